@@ -1,0 +1,56 @@
+"""What can go wrong with outside data, said in one line that names the place and the value."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+
+
+class SynsetmineError(Exception):
+    """Base of all errors that a user can mend; the command line prints them without a traceback."""
+
+
+class DataError(SynsetmineError):
+    """A broken piece of input: `file:line: problem: 'value'`."""
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        path: str | PathLike[str] | None = None,
+        line: int | None = None,
+        value: object = None,
+    ) -> None:
+        self.problem = problem
+        self.path = Path(path) if path is not None else None
+        self.line = line
+        self.value = value
+        super().__init__(self._message())
+
+    def _message(self) -> str:
+        place = "" if self.path is None else str(self.path)
+        if self.line is not None:
+            place += f":{self.line}"
+        quoted = "" if self.value is None else f": {shorten(repr(self.value))}"
+        return f"{place}: {self.problem}{quoted}" if place else f"{self.problem}{quoted}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Keyword-only arguments: errors must survive the way back from a worker process.
+        return (_rebuild, (self.problem, self.path, self.line, self.value))
+
+
+class ModelError(SynsetmineError):
+    """A model folder that is missing, unfinished, damaged, or of another version."""
+
+
+class CheckpointError(SynsetmineError):
+    """A checkpoint that belongs to other data or settings than the run that found it."""
+
+
+def shorten(text: str, width: int = 120) -> str:
+    """Cut a long value so that an error stays one readable line."""
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _rebuild(problem: str, path: Path | None, line: int | None, value: object) -> DataError:
+    return DataError(problem, path=path, line=line, value=value)

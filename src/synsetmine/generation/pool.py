@@ -1,0 +1,129 @@
+"""The pool of detected sets, with everything cached that fast scoring needs.
+
+The first layer of the post transformer is linear, so its value for S ∪ {t} is a part of S plus a
+part of t. Both are computed once: a term's when the pool is made, a set's when the set changes.
+What remains for a pair (S, t) is the rest of the post transformer, in float32, with a bound on
+the rounding error, so that the one pass knows where it has to look closer.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from synsetmine.generation.exact import Layer, layers
+from synsetmine.model.scorer import SetScorer
+
+# The unit roundoff of "float32" matrix products, which torch may be told to compute with less.
+UNIT_ROUNDOFF = {"highest": 2.0**-24, "high": 2.0**-11, "medium": 2.0**-8}
+
+
+class SetPool:
+    """Growing sets over a fixed vocabulary of `vectors` (terms, dimension)."""
+
+    def __init__(self, scorer: SetScorer, vectors: npt.NDArray[np.float32]) -> None:
+        self.device = next(scorer.parameters()).device
+        (first_weight, first_bias), *rest = layers(scorer.post)
+        x = torch.tensor(vectors, dtype=torch.float64, device=self.device)
+        for weight, bias in layers(scorer.embed):
+            x = torch.relu(x @ weight.T.to(self.device) + bias.to(self.device))
+        self._first_bias = first_bias.to(self.device)
+        self._of_term = x @ first_weight.T.to(self.device)  # (terms, width)
+        self._of_term32 = self._of_term.float()
+        self._rest = [(w.T.float().to(self.device), b.float().to(self.device)) for w, b in rest]
+        slope, constant = _error_bound(rest)
+        self._slope = slope
+        self._term_error = (2 * slope * self._of_term.norm(dim=1) + 2 * constant).cpu().numpy()
+
+        self.members: list[list[int]] = []
+        width = self._of_term.shape[1]
+        self._of_set = torch.empty(64, width, dtype=torch.float64, device=self.device)
+        self._of_set32 = torch.empty(64, width, device=self.device)
+        self._q = torch.empty(64, device=self.device)
+        self._set_error = np.empty(64)
+        # On a CPU the products are fastest while their operands stay in the cache.
+        self._values_at_once = 2**29 if self.device.type == "cuda" else 2**20
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def open(self, terms: list[int]) -> int:
+        """Add a set of these terms and return its number; `column` must follow."""
+        number = len(self)
+        if number == len(self._of_set):
+            self._grow()
+        self.members.append(list(terms))
+        self._of_set[number] = self._of_term[terms].sum(dim=0) + self._first_bias
+        return number
+
+    def join(self, number: int, term: int) -> None:
+        """Add a term to a set; `column` must follow."""
+        self.members[number].append(term)
+        self._of_set[number] += self._of_term[term]
+
+    def column(self, number: int, terms: slice) -> npt.NDArray[np.float32]:
+        """Score a changed set anew, and its logits for these terms: (terms,)."""
+        of_set = self._of_set[number]
+        self._of_set32[number] = of_set
+        alone = torch.zeros_like(of_set, dtype=torch.float32).unsqueeze(0)
+        parts = torch.cat([alone, self._of_term32[terms]])  # (1 + terms, width)
+        q = self._finish(parts.add_(self._of_set32[number]))
+        self._q[number] = q[0]
+        self._set_error[number] = 2 * self._slope * float(of_set.norm())
+        logits: npt.NDArray[np.float32] = (q[1:] - q[0]).cpu().numpy()
+        return logits
+
+    def block(self, terms: slice) -> npt.NDArray[np.float32]:
+        """The logits q(S ∪ {t}) − q(S) of a block of terms for all sets: (terms, sets)."""
+        of_term = self._of_term32[terms].unsqueeze(1)  # (terms, 1, width)
+        of_set, q = self._of_set32[: len(self)], self._q[: len(self)]
+        pairs_at_once = max(self._values_at_once // of_set.shape[1], 1)
+        sets_at_once = max(min(len(self), pairs_at_once), 1)
+        terms_at_once = max(pairs_at_once // sets_at_once, 1)
+        logits = torch.empty(len(of_term), len(self), device=self.device)
+        for i in range(0, len(of_term), terms_at_once):
+            for j in range(0, len(self), sets_at_once):
+                rows, columns = slice(i, i + terms_at_once), slice(j, j + sets_at_once)
+                sums = of_set[columns] + of_term[rows]  # (terms, sets, width)
+                joined = self._finish(sums.flatten(0, 1)).view(sums.shape[:2])
+                torch.sub(joined, q[columns], out=logits[rows, columns])
+        found: npt.NDArray[np.float32] = logits.cpu().numpy()
+        return found
+
+    def error(self, term: int) -> npt.NDArray[np.float64]:
+        """A bound on the rounding error of this term's logit for each set: (sets,)."""
+        return self._set_error[: len(self)] + self._term_error[term]
+
+    def _finish(self, x: Tensor) -> Tensor:
+        """The post transformer after its first layer: (rows, width) -> (rows,); x is used up."""
+        for weight, bias in self._rest:
+            x = torch.addmm(bias, x.relu_(), weight)
+        return x.squeeze(1)
+
+    def _grow(self) -> None:
+        self._of_set = torch.cat([self._of_set, torch.empty_like(self._of_set)])
+        self._of_set32 = torch.cat([self._of_set32, torch.empty_like(self._of_set32)])
+        self._q = torch.cat([self._q, torch.empty_like(self._q)])
+        self._set_error = np.concatenate([self._set_error, np.empty_like(self._set_error)])
+
+
+def _error_bound(rest: list[Layer]) -> tuple[float, float]:
+    """(slope, constant): a float32 q is off by at most slope · (‖of_set‖ + ‖of_term‖) + constant.
+
+    Standard forward analysis: a product over n terms is off by at most γ_n = n·u / (1 − n·u)
+    times the product of absolute values. Magnitudes and errors are linear in the norms of the
+    two parts, so their slopes and constants go through the layers one after the other.
+    """
+    unit = UNIT_ROUNDOFF[torch.get_float32_matmul_precision()]
+    # Rounding both parts, their sum, and the difference of two scores.
+    size, offset = torch.ones(1).double(), torch.zeros(1).double()
+    error, error_offset = 4 * unit * size, offset
+    for depth, (weight, bias) in enumerate(rest):
+        reach = weight.norm(dim=1, keepdim=True) if depth == 0 else weight.abs()  # (out, in or 1)
+        gamma = (weight.shape[1] + 4) * unit / max(1 - (weight.shape[1] + 4) * unit, 0.5)
+        size, offset = reach @ size, reach @ offset + bias.abs()
+        error = reach @ error + gamma * size
+        error_offset = reach @ error_offset + gamma * offset
+    return float(error.sum()), float(error_offset.sum())

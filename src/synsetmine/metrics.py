@@ -1,0 +1,327 @@
+"""How close predicted synonym sets come to gold ones, counted from one table of overlaps.
+
+Where a ratio has nothing to divide by, it is 1 if prediction and gold agree that there is nothing
+and 0 if they do not: without a predicted pair, pair precision is 1 if gold has no pair either.
+ARI, FMI, NMI, homogeneity, completeness and V-measure keep scikit-learn's conventions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+from scipy.sparse import coo_array, eye_array, hstack
+from scipy.sparse.csgraph import connected_components, min_weight_full_bipartite_matching
+
+from synsetmine.errors import DataError
+
+if TYPE_CHECKING:
+    from synsetmine.types import SynonymSets
+
+IntArray: TypeAlias = NDArray[np.int64]
+FloatArray: TypeAlias = NDArray[np.float64]
+Labels: TypeAlias = Sequence[int] | NDArray[np.integer[Any]]
+
+# Up to here a dense table is cheaper to match than a sparse one; far beyond it would fill memory.
+_DENSE_CELLS = 1 << 16
+
+
+@dataclass(frozen=True)
+class ClusterReport:
+    """The agreement of two partitions of the same terms; all scores are fractions, not percent."""
+
+    ari: float  # adjusted Rand index: pair agreement above chance, below 0 if worse than chance
+    fmi: float  # Fowlkes-Mallows index √(pair precision · pair recall); 0 without a shared pair
+    nmi: float  # mutual information / √(H(predicted) · H(gold)), the paper's NMI
+    nmi_arithmetic: float  # mutual information / mean of both entropies; equals the V-measure
+    pair_precision: float  # share of the predicted synonym pairs that are gold pairs
+    pair_recall: float  # share of the gold synonym pairs that are predicted
+    pair_f1: float
+    homogeneity: float  # 1 - H(gold | predicted) / H(gold): no predicted set mixes gold sets
+    completeness: float  # 1 - H(predicted | gold) / H(predicted): no gold set is torn apart
+    v_measure: float  # harmonic mean of homogeneity and completeness
+    bcubed_precision: float  # mean over terms: share of its predicted set that is in its gold set
+    bcubed_recall: float  # mean over terms: share of its gold set that is in its predicted set
+    bcubed_f1: float
+    exact_sets: int  # predicted sets that equal a gold set, sets of one included
+    matching_jaccard: float  # best one-to-one matching: Σ Jaccard / the larger number of sets
+    predicted_sets: int  # as compared: without ignored terms, with each missing term as a set
+    gold_sets: int
+    terms: int  # terms compared: all of gold's
+    ignored_terms: int = 0  # predicted terms unknown to gold, left out
+    missing_terms: int = 0  # gold terms that the prediction lacks, compared as sets of one
+
+    def to_dict(self) -> dict[str, int | float]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class SetInstanceReport:
+    """How well a classifier tells whether a term belongs to a set."""
+
+    accuracy: float
+    precision: float  # share of the accepted instances that are positive
+    recall: float  # share of the positive instances that are accepted
+    f1: float
+    tp: int
+    fp: int
+    fn: int
+    tn: int
+
+    def to_dict(self) -> dict[str, int | float]:
+        return asdict(self)
+
+
+def evaluate(predicted: SynonymSets, gold: SynonymSets) -> ClusterReport:
+    """Compare on gold's terms: unknown terms are left out, missing ones stand alone."""
+    known = [term for term in gold.terms if term in predicted]
+    missing = [term for term in gold.terms if term not in predicted]
+    alone = range(len(predicted), len(predicted) + len(missing))
+    report = compare_labels([*predicted.labels(known), *alone], gold.labels(known + missing))
+    ignored = len(predicted.terms) - len(known)
+    return replace(report, ignored_terms=ignored, missing_terms=len(missing))
+
+
+def compare_labels(predicted: Labels, gold: Labels) -> ClusterReport:
+    """Compare two labellings of the same terms; labels are only names of sets."""
+    found, wanted = np.asarray(predicted), np.asarray(gold)
+    _check_shapes(found, wanted)
+    for labels in (found, wanted):
+        if not np.issubdtype(labels.dtype, np.integer):
+            raise DataError("labels must be integers", value=labels[0].item())
+    return _report(_Overlaps.count(found, wanted))
+
+
+def evaluate_pairs(
+    probabilities: Sequence[float] | NDArray[np.floating[Any]],
+    labels: Sequence[int] | NDArray[np.integer[Any] | np.bool_],
+    threshold: float = 0.5,
+) -> SetInstanceReport:
+    """Score set-instance predictions; a term is accepted where its probability > threshold."""
+    scores, truth = np.asarray(probabilities), np.asarray(labels)
+    _check_shapes(scores, truth)
+    possible = (scores >= 0) & (scores <= 1)  # also false for NaN
+    if not possible.all():
+        raise DataError("a probability must lie between 0 and 1", value=scores[~possible][0].item())
+    binary = (truth == 0) | (truth == 1)
+    if not binary.all():
+        raise DataError("a set-instance label must be 0 or 1", value=truth[~binary][0].item())
+    accepted, positive = scores > threshold, truth == 1
+    tp = int(np.count_nonzero(accepted & positive))
+    fp = int(np.count_nonzero(accepted)) - tp
+    fn = int(np.count_nonzero(positive)) - tp
+    tn = len(scores) - tp - fp - fn
+    precision, recall, f1 = _ratios(tp, fp, fn)
+    return SetInstanceReport((tp + tn) / len(scores), precision, recall, f1, tp, fp, fn, tn)
+
+
+def _check_shapes(left: NDArray[Any], right: NDArray[Any]) -> None:
+    if left.ndim != 1 or left.shape != right.shape:
+        raise DataError(f"two lists of one length are needed, not {left.shape} and {right.shape}")
+    if not left.size:
+        raise DataError("nothing to compare: there are no terms")
+
+
+@dataclass(frozen=True)
+class _Overlaps:
+    """The contingency table, sparse: one entry for each predicted and gold set that overlap."""
+
+    row: IntArray  # (overlaps,) the predicted set
+    column: IntArray  # (overlaps,) the gold set
+    shared: IntArray  # (overlaps,) |predicted ∩ gold|
+    predicted_sizes: IntArray  # (predicted sets,)
+    gold_sizes: IntArray  # (gold sets,)
+
+    @classmethod
+    def count(cls, predicted: IntArray, gold: IntArray) -> _Overlaps:
+        _, rows, predicted_sizes = np.unique(predicted, return_inverse=True, return_counts=True)
+        _, columns, gold_sizes = np.unique(gold, return_inverse=True, return_counts=True)
+        cells, shared = np.unique(rows * len(gold_sizes) + columns, return_counts=True)
+        row, column = np.divmod(cells, len(gold_sizes))
+        return cls(row, column, shared, predicted_sizes, gold_sizes)
+
+    @property
+    def turned(self) -> _Overlaps:
+        """The same table with predicted and gold in each other's place."""
+        return _Overlaps(self.column, self.row, self.shared, self.gold_sizes, self.predicted_sizes)
+
+    @property
+    def terms(self) -> int:
+        return int(self.shared.sum())
+
+    @property
+    def union(self) -> IntArray:
+        """|predicted ∪ gold| of each overlap."""
+        return self.predicted_sizes[self.row] + self.gold_sizes[self.column] - self.shared
+
+
+def _report(table: _Overlaps) -> ClusterReport:
+    tp, fp, fn, tn = _pair_counts(table)
+    pair_precision, pair_recall, pair_f1 = _ratios(tp, fp, fn)
+    homogeneity, completeness = _homogeneity(table), _homogeneity(table.turned)
+    v_measure = _harmonic(homogeneity, completeness)
+    bcubed_precision, bcubed_recall = _bcubed_precision(table), _bcubed_precision(table.turned)
+    return ClusterReport(
+        ari=_adjusted_rand(tp, fp, fn, tn),
+        fmi=math.sqrt(tp / (tp + fp)) * math.sqrt(tp / (tp + fn)) if tp else 0.0,
+        # With mutual information I: homogeneity = I/H(gold) and completeness = I/H(predicted).
+        nmi=math.sqrt(homogeneity * completeness),
+        nmi_arithmetic=v_measure,
+        pair_precision=pair_precision,
+        pair_recall=pair_recall,
+        pair_f1=pair_f1,
+        homogeneity=homogeneity,
+        completeness=completeness,
+        v_measure=v_measure,
+        bcubed_precision=bcubed_precision,
+        bcubed_recall=bcubed_recall,
+        bcubed_f1=_harmonic(bcubed_precision, bcubed_recall),
+        exact_sets=int(np.count_nonzero(table.shared == table.union)),
+        matching_jaccard=_matching_jaccard(table),
+        predicted_sets=len(table.predicted_sizes),
+        gold_sets=len(table.gold_sizes),
+        terms=table.terms,
+    )
+
+
+def _pair_counts(table: _Overlaps) -> tuple[int, int, int, int]:
+    """Unordered pairs of terms, together in (both, predicted only, gold only, neither)."""
+    both, predicted, gold = map(_pairs, (table.shared, table.predicted_sizes, table.gold_sizes))
+    return both, predicted - both, gold - both, math.comb(table.terms, 2) - predicted - gold + both
+
+
+def _pairs(sizes: IntArray) -> int:
+    return int((sizes * (sizes - 1) // 2).sum())
+
+
+def _adjusted_rand(tp: int, fp: int, fn: int, tn: int) -> float:
+    """2 (tp·tn - fn·fp) / ((tp + fn)(fn + tn) + (tp + fp)(fp + tn))."""
+    if fp == fn == 0:
+        return 1.0
+    # Python integers: these products leave int64 behind.
+    return 2 * (tp * tn - fn * fp) / ((tp + fn) * (fn + tn) + (tp + fp) * (fp + tn))
+
+
+def _ratios(tp: int, fp: int, fn: int) -> tuple[float, float, float]:
+    """Precision, recall and F1 = 2tp / (2tp + fp + fn)."""
+    if not tp:
+        agree = float(fp == fn == 0)
+        return agree, agree, agree
+    return tp / (tp + fp), tp / (tp + fn), 2 * tp / (2 * tp + fp + fn)
+
+
+def _homogeneity(table: _Overlaps) -> float:
+    """1 - H(gold | predicted) / H(gold), and 1 where gold is a single set."""
+    n, wholes = table.terms, table.predicted_sizes[table.row]
+    entropy = math.fsum(table.gold_sizes / n * np.log(n / table.gold_sizes))
+    mixture = math.fsum(table.shared / n * np.log(wholes / table.shared))
+    return max(1 - mixture / entropy, 0.0) if entropy else 1.0
+
+
+def _bcubed_precision(table: _Overlaps) -> float:
+    """1/n Σ over terms |P ∩ G| / |P|, for the predicted set P and the gold set G of the term."""
+    return math.fsum(table.shared**2 / table.predicted_sizes[table.row]) / table.terms
+
+
+def _harmonic(a: float, b: float) -> float:
+    return 2 * a * b / (a + b) if a + b else 0.0
+
+
+def _matching_jaccard(table: _Overlaps) -> float:
+    """max over one-to-one matchings M of Σ_{(P, G) ∈ M} |P ∩ G| / |P ∪ G|, over max(#P, #G).
+
+    Always exact. A large component that does not settle (two unrelated partitions) takes time
+    that grows with the square of its number of sets.
+    """
+    edges = _Edges(table.row, table.column, table.shared / table.union)
+    settled, open_edges = _settle(edges)
+    weights = [*settled, *(w for part in open_edges.components() for w in _match(part))]
+    return math.fsum(weights) / max(len(table.predicted_sizes), len(table.gold_sizes))
+
+
+@dataclass(frozen=True)
+class _Edges:
+    """A bipartite graph of predicted (row) and gold (column) sets."""
+
+    row: IntArray  # (edges,)
+    column: IntArray  # (edges,)
+    weight: FloatArray  # (edges,)
+
+    def components(self) -> Iterator[_Edges]:
+        """The connected parts that have edges, with rows and columns numbered from 0."""
+        if not self.weight.size:
+            return
+        rows = self.row.max() + 1
+        size = rows + self.column.max() + 1
+        graph = coo_array((self.weight, (self.row, rows + self.column)), shape=(size, size))
+        part = connected_components(graph, directed=False)[1][self.row]
+        order = np.argsort(part, kind="stable")
+        for chosen in np.split(order, np.flatnonzero(np.diff(part[order])) + 1):
+            row = np.unique(self.row[chosen], return_inverse=True)[1]
+            column = np.unique(self.column[chosen], return_inverse=True)[1]
+            yield _Edges(row, column, self.weight[chosen])
+
+
+def _settle(edges: _Edges) -> tuple[list[float], _Edges]:
+    """Take the edges that some best matching has for certain; return their weights and the rest.
+
+    An edge that weighs at least as much as the best other edge of its row and the best other edge
+    of its column together can replace both. This alone solves most of a good prediction.
+    """
+    weights: list[float] = []
+    while edges.weight.size:
+        rivals = _best_other(edges.row, edges.weight) + _best_other(edges.column, edges.weight)
+        sure = np.flatnonzero(edges.weight >= rivals)
+        # Equal edges can both be sure of the same set: only one may have it.
+        sure = sure[np.unique(edges.row[sure], return_index=True)[1]]
+        sure = sure[np.unique(edges.column[sure], return_index=True)[1]]
+        weights += edges.weight[sure].tolist()
+        used = np.isin(edges.row, edges.row[sure]) | np.isin(edges.column, edges.column[sure])
+        edges = _Edges(edges.row[~used], edges.column[~used], edges.weight[~used])
+        # A long chain settles only from its ends: to match it is faster than to peel it.
+        if np.count_nonzero(used) * 100 < len(used):
+            break
+    return weights, edges
+
+
+def _best_other(group: IntArray, weight: FloatArray) -> FloatArray:
+    """For each edge, the greatest weight among the other edges of its group, 0 without any."""
+    order = np.lexsort((-weight, group))
+    ranked, starts = weight[order], np.diff(group[order], prepend=-1) > 0
+    first = np.flatnonzero(starts)
+    other = np.repeat(ranked[first], np.diff(first, append=len(order)))
+    second = np.append(np.where(starts, 0.0, ranked)[1:], 0.0)  # 0 where the next is a new group
+    other[first] = second[first]
+    return other[np.argsort(order)]
+
+
+def _match(edges: _Edges) -> list[float]:
+    """The weights of a best one-to-one matching of one component."""
+    if edges.row.max() > edges.column.max():  # the sparse solver works row by row
+        edges = _Edges(edges.column, edges.row, edges.weight)
+    shape = int(edges.row.max()) + 1, int(edges.column.max()) + 1
+    if shape[0] * shape[1] > _DENSE_CELLS:
+        partner = _match_sparse(edges, shape)
+    else:
+        weights = np.zeros(shape)
+        weights[edges.row, edges.column] = edges.weight
+        partner = np.full(shape[0], -1)
+        rows, columns = linear_sum_assignment(weights, maximize=True)
+        partner[rows] = columns
+    return [*edges.weight[partner[edges.row] == edges.column]]
+
+
+def _match_sparse(edges: _Edges, shape: tuple[int, int]) -> IntArray:
+    """The column that each row is matched with; one beyond the last stands for none."""
+    # The solver wants every row matched, so each gets a column of its own that is worth nothing.
+    # Whole numbers keep its sums exact, for rounding errors can make it run in circles. It knows
+    # no edge of weight 0, hence the 1 on all.
+    scores = np.rint(edges.weight * 2**40) + 1
+    overlaps = coo_array((scores, (edges.row, edges.column)), shape=shape)
+    table = hstack([overlaps, eye_array(shape[0])], format="csr")
+    return np.asarray(min_weight_full_bipartite_matching(table, maximize=True)[1], np.int64)

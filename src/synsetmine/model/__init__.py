@@ -1,0 +1,7 @@
+"""The set-instance classifier: its network, its use on single sets, its form on disk."""
+
+from synsetmine.model.classifier import probabilities, rank
+from synsetmine.model.scorer import SetScorer
+from synsetmine.model.storage import StoredModel, load_model, save_model
+
+__all__ = ["SetScorer", "StoredModel", "load_model", "probabilities", "rank", "save_model"]

@@ -1,0 +1,165 @@
+"""Synonym sets, vocabularies and traces on disk.
+
+Two forms of sets: the paper's `.set` (`c0 {'a||m.01', 'b||m.01'}`, one set a line) and our JSONL
+(`{"id": "c0", "terms": ["a||m.01", "b||m.01"]}`). The file's ending tells which.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from synsetmine.errors import DataError
+from synsetmine.files import numbered_lines, write_text
+from synsetmine.types import SynonymSets, Term
+
+
+def read_sets(path: Path, *, skipped: list[DataError] | None = None) -> SynonymSets:
+    """Read a `.set` or `.jsonl` file (either may be .gz).
+
+    A broken line raises a DataError with file, line and value. With a list `skipped`, broken
+    lines are left out and their errors collected there.
+    """
+    parse = _parser_for(path)
+    first_line_of: dict[Term, int] = {}
+    ids: dict[str, int] = {}
+    sets: list[tuple[Term, ...]] = []
+    for number, line in numbered_lines(path):
+        if not line.strip():
+            continue
+        try:
+            set_id, terms = parse(line)
+            _check_new(set_id, terms, ids, first_line_of)
+        except DataError as error:
+            placed = DataError(error.problem, path=path, line=number, value=error.value)
+            if skipped is None:
+                raise placed from error
+            skipped.append(placed)
+            continue
+        ids[set_id] = number
+        first_line_of.update(dict.fromkeys(terms, number))
+        sets.append(terms)
+    if not sets:
+        raise DataError("no synonym sets in this file", path=path)
+    return SynonymSets(tuple(sets), tuple(ids))
+
+
+def write_sets(path: Path, sets: SynonymSets) -> None:
+    """Write a `.set` or `.jsonl` file, whole or not at all."""
+    form = _format_jsonl if _is_jsonl(path) else _format_paper
+    lines = (form(i, terms) for i, terms in zip(sets.ids, sets.sets, strict=True))
+    write_text(path, "".join(f"{line}\n" for line in lines))
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Terms to mine in the order of their file, with counts where the file has them."""
+
+    terms: tuple[Term, ...]
+    counts: dict[Term, int]
+
+
+def read_vocabulary(path: Path, *, skipped: list[DataError] | None = None) -> Vocabulary:
+    """Read one term a line, optionally followed by a tab and its count."""
+    terms: dict[Term, None] = {}
+    counts: dict[Term, int] = {}
+    for number, line in numbered_lines(path):
+        if not line.strip():
+            continue
+        text, tab, count = line.rpartition("\t")
+        try:
+            term = Term.parse(text if tab else line)
+            if term in terms:
+                raise DataError("this term stands in the vocabulary twice", value=str(term))
+            if tab:
+                counts[term] = _count(count)
+        except DataError as error:
+            placed = DataError(error.problem, path=path, line=number, value=error.value)
+            if skipped is None:
+                raise placed from error
+            skipped.append(placed)
+            continue
+        terms[term] = None
+    if not terms:
+        raise DataError("no terms in this file", path=path)
+    return Vocabulary(tuple(terms), counts)
+
+
+def _is_jsonl(path: Path) -> bool:
+    return ".jsonl" in path.suffixes[-2:]
+
+
+def _parser_for(path: Path) -> Callable[[str], tuple[str, tuple[Term, ...]]]:
+    return _parse_jsonl if _is_jsonl(path) else _parse_paper
+
+
+def _check_new(
+    set_id: str, terms: tuple[Term, ...], ids: dict[str, int], first_line_of: dict[Term, int]
+) -> None:
+    if set_id in ids:
+        raise DataError(f"line {ids[set_id]} has this id already", value=set_id)
+    seen: set[Term] = set()
+    for term in terms:
+        if term in first_line_of:
+            problem = f"the set on line {first_line_of[term]} holds this term already"
+            raise DataError(problem, value=str(term))
+        if term in seen:
+            raise DataError("this term stands in the set twice", value=str(term))
+        seen.add(term)
+
+
+def _parse_paper(line: str) -> tuple[str, tuple[Term, ...]]:
+    set_id, blank, literal = line.strip().partition(" ")
+    if not blank or not literal.startswith("{"):
+        raise DataError("expected `id {'term', 'term'}`", value=line)
+    return set_id, tuple(Term.parse(text) for text in _set_literal(literal))
+
+
+def _set_literal(literal: str) -> Iterator[str]:
+    """The strings of a Python set display, in the order written; nothing is evaluated."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", SyntaxWarning)  # '\d' is a broken escape, not a term
+            tree = ast.parse(literal, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise DataError("expected a set of quoted terms", value=literal) from error
+    if not isinstance(tree, ast.Set):
+        raise DataError("expected a set of quoted terms", value=literal)
+    for element in tree.elts:
+        if not isinstance(element, ast.Constant) or not isinstance(element.value, str):
+            piece = ast.get_source_segment(literal, element)
+            raise DataError("expected a quoted term", value=piece)
+        yield element.value
+
+
+def _parse_jsonl(line: str) -> tuple[str, tuple[Term, ...]]:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise DataError("not JSON", value=line) from error
+    match record:
+        case {"id": str(set_id), "terms": [_, *_] as terms} if all(
+            isinstance(term, str) for term in terms
+        ):
+            return set_id, tuple(Term.parse(term) for term in terms)
+    raise DataError('expected {"id": "…", "terms": ["…", …]}', value=line)
+
+
+def _format_paper(set_id: str, terms: tuple[Term, ...]) -> str:
+    if not set_id or any(c.isspace() for c in set_id):
+        raise DataError("an id in a .set file may not be empty or hold blanks", value=set_id)
+    return f"{set_id} {{{', '.join(repr(str(term)) for term in terms)}}}"
+
+
+def _format_jsonl(set_id: str, terms: tuple[Term, ...]) -> str:
+    return json.dumps({"id": set_id, "terms": [str(term) for term in terms]}, ensure_ascii=False)
+
+
+def _count(text: str) -> int:
+    if not text.strip().isascii() or not text.strip().isdigit():
+        raise DataError("expected a count after the tab", value=text)
+    return int(text)

@@ -1,0 +1,107 @@
+"""What training needs to know, with the paper's and the released program's values as presets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Literal, get_args
+
+from synsetmine.errors import DataError
+from synsetmine.training.sampling import Strategy
+
+Metric = Literal["ari", "fmi", "pair_f1"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingSettings:
+    """Hyper-parameters of the set-instance classifier and its training."""
+
+    embed_sizes: tuple[int, ...] = (50, 250)  # hidden sizes of the embedding transformer
+    post_sizes: tuple[int, ...] = (500, 250)  # hidden sizes of the post transformer
+    dropout: float = 0.5
+    learning_rate: float = 1e-3
+    amsgrad: bool = False
+    negatives: int = 20  # K, for each positive pair
+    strategy: Strategy = "complete-random"
+    batch_sets: int = 32  # training sets in a batch; each gives 1 + K pairs
+    epochs: int = 500
+    patience: int = 100  # epochs without a better validation score before training stops
+    validate_every: int = 5  # epochs
+    held_out: float = 0.1  # share of the training sets kept for validation
+    validation_orders: int = 5  # random vocabulary orders a validation score is the mean of
+    select_by: Metric = "fmi"
+    threshold: float = 0.5  # θ of set generation
+    train_vectors: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "patience", "validate_every", "batch_sets", "negatives"):
+            _require(getattr(self, name) >= 1, name, "at least 1", getattr(self, name))
+        _require(self.validation_orders >= 1, "validation_orders", "at least 1", self.seed)
+        _require(0 <= self.dropout < 1, "dropout", "in [0, 1)", self.dropout)
+        _require(0 < self.held_out < 1, "held_out", "between 0 and 1", self.held_out)
+        _require(0 <= self.threshold <= 1, "threshold", "between 0 and 1", self.threshold)
+        _require(0 < self.learning_rate < 1, "learning_rate", "in (0, 1)", self.learning_rate)
+        for name in ("embed_sizes", "post_sizes"):
+            sizes = getattr(self, name)
+            _require(all(size >= 1 for size in sizes), name, "positive whole numbers", sizes)
+        _require(self.strategy in get_args(Strategy), "strategy", get_args(Strategy), self.strategy)
+        _require(self.select_by in get_args(Metric), "select_by", get_args(Metric), self.select_by)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+
+    def updated(self, changes: Mapping[str, Any]) -> TrainingSettings:
+        """These settings with some values changed; `architecture` sets both sizes by name."""
+        values = dict(changes)
+        if "architecture" in values:
+            values |= architecture(values.pop("architecture"))
+        types = {field.name: type(getattr(self, field.name)) for field in fields(self)}
+        for name, value in values.items():
+            if name not in types:
+                raise DataError(f"no such setting; there are {', '.join(types)}", value=name)
+            values[name] = _coerce(name, value, types[name])
+        return replace(self, **values)
+
+
+def architecture(name: str) -> dict[str, tuple[int, ...]]:
+    """The sizes of `both-X-Y`, `no-et` or `no-pt`, the names of the paper's architecture table."""
+    if name.lower() == "no-et":
+        return {"embed_sizes": (), "post_sizes": (500, 250)}
+    if name.lower() == "no-pt":
+        return {"embed_sizes": (50, 250), "post_sizes": ()}
+    if found := re.fullmatch(r"both-(\d{1,5})-(\d{1,5})", name.lower()):
+        x, y = int(found[1]), int(found[2])
+        return {"embed_sizes": (50, x), "post_sizes": (y, x)}
+    raise DataError("expected both-X-Y (such as both-250-500), no-et or no-pt", value=name)
+
+
+def _coerce(name: str, value: Any, kind: type) -> Any:
+    try:
+        if kind is tuple and isinstance(value, list | tuple):
+            return tuple(int(size) for size in value)
+        if kind is float and isinstance(value, int | float) and not isinstance(value, bool):
+            return float(value)
+        if isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
+            return value
+    except (TypeError, ValueError):
+        pass
+    raise DataError(f"{name} must be of type {kind.__name__}", value=value)
+
+
+def _require(holds: bool, name: str, allowed: object, value: object) -> None:
+    if not holds:
+        raise DataError(f"{name} must be {allowed}", value=value)
+
+
+RELEASED = TrainingSettings(learning_rate=1e-4, dropout=0.3, amsgrad=True, patience=200)
+
+PRESETS: Mapping[str, TrainingSettings] = {
+    # The values the paper states; where it is silent (K, batch, epochs), the released program's.
+    "paper": TrainingSettings(),
+    # The values of the authors' released program for each of their three data sets.
+    "released-nyt": RELEASED,
+    "released-wiki": replace(RELEASED, dropout=0.4, negatives=50, batch_sets=64, epochs=800),
+    "released-pubmed": replace(RELEASED, learning_rate=3e-4, negatives=50),
+}

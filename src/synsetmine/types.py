@@ -1,0 +1,198 @@
+"""Terms and synonym sets: the values that travel through every room of the code."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from synsetmine.errors import DataError
+
+SENSE_MARK = "||"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Term:
+    """A word or phrase, with a sense where one surface names several things.
+
+    The paper's files write `surface||entity-id`. There the sense *is* the label, so nothing that
+    computes features may read it; it only keeps two senses of one surface apart.
+    """
+
+    surface: str
+    sense: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.surface:
+            raise DataError("a term needs a surface", value=f"{SENSE_MARK}{self.sense}")
+        if SENSE_MARK in self.sense:
+            raise DataError(f"a sense may not contain {SENSE_MARK!r}", value=self.sense)
+
+    @classmethod
+    def parse(cls, text: str) -> Term:
+        """Read `surface` or `surface||sense`; the inverse of `str(term)`."""
+        if SENSE_MARK not in text:
+            return cls(text)
+        surface, _, sense = text.rpartition(SENSE_MARK)
+        return cls(surface, sense)
+
+    def __str__(self) -> str:
+        if self.sense or SENSE_MARK in self.surface:
+            return f"{self.surface}{SENSE_MARK}{self.sense}"
+        return self.surface
+
+
+@dataclass(frozen=True)
+class SynonymSets:
+    """A partition of terms into synonym sets, each with an id: supervision, gold and output alike.
+
+    Sets and their terms keep the order they were given in. Every set has at least one term, no
+    term is in two sets, and no two sets share an id.
+    """
+
+    sets: tuple[tuple[Term, ...], ...]
+    ids: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.sets) != len(self.ids):
+            raise DataError(f"{len(self.sets)} sets but {len(self.ids)} ids")
+        if len(set(self.ids)) != len(self.ids):
+            raise DataError("two sets share an id", value=_first_repeated(self.ids))
+        for members, set_id in zip(self.sets, self.ids, strict=True):
+            if not members:
+                raise DataError("a synonym set needs at least one term", value=set_id)
+        if len(self._index_of) != sum(map(len, self.sets)):
+            repeated = _first_repeated(t for members in self.sets for t in members)
+            raise DataError("a term may occur only once in a partition", value=str(repeated))
+
+    @classmethod
+    def of(
+        cls, sets: Iterable[Iterable[Term]], ids: Iterable[str] | None = None
+    ) -> SynonymSets:
+        """Build from any collections of terms; ids default to `c0`, `c1`, …"""
+        members = tuple(tuple(s) for s in sets)
+        names = tuple(ids) if ids is not None else tuple(f"c{i}" for i in range(len(members)))
+        return cls(members, names)
+
+    @classmethod
+    def from_labels(cls, terms: Sequence[Term], labels: Sequence[int]) -> SynonymSets:
+        """Group terms by label; sets stand in the order in which their labels first appear."""
+        groups: dict[int, list[Term]] = {}
+        for term, label in zip(terms, labels, strict=True):
+            groups.setdefault(label, []).append(term)
+        return cls.of(groups.values())
+
+    @cached_property
+    def terms(self) -> tuple[Term, ...]:
+        """All terms, set by set."""
+        return tuple(term for members in self.sets for term in members)
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        return tuple(map(len, self.sets))
+
+    @cached_property
+    def partition(self) -> frozenset[frozenset[Term]]:
+        """The sets without their ids and order; two results agree when these are equal."""
+        return frozenset(frozenset(members) for members in self.sets)
+
+    @cached_property
+    def _index_of(self) -> Mapping[Term, int]:
+        return {term: i for i, members in enumerate(self.sets) for term in members}
+
+    def __len__(self) -> int:
+        return len(self.sets)
+
+    def __iter__(self) -> Iterator[tuple[Term, ...]]:
+        return iter(self.sets)
+
+    def __contains__(self, term: object) -> bool:
+        return term in self._index_of
+
+    def label_of(self, term: Term) -> int:
+        """The position of the set that holds this term."""
+        try:
+            return self._index_of[term]
+        except KeyError:
+            raise DataError("no set holds this term", value=str(term)) from None
+
+    def set_of(self, term: Term) -> tuple[Term, ...]:
+        return self.sets[self.label_of(term)]
+
+    def labels(self, terms: Iterable[Term]) -> list[int]:
+        return [self.label_of(term) for term in terms]
+
+    def restrict(self, terms: Iterable[Term]) -> SynonymSets:
+        """Only these terms; sets that lose all their terms go."""
+        keep = frozenset(terms)
+        kept = [tuple(t for t in members if t in keep) for members in self.sets]
+        return self._pick([i for i, members in enumerate(kept) if members], kept)
+
+    def split(self, fraction: float, *, seed: int) -> tuple[SynonymSets, SynonymSets]:
+        """Split by entity into (rest, held out), `fraction` of the sets held out."""
+        if not 0 < fraction < 1:
+            raise DataError("the held-out fraction must lie between 0 and 1", value=fraction)
+        order = self._shuffled(seed)
+        cut = min(max(round(len(self) * fraction), 1), len(self) - 1)
+        return self._pick(sorted(order[cut:])), self._pick(sorted(order[:cut]))
+
+    def folds(self, k: int, *, seed: int) -> list[tuple[SynonymSets, SynonymSets]]:
+        """k-fold cross validation by entity: a list of (training, held out)."""
+        if not 2 <= k <= len(self):
+            raise DataError(f"the number of folds must lie between 2 and {len(self)}", value=k)
+        order = self._shuffled(seed)
+        held = [set(order[fold::k]) for fold in range(k)]
+        return [
+            (self._pick([i for i in range(len(self)) if i not in out]), self._pick(sorted(out)))
+            for out in held
+        ]
+
+    def _shuffled(self, seed: int) -> list[int]:
+        if len(self) < 2:
+            raise DataError("cannot split fewer than two sets", value=len(self))
+        order = list(range(len(self)))
+        random.Random(seed).shuffle(order)  # noqa: S311
+        return order
+
+    def _pick(
+        self, indices: Sequence[int], sets: Sequence[tuple[Term, ...]] | None = None
+    ) -> SynonymSets:
+        source = self.sets if sets is None else sets
+        return SynonymSets(tuple(source[i] for i in indices), tuple(self.ids[i] for i in indices))
+
+
+Order = Literal["given", "frequent", "random"]
+
+
+def order_terms(
+    terms: Iterable[Term],
+    order: Order = "given",
+    *,
+    seed: int = 0,
+    counts: Mapping[Term, int] | None = None,
+) -> list[Term]:
+    """The order in which a vocabulary is walked; the result of set generation depends on it.
+
+    `frequent` sorts by count, most frequent first; equal counts keep their given order.
+    """
+    walk = list(terms)
+    if order == "random":
+        random.Random(seed).shuffle(walk)  # noqa: S311
+    elif order == "frequent":
+        if counts is None:
+            raise DataError("order 'frequent' needs term counts")
+        walk.sort(key=lambda term: -counts.get(term, 0))
+    elif order != "given":
+        raise DataError("order must be 'given', 'frequent' or 'random'", value=order)
+    return walk
+
+
+def _first_repeated(values: Iterable[object]) -> object:
+    seen: set[object] = set()
+    for value in values:
+        if value in seen:
+            return value
+        seen.add(value)
+    return None

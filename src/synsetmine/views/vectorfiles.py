@@ -1,0 +1,188 @@
+"""Vector files: word2vec's text and binary forms, and a fast form of our own.
+
+`.bin` is word2vec's binary form, `.safetensors` our own, anything else word2vec's text form
+(`count dimension` on the first line, then `term v1 v2 …`; GloVe's form without that first line is
+read too). Our own form holds the matrix and the terms in one file that is memory-mapped, so that
+opening a large table costs next to nothing until its rows are used.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+import numpy.typing as npt
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from synsetmine.errors import DataError
+from synsetmine.files import atomic_write, numbered_lines, open_binary
+from synsetmine.types import Term
+from synsetmine.views.vectors import TermVectors
+
+Row = tuple[Term, npt.NDArray[np.float32]]
+FORMAT = "synsetmine-vectors"
+LONGEST_TERM = 10_000  # bytes; a binary file that goes on longer without a blank is not one
+
+
+def read_vectors(path: Path, *, skipped: list[DataError] | None = None) -> TermVectors:
+    """Read a vector file of any of the three forms.
+
+    A broken line raises a DataError with file, line (or record) and value. With a list
+    `skipped`, broken lines are left out and their errors collected there.
+    """
+    if path.suffix == ".safetensors":
+        return _read_own(path)
+    rows = _text_rows if path.suffix != ".bin" else _binary_rows
+    table: dict[Term, npt.NDArray[np.float32]] = {}
+    for number, row in rows(path):
+        error = row if isinstance(row, DataError) else _row_problem(row, table)
+        if error is None and not isinstance(row, DataError):
+            table[row[0]] = row[1]
+            continue
+        assert error is not None
+        placed = DataError(error.problem, path=path, line=number, value=error.value)
+        if skipped is None:
+            raise placed
+        skipped.append(placed)
+    if not table:
+        raise DataError("no vectors in this file", path=path)
+    return TermVectors(tuple(table), np.stack(list(table.values())))
+
+
+def write_vectors(path: Path, vectors: TermVectors) -> None:
+    """Write a vector file, whole or not at all; the ending tells the form."""
+    with atomic_write(path) as temporary:
+        if path.suffix == ".safetensors":
+            _write_own(temporary, vectors)
+            return
+        with temporary.open("wb") as stream:
+            stream.write(f"{len(vectors)} {vectors.dimension}\n".encode())
+            for term, vector in zip(vectors.terms, vectors.matrix, strict=True):
+                _write_word2vec(stream, term, vector, binary=path.suffix == ".bin")
+
+
+def _row_problem(row: Row, table: dict[Term, npt.NDArray[np.float32]]) -> DataError | None:
+    term, vector = row
+    if term in table:
+        return DataError("this term has a vector already", value=str(term))
+    if not np.isfinite(vector).all():
+        return DataError("not a finite vector", value=f"{term} {vector.tolist()}")
+    return None
+
+
+def _text_rows(path: Path) -> Iterator[tuple[int, Row | DataError]]:
+    dimension = 0
+    for number, line in numbered_lines(path):
+        if number == 1 and (header := _header(line)):
+            dimension = header[1]
+            continue
+        if not line.strip():
+            continue
+        dimension = dimension or len(line.split(" ")) - 1
+        yield number, _text_row(line, dimension)
+
+
+def _header(line: str) -> tuple[int, int] | None:
+    parts = line.split()
+    if len(parts) == 2 and all(part.isascii() and part.isdigit() for part in parts):
+        return int(parts[0]), int(parts[1])
+    return None
+
+
+def _text_row(line: str, dimension: int) -> Row | DataError:
+    # From the right, since a term may hold blanks.
+    name, *numbers = line.rstrip(" ").rsplit(" ", dimension)
+    if len(numbers) != dimension or not name or dimension == 0:
+        return DataError(f"expected a term and {dimension} numbers", value=line)
+    try:
+        return Term.parse(name), np.array(numbers, dtype=np.float32)
+    except ValueError:
+        return DataError(f"expected a term and {dimension} numbers", value=line)
+    except DataError as error:
+        return error
+
+
+def _binary_rows(path: Path) -> Iterator[tuple[int, Row | DataError]]:
+    with open_binary(path) as stream:
+        header = _header(stream.readline(100).decode("ascii", "replace"))
+        if header is None or header[1] == 0:
+            raise DataError("expected `count dimension` at its start", path=path, line=1)
+        count, dimension = header
+        for record in range(1, count + 1):
+            name = _binary_term(stream)
+            data = stream.read(4 * dimension)
+            if name is None or len(data) < 4 * dimension:
+                raise DataError(f"ends within record {record} of {count}", path=path)
+            try:
+                yield record, (Term.parse(name.decode()), np.frombuffer(data, dtype="<f4"))
+            except UnicodeDecodeError:
+                yield record, DataError("not UTF-8", value=name)
+            except DataError as error:
+                yield record, error
+
+
+def _binary_term(stream: IO[bytes]) -> bytes | None:
+    name = bytearray()
+    while (byte := stream.read(1)) != b" ":
+        if not byte or len(name) > LONGEST_TERM:
+            return None
+        name += byte
+    return bytes(name.lstrip(b"\n"))
+
+
+def _write_word2vec(
+    stream: IO[bytes], term: Term, vector: npt.NDArray[np.float32], *, binary: bool
+) -> None:
+    name = str(term)
+    if any(c.isspace() for c in name):
+        problem = "word2vec files cannot hold a term with blanks; write .safetensors instead"
+        raise DataError(problem, value=name)
+    numbers = vector.tobytes() if binary else " ".join(map(repr, vector.tolist())).encode()
+    stream.write(name.encode() + b" " + numbers + b"\n")
+
+
+def _write_own(path: Path, vectors: TermVectors) -> None:
+    names = [str(term).encode() for term in vectors.terms]
+    tensors = {
+        "matrix": np.ascontiguousarray(vectors.matrix),
+        "names": np.frombuffer(b"".join(names), dtype=np.uint8),
+        "name_ends": np.cumsum([len(name) for name in names], dtype=np.int64),
+    }
+    save_file(tensors, path, metadata={"format": FORMAT, "version": "1"})
+
+
+def _read_own(path: Path) -> TermVectors:
+    try:
+        with safe_open(path, framework="numpy") as stored:
+            metadata = stored.metadata() or {}
+            if (metadata.get("format"), metadata.get("version")) != (FORMAT, "1"):
+                raise DataError(f"not a {FORMAT} file of version 1", path=path, value=metadata)
+            names = stored.get_tensor("names").tobytes()
+            ends = stored.get_tensor("name_ends").tolist()
+        terms = [
+            Term.parse(names[start:end].decode())
+            for start, end in zip([0, *ends], ends, strict=False)
+        ]
+        return TermVectors(tuple(terms), _mapped(path, "matrix"))
+    except FileNotFoundError as error:
+        raise DataError("No such file or directory", path=path) from error
+    except (SafetensorError, OSError, UnicodeDecodeError) as error:
+        raise DataError(f"damaged vector file ({error})", path=path) from error
+
+
+def _mapped(path: Path, name: str) -> npt.NDArray[np.float32]:
+    """A tensor of a safetensors file as a read-only memory map."""
+    with path.open("rb") as stream:
+        header_size = int.from_bytes(stream.read(8), "little")
+        entry = json.loads(stream.read(header_size))[name]
+    return np.memmap(
+        path,
+        dtype="<f4",
+        mode="r",
+        offset=8 + header_size + entry["data_offsets"][0],
+        shape=tuple(entry["shape"]),
+    )
