@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -129,17 +129,29 @@ class _Walk:
         return self.pool.open([term])
 
     def _best(self, term: int, row: npt.NDArray[np.float32]) -> tuple[int, float]:
-        """The set with the highest logit, the first one among equals, and whether it is sure."""
+        """The set with the highest logit, the first one among equals, and that logit."""
         error = self.pool.error(term)
-        floor = (row - error).max()
-        contenders = np.flatnonzero(row + error >= floor)
-        first = int(contenders[0])
-        if len(contenders) == 1 and abs(float(row[first]) - self.bar) > error[first]:
-            return first, float(row[first])
-        # A contender that cannot pass the bar needs no closer look unless it may win anyway.
-        values = self.exact(self.pool.members, contenders.tolist(), term)
-        winner = int(values.argmax())
-        return int(contenders[winner]), float(values[winner])
+        numbers = _contenders(row, error)
+        if self._settled(row[numbers], error[numbers]):
+            return int(numbers[0]), float(row[numbers[0]])
+        values, error = self.pool.closer(numbers, term), self.pool.closer_error(numbers, term)
+        left = _contenders(values, error)
+        if not self._settled(values[left], error[left]):
+            numbers = numbers[left]
+            values = self.exact(self.pool.members, numbers.tolist(), term)
+        best = int(values.argmax())
+        return int(numbers[best]), float(values[best])
+
+    def _settled(self, values: npt.NDArray[Any], error: npt.NDArray[np.float64]) -> bool:
+        """Whether one contender is left, and it is clear on which side of the bar it lies."""
+        return len(values) == 1 and abs(float(values[0]) - self.bar) > error[0]
+
+
+def _contenders(
+    values: npt.NDArray[Any], error: npt.NDArray[np.float64]
+) -> npt.NDArray[np.intp]:
+    """Where the largest value may be, given what each value may be off by."""
+    return np.flatnonzero(values + error >= (values - error).max())
 
 
 def _collect(

@@ -33,6 +33,7 @@ class SetPool:
         self._of_term = x @ first_weight.T.to(self.device)  # (terms, width)
         self._of_term32 = self._of_term.float()
         self._rest = [(w.T.float().to(self.device), b.float().to(self.device)) for w, b in rest]
+        self._rest64 = [(w.T.to(self.device), b.to(self.device)) for w, b in rest]
         slope, constant = _error_bound(rest)
         self._slope = slope
         self._term_error = (2 * slope * self._of_term.norm(dim=1) + 2 * constant).cpu().numpy()
@@ -44,7 +45,12 @@ class SetPool:
         self._q = torch.empty(64, device=self.device)
         self._set_error = np.empty(64)
         # On a CPU the products are fastest while their operands stay in the cache.
-        self._values_at_once = 2**29 if self.device.type == "cuda" else 2**20
+        values = 2**29 if self.device.type == "cuda" else 2**20
+        self._pairs_at_once = max(values // width, 1)
+        self._scratch = [
+            torch.empty(self._pairs_at_once * w, device=self.device)
+            for w in (width, *(weight.shape[1] for weight, _ in self._rest))
+        ]
 
     def __len__(self) -> int:
         return len(self.members)
@@ -67,11 +73,13 @@ class SetPool:
         """Score a changed set anew, and its logits for these terms: (terms,)."""
         of_set = self._of_set[number]
         self._of_set32[number] = of_set
-        alone = torch.zeros_like(of_set, dtype=torch.float32).unsqueeze(0)
-        parts = torch.cat([alone, self._of_term32[terms]])  # (1 + terms, width)
-        q = self._finish(parts.add_(self._of_set32[number]))
+        self._set_error[number] = 2 * self._slope * float(torch.linalg.vector_norm(of_set))
+        of_term = self._of_term32[terms]
+        first = self._room(0, len(of_term) + 1)
+        first[0] = self._of_set32[number]
+        torch.add(of_term, self._of_set32[number], out=first[1:])
+        q = self._finish32(first)
         self._q[number] = q[0]
-        self._set_error[number] = 2 * self._slope * float(of_set.norm())
         logits: npt.NDArray[np.float32] = (q[1:] - q[0]).cpu().numpy()
         return logits
 
@@ -79,28 +87,54 @@ class SetPool:
         """The logits q(S ∪ {t}) − q(S) of a block of terms for all sets: (terms, sets)."""
         of_term = self._of_term32[terms].unsqueeze(1)  # (terms, 1, width)
         of_set, q = self._of_set32[: len(self)], self._q[: len(self)]
-        pairs_at_once = max(self._values_at_once // of_set.shape[1], 1)
-        sets_at_once = max(min(len(self), pairs_at_once), 1)
-        terms_at_once = max(pairs_at_once // sets_at_once, 1)
+        sets_at_once = max(min(len(self), self._pairs_at_once), 1)
+        terms_at_once = max(self._pairs_at_once // sets_at_once, 1)
         logits = torch.empty(len(of_term), len(self), device=self.device)
         for i in range(0, len(of_term), terms_at_once):
             for j in range(0, len(self), sets_at_once):
-                rows, columns = slice(i, i + terms_at_once), slice(j, j + sets_at_once)
-                sums = of_set[columns] + of_term[rows]  # (terms, sets, width)
-                joined = self._finish(sums.flatten(0, 1)).view(sums.shape[:2])
-                torch.sub(joined, q[columns], out=logits[rows, columns])
-        found: npt.NDArray[np.float32] = logits.cpu().numpy()
+                found = logits[i : i + terms_at_once, j : j + sets_at_once]
+                first = self._room(0, found.numel())  # (pairs, width)
+                pairs = first.view(*found.shape, -1)
+                torch.add(
+                    of_set[j : j + sets_at_once], of_term[i : i + terms_at_once], out=pairs
+                )
+                joined = self._finish32(first).view(found.shape)
+                torch.sub(joined, q[j : j + sets_at_once], out=found)
+        values: npt.NDArray[np.float32] = logits.cpu().numpy()
+        return values
+
+    def closer(self, numbers: npt.NDArray[np.intp], term: int) -> npt.NDArray[np.float64]:
+        """The logits of one term for some sets in float64: (sets,)."""
+        of_set = self._of_set[torch.from_numpy(numbers).to(self.device)]  # (sets, width)
+        both = torch.cat([of_set + self._of_term[term], of_set])
+        for weight, bias in self._rest64:
+            both = torch.addmm(bias, both.relu_(), weight)
+        joined, alone = both.squeeze(1).chunk(2)
+        found: npt.NDArray[np.float64] = (joined - alone).cpu().numpy()
         return found
 
     def error(self, term: int) -> npt.NDArray[np.float64]:
         """A bound on the rounding error of this term's logit for each set: (sets,)."""
         return self._set_error[: len(self)] + self._term_error[term]
 
-    def _finish(self, x: Tensor) -> Tensor:
+    def closer_error(self, numbers: npt.NDArray[np.intp], term: int) -> npt.NDArray[np.float64]:
+        """The same bound for `closer`; there a set's part is a sum over its members."""
+        members = np.array([len(self.members[number]) for number in numbers.tolist()])
+        scale = 2.0**-53 / UNIT_ROUNDOFF["highest"]
+        return self.error(term)[numbers] * scale * (members + 4)
+
+
+    def _finish32(self, x: Tensor) -> Tensor:
         """The post transformer after its first layer: (rows, width) -> (rows,); x is used up."""
-        for weight, bias in self._rest:
-            x = torch.addmm(bias, x.relu_(), weight)
+        for depth, (weight, bias) in enumerate(self._rest, start=1):
+            x = torch.addmm(bias, x.relu_(), weight, out=self._room(depth, len(x)))
         return x.squeeze(1)
+
+    def _room(self, depth: int, rows: int) -> Tensor:
+        """Memory for the values of one layer, used again and again: (rows, width)."""
+        scratch = self._scratch[depth]
+        width = len(scratch) // self._pairs_at_once
+        return scratch[: rows * width].view(rows, width)
 
     def _grow(self) -> None:
         self._of_set = torch.cat([self._of_set, torch.empty_like(self._of_set)])

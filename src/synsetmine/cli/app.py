@@ -1,0 +1,82 @@
+"""The application with its commands, and the one place where errors become exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from synsetmine import __version__
+from synsetmine.cli import console
+from synsetmine.cli.convert import convert
+from synsetmine.cli.datasets import datasets
+from synsetmine.cli.evaluate import evaluate
+from synsetmine.cli.mine import mine
+from synsetmine.cli.rank import rank, score
+from synsetmine.cli.train import train
+from synsetmine.cli.tune import tune
+from synsetmine.errors import SynsetmineError
+
+FAILED = 1  # bad data, a bad model, an unwritable place; click uses 2 for bad usage
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="synsetmine",
+    help="Mine entity synonym sets: groups of terms that name the same thing.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (datasets, train, mine, evaluate, score, rank, tune, convert):
+    app.command()(command)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"synsetmine {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
+) -> None:
+    """Mine entity synonym sets: groups of terms that name the same thing.
+
+    The usual way, with the paper's NYT data:
+
+        synsetmine datasets nyt --copy-to data
+
+        synsetmine train data/train-cold.set --vectors data/combined.embed --out model
+
+        synsetmine mine model --vectors data/combined.embed --vocabulary data/test.set --out mined.jsonl
+
+        synsetmine evaluate mined.jsonl data/test.set
+    """
+    del version
+    if debug:
+        os.environ["SYNSETMINE_DEBUG"] = "1"
+
+
+def main() -> None:
+    """Run a command; an error that a user can mend is one line on stderr and exit code 1."""
+    try:
+        app()
+    except (SynsetmineError, OSError, MemoryError) as error:
+        if os.environ.get("SYNSETMINE_DEBUG"):
+            raise
+        if isinstance(error, BrokenPipeError):
+            # The reader of our output has gone (`| head`): no error of ours.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(0)
+        console.error(str(error) or type(error).__name__)
+        sys.exit(FAILED)
+    except KeyboardInterrupt:
+        console.error("interrupted")
+        sys.exit(INTERRUPTED)

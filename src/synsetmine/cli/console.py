@@ -1,0 +1,118 @@
+"""Tables, bars and messages: rich on a terminal, plain lines in a pipe.
+
+Results go to stdout, everything else to stderr.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from synsetmine.errors import DataError
+    from synsetmine.types import Term
+
+SHOWN = 5
+
+
+def error(message: str) -> None:
+    typer.echo(f"synsetmine: error: {message}", err=True)
+
+
+def warn(message: str) -> None:
+    typer.echo(f"synsetmine: warning: {message}", err=True)
+
+
+def say(message: str) -> None:
+    typer.echo(message, err=True)
+
+
+def show_json(value: Any) -> None:
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "") -> None:
+    """A table on a terminal; tab-separated lines under a header in a pipe."""
+    if not sys.stdout.isatty():
+        for row in (columns, *rows):
+            typer.echo("\t".join(row))
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=title or None)
+    for column in columns:
+        table.add_column(column)
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    Console().print(table)
+
+
+def report_skipped(skipped: Sequence[DataError]) -> None:
+    """Say how many broken lines `--skip-bad` left out, and show the first ones."""
+    if not skipped:
+        return
+    warn(f"left out {len(skipped)} broken {'line' if len(skipped) == 1 else 'lines'}:")
+    for problem in skipped[:SHOWN]:
+        say(f"  {problem}")
+    if len(skipped) > SHOWN:
+        say(f"  … and {len(skipped) - SHOWN} more")
+
+
+def report_missing(terms: Sequence[Term], total: int, consequence: str) -> None:
+    """Say which terms have no vector and what that means for them."""
+    if not terms:
+        return
+    named = ", ".join(str(term) for term in terms[:SHOWN])
+    more = f", … and {len(terms) - SHOWN} more" if len(terms) > SHOWN else ""
+    warn(f"{len(terms)} of {total} terms have no vector and {consequence}: {named}{more}")
+
+
+class Bar:
+    """A progress bar on a terminal; elsewhere a line now and then."""
+
+    def __init__(self, bar: Any, task: Any, label: str) -> None:
+        self._bar = bar
+        self._task = task
+        self._label = label
+        self._tenth = -1
+
+    def update(self, done: int, total: int, note: str = "", *, line: bool | None = None) -> None:
+        """Show that `done` of `total` is done; in a pipe each tenth, or as `line` says."""
+        if self._bar is not None:
+            self._bar.update(self._task, completed=done, total=total, note=note)
+            return
+        tenth = 10 * done // max(total, 1)
+        if line or (line is None and tenth > self._tenth):
+            self._tenth = tenth
+            say(f"{self._label} {done}/{total} {note}".rstrip())
+
+
+@contextmanager
+def progress_bar(label: str, *, unit: str = "") -> Iterator[Bar]:
+    """A bar on stderr with what is done, what remains, and a note; bytes if `unit` is `bytes`."""
+    if not sys.stderr.isatty():
+        yield Bar(None, None, label)
+        return
+    from rich import progress as rich_progress
+    from rich.console import Console
+
+    counter = (
+        rich_progress.DownloadColumn() if unit == "bytes" else rich_progress.MofNCompleteColumn()
+    )
+    columns = (
+        rich_progress.TextColumn(label),
+        rich_progress.BarColumn(),
+        counter,
+        rich_progress.TimeElapsedColumn(),
+        rich_progress.TimeRemainingColumn(),
+        rich_progress.TextColumn("{task.fields[note]}"),
+    )
+    with rich_progress.Progress(*columns, console=Console(stderr=True)) as bar:
+        yield Bar(bar, bar.add_task(label, total=None, note=""), label)

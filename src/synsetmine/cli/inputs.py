@@ -1,0 +1,113 @@
+"""What several commands take: their common options, and how they read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from synsetmine.cli import console
+from synsetmine.errors import DataError, SynsetmineError
+
+if TYPE_CHECKING:
+    from synsetmine.model import StoredModel
+    from synsetmine.setfiles import Vocabulary
+    from synsetmine.types import SynonymSets, Term
+    from synsetmine.views import TermVectors
+
+Vectors = Annotated[
+    Path,
+    typer.Option(
+        "--vectors",
+        "-v",
+        help="Term vectors: word2vec text (any ending), word2vec binary (.bin) or .safetensors.",
+    ),
+]
+SkipBad = Annotated[
+    bool, typer.Option("--skip-bad", help="Leave broken lines out, count and report them.")
+]
+Device = Annotated[
+    str, typer.Option("--device", help="auto, cpu or cuda; auto takes a GPU where there is one.")
+]
+Model = Annotated[Path, typer.Argument(help="Folder of a trained model.", show_default=False)]
+
+
+def load_sets(path: Path, skip_bad: bool) -> SynonymSets:
+    from synsetmine.setfiles import read_sets
+
+    skipped: list[DataError] = []
+    sets = read_sets(path, skipped=skipped if skip_bad else None)
+    console.report_skipped(skipped)
+    return sets
+
+
+def load_vectors(path: Path, skip_bad: bool) -> TermVectors:
+    from synsetmine.views import read_vectors
+
+    skipped: list[DataError] = []
+    vectors = read_vectors(path, skipped=skipped if skip_bad else None)
+    console.report_skipped(skipped)
+    return vectors
+
+
+def load_vocabulary(path: Path | None, vectors: TermVectors, skip_bad: bool) -> Vocabulary:
+    """The terms to mine: a list, the terms of a file of sets, or all terms that have vectors.
+
+    The terms of sets are walked in the order of the vector file, since in the order of the sets
+    synonyms stand side by side, and that would give the answer away.
+    """
+    from synsetmine.setfiles import Vocabulary, read_vocabulary
+
+    if path is None:
+        return Vocabulary(vectors.terms, {})
+    if {".set", ".jsonl"} & set(path.suffixes[-2:]):
+        terms = load_sets(path, skip_bad).terms
+        known = sorted((t for t in terms if t in vectors), key=lambda t: vectors.rows([t])[0])
+        return Vocabulary((*known, *vectors.missing(terms)), {})
+    skipped: list[DataError] = []
+    vocabulary = read_vocabulary(path, skipped=skipped if skip_bad else None)
+    console.report_skipped(skipped)
+    return vocabulary
+
+
+def load_stored_model(folder: Path, device: str) -> StoredModel:
+    from synsetmine.model import load_model
+
+    model = load_model(folder)
+    model.scorer.to(choose_device(device))
+    return model
+
+
+def choose_device(name: str) -> str:
+    import torch
+
+    if name == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    if name == "cpu" or (name.startswith("cuda") and torch.cuda.is_available()):
+        return name
+    reason = "there is no CUDA device" if name.startswith("cuda") else "it is auto, cpu or cuda"
+    raise SynsetmineError(f"cannot use device {name!r}: {reason}")
+
+
+def find_terms(texts: Iterable[str], vectors: TermVectors) -> list[Term]:
+    """The terms that a person means: as written, or the only term with that surface."""
+    from synsetmine.types import Term
+
+    wanted = [Term.parse(text) for text in texts]
+    surfaces = {term.surface for term in wanted if term not in vectors}
+    by_surface: dict[str, list[Term]] = {}
+    for term in vectors.terms if surfaces else ():
+        if term.surface in surfaces:
+            by_surface.setdefault(term.surface, []).append(term)
+    return [t if t in vectors else _only(t, by_surface.get(t.surface, [])) for t in wanted]
+
+
+def _only(term: Term, senses: Sequence[Term]) -> Term:
+    if len(senses) == 1 and not term.sense:
+        return senses[0]
+    if senses:
+        named = ", ".join(map(str, senses))
+        raise DataError(f"this term has no vector; with its surface there are {named}", value=str(term))
+    raise DataError("this term has no vector", value=str(term))

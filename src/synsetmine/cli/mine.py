@@ -1,0 +1,102 @@
+"""`synsetmine mine`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from synsetmine.cli import console
+from synsetmine.cli.inputs import (
+    Device,
+    Model,
+    SkipBad,
+    Vectors,
+    load_sets,
+    load_stored_model,
+    load_vectors,
+    load_vocabulary,
+)
+
+if TYPE_CHECKING:
+    from synsetmine.generation import Decision
+
+
+def mine(
+    model: Model,
+    vectors: Vectors,
+    out: Annotated[Path, typer.Option("--out", "-o", help="File for the sets, .jsonl or .set.")],
+    vocabulary: Annotated[
+        Path | None,
+        typer.Option(
+            help="Terms to mine, one a line, optionally a tab and a count; or a file of sets, "
+            "whose terms are taken. Default: all terms that have vectors."
+        ),
+    ] = None,
+    order: Annotated[
+        str, typer.Option(help="given, frequent (by the vocabulary's counts) or random.")
+    ] = "given",
+    seed: Annotated[int, typer.Option(help="For --order random.")] = 0,
+    threshold: Annotated[
+        float | None, typer.Option(help="θ: join a set above this probability. Default: the model's.")
+    ] = None,
+    max_sets: Annotated[
+        int | None, typer.Option(help="Open no more sets than this, seeds included.")
+    ] = None,
+    seeds: Annotated[
+        Path | None, typer.Option(help="Known sets that new terms may join, .set or .jsonl.")
+    ] = None,
+    min_size: Annotated[int, typer.Option(help="Write only sets of at least this many terms.")] = 1,
+    trace: Annotated[
+        Path | None,
+        typer.Option(help="JSONL file: for each term its best set, probability and decision."),
+    ] = None,
+    device: Device = "auto",
+    skip_bad: SkipBad = False,
+) -> None:
+    """Mine synonym sets from a vocabulary in one pass.
+
+    Example: `synsetmine mine model --vectors vectors.txt --vocabulary terms.txt --out mined.jsonl`
+    """
+    from synsetmine.files import write_text
+    from synsetmine.generation import generate_sets
+    from synsetmine.setfiles import write_sets
+    from synsetmine.types import SynonymSets, order_terms
+
+    stored = load_stored_model(model, device)
+    table = stored.apply_to(load_vectors(vectors, skip_bad))
+    wanted = load_vocabulary(vocabulary, table, skip_bad)
+    walk = order_terms(wanted.terms, order, seed=seed, counts=wanted.counts or None)  # type: ignore[arg-type]
+    with console.progress_bar("mining") as bar:
+        mined = generate_sets(
+            stored.scorer,
+            table,
+            walk,
+            threshold=stored.threshold if threshold is None else threshold,
+            max_sets=max_sets,
+            seeds=None if seeds is None else load_sets(seeds, skip_bad),
+            progress=bar.update,
+        )
+    kept = [i for i, size in enumerate(mined.sets.sizes) if size >= min_size]
+    sets = SynonymSets.of([mined.sets.sets[i] for i in kept], [mined.sets.ids[i] for i in kept])
+    write_sets(out, sets)
+    if trace is not None:
+        write_text(trace, "".join(f"{_trace_line(decision)}\n" for decision in mined.trace))
+    console.report_missing(mined.without_vector, len(walk), "stand alone")
+    several = sum(size > 1 for size in sets.sizes)
+    console.say(
+        f"{len(walk)} terms: {len(mined.sets)} sets, {several} of two or more terms; "
+        f"{len(sets)} written to {out}"
+    )
+
+
+def _trace_line(decision: Decision) -> str:
+    record = {
+        "term": str(decision.term),
+        "best_set": decision.best_set,
+        "probability": round(decision.probability, 6),
+        "action": decision.action,
+    }
+    return json.dumps(record, ensure_ascii=False)
