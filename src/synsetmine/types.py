@@ -68,9 +68,7 @@ class SynonymSets:
             raise DataError("a term may occur only once in a partition", value=str(repeated))
 
     @classmethod
-    def of(
-        cls, sets: Iterable[Iterable[Term]], ids: Iterable[str] | None = None
-    ) -> SynonymSets:
+    def of(cls, sets: Iterable[Iterable[Term]], ids: Iterable[str] | None = None) -> SynonymSets:
         """Build from any collections of terms; ids default to `c0`, `c1`, …"""
         members = tuple(tuple(s) for s in sets)
         names = tuple(ids) if ids is not None else tuple(f"c{i}" for i in range(len(members)))

@@ -53,9 +53,9 @@ def options(
 
         synsetmine datasets nyt --copy-to data
 
-        synsetmine train data/train-cold.set --vectors data/combined.embed --out model
+        synsetmine train data/train-cold.set -v data/combined.embed -o model
 
-        synsetmine mine model --vectors data/combined.embed --vocabulary data/test.set --out mined.jsonl
+        synsetmine mine model -v data/combined.embed --vocabulary data/test.set -o mined.jsonl
 
         synsetmine evaluate mined.jsonl data/test.set
     """

@@ -109,5 +109,7 @@ def _only(term: Term, senses: Sequence[Term]) -> Term:
         return senses[0]
     if senses:
         named = ", ".join(map(str, senses))
-        raise DataError(f"this term has no vector; with its surface there are {named}", value=str(term))
+        raise DataError(
+            f"this term has no vector; with its surface there are {named}", value=str(term)
+        )
     raise DataError("this term has no vector", value=str(term))

@@ -40,7 +40,8 @@ def mine(
     ] = "given",
     seed: Annotated[int, typer.Option(help="For --order random.")] = 0,
     threshold: Annotated[
-        float | None, typer.Option(help="θ: join a set above this probability. Default: the model's.")
+        float | None,
+        typer.Option(help="θ: join a set above this probability. Default: the model's."),
     ] = None,
     max_sets: Annotated[
         int | None, typer.Option(help="Open no more sets than this, seeds included.")

@@ -27,7 +27,9 @@ TRAINING = "Training"
 
 
 def train(
-    sets: Annotated[Path, typer.Argument(help="Training sets, .set or .jsonl.", show_default=False)],
+    sets: Annotated[
+        Path, typer.Argument(help="Training sets, .set or .jsonl.", show_default=False)
+    ],
     vectors: Vectors,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the model.")],
     preset: Annotated[
@@ -50,7 +52,9 @@ def train(
     ] = None,
     architecture: Annotated[
         str | None,
-        typer.Option(help="both-X-Y (such as both-250-500), no-et, no-pt.", rich_help_panel=TRAINING),
+        typer.Option(
+            help="both-X-Y (such as both-250-500), no-et, no-pt.", rich_help_panel=TRAINING
+        ),
     ] = None,
     batch_sets: Annotated[
         int | None, typer.Option(help="Sets in a batch.", rich_help_panel=TRAINING)
@@ -145,9 +149,7 @@ def train(
     _report(trained, len(training_sets.terms), out)
 
 
-def resolve_settings(
-    preset: str, path: Path | None, given: dict[str, Any]
-) -> TrainingSettings:
+def resolve_settings(preset: str, path: Path | None, given: dict[str, Any]) -> TrainingSettings:
     """The preset, changed by a file of settings, changed by the options given."""
     from synsetmine.training import PRESETS
 
@@ -206,7 +208,7 @@ class _Curves:
             raise SynsetmineError(
                 "--tensorboard needs the extra: pip install 'synsetmine[tensorboard]'"
             ) from error
-        self._writer = SummaryWriter(str(folder))  # type: ignore[no-untyped-call]
+        self._writer = SummaryWriter(str(folder))
 
     def __enter__(self) -> _Curves:
         return self

@@ -2,8 +2,9 @@
 
 A block of terms is scored against all sets in a few large matrix products. Within the block, only
 the sets that change or are opened are scored again. Scores are float32 with a known error bound;
-where that leaves a choice open, float64 decides (`ExactLogits`). The result is therefore the one
-of the plain algorithm, whatever the block size, the number of threads and the device.
+where that leaves a choice open, float64 decides. Logits that differ by no more than `TIE` are
+equal, so that rounding never decides. The result is therefore the one of the plain algorithm,
+whatever the block size, the number of threads and the device.
 """
 
 from __future__ import annotations
@@ -11,18 +12,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
 from synsetmine.errors import DataError
-from synsetmine.generation.exact import ExactLogits
 from synsetmine.generation.pool import SetPool
 from synsetmine.model.scorer import SetScorer
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermVectors
+
+# Where a scorer is linear, all sets have the same logit for a term, but for rounding near 1e-13.
+TIE = 1e-9
 
 Action = Literal["joined", "opened", "forced", "no vector"]
 
@@ -76,7 +79,7 @@ def generate_sets(
 
     scorer.eval()
     with torch.inference_mode():
-        walk = _Walk(SetPool(scorer, table), ExactLogits(scorer, table), threshold, max_sets)
+        walk = _Walk(SetPool(scorer, table), threshold, max_sets)
         number_of = {term: i for i, term in enumerate([*walked, *seeded])}
         known = [[number_of[t] for t in members if t in number_of] for members in seeds]
         for members in known:
@@ -91,11 +94,8 @@ def generate_sets(
 class _Walk:
     """The state of one pass: terms are numbers, sets are numbers of the pool."""
 
-    def __init__(
-        self, pool: SetPool, exact: ExactLogits, threshold: float, max_sets: int | None
-    ) -> None:
+    def __init__(self, pool: SetPool, threshold: float, max_sets: int | None) -> None:
         self.pool = pool
-        self.exact = exact
         self.bar = _logit(threshold)
         self.max_sets = math.inf if max_sets is None else max_sets
         self.decisions: list[tuple[int, float, Action]] = []  # best set, logit, action
@@ -121,8 +121,9 @@ class _Walk:
             return self.pool.open([term])
         best, logit = self._best(term, row)
         full = len(self.pool) >= self.max_sets
-        if logit > self.bar or full:
-            self.decisions.append((best, logit, "joined" if logit > self.bar else "forced"))
+        joins = logit > self.bar + TIE
+        if joins or full:
+            self.decisions.append((best, logit, "joined" if joins else "forced"))
             self.pool.join(best, term)
             return best
         self.decisions.append((best, logit, "opened"))
@@ -130,28 +131,14 @@ class _Walk:
 
     def _best(self, term: int, row: npt.NDArray[np.float32]) -> tuple[int, float]:
         """The set with the highest logit, the first one among equals, and that logit."""
-        error = self.pool.error(term)
-        numbers = _contenders(row, error)
-        if self._settled(row[numbers], error[numbers]):
-            return int(numbers[0]), float(row[numbers[0]])
-        values, error = self.pool.closer(numbers, term), self.pool.closer_error(numbers, term)
-        left = _contenders(values, error)
-        if not self._settled(values[left], error[left]):
-            numbers = numbers[left]
-            values = self.exact(self.pool.members, numbers.tolist(), term)
-        best = int(values.argmax())
+        error = self.pool.error(term) + TIE
+        numbers = np.flatnonzero(row + error >= (row - error).max())
+        first = int(numbers[0])
+        if len(numbers) == 1 and abs(float(row[first]) - self.bar) > error[first]:
+            return first, float(row[first])
+        values = self.pool.closer(numbers, term)
+        best = int(np.argmax(values >= values.max() - TIE))  # the first that is as good as any
         return int(numbers[best]), float(values[best])
-
-    def _settled(self, values: npt.NDArray[Any], error: npt.NDArray[np.float64]) -> bool:
-        """Whether one contender is left, and it is clear on which side of the bar it lies."""
-        return len(values) == 1 and abs(float(values[0]) - self.bar) > error[0]
-
-
-def _contenders(
-    values: npt.NDArray[Any], error: npt.NDArray[np.float64]
-) -> npt.NDArray[np.intp]:
-    """Where the largest value may be, given what each value may be off by."""
-    return np.flatnonzero(values + error >= (values - error).max())
 
 
 def _collect(
@@ -201,9 +188,7 @@ def _probability(logit: float) -> float:
     return 1 / (1 + math.exp(-logit)) if logit > -700 else 0.0
 
 
-def _check(
-    threshold: float, max_sets: int | None, vectors: TermVectors, scorer: SetScorer
-) -> None:
+def _check(threshold: float, max_sets: int | None, vectors: TermVectors, scorer: SetScorer) -> None:
     if not 0 <= threshold <= 1:
         raise DataError("the threshold must lie between 0 and 1", value=threshold)
     if max_sets is not None and max_sets < 1:

@@ -11,23 +11,28 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from synsetmine.generation.exact import Layer, layers
 from synsetmine.model.scorer import SetScorer
 
 # The unit roundoff of "float32" matrix products, which torch may be told to compute with less.
 UNIT_ROUNDOFF = {"highest": 2.0**-24, "high": 2.0**-11, "medium": 2.0**-8}
+
+SMALL = 4096  # terms
+
+Layer = tuple[Tensor, Tensor]  # weight (out, in), bias (out,), in float64
 
 
 class SetPool:
     """Growing sets over a fixed vocabulary of `vectors` (terms, dimension)."""
 
     def __init__(self, scorer: SetScorer, vectors: npt.NDArray[np.float32]) -> None:
-        self.device = next(scorer.parameters()).device
-        (first_weight, first_bias), *rest = layers(scorer.post)
+        # A small vocabulary is done sooner than a GPU could be waited for, term by term.
+        own = next(scorer.parameters()).device
+        self.device = own if len(vectors) > SMALL else torch.device("cpu")
+        (first_weight, first_bias), *rest = _layers(scorer.post)
         x = torch.tensor(vectors, dtype=torch.float64, device=self.device)
-        for weight, bias in layers(scorer.embed):
+        for weight, bias in _layers(scorer.embed):
             x = torch.relu(x @ weight.T.to(self.device) + bias.to(self.device))
         self._first_bias = first_bias.to(self.device)
         self._of_term = x @ first_weight.T.to(self.device)  # (terms, width)
@@ -95,9 +100,7 @@ class SetPool:
                 found = logits[i : i + terms_at_once, j : j + sets_at_once]
                 first = self._room(0, found.numel())  # (pairs, width)
                 pairs = first.view(*found.shape, -1)
-                torch.add(
-                    of_set[j : j + sets_at_once], of_term[i : i + terms_at_once], out=pairs
-                )
+                torch.add(of_set[j : j + sets_at_once], of_term[i : i + terms_at_once], out=pairs)
                 joined = self._finish32(first).view(found.shape)
                 torch.sub(joined, q[j : j + sets_at_once], out=found)
         values: npt.NDArray[np.float32] = logits.cpu().numpy()
@@ -115,14 +118,8 @@ class SetPool:
 
     def error(self, term: int) -> npt.NDArray[np.float64]:
         """A bound on the rounding error of this term's logit for each set: (sets,)."""
-        return self._set_error[: len(self)] + self._term_error[term]
-
-    def closer_error(self, numbers: npt.NDArray[np.intp], term: int) -> npt.NDArray[np.float64]:
-        """The same bound for `closer`; there a set's part is a sum over its members."""
-        members = np.array([len(self.members[number]) for number in numbers.tolist()])
-        scale = 2.0**-53 / UNIT_ROUNDOFF["highest"]
-        return self.error(term)[numbers] * scale * (members + 4)
-
+        bound: npt.NDArray[np.float64] = self._set_error[: len(self)] + self._term_error[term]
+        return bound
 
     def _finish32(self, x: Tensor) -> Tensor:
         """The post transformer after its first layer: (rows, width) -> (rows,); x is used up."""
@@ -141,6 +138,17 @@ class SetPool:
         self._of_set32 = torch.cat([self._of_set32, torch.empty_like(self._of_set32)])
         self._q = torch.cat([self._q, torch.empty_like(self._q)])
         self._set_error = np.concatenate([self._set_error, np.empty_like(self._set_error)])
+
+
+def _layers(transformer: nn.Sequential) -> list[Layer]:
+    """The linear maps of a transformer in float64 on the CPU; ReLU stands between them."""
+    found = []
+    for module in transformer:
+        if isinstance(module, nn.Linear):
+            weight = module.weight.detach().cpu().double()
+            bias = torch.zeros(len(weight)) if module.bias is None else module.bias
+            found.append((weight, bias.detach().cpu().double()))
+    return found
 
 
 def _error_bound(rest: list[Layer]) -> tuple[float, float]:

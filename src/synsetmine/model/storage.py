@@ -38,7 +38,7 @@ class StoredModel:
     tuned_vectors: TermVectors | None = None
 
     def apply_to(self, vectors: TermVectors) -> TermVectors:
-        """The vectors to use with this scorer: of the right dimension, tuned where it has its own."""
+        """The vectors to use with this scorer: checked, and tuned where it has its own."""
         if vectors.dimension != self.scorer.dimension:
             raise ModelError(
                 f"the model was trained on vectors of {self.scorer.dimension} dimensions, "

@@ -44,7 +44,7 @@ class Checkpoint:
         try:
             with safe_open(self.path, framework="pt") as stored:
                 meta = stored.metadata() or {}
-                tensors = {name: stored.get_tensor(name).to(device) for name in stored.keys()}
+                tensors = {n: stored.get_tensor(n).to(device) for n in stored.keys()}  # noqa: SIM118
         except (SafetensorError, OSError) as error:
             raise CheckpointError(f"{self.path} is damaged ({error})") from error
         if meta.get("format") != FORMAT:

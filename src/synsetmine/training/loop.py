@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn.functional import binary_cross_entropy_with_logits
 
 from synsetmine.errors import DataError
 from synsetmine.model.scorer import SetScorer
 from synsetmine.training.checkpoint import Checkpoint, fingerprint
-from synsetmine.training.sampling import Pairs, PairSampler
+from synsetmine.training.sampling import PairSampler
 from synsetmine.training.settings import TrainingSettings
+from synsetmine.training.steps import Steps
 from synsetmine.training.validation import Validation
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermVectors
@@ -135,9 +135,12 @@ class _Run:
             dropout=settings.dropout,
             seed=settings.seed,
         ).to(device)
-        learned = [*self.scorer.parameters(), *([self.table] if settings.train_vectors else [])]
-        self.optimizer = torch.optim.Adam(
-            learned, lr=settings.learning_rate, amsgrad=settings.amsgrad, fused=True
+        self.steps = Steps(
+            self.scorer,
+            self.table,
+            batch_sets=settings.batch_sets,
+            learning_rate=settings.learning_rate,
+            amsgrad=settings.amsgrad,
         )
         self.progress = _Progress()
         self.best = self._snapshot()
@@ -171,32 +174,14 @@ class _Run:
         # Each epoch has a seed of its own, so a resumed run draws what an unbroken one would.
         seed = int(np.random.SeedSequence([self.settings.seed, number]).generate_state(1)[0])
         pairs = self.sampler.draw(seed)
-        self.scorer.train()
-        total = torch.zeros((), device=self.device)
         with torch.random.fork_rng(devices=[self.device] if self.device.type == "cuda" else []):
             torch.manual_seed(seed)  # for dropout
-            for start in range(0, len(pairs), self.settings.batch_sets):
-                batch = slice(start, start + self.settings.batch_sets)
-                loss = self._loss(pairs, batch)
-                self.optimizer.zero_grad(set_to_none=True)
-                loss.backward()  # type: ignore[no-untyped-call]
-                self.optimizer.step()
-                total += loss.detach() * len(pairs.members[batch])
+            loss = self.steps.run(pairs)
         self.progress.fallbacks += int(pairs.fallbacks)
         self.progress.share_token_draws += pairs.share_token_draws
-        mean = float(total) / len(pairs)
-        if not np.isfinite(mean):
+        if not np.isfinite(loss):
             raise DataError(f"training diverged in epoch {number}: the loss is not finite")
-        return mean
-
-    def _loss(self, pairs: Pairs, batch: slice) -> Tensor:
-        """The mean binary log loss of a batch's set-instance pairs."""
-        members = self.scorer.embed(self.table[pairs.members[batch]])  # (sets, widest, hidden)
-        candidates = self.scorer.embed(self.table[pairs.candidates[batch]])  # (sets, 1+K, hidden)
-        logits = self.scorer.logits(self.scorer.pool(members, pairs.mask[batch]), candidates)
-        labels = torch.zeros_like(logits)
-        labels[:, 0] = 1
-        return binary_cross_entropy_with_logits(logits, labels)
+        return loss
 
     def _current(self, vectors: TermVectors) -> TermVectors:
         return vectors.replaced(self._tuned()) if self.settings.train_vectors else vectors
@@ -214,7 +199,7 @@ class _Run:
     def _state(self) -> dict[str, Tensor]:
         state = {f"best/{name}": tensor for name, tensor in self.best.items()}
         state |= {f"now/{name}": tensor for name, tensor in self._snapshot().items()}
-        for i, values in self.optimizer.state_dict()["state"].items():
+        for i, values in self.steps.optimizer.state_dict()["state"].items():
             state |= {f"adam/{i}/{name}": tensor for name, tensor in values.items()}
         return state
 
@@ -232,8 +217,8 @@ class _Run:
         for name, tensor in _under("adam/", state).items():
             index, _, key = name.partition("/")
             adam.setdefault(int(index), {})[key] = tensor
-        groups = self.optimizer.state_dict()["param_groups"]
-        self.optimizer.load_state_dict({"state": adam, "param_groups": groups})
+        groups = self.steps.optimizer.state_dict()["param_groups"]
+        self.steps.optimizer.load_state_dict({"state": adam, "param_groups": groups})
         history = [Epoch(**epoch) for epoch in progress.pop("history")]
         self.progress = _Progress(history=history, **progress)
 
@@ -243,7 +228,9 @@ class _Run:
         self.scorer.load_state_dict(best)
         self.scorer.eval()
         progress = self.progress
-        share = progress.fallbacks / progress.share_token_draws if progress.share_token_draws else None
+        share = (
+            progress.fallbacks / progress.share_token_draws if progress.share_token_draws else None
+        )
         return Trained(
             scorer=self.scorer,
             settings=self.settings,

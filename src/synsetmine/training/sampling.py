@@ -88,7 +88,7 @@ class PairSampler:
         held_out = shuffled[starts]  # (sets,)
 
         widest = min(int(self.sizes.max()) - 1, LARGEST_SUBSET)
-        subset_sizes = 1 + self._below((sizes - 1).clamp(max=widest), random)
+        subset_sizes = 1 + _below((sizes - 1).clamp(max=widest), random)
         places = torch.arange(widest, device=self.device)  # (widest,)
         mask = places < subset_sizes.unsqueeze(1)  # (sets, widest)
         members = shuffled[(starts.unsqueeze(1) + 1 + places).clamp(max=len(shuffled) - 1)]
@@ -120,18 +120,13 @@ class PairSampler:
         self, starts: Tensor, sizes: Tensor, k: int, random: torch.Generator
     ) -> Tensor:
         limits = (len(self.terms) - sizes).unsqueeze(1).expand(-1, k)
-        return _leave_out(self._below(limits, random), starts.unsqueeze(1), sizes.unsqueeze(1))
-
-    def _below(self, limits: Tensor, random: torch.Generator) -> Tensor:
-        return _below(limits, random)
+        return _leave_out(_below(limits, random), starts.unsqueeze(1), sizes.unsqueeze(1))
 
 
 class _Partners:
     """For each term, the terms outside its own set that share a token with it."""
 
-    def __init__(
-        self, terms: Sequence[Term], owners: Sequence[int], device: torch.device
-    ) -> None:
+    def __init__(self, terms: Sequence[Term], owners: Sequence[int], device: torch.device) -> None:
         postings: dict[str, list[int]] = {}
         for number, term in enumerate(terms):
             for token in dict.fromkeys(tokens(term.surface)):
@@ -146,11 +141,11 @@ class _Partners:
                         spans[number].append((partners, len(flat), run_start, run_size))
             flat += holders
         # (spans,): how many partners, where the posting starts, and the run of the own set in it.
-        weights, self._at, self._run_start, self._run_size = torch.tensor(
+        self._weights, self._at, self._run_start, self._run_size = torch.tensor(
             [span for of_term in spans for span in of_term] or [(0, 0, 0, 0)], device=device
         ).T
         self._flat = torch.tensor(flat, device=device)
-        self._ends = weights.cumsum(0)
+        self._ends = self._weights.cumsum(0)
         before = torch.cat([torch.zeros_like(self._ends[:1]), self._ends])  # (spans + 1,)
         counts = torch.tensor([len(of_term) for of_term in spans], device=device)
         last = counts.cumsum(0)
@@ -169,12 +164,9 @@ class _Partners:
         offset = pick - (ends - weights).gather(1, column)
         position = self._base[members.gather(1, column)] + offset
         span = torch.searchsorted(self._ends, position, right=True).clamp(max=len(self._ends) - 1)
-        within = position - (self._ends[span] - self._weights_of(span))
+        within = position - (self._ends[span] - self._weights[span])
         place = _leave_out(within, self._run_start[span], self._run_size[span])
         return self._flat[(self._at[span] + place).clamp(max=len(self._flat) - 1)], lonely
-
-    def _weights_of(self, span: Tensor) -> Tensor:
-        return self._ends[span] - torch.where(span > 0, self._ends[(span - 1).clamp(min=0)], 0)
 
 
 def _below(limits: Tensor, random: torch.Generator) -> Tensor:
@@ -185,7 +177,8 @@ def _below(limits: Tensor, random: torch.Generator) -> Tensor:
 
 def _leave_out(draws: Tensor, start: Tensor, size: Tensor) -> Tensor:
     """Map draws from a range that is `size` too short onto the range without the run at `start`."""
-    return draws + torch.where(draws >= start, size, 0)
+    shifted: Tensor = draws + torch.where(draws >= start, size, 0)
+    return shifted
 
 
 def _runs(values: Sequence[int]) -> Iterable[tuple[int, int]]:

@@ -38,7 +38,12 @@ class TrainingSettings:
     def __post_init__(self) -> None:
         for name in ("epochs", "patience", "validate_every", "batch_sets", "negatives"):
             _require(getattr(self, name) >= 1, name, "at least 1", getattr(self, name))
-        _require(self.validation_orders >= 1, "validation_orders", "at least 1", self.seed)
+        _require(
+            self.validation_orders >= 1, "validation_orders", "at least 1", self.validation_orders
+        )
+        # Otherwise training could stop before it has looked at a score.
+        late = self.validate_every > self.patience
+        _require(not late, "validate_every", "at most patience", self.validate_every)
         _require(0 <= self.dropout < 1, "dropout", "in [0, 1)", self.dropout)
         _require(0 < self.held_out < 1, "held_out", "between 0 and 1", self.held_out)
         _require(0 <= self.threshold <= 1, "threshold", "between 0 and 1", self.threshold)

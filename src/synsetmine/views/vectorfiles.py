@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -36,15 +36,13 @@ def read_vectors(path: Path, *, skipped: list[DataError] | None = None) -> TermV
     """
     if path.suffix == ".safetensors":
         return _read_own(path)
-    rows = _text_rows if path.suffix != ".bin" else _binary_rows
+    rows = _binary_rows if path.suffix == ".bin" else _text_rows
     table: dict[Term, npt.NDArray[np.float32]] = {}
     for number, row in rows(path):
-        error = row if isinstance(row, DataError) else _row_problem(row, table)
-        if error is None and not isinstance(row, DataError):
-            table[row[0]] = row[1]
+        problem = row if isinstance(row, DataError) else _take(row, table)
+        if problem is None:
             continue
-        assert error is not None
-        placed = DataError(error.problem, path=path, line=number, value=error.value)
+        placed = DataError(problem.problem, path=path, line=number, value=problem.value)
         if skipped is None:
             raise placed
         skipped.append(placed)
@@ -65,12 +63,14 @@ def write_vectors(path: Path, vectors: TermVectors) -> None:
                 _write_word2vec(stream, term, vector, binary=path.suffix == ".bin")
 
 
-def _row_problem(row: Row, table: dict[Term, npt.NDArray[np.float32]]) -> DataError | None:
+def _take(row: Row, table: dict[Term, npt.NDArray[np.float32]]) -> DataError | None:
+    """Put a row into the table, or tell why it cannot be."""
     term, vector = row
     if term in table:
         return DataError("this term has a vector already", value=str(term))
     if not np.isfinite(vector).all():
         return DataError("not a finite vector", value=f"{term} {vector.tolist()}")
+    table[term] = vector
     return None
 
 
@@ -147,7 +147,7 @@ def _write_word2vec(
 
 def _write_own(path: Path, vectors: TermVectors) -> None:
     names = [str(term).encode() for term in vectors.terms]
-    tensors = {
+    tensors: dict[str, npt.NDArray[Any]] = {
         "matrix": np.ascontiguousarray(vectors.matrix),
         "names": np.frombuffer(b"".join(names), dtype=np.uint8),
         "name_ends": np.cumsum([len(name) for name in names], dtype=np.int64),

@@ -1,0 +1,128 @@
+"""`synsetmine tune`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from synsetmine.cli import console
+from synsetmine.cli.inputs import (
+    Device,
+    SkipBad,
+    Vectors,
+    choose_device,
+    load_sets,
+    load_vectors,
+)
+from synsetmine.cli.train import resolve_settings
+from synsetmine.errors import DataError
+
+if TYPE_CHECKING:
+    from synsetmine.training.tuning import Tuned
+
+
+def tune(
+    sets: Annotated[
+        Path, typer.Argument(help="Training sets, .set or .jsonl.", show_default=False)
+    ],
+    vectors: Vectors,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Folder for results.jsonl and best.json.")
+    ],
+    grid: Annotated[
+        list[str],
+        typer.Option(
+            "--grid",
+            "-g",
+            help="A setting and its values, such as learning_rate=0.001,0.0001; give it once for "
+            "each setting. `architecture` takes names such as both-250-500.",
+        ),
+    ],
+    sample: Annotated[
+        int | None, typer.Option(help="Try only this many random combinations of the grid.")
+    ] = None,
+    preset: Annotated[
+        str, typer.Option(help="Where settings outside the grid come from.")
+    ] = "paper",
+    settings: Annotated[
+        Path | None, typer.Option(help="JSON file of settings over the preset.")
+    ] = None,
+    folds: Annotated[int, typer.Option(min=2, help="Folds, split by entity.")] = 5,
+    workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="Processes.")] = 1,
+    epochs: Annotated[int | None, typer.Option(help="Most epochs of each training.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Of folds, sample and training.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    device: Device = "auto",
+    skip_bad: SkipBad = False,
+) -> None:
+    """Choose hyper-parameters by cross validation on the training sets.
+
+    A broken run goes on with what is left when the same command is given again. Use the winner
+    with `synsetmine train --settings OUT/best.json`.
+
+    Example: `synsetmine tune train.set --vectors vectors.txt --out tuning -g dropout=0.3,0.5`
+    """
+    from synsetmine.training.tuning import grid as combinations
+    from synsetmine.training.tuning import sample as pick
+    from synsetmine.training.tuning import tune as cross_validate
+
+    given = {"epochs": epochs, "seed": seed}
+    base = resolve_settings(preset, settings, {k: v for k, v in given.items() if v is not None})
+    candidates = combinations(dict(parse_axis(axis) for axis in grid))
+    if sample is not None:
+        candidates = pick(candidates, sample, seed=base.seed)
+    with console.progress_bar("tuning") as bar:
+        results = cross_validate(
+            load_sets(sets, skip_bad),
+            load_vectors(vectors, skip_bad),
+            base,
+            candidates,
+            out=out,
+            folds=folds,
+            workers=workers,
+            device=choose_device(device),
+            progress=bar.update,
+        )
+    _show(results, base.select_by, as_json)
+    console.say(f"the best settings are in {out / 'best.json'}")
+
+
+def parse_axis(text: str) -> tuple[str, list[Any]]:
+    """`name=value,value`: numbers, true/false, or words."""
+    name, equals, values = text.partition("=")
+    if not equals or not name or not values:
+        raise DataError("expected --grid name=value,value", value=text)
+    return name.strip().replace("-", "_"), [_value(value.strip()) for value in values.split(",")]
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _show(results: Sequence[Tuned], metric: str, as_json: bool) -> None:
+    if as_json:
+        console.show_json(
+            [
+                {"settings": t.changes, "mean": t.mean, "sd": t.deviation, "scores": t.scores}
+                for t in results
+            ]
+        )
+        return
+    names = list(results[0].changes)
+    rows = [
+        [
+            *(str(tuned.changes[name]) for name in names),
+            f"{100 * tuned.mean:.2f}",
+            f"{100 * tuned.deviation:.2f}",
+            " ".join(map(str, tuned.epochs)),
+        ]
+        for tuned in results
+    ]
+    console.show_table([*names, f"mean {metric}", "sd", "best epochs"], rows)

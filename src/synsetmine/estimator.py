@@ -1,0 +1,157 @@
+"""SynSetMiner: the set-instance classifier and set generation with scikit-learn's conventions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from synsetmine.errors import DataError
+from synsetmine.generation import generate_sets
+from synsetmine.training import PRESETS, TrainingSettings, Validation, train_scorer
+from synsetmine.types import SynonymSets, Term, order_terms
+from synsetmine.views import TermVectors
+
+SETTINGS = (
+    "architecture",
+    "learning_rate",
+    "dropout",
+    "negatives",
+    "strategy",
+    "batch_sets",
+    "epochs",
+    "patience",
+)
+
+
+class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+    """Learns from labelled terms how synonym sets look; groups new terms into sets.
+
+    `fit(X, y)` takes term vectors and the entity each term names. `predict(X)` walks the rows of
+    X once, in random order by `random_state`, and gives each row the number of its set. Training
+    and prediction vocabularies are usually disjoint. Cross-validate with folds that keep an
+    entity together (`GroupKFold`, groups=y).
+
+    Parameters that are None keep the value of the preset.
+    """
+
+    def __init__(
+        self,
+        *,
+        preset: str = "paper",
+        architecture: str | None = None,
+        learning_rate: float | None = None,
+        dropout: float | None = None,
+        negatives: int | None = None,
+        strategy: str | None = None,
+        batch_sets: int | None = None,
+        epochs: int | None = None,
+        patience: int | None = None,
+        threshold: float = 0.5,
+        max_sets: int | None = None,
+        device: str = "cpu",
+        random_state: int = 0,
+    ) -> None:
+        self.preset = preset
+        self.architecture = architecture
+        self.learning_rate = learning_rate
+        self.dropout = dropout
+        self.negatives = negatives
+        self.strategy = strategy
+        self.batch_sets = batch_sets
+        self.epochs = epochs
+        self.patience = patience
+        self.threshold = threshold
+        self.max_sets = max_sets
+        self.device = device
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, *, surfaces: Sequence[str] | None = None) -> Self:
+        """Train on vectors X (terms, dimension) of entities y (terms,).
+
+        `surfaces`, the terms' strings, are needed by the strategies `share-token` and `mixture`.
+        """
+        X, y = validate_data(self, X, y, dtype=np.float32)
+        check_classification_targets(y)
+        settings = self._settings()
+        if surfaces is None and settings.strategy != "complete-random":
+            raise ValueError(f"strategy {settings.strategy!r} needs the terms' surfaces")
+        if surfaces is not None and len(surfaces) != len(X):
+            raise ValueError(f"{len(surfaces)} surfaces for {len(X)} rows")
+        self.classes_, labels = np.unique(y, return_inverse=True)
+        terms = _terms(len(X), surfaces)
+        sets = SynonymSets.from_labels(terms, labels.tolist())
+        if max(sets.sizes) < 2 or len(sets) < 2:
+            raise ValueError(
+                f"fit needs two or more classes, one with two or more terms; there are "
+                f"{len(sets)} class(es), the largest with {max(sets.sizes)}"
+            )
+        vectors = TermVectors(tuple(terms), X)
+        # Too few entities to hold some out: the epoch is then chosen on the training sets.
+        several = [members for members in sets if len(members) > 1]
+        validation = None
+        if len(several) < 10:
+            walk = order_terms(terms, "random", seed=settings.seed)
+            validation = Validation(sets, [walk], settings.select_by, settings.threshold)
+        trained = train_scorer(sets, vectors, settings, validation=validation, device=self.device)
+        self.scorer_ = trained.scorer
+        self.best_epoch_ = trained.best_epoch
+        self.n_iter_ = len(trained.history)
+        self.labels_ = self._generate(vectors)
+        return self
+
+    def predict(self, X: Any) -> npt.NDArray[np.int64]:
+        """The number of each row's set; sets are numbered by their first row."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float32, reset=False)
+        return self._generate(TermVectors(tuple(_terms(len(X), None)), X))
+
+    def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> npt.NDArray[np.int64]:
+        """Train on X and y, then group the rows of X itself."""
+        return self.fit(X, y, **fit_params).labels_
+
+    def score(self, X: Any, y: Any) -> float:
+        """The adjusted Rand index of `predict(X)` against the entities y."""
+        from synsetmine.metrics import compare_labels
+
+        _, gold = np.unique(y, return_inverse=True)
+        return compare_labels(self.predict(X), gold).ari
+
+    def _settings(self) -> TrainingSettings:
+        if self.preset not in PRESETS:
+            raise ValueError(f"no such preset {self.preset!r}; there are {', '.join(PRESETS)}")
+        given = {name: getattr(self, name) for name in SETTINGS if getattr(self, name) is not None}
+        try:
+            return PRESETS[self.preset].updated(
+                {**given, "threshold": self.threshold, "seed": self.random_state}
+            )
+        except DataError as error:
+            raise ValueError(str(error)) from error
+
+    def _generate(self, vectors: TermVectors) -> npt.NDArray[np.int64]:
+        mined = generate_sets(
+            self.scorer_,
+            vectors,
+            order_terms(vectors.terms, "random", seed=self.random_state),
+            threshold=self.threshold,
+            max_sets=self.max_sets,
+        )
+        labels = np.array(mined.sets.labels(vectors.terms), dtype=np.int64)
+        _, first, numbers = np.unique(labels, return_index=True, return_inverse=True)
+        renumbered: npt.NDArray[np.int64] = np.argsort(np.argsort(first))[numbers]
+        return renumbered
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+def _terms(count: int, surfaces: Sequence[str] | None) -> list[Term]:
+    # The row number as the sense keeps equal surfaces apart.
+    return [Term(surfaces[i] if surfaces else "row", str(i)) for i in range(count)]

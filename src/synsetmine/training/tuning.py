@@ -1,0 +1,196 @@
+"""Hyper-parameters by k-fold cross validation on the training sets, in parallel processes.
+
+Each (candidate, fold) is one line in `results.jsonl`, written when it is done, so that a broken
+run goes on with what is left.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import os
+import random
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from synsetmine.errors import DataError
+from synsetmine.files import numbered_lines, write_text
+from synsetmine.training.loop import train_scorer
+from synsetmine.training.settings import TrainingSettings
+from synsetmine.training.validation import Validation
+from synsetmine.types import SynonymSets
+from synsetmine.views import TermVectors
+
+RESULTS = "results.jsonl"
+BEST = "best.json"
+
+Candidate = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """One candidate with its score on each fold."""
+
+    changes: Candidate
+    scores: tuple[float, ...]
+    epochs: tuple[int, ...]
+
+    @property
+    def mean(self) -> float:
+        return statistics.fmean(self.scores)
+
+    @property
+    def deviation(self) -> float:
+        return statistics.pstdev(self.scores)
+
+
+def tune(
+    sets: SynonymSets,
+    vectors: TermVectors,
+    base: TrainingSettings,
+    candidates: Sequence[Candidate],
+    *,
+    out: Path,
+    folds: int = 5,
+    workers: int = 1,
+    device: str = "cpu",
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Tuned]:
+    """Score every candidate on every fold; best first. `best.json` holds the winner's changes.
+
+    A fold is split by entity: its sets are held out, and the epoch is chosen on a further share
+    of the rest, so the score is one of sets that had no part in training or choosing.
+    """
+    for changes in candidates:
+        base.updated(changes)  # a wrong name or value is an error before anything runs
+    usable = sets.restrict(term for term in sets.terms if term in vectors)
+    split = usable.folds(folds, seed=base.seed)
+    digest = _digest(usable, vectors, base, folds)
+    done = _read_results(out / RESULTS, digest)
+    jobs = [
+        (_key(changes, fold), (base.updated(changes), *split[fold], vectors, device))
+        for changes in candidates
+        for fold in range(folds)
+    ]
+    waiting = [(key, job) for key, job in jobs if key not in done]
+    out.mkdir(parents=True, exist_ok=True)
+    if progress:
+        progress(len(jobs) - len(waiting), len(jobs))
+    with (out / RESULTS).open("a", encoding="utf-8") as log:
+        for key, result in _run(waiting, workers):
+            done[key] = result
+            log.write(json.dumps({"run": digest, "key": key, **result}) + "\n")
+            log.flush()
+            os.fsync(log.fileno())
+            if progress:
+                progress(len(done), len(jobs))
+    results = [_gather(changes, done, folds) for changes in candidates]
+    results.sort(key=lambda tuned: -tuned.mean)
+    write_text(out / BEST, json.dumps(results[0].changes, indent=2) + "\n")
+    return results
+
+
+def grid(values: Mapping[str, Sequence[Any]]) -> list[Candidate]:
+    """All combinations of the values."""
+    return [
+        dict(zip(values, chosen, strict=True)) for chosen in itertools.product(*values.values())
+    ]
+
+
+def sample(candidates: Sequence[Candidate], count: int, *, seed: int) -> list[Candidate]:
+    """A random sample of the candidates, without repetition, in their order."""
+    if count >= len(candidates):
+        return list(candidates)
+    chosen = random.Random(seed).sample(range(len(candidates)), count)  # noqa: S311
+    return [candidates[i] for i in sorted(chosen)]
+
+
+def _run(
+    jobs: Sequence[tuple[str, tuple[Any, ...]]], workers: int
+) -> Iterable[tuple[str, dict[str, Any]]]:
+    """Yield results as they come. One worker runs here, several in processes of their own."""
+    if workers <= 1:
+        for key, job in jobs:
+            yield key, _score_fold(*job)
+        return
+    threads = max(torch.get_num_threads() // workers, 1)
+    with ProcessPoolExecutor(
+        workers,
+        mp_context=get_context("spawn"),
+        initializer=torch.set_num_threads,
+        initargs=(threads,),
+    ) as pool:
+        queue = iter(jobs)
+        running: dict[Future[dict[str, Any]], str] = {}
+        # Only a few jobs are handed over at a time: each carries its own copy of the data.
+        for key, job in itertools.islice(queue, 2 * workers):
+            running[pool.submit(_score_fold, *job)] = key
+        while running:
+            finished, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in finished:
+                yield running.pop(future), future.result()
+                for key, job in itertools.islice(queue, 1):
+                    running[pool.submit(_score_fold, *job)] = key
+
+
+def _score_fold(
+    settings: TrainingSettings,
+    training: SynonymSets,
+    held_out: SynonymSets,
+    vectors: TermVectors,
+    device: str,
+) -> dict[str, Any]:
+    trained = train_scorer(training, vectors, settings, device=device)
+    judge = Validation.with_random_orders(
+        held_out,
+        orders=settings.validation_orders,
+        seed=settings.seed + 1,
+        metric=settings.select_by,
+        threshold=settings.threshold,
+    )
+    return {"score": judge.score(trained.scorer, vectors), "epoch": trained.best_epoch}
+
+
+def _gather(changes: Candidate, done: Mapping[str, dict[str, Any]], folds: int) -> Tuned:
+    results = [done[_key(changes, fold)] for fold in range(folds)]
+    return Tuned(
+        changes,
+        tuple(float(result["score"]) for result in results),
+        tuple(int(result["epoch"]) for result in results),
+    )
+
+
+def _key(changes: Candidate, fold: int) -> str:
+    return json.dumps([changes, fold], sort_keys=True)
+
+
+def _digest(sets: SynonymSets, vectors: TermVectors, base: TrainingSettings, folds: int) -> str:
+    described = [base.to_dict(), folds, [[str(t) for t in members] for members in sets]]
+    digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode())
+    digest.update(vectors.select(sets.terms).tobytes())
+    return digest.hexdigest()
+
+
+def _read_results(path: Path, digest: str) -> dict[str, dict[str, Any]]:
+    """What an earlier, broken run has finished; a torn last line is left out."""
+    if not path.exists():
+        return {}
+    found: dict[str, dict[str, Any]] = {}
+    for number, line in numbered_lines(path):
+        try:
+            record = json.loads(line)
+        except ValueError:
+            continue
+        if record.get("run") != digest:
+            problem = "these results belong to other data or settings; choose another folder"
+            raise DataError(problem, path=path, line=number)
+        found[record["key"]] = {"score": record["score"], "epoch": record["epoch"]}
+    return found

@@ -1,0 +1,63 @@
+"""Naive references, written for reading: the plain algorithms that the fast ones must equal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+from torch import nn
+
+from synsetmine.model.scorer import SetScorer
+
+TIE = 1e-9  # logits that differ by no more are equal; among equals the first set wins
+
+Vector = npt.NDArray[np.float64]
+
+
+def q(scorer: SetScorer, vectors: Sequence[Vector]) -> float:
+    """The set scorer of the paper, term by term in float64."""
+    total = sum((_through(scorer.embed, x, last_relu=True) for x in vectors), np.zeros(1))
+    return float(_through(scorer.post, total, last_relu=False)[0])
+
+
+def logit(scorer: SetScorer, members: Sequence[Vector], term: Vector) -> float:
+    return q(scorer, [*members, term]) - q(scorer, members)
+
+
+def one_pass(
+    scorer: SetScorer,
+    vectors: npt.NDArray[np.float32],
+    *,
+    bar: float = 0.0,
+    max_sets: int | None = None,
+    seeds: Sequence[Sequence[int]] = (),
+    skip: int = 0,
+) -> list[list[int]]:
+    """Algorithm 1 of the paper: sets of row numbers, in the order in which they were opened.
+
+    `bar` is the threshold as a logit; rows from `skip` on are seeds only.
+    """
+    rows = [row.astype(np.float64) for row in vectors]
+    sets = [list(members) for members in seeds]
+    for t in range(len(rows) - skip):
+        logits = [logit(scorer, [rows[m] for m in members], rows[t]) for members in sets]
+        full = max_sets is not None and len(sets) >= max_sets
+        if logits and (max(logits) > bar + TIE or full):
+            best = next(j for j, value in enumerate(logits) if value >= max(logits) - TIE)
+            sets[best].append(t)
+        else:
+            sets.append([t])
+    return sets
+
+
+def _through(transformer: nn.Sequential, x: Vector, *, last_relu: bool) -> Vector:
+    linears = [module for module in transformer if isinstance(module, nn.Linear)]
+    for i, linear in enumerate(linears):
+        weight = linear.weight.detach().cpu().numpy().astype(np.float64)
+        x = np.array([float(row @ x) for row in weight])
+        if linear.bias is not None:
+            x = x + linear.bias.detach().cpu().numpy().astype(np.float64)
+        if last_relu or i < len(linears) - 1:
+            x = np.maximum(x, 0)
+    return x
