@@ -1,0 +1,5 @@
+"""`python -m synsetmine`."""
+
+from synsetmine.cli import main
+
+main()
