@@ -35,13 +35,13 @@ def same_weights(one: Trained, two: Trained) -> bool:
 
 
 def test_it_learns_what_synonyms_look_like() -> None:
-    training, vectors = make_world(entities=80, seed=1)
-    settings = replace(SMALL, epochs=60, patience=60)
+    training, vectors = make_world(entities=200, dimension=4, noise=0.1, seed=1)
+    settings = replace(SMALL, embed_sizes=(50, 100), post_sizes=(200, 100), learning_rate=3e-3)
     trained = train_scorer(training, vectors, settings)
-    new, new_vectors = make_world(entities=30, seed=2)
+    new, new_vectors = make_world(entities=30, dimension=4, noise=0.1, seed=2)
     walk = order_terms(new.terms, "random", seed=0)
     report = evaluate(generate_sets(trained.scorer, new_vectors, walk).sets, new)
-    assert report.ari > 0.6
+    assert report.ari > 0.4  # all alone or all together: 0
     assert trained.history[-1].loss < trained.history[0].loss / 2
 
 

@@ -75,19 +75,20 @@ def tune(
     split = usable.folds(folds, seed=base.seed)
     digest = _digest(usable, vectors, base, folds)
     done = _read_results(out / RESULTS, digest)
+    # Written anew, so that a line torn by a crash does not spoil the one that follows it.
+    write_text(out / RESULTS, "".join(_line(digest, key, done[key]) for key in done))
     jobs = [
         (_key(changes, fold), (base.updated(changes), *split[fold], vectors, device))
         for changes in candidates
         for fold in range(folds)
     ]
     waiting = [(key, job) for key, job in jobs if key not in done]
-    out.mkdir(parents=True, exist_ok=True)
     if progress:
         progress(len(jobs) - len(waiting), len(jobs))
     with (out / RESULTS).open("a", encoding="utf-8") as log:
         for key, result in _run(waiting, workers):
             done[key] = result
-            log.write(json.dumps({"run": digest, "key": key, **result}) + "\n")
+            log.write(_line(digest, key, result))
             log.flush()
             os.fsync(log.fileno())
             if progress:
@@ -170,6 +171,10 @@ def _gather(changes: Candidate, done: Mapping[str, dict[str, Any]], folds: int) 
 
 def _key(changes: Candidate, fold: int) -> str:
     return json.dumps([changes, fold], sort_keys=True)
+
+
+def _line(digest: str, key: str, result: Mapping[str, Any]) -> str:
+    return json.dumps({"run": digest, "key": key, **result}) + "\n"
 
 
 def _digest(sets: SynonymSets, vectors: TermVectors, base: TrainingSettings, folds: int) -> str:

@@ -1,0 +1,108 @@
+"""SynSetMiner keeps scikit-learn's conventions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from sklearn.base import clone
+from sklearn.metrics import adjusted_rand_score
+from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from synsetmine.estimator import SynSetMiner
+from tests.worlds import make_world
+
+# Checks that cannot hold here, each with its reason.
+NOT_FOR_US = {
+    "check_clustering": "clusters without a y; we learn from entities",
+    "check_methods_subset_invariance": "a set depends on the other rows: that is its meaning",
+    "check_methods_sample_order_invariance": "the paper's one pass depends on the order",
+}
+
+
+def small(**changes: Any) -> SynSetMiner:
+    given = {"architecture": "both-16-32", "epochs": 10, "patience": 10, **changes}
+    return SynSetMiner(**given)
+
+
+def data(seed: int = 0) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]:
+    sets, vectors = make_world(seed=seed)
+    return vectors.matrix, np.array(sets.labels(vectors.terms))
+
+
+@parametrize_with_checks(
+    [SynSetMiner(architecture="both-4-4", epochs=5, patience=5)],
+    expected_failed_checks=lambda _: NOT_FOR_US,
+    xfail_strict=True,
+)
+def test_scikit_learns_own_checks(estimator: Any, check: Callable[[Any], None]) -> None:
+    check(estimator)
+
+
+def test_fit_predict_and_labels_agree() -> None:
+    X, y = data()
+    labels = small().fit_predict(X, y)
+    miner = small().fit(X, y)
+    assert np.array_equal(labels, miner.labels_)
+    assert np.array_equal(labels, miner.predict(X))
+    assert labels[0] == 0
+    assert set(labels) == set(range(labels.max() + 1))
+
+
+def test_score_is_the_adjusted_rand_index() -> None:
+    X, y = data()
+    miner = small().fit(X, y)
+    new, entities = data(seed=5)
+    assert miner.score(new, entities) == pytest.approx(
+        adjusted_rand_score(entities, miner.predict(new))
+    )
+
+
+def test_entities_may_be_strings() -> None:
+    X, y = data()
+    named = np.array([f"e{label}" for label in y])
+    assert np.array_equal(small().fit(X, y).labels_, small().fit(X, named).labels_)
+
+
+def test_grid_search_with_grouped_folds() -> None:
+    sets, vectors = make_world(entities=200, dimension=4, noise=0.1)
+    X, y = vectors.matrix, np.array(sets.labels(vectors.terms))
+    search = GridSearchCV(
+        small(epochs=30, patience=30, architecture="both-100-200"),
+        {"learning_rate": [3e-3, 1e-9]},
+        cv=GroupKFold(2),
+        error_score="raise",
+    )
+    search.fit(X, y, groups=y)
+    assert search.best_params_ == {"learning_rate": 3e-3}
+    assert search.predict(X).shape == y.shape
+
+
+def test_clone_keeps_all_parameters() -> None:
+    miner = small(threshold=0.7, negatives=3, random_state=4)
+    assert clone(miner).get_params() == miner.get_params()
+
+
+def test_share_token_needs_surfaces() -> None:
+    X, y = data()
+    with pytest.raises(ValueError, match="needs the terms' surfaces"):
+        small(strategy="mixture").fit(X, y)
+    sets, vectors = make_world()
+    surfaces = [term.surface for term in vectors.terms]
+    assert small(strategy="mixture").fit(X, y, surfaces=surfaces).best_epoch_ >= 1
+    with pytest.raises(ValueError, match="1 surfaces for"):
+        small().fit(X, y, surfaces=["one"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [({"preset": "none"}, "no such preset"), ({"dropout": 2.0}, "dropout must be")],
+)
+def test_bad_parameters_are_value_errors(changes: dict[str, Any], message: str) -> None:
+    X, y = data()
+    with pytest.raises(ValueError, match=message):
+        small(**changes).fit(X, y)

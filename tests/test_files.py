@@ -1,0 +1,185 @@
+"""Reading and writing: numbered lines, damaged files, and writes that are whole or not at all."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import pickle
+import stat
+from pathlib import Path
+
+import pytest
+
+from synsetmine.errors import DataError
+from synsetmine.files import atomic_write, numbered_lines, open_binary, sha256, write_text
+
+
+def lines_of(path: Path) -> list[tuple[int, str]]:
+    return list(numbered_lines(path))
+
+
+# --- Errors -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (DataError("bad", path="x.set", line=3, value="it's"), 'x.set:3: bad: "it\'s"'),
+        (DataError("bad", path="x.set"), "x.set: bad"),
+        (DataError("bad", value=0), "bad: 0"),
+        (DataError("bad", value="a\nb\0"), r"bad: 'a\nb\x00'"),
+        (DataError("bad"), "bad"),
+    ],
+)
+def test_an_error_is_one_line_and_survives_the_way_between_processes(
+    error: DataError, message: str
+) -> None:
+    assert str(error) == message
+    copy = pickle.loads(pickle.dumps(error))
+    assert str(copy) == message
+    fields = ("problem", "path", "line", "value")
+    assert all(getattr(copy, name) == getattr(error, name) for name in fields)
+
+
+def test_a_long_value_is_cut() -> None:
+    assert str(DataError("bad", value="x" * 1000)).endswith("xxx…")
+    assert len(str(DataError("bad", value="x" * 1000))) < 150
+
+
+# --- Reading ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["lines.txt", "lines.txt.gz"])
+def test_only_a_newline_ends_a_line(tmp_path: Path, name: str) -> None:
+    text = "\ufefffirst\r\n\n se\x0b\x0c\x1c\x85\u2028\rcond \n\ufeffthird"
+    pack = gzip.compress if name.endswith(".gz") else bytes
+    (tmp_path / name).write_bytes(pack(text.encode()))
+    assert lines_of(tmp_path / name) == [
+        (1, "first"),
+        (2, ""),
+        (3, " se\x0b\x0c\x1c\x85\u2028\rcond "),
+        (4, "\ufeffthird"),
+    ]
+
+
+def test_bytes_that_are_not_utf8_are_told_with_their_line(tmp_path: Path) -> None:
+    path = tmp_path / "latin.txt"
+    path.write_bytes(b"good\nM\xfcnchen\ngood")
+    with pytest.raises(DataError) as caught:
+        lines_of(path)
+    assert str(caught.value).startswith(f"{path}:2: not UTF-8: b'M\\xfcnchen")
+
+
+def test_bytes_that_are_not_utf8_can_be_skipped(tmp_path: Path) -> None:
+    path = tmp_path / "latin.txt"
+    path.write_bytes(b"\xff\ngood\nM\xfcnchen\ngood")
+    skipped: list[DataError] = []
+    assert list(numbered_lines(path, skipped=skipped)) == [(2, "good"), (4, "good")]
+    assert [error.line for error in skipped] == [1, 3]
+
+
+def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for path, problem in [
+        (tmp_path / "gone", "No such file"),
+        (tmp_path / "gone.gz", "No such file"),
+        (tmp_path, "Is a directory"),
+        (tmp_path / "file" / "below", "Not a directory"),
+    ]:
+        with pytest.raises(DataError, match=f"{path}: {problem}"):
+            lines_of(path)
+
+
+PACKED = gzip.compress("".join(f"line {i} of many\n" for i in range(2000)).encode())
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        b"plain text",
+        PACKED[:-20],
+        PACKED[:5],
+        PACKED[:-8] + bytes(8),
+        PACKED[:30] + b"\xff" * 30 + PACKED[60:],
+    ],
+    ids=["not gzip", "cut", "cut header", "wrong checksum", "overwritten"],
+)
+def test_a_damaged_gzip_file_is_named(tmp_path: Path, damaged: bytes) -> None:
+    path = tmp_path / "x.gz"
+    path.write_bytes(damaged)
+    with pytest.raises(DataError, match=f"{path}: damaged gzip file"):
+        lines_of(path)
+    with pytest.raises(DataError, match="damaged gzip file"), open_binary(path) as stream:
+        stream.read()
+
+
+def test_sha256_is_that_of_the_bytes(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"\0\xff" * 5000)
+    assert sha256(tmp_path / "x") == hashlib.sha256(b"\0\xff" * 5000).hexdigest()
+
+
+# --- Writing ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("interruption", [ValueError, OSError, KeyboardInterrupt, SystemExit])
+def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, interruption: type[BaseException]
+) -> None:
+    path = tmp_path / "x.txt"
+    path.write_text("old")
+    with pytest.raises(interruption), atomic_write(path) as temporary:
+        temporary.write_text("half of the n")
+        raise interruption
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_interrupted_first_write_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(KeyError), atomic_write(tmp_path / "x.txt") as temporary:
+        temporary.write_text("half of the n")
+        raise KeyError
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_old_file_stands_until_the_new_one_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "x.txt"
+    path.write_text("old")
+    with atomic_write(path) as temporary:
+        temporary.write_text("new")
+        assert temporary.parent == path.parent  # or it could not be renamed in one step
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_write_over_a_folder_fails_without_leavings(tmp_path: Path) -> None:
+    (tmp_path / "x").mkdir()
+    with pytest.raises(IsADirectoryError):
+        write_text(tmp_path / "x", "text")
+    assert [path.name for path in tmp_path.rglob("*")] == ["x"]
+
+
+def test_folders_are_made_and_the_umask_is_kept(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        write_text(tmp_path / "a" / "b" / "x.txt", "text")
+    finally:
+        assert os.umask(before) == 0o027
+    mode = (tmp_path / "a" / "b" / "x.txt").stat().st_mode
+    assert stat.S_IMODE(mode) == 0o640
+
+
+def test_text_is_written_as_it_is(tmp_path: Path) -> None:
+    text = "\ufeffa\r\nb\rc\u2028\0😀"
+    write_text(tmp_path / "x.txt", text)
+    assert (tmp_path / "x.txt").read_bytes() == text.encode()
+
+
+def test_a_name_that_promises_gzip_gets_gzip(tmp_path: Path) -> None:
+    for name in ("x.txt.gz", "y.txt.gz"):
+        write_text(tmp_path / name, "a\nb\n")
+    packed = (tmp_path / "x.txt.gz").read_bytes()
+    assert gzip.decompress(packed) == b"a\nb\n"
+    assert packed == (tmp_path / "y.txt.gz").read_bytes()  # no names or times inside
+    assert lines_of(tmp_path / "x.txt.gz") == [(1, "a"), (2, "b")]
