@@ -16,11 +16,11 @@ from urllib.error import HTTPError
 from urllib.request import Request
 
 import pytest
-from paperserver import Fault, PaperServer, row, serve
 
 from synsetmine import datasets
 from synsetmine.datasets import PINS, VECTOR_FILES, Dataset, fetch_dataset
 from synsetmine.errors import DataError
+from tests.paperserver import Fault, PaperServer, row, serve
 
 TRAIN, TEST, VECTORS = "train-cold.set", "test.set", "combined.embed"
 BIG = random.Random(1).randbytes(300_000)  # several chunks

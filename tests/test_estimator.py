@@ -38,7 +38,7 @@ def data(seed: int = 0) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]
     [SynSetMiner(architecture="both-4-4", epochs=5, patience=5)],
     expected_failed_checks=lambda _: NOT_FOR_US,
     xfail_strict=True,
-)
+)  # type: ignore[untyped-decorator]
 def test_scikit_learns_own_checks(estimator: Any, check: Callable[[Any], None]) -> None:
     check(estimator)
 
@@ -91,7 +91,7 @@ def test_share_token_needs_surfaces() -> None:
     X, y = data()
     with pytest.raises(ValueError, match="needs the terms' surfaces"):
         small(strategy="mixture").fit(X, y)
-    sets, vectors = make_world()
+    _, vectors = make_world()
     surfaces = [term.surface for term in vectors.terms]
     assert small(strategy="mixture").fit(X, y, surfaces=surfaces).best_epoch_ >= 1
     with pytest.raises(ValueError, match="1 surfaces for"):

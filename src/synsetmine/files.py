@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import os
 import tempfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,32 +31,53 @@ def atomic_write(path: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+@contextmanager
+def writing(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file for writing, whole or not at all, compressing .gz."""
+    with atomic_write(path) as temporary, temporary.open("wb") as stream:
+        if path.suffix != ".gz":
+            yield stream
+            return
+        # No name and no time inside: the same text makes the same file.
+        with gzip.GzipFile("", "wb", fileobj=stream, mtime=0) as packed:
+            yield packed  # type: ignore[misc]
+
+
 def write_text(path: Path, text: str) -> None:
-    with atomic_write(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    with writing(path) as stream:
+        stream.write(text.encode())
 
 
-def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield (line number, line without its end) of a UTF-8 text file, plain or .gz."""
+def numbered_lines(
+    path: Path, *, skipped: list[DataError] | None = None
+) -> Iterator[tuple[int, str]]:
+    """Yield (line number, line without its end) of a UTF-8 text file, plain or .gz.
+
+    With a list `skipped`, lines that are not UTF-8 are left out and their errors collected there.
+    """
     with open_binary(path) as stream:
         for number, raw in enumerate(stream, start=1):
             try:
                 line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError as error:
-                raise DataError("not UTF-8", path=path, line=number, value=raw) from error
+                placed = DataError("not UTF-8", path=path, line=number, value=raw)
+                if skipped is None:
+                    raise placed from error
+                skipped.append(placed)
+                continue
             yield number, line.rstrip("\r\n")
 
 
 @contextmanager
 def open_binary(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file for reading, decompressing .gz; a missing file is a clear error."""
+    """Open a file for reading, decompressing .gz; a file that cannot be read is a clear error."""
     try:
         with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as stream:
             yield stream  # type: ignore[misc]
-    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
-        raise DataError(error.strerror or "cannot be read", path=path) from error
-    except (gzip.BadGzipFile, EOFError) as error:
+    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
         raise DataError(f"damaged gzip file ({error})", path=path) from error
+    except OSError as error:
+        raise DataError(error.strerror or "cannot be read", path=path) from error
 
 
 def sha256(path: Path) -> str:

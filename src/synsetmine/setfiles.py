@@ -28,7 +28,7 @@ def read_sets(path: Path, *, skipped: list[DataError] | None = None) -> SynonymS
     first_line_of: dict[Term, int] = {}
     ids: dict[str, int] = {}
     sets: list[tuple[Term, ...]] = []
-    for number, line in numbered_lines(path):
+    for number, line in numbered_lines(path, skipped=skipped):
         if not line.strip():
             continue
         try:
@@ -67,7 +67,7 @@ def read_vocabulary(path: Path, *, skipped: list[DataError] | None = None) -> Vo
     """Read one term a line, optionally followed by a tab and its count."""
     terms: dict[Term, None] = {}
     counts: dict[Term, int] = {}
-    for number, line in numbered_lines(path):
+    for number, line in numbered_lines(path, skipped=skipped):
         if not line.strip():
             continue
         text, tab, count = line.rpartition("\t")
@@ -90,7 +90,7 @@ def read_vocabulary(path: Path, *, skipped: list[DataError] | None = None) -> Vo
 
 
 def _is_jsonl(path: Path) -> bool:
-    return ".jsonl" in path.suffixes[-2:]
+    return path.name.removesuffix(".gz").endswith(".jsonl")
 
 
 def _parser_for(path: Path) -> Callable[[str], tuple[str, tuple[Term, ...]]]:
@@ -123,7 +123,7 @@ def _set_literal(literal: str) -> Iterator[str]:
     """The strings of a Python set display, in the order written; nothing is evaluated."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error", SyntaxWarning)  # '\d' is a broken escape, not a term
+            warnings.simplefilter("error")  # '\d' is a broken escape, not a term
             tree = ast.parse(literal, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise DataError("expected a set of quoted terms", value=literal) from error
@@ -160,6 +160,7 @@ def _format_jsonl(set_id: str, terms: tuple[Term, ...]) -> str:
 
 
 def _count(text: str) -> int:
-    if not text.strip().isascii() or not text.strip().isdigit():
+    digits = text.strip()
+    if not digits.isascii() or not digits.isdigit() or len(digits) > 18:
         raise DataError("expected a count after the tab", value=text)
-    return int(text)
+    return int(digits)

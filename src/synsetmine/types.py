@@ -27,8 +27,13 @@ class Term:
     def __post_init__(self) -> None:
         if not self.surface:
             raise DataError("a term needs a surface", value=f"{SENSE_MARK}{self.sense}")
-        if SENSE_MARK in self.sense:
-            raise DataError(f"a sense may not contain {SENSE_MARK!r}", value=self.sense)
+        if SENSE_MARK in f"|{self.sense}":  # `a` + `||` + `|x` would read as `a|` + `||` + `x`
+            problem = f"a sense may not contain {SENSE_MARK!r} or start with '|'"
+            raise DataError(problem, value=self.sense)
+        try:
+            f"{self.surface}{self.sense}".encode()
+        except UnicodeEncodeError:
+            raise DataError("a term must be valid Unicode", value=str(self)) from None
 
     @classmethod
     def parse(cls, text: str) -> Term:

@@ -24,7 +24,6 @@ INTERRUPTED = 130
 
 app = typer.Typer(
     name="synsetmine",
-    help="Mine entity synonym sets: groups of terms that name the same thing.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,

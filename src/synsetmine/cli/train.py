@@ -40,9 +40,13 @@ def train(
         Path | None, typer.Option(help="JSON file of settings, such as `tune` writes.")
     ] = None,
     learning_rate: Annotated[
-        float | None, typer.Option("--learning-rate", "--lr", rich_help_panel=TRAINING)
+        float | None,
+        typer.Option("--learning-rate", "--lr", help="Of Adam.", rich_help_panel=TRAINING),
     ] = None,
-    dropout: Annotated[float | None, typer.Option(rich_help_panel=TRAINING)] = None,
+    dropout: Annotated[
+        float | None,
+        typer.Option(help="Before the last layer, in [0, 1).", rich_help_panel=TRAINING),
+    ] = None,
     negatives: Annotated[
         int | None, typer.Option(help="K, negatives for each positive.", rich_help_panel=TRAINING)
     ] = None,
@@ -59,7 +63,9 @@ def train(
     batch_sets: Annotated[
         int | None, typer.Option(help="Sets in a batch.", rich_help_panel=TRAINING)
     ] = None,
-    epochs: Annotated[int | None, typer.Option(rich_help_panel=TRAINING)] = None,
+    epochs: Annotated[
+        int | None, typer.Option(help="At most so many epochs.", rich_help_panel=TRAINING)
+    ] = None,
     patience: Annotated[
         int | None,
         typer.Option(help="Epochs without improvement before stopping.", rich_help_panel=TRAINING),
@@ -84,7 +90,10 @@ def train(
         typer.Option(help="θ of set generation, kept with the model.", rich_help_panel=TRAINING),
     ] = None,
     amsgrad: Annotated[
-        bool | None, typer.Option("--amsgrad/--no-amsgrad", rich_help_panel=TRAINING)
+        bool | None,
+        typer.Option(
+            "--amsgrad/--no-amsgrad", help="Adam's AMSGrad variant.", rich_help_panel=TRAINING
+        ),
     ] = None,
     train_vectors: Annotated[
         bool | None,
@@ -94,7 +103,10 @@ def train(
             rich_help_panel=TRAINING,
         ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(rich_help_panel=TRAINING)] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Of weights, split, pairs and dropout.", rich_help_panel=TRAINING),
+    ] = None,
     device: Device = "auto",
     tensorboard: Annotated[
         Path | None, typer.Option(help="Folder for TensorBoard curves (extra `tensorboard`).")

@@ -73,7 +73,9 @@ def load_model(folder: Path) -> StoredModel:
     """Read a model folder, checked against its own checksums."""
     config = _read_config(folder)
     for name, expected in config["sha256"].items():
-        if name not in (WEIGHTS, VECTORS) or not (folder / name).is_file():
+        if name not in (WEIGHTS, VECTORS):
+            raise ModelError(f"{folder / CONFIG} names {name!r}, which is no file of a model")
+        if not (folder / name).is_file():
             raise ModelError(f"{folder}: {name!r} is missing")
         if sha256(folder / name) != expected:
             raise ModelError(f"{folder / name} is damaged: its checksum differs from {CONFIG}")

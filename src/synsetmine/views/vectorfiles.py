@@ -3,7 +3,7 @@
 `.bin` is word2vec's binary form, `.safetensors` our own, anything else word2vec's text form
 (`count dimension` on the first line, then `term v1 v2 …`; GloVe's form without that first line is
 read too). Our own form holds the matrix and the terms in one file that is memory-mapped, so that
-opening a large table costs next to nothing until its rows are used.
+opening a large table costs next to nothing until its rows are used. The first two may be .gz.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from synsetmine.errors import DataError
-from synsetmine.files import atomic_write, numbered_lines, open_binary
+from synsetmine.files import atomic_write, numbered_lines, open_binary, writing
 from synsetmine.types import Term
 from synsetmine.views.vectors import TermVectors
 
 Row = tuple[Term, npt.NDArray[np.float32]]
 FORMAT = "synsetmine-vectors"
 LONGEST_TERM = 10_000  # bytes; a binary file that goes on longer without a blank is not one
+LARGEST_DIMENSION = 1_000_000  # a first line that promises more is not a header
 
 
 def read_vectors(path: Path, *, skipped: list[DataError] | None = None) -> TermVectors:
@@ -36,9 +37,9 @@ def read_vectors(path: Path, *, skipped: list[DataError] | None = None) -> TermV
     """
     if path.suffix == ".safetensors":
         return _read_own(path)
-    rows = _binary_rows if path.suffix == ".bin" else _text_rows
+    rows = _binary_rows(path) if _is_binary(path) else _text_rows(path, skipped)
     table: dict[Term, npt.NDArray[np.float32]] = {}
-    for number, row in rows(path):
+    for number, row in rows:
         problem = row if isinstance(row, DataError) else _take(row, table)
         if problem is None:
             continue
@@ -53,14 +54,18 @@ def read_vectors(path: Path, *, skipped: list[DataError] | None = None) -> TermV
 
 def write_vectors(path: Path, vectors: TermVectors) -> None:
     """Write a vector file, whole or not at all; the ending tells the form."""
-    with atomic_write(path) as temporary:
-        if path.suffix == ".safetensors":
+    if path.suffix == ".safetensors":
+        with atomic_write(path) as temporary:
             _write_own(temporary, vectors)
-            return
-        with temporary.open("wb") as stream:
-            stream.write(f"{len(vectors)} {vectors.dimension}\n".encode())
-            for term, vector in zip(vectors.terms, vectors.matrix, strict=True):
-                _write_word2vec(stream, term, vector, binary=path.suffix == ".bin")
+        return
+    with writing(path) as stream:
+        stream.write(f"{len(vectors)} {vectors.dimension}\n".encode())
+        for term, vector in zip(vectors.terms, vectors.matrix, strict=True):
+            _write_word2vec(stream, term, vector, binary=_is_binary(path))
+
+
+def _is_binary(path: Path) -> bool:
+    return path.name.removesuffix(".gz").endswith(".bin")
 
 
 def _take(row: Row, table: dict[Term, npt.NDArray[np.float32]]) -> DataError | None:
@@ -74,23 +79,32 @@ def _take(row: Row, table: dict[Term, npt.NDArray[np.float32]]) -> DataError | N
     return None
 
 
-def _text_rows(path: Path) -> Iterator[tuple[int, Row | DataError]]:
-    dimension = 0
-    for number, line in numbered_lines(path):
-        if number == 1 and (header := _header(line)):
-            dimension = header[1]
+def _text_rows(
+    path: Path, skipped: list[DataError] | None
+) -> Iterator[tuple[int, Row | DataError]]:
+    count = dimension = rows = number = 0
+    for number, line in numbered_lines(path, skipped=skipped):
+        if number == 1 and (header := _header(line, path)):
+            count, dimension = header
             continue
         if not line.strip():
             continue
-        dimension = dimension or len(line.split(" ")) - 1
+        dimension = dimension or len(line.rstrip(" ").split(" ")) - 1
+        rows += 1
         yield number, _text_row(line, dimension)
+    if rows < count:
+        yield number, DataError(f"ends after {rows} of {count} vectors")
 
 
-def _header(line: str) -> tuple[int, int] | None:
+def _header(line: str, path: Path) -> tuple[int, int] | None:
+    """The count and dimension of a first line, or None where it is no header."""
     parts = line.split()
-    if len(parts) == 2 and all(part.isascii() and part.isdigit() for part in parts):
-        return int(parts[0]), int(parts[1])
-    return None
+    if len(parts) != 2 or not all(part.isascii() and part.isdigit() for part in parts):
+        return None
+    if max(map(len, parts)) > 18 or not 1 <= int(parts[1]) <= LARGEST_DIMENSION:
+        problem = f"expected `count dimension`, the dimension from 1 to {LARGEST_DIMENSION}"
+        raise DataError(problem, path=path, line=1, value=line)
+    return int(parts[0]), int(parts[1])
 
 
 def _text_row(line: str, dimension: int) -> Row | DataError:
@@ -99,7 +113,8 @@ def _text_row(line: str, dimension: int) -> Row | DataError:
     if len(numbers) != dimension or not name or dimension == 0:
         return DataError(f"expected a term and {dimension} numbers", value=line)
     try:
-        return Term.parse(name), np.array(numbers, dtype=np.float32)
+        with np.errstate(over="ignore"):  # beyond float32 is infinite, which is refused later
+            return Term.parse(name), np.array(numbers, dtype=np.float32)
     except ValueError:
         return DataError(f"expected a term and {dimension} numbers", value=line)
     except DataError as error:
@@ -108,9 +123,10 @@ def _text_row(line: str, dimension: int) -> Row | DataError:
 
 def _binary_rows(path: Path) -> Iterator[tuple[int, Row | DataError]]:
     with open_binary(path) as stream:
-        header = _header(stream.readline(100).decode("ascii", "replace"))
-        if header is None or header[1] == 0:
-            raise DataError("expected `count dimension` at its start", path=path, line=1)
+        line = stream.readline(100).decode("ascii", "replace").rstrip("\n")
+        header = _header(line, path)
+        if header is None:
+            raise DataError("expected `count dimension`", path=path, line=1, value=line)
         count, dimension = header
         for record in range(1, count + 1):
             name = _binary_term(stream)
@@ -160,7 +176,12 @@ def _read_own(path: Path) -> TermVectors:
         with safe_open(path, framework="numpy") as stored:
             metadata = stored.metadata() or {}
             if (metadata.get("format"), metadata.get("version")) != (FORMAT, "1"):
-                raise DataError(f"not a {FORMAT} file of version 1", path=path, value=metadata)
+                raise DataError(f"not a {FORMAT} file of version 1", value=metadata)
+            matrix = stored.get_slice("matrix")
+            dtype, shape = matrix.get_dtype(), matrix.get_shape()
+            if dtype != "F32" or len(shape) != 2 or 0 in shape:
+                problem = "expected a float32 matrix with rows and columns"
+                raise DataError(problem, value=f"{dtype} {shape}")
             names = stored.get_tensor("names").tobytes()
             ends = stored.get_tensor("name_ends").tolist()
         terms = [
@@ -170,7 +191,9 @@ def _read_own(path: Path) -> TermVectors:
         return TermVectors(tuple(terms), _mapped(path, "matrix"))
     except FileNotFoundError as error:
         raise DataError("No such file or directory", path=path) from error
-    except (SafetensorError, OSError, UnicodeDecodeError) as error:
+    except DataError as error:
+        raise DataError(error.problem, path=path, value=error.value) from error
+    except (SafetensorError, OSError, TypeError, UnicodeDecodeError) as error:
         raise DataError(f"damaged vector file ({error})", path=path) from error
 
 

@@ -1,0 +1,35 @@
+# Everything runs in .venv, which the first target creates; only Python 3.11+, make and pip are needed.
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+
+.PHONY: test check lint format reference clean
+
+test: lint  ## all checks and all tests
+	$(BIN)/python -m pytest -n 2
+
+check: lint  ## the fast subset, for while one works
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+format: $(INSTALLED)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+reference: $(INSTALLED)  ## write docs/reference/cli.md anew
+	$(BIN)/python docs/reference/generate_cli.py
+
+$(INSTALLED): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "synsetmine needs Python 3.11 or newer; name one with: make PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+clean:
+	rm -rf .venv dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

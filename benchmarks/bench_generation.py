@@ -1,0 +1,123 @@
+"""Set generation and a training epoch, against plain programs in the same run.
+
+    python benchmarks/bench_generation.py --data DIR       # DIR holds the paper's NYT files
+    python benchmarks/bench_generation.py                  # takes them from the cache
+
+Prints seconds, ratios and growth; absolute times depend on the machine, ratios less so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import torch
+
+from benchmarks.plain import plain_epoch, plain_generation
+from synsetmine.datasets import fetch_dataset
+from synsetmine.generation import generate_sets
+from synsetmine.model.scorer import SetScorer
+from synsetmine.setfiles import read_sets
+from synsetmine.training import PRESETS, train_scorer
+from synsetmine.training.sampling import PairSampler
+from synsetmine.training.steps import Steps
+from synsetmine.types import SynonymSets
+from synsetmine.views import TermVectors, read_vectors
+
+T = TypeVar("T")
+
+
+def main() -> None:
+    options = _options()
+    data = options.data or fetch_dataset("nyt").folder
+    sets, vectors = read_sets(data / "train-cold.set"), read_vectors(data / "combined.embed")
+    print(f"{torch.get_num_threads()} threads")
+    _training_epoch(sets, vectors)
+    for preset in options.preset:
+        settings = replace(PRESETS[preset], epochs=options.epochs)
+        scorer = train_scorer(sets, vectors, settings).scorer
+        print(f"\nset generation, NYT training terms, preset {preset}, {options.epochs} epochs")
+        _generation(scorer, sets, vectors, options.terms)
+
+
+def _generation(
+    scorer: SetScorer, sets: SynonymSets, vectors: TermVectors, counts: list[int]
+) -> None:
+    print(f"{'terms':>6} {'sets':>6} {'largest':>8} {'plain, s':>9} {'ours, s':>8} {'ratio':>7}")
+    times: list[tuple[int, float, float]] = []
+    for count in counts:
+        terms = [term for term in vectors.terms if term in sets][:count]
+        ours, mined = _best_of(3, partial(generate_sets, scorer, vectors, terms))
+        plain, expected = _best_of(1, partial(plain_generation, scorer, vectors.select(terms)))
+        if mined.sets.partition != frozenset(frozenset(terms[i] for i in m) for m in expected):
+            raise SystemExit("the two results differ")
+        times.append((count, plain, ours))
+        largest = max(mined.sets.sizes)
+        print(
+            f"{count:6} {len(mined.sets):6} {largest:8} {plain:9.2f} {ours:8.3f} "
+            f"{plain / ours:6.0f}×",
+            flush=True,
+        )
+    (few, plain_few, ours_few), (many, plain_many, ours_many) = times[0], times[-1]
+    if many > few:
+        scale = math.log(many / few)
+        plain_power = math.log(plain_many / plain_few) / scale
+        our_power = math.log(ours_many / ours_few) / scale
+        print(f"growth, {few} to {many} terms: plain n^{plain_power:.2f}, ours n^{our_power:.2f}")
+
+
+def _training_epoch(sets: SynonymSets, vectors: TermVectors) -> None:
+    settings = PRESETS["released-nyt"]
+    sampler = PairSampler(sets, negatives=settings.negatives)
+    table = torch.from_numpy(vectors.select(sampler.terms))
+    steps = Steps(
+        SetScorer(dimension=vectors.dimension),
+        table,
+        batch_sets=settings.batch_sets,
+        learning_rate=settings.learning_rate,
+        amsgrad=settings.amsgrad,
+    )
+    ours, _ = _best_of(5, lambda: steps.run(sampler.draw(0)))
+    numbered = [[int(row) + 1 for row in vectors.rows(members)] for members in sets]
+    plain, _ = _best_of(
+        2,
+        lambda: plain_epoch(
+            SetScorer(dimension=vectors.dimension),
+            vectors.matrix,
+            numbered,
+            negatives=settings.negatives,
+            batch_sets=settings.batch_sets,
+        ),
+    )
+    print(f"training epoch, K = {settings.negatives}, {settings.batch_sets} sets a batch: ", end="")
+    print(f"plain {plain:.2f} s, ours {ours:.3f} s, ratio {plain / ours:.1f}×")
+
+
+def _best_of(times: int, work: Callable[[], T]) -> tuple[float, T]:
+    best = math.inf
+    for _ in range(times):
+        started = time.perf_counter()
+        result = work()
+        best = min(best, time.perf_counter() - started)
+    return best, result
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, help="folder with train-cold.set and combined.embed")
+    parser.add_argument("--preset", nargs="+", default=["paper", "released-nyt"])
+    parser.add_argument("--epochs", type=int, default=40, help="of the model to generate with")
+    parser.add_argument("--terms", nargs="+", type=int, default=[400, 800, 1600, 2600])
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
