@@ -17,7 +17,7 @@ from urllib.request import Request
 
 import pytest
 
-from synsetmine import datasets
+from synsetmine import datasets, downloads
 from synsetmine.datasets import PINS, VECTOR_FILES, Dataset, fetch_dataset
 from synsetmine.errors import DataError
 from tests.paperserver import Fault, PaperServer, row, serve
@@ -424,7 +424,7 @@ def test_redirects_within_the_web_keep_the_range(server: PaperServer, tmp_path: 
 
 
 def test_redirects_do_not_give_up_encryption() -> None:
-    follow = datasets._WebRedirects().redirect_request
+    follow = downloads._WebRedirects().redirect_request
     headers, request = HTTPMessage(Message().policy), Request("https://a.example/x")
     assert follow(request, BytesIO(), 302, "Found", headers, "https://b.example/x") is not None
     with pytest.raises(HTTPError, match="refused") as caught:

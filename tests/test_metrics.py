@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 from sklearn import metrics as sklearn_metrics
 
-from synsetmine import metrics
+from synsetmine import matching
 from synsetmine.errors import DataError
 from synsetmine.metrics import ClusterReport, compare_labels, evaluate, evaluate_pairs
 from synsetmine.types import SynonymSets, Term
@@ -152,7 +152,7 @@ def test_matching_agrees_with_the_naive_one(
     pair: tuple[Labelling, Labelling], dense_cells: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(metrics, "_DENSE_CELLS", dense_cells)  # 0: the sparse solver alone
+        patch.setattr(matching, "_DENSE_CELLS", dense_cells)  # 0: the sparse solver alone
         assert compare_labels(*pair).matching_jaccard == close(naive_matching(*pair))
 
 
@@ -166,7 +166,7 @@ def test_matching_agrees_with_one_dense_assignment(
     dense_cells: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(metrics, "_DENSE_CELLS", dense_cells)
+    monkeypatch.setattr(matching, "_DENSE_CELLS", dense_cells)
     rng = np.random.default_rng(7)
     gold = rng.integers(0, gold_sets, 800)
     other = rng.integers(0, predicted_sets, 800)

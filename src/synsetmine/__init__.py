@@ -1,1 +1,79 @@
+"""Entity synonym sets: groups of terms that name the same thing.
+
+Names are imported when they are first used, so that `import synsetmine` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from synsetmine.datasets import fetch_dataset
+    from synsetmine.errors import DataError, ModelError, SynsetmineError
+    from synsetmine.estimator import SynSetMiner
+    from synsetmine.generation import Mined, generate_sets
+    from synsetmine.metrics import ClusterReport, evaluate
+    from synsetmine.model import SetScorer, StoredModel, load_model, probabilities, rank, save_model
+    from synsetmine.setfiles import read_sets, read_vocabulary, write_sets
+    from synsetmine.training import PRESETS, Trained, TrainingSettings, Validation, train_scorer
+    from synsetmine.types import SynonymSets, Term, order_terms
+    from synsetmine.views import TermVectors, read_vectors, write_vectors
+
 __version__ = "0.1.0"
+
+_HOMES = {
+    "datasets": ["fetch_dataset"],
+    "errors": ["DataError", "ModelError", "SynsetmineError"],
+    "estimator": ["SynSetMiner"],
+    "generation": ["Mined", "generate_sets"],
+    "metrics": ["ClusterReport", "evaluate"],
+    "model": ["SetScorer", "StoredModel", "load_model", "probabilities", "rank", "save_model"],
+    "setfiles": ["read_sets", "read_vocabulary", "write_sets"],
+    "training": ["PRESETS", "Trained", "TrainingSettings", "Validation", "train_scorer"],
+    "types": ["SynonymSets", "Term", "order_terms"],
+    "views": ["TermVectors", "read_vectors", "write_vectors"],
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "PRESETS",
+    "ClusterReport",
+    "DataError",
+    "Mined",
+    "ModelError",
+    "SetScorer",
+    "StoredModel",
+    "SynSetMiner",
+    "SynonymSets",
+    "SynsetmineError",
+    "Term",
+    "TermVectors",
+    "Trained",
+    "TrainingSettings",
+    "Validation",
+    "evaluate",
+    "fetch_dataset",
+    "generate_sets",
+    "load_model",
+    "order_terms",
+    "probabilities",
+    "rank",
+    "read_sets",
+    "read_vectors",
+    "read_vocabulary",
+    "save_model",
+    "train_scorer",
+    "write_sets",
+    "write_vectors",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'synsetmine' has no attribute {name!r}")
+    return getattr(import_module(f"synsetmine.{_HOME_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

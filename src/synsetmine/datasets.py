@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import fcntl
-import functools
 import hashlib
 import json
 import os
-import re
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.client import HTTPException, HTTPMessage, HTTPResponse, InvalidURL
 from pathlib import Path
-from typing import IO, TypeVar
-from urllib.error import HTTPError
-from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
+from typing import TypeVar
 
+from synsetmine.downloads import BrokenError, receive
 from synsetmine.errors import DataError
 from synsetmine.files import atomic_write, sha256, write_text
 
@@ -53,7 +48,6 @@ PINS: Mapping[str, str] = {
 _REQUIRED = frozenset({TRAINING_SETS, TEST_SETS})
 _KNOWN = _REQUIRED | frozenset(VECTOR_FILES.values())
 _MANIFEST = "manifest.json"
-_CHUNK = 1 << 16
 _LISTING_LIMIT = 1_000_000  # bytes
 _LONGEST_PAUSE = 30.0  # seconds
 
@@ -192,7 +186,7 @@ class _Fetch:
         while True:
             try:
                 return action()
-            except _BrokenError as error:
+            except BrokenError as error:
                 if attempt >= self.retries:
                     raise DataError(f"{url}: {error} (attempt {attempt + 1}, the last)") from error
             time.sleep(min(self.backoff * 2**attempt, _LONGEST_PAUSE))
@@ -213,12 +207,12 @@ class _Fetch:
         self._download_file(entry, target, pin)
 
     def _append(self, entry: _Entry, part: Path) -> None:
-        """Bring the part to its full size, or raise `_BrokenError` with what arrived kept."""
+        """Bring the part to its full size, or raise `BrokenError` with what arrived kept."""
         if (done := part.stat().st_size) == entry.size:
             return
         start = done if done < entry.size else 0
         with part.open("r+b") as stream:
-            for offset, chunk in _receive(entry.url, entry.size, self.timeout, start):
+            for offset, chunk in receive(entry.url, entry.size, self.timeout, start):
                 stream.seek(offset)
                 stream.truncate()
                 stream.write(chunk)
@@ -227,7 +221,7 @@ class _Fetch:
             stream.flush()
             os.fsync(stream.fileno())
         if done != entry.size:
-            raise _BrokenError(f"ended after {done} of {entry.size} bytes")
+            raise BrokenError(f"ended after {done} of {entry.size} bytes")
 
     def _finish(self, names: list[str]) -> list[str]:
         """Write the manifest: from now on the network is not asked any more."""
@@ -254,7 +248,7 @@ def _mismatch(path: Path, pin: str | None, git_hash: str | None = None) -> str |
 
 def _listing(url: str, timeout: float) -> list[_Entry]:
     """Read a folder in GitHub's contents API; files that no dataset has are passed over."""
-    body = b"".join(chunk for _, chunk in _receive(url, _LISTING_LIMIT, timeout))
+    body = b"".join(chunk for _, chunk in receive(url, _LISTING_LIMIT, timeout))
     entries: dict[str, _Entry] = {}
     try:
         for row in json.loads(body):
@@ -277,68 +271,3 @@ class _Entry:
     size: int
     sha: str
     url: str
-
-
-def _receive(url: str, limit: int, timeout: float, start: int = 0) -> Iterator[tuple[int, bytes]]:
-    """Yield (offset, bytes) from `start` on, or all from 0 where the server won't continue."""
-    headers = {"User-Agent": "synsetmine", "Accept-Encoding": "identity"}
-    if start:
-        headers["Range"] = f"bytes={start}-"
-    try:
-        if urlsplit(url).scheme not in ("http", "https"):
-            raise ValueError("only http and https are fetched")
-        request = Request(url, headers=headers)  # noqa: S310
-        with _opener().open(request, timeout=timeout) as response:
-            offset = _offset(response, start, limit)
-            while chunk := response.read1(_CHUNK):
-                if offset + len(chunk) > limit:
-                    raise DataError(f"{url}: sends more than the {limit} bytes expected")
-                yield offset, chunk
-                offset += len(chunk)
-            if response.length:
-                raise _BrokenError(f"ended {response.length} bytes early")
-    except HTTPError as error:
-        error.close()
-        message = f"{error.code} {error.reason}"
-        if error.code == 416 and start:
-            yield from _receive(url, limit, timeout)
-        elif error.code >= 500 or error.code in (408, 429):
-            raise _BrokenError(message) from error
-        else:
-            raise DataError(f"{url}: {message}") from error
-    except (InvalidURL, ValueError) as error:
-        raise DataError(f"not a usable http(s) address ({error})", value=url) from error
-    except (OSError, HTTPException) as error:
-        raise _BrokenError(str(error) or type(error).__name__) from error
-
-
-@functools.cache  # reading the system's certificates takes a while
-def _opener() -> OpenerDirector:
-    return build_opener(_WebRedirects)
-
-
-def _offset(response: HTTPResponse, start: int, size: int) -> int:
-    """Where the body begins; a range that was not asked for is as good as a 416."""
-    if response.status != 206:
-        return 0
-    sent = response.headers.get("Content-Range", "")
-    if re.fullmatch(rf"bytes {start}-\d+/({size}|\*)", sent) is None:
-        message = f"asked for bytes {start}- of {size}, was sent {sent!r}"
-        raise HTTPError(response.url, 416, message, response.headers, response)
-    return start
-
-
-class _WebRedirects(HTTPRedirectHandler):
-    """Follows redirects within the web, and none that gives up encryption."""
-
-    def redirect_request(
-        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
-    ) -> Request | None:
-        allowed = ("https",) if req.type == "https" else ("http", "https")
-        if urlsplit(newurl).scheme not in allowed:
-            raise HTTPError(newurl, code, f"redirect to {newurl} refused", headers, fp)
-        return super().redirect_request(req, fp, code, msg, headers, newurl)
-
-
-class _BrokenError(Exception):
-    """A failure that may pass: worth another attempt."""

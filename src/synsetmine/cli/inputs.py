@@ -107,9 +107,7 @@ def find_terms(texts: Iterable[str], vectors: TermVectors) -> list[Term]:
 def _only(term: Term, senses: Sequence[Term]) -> Term:
     if len(senses) == 1 and not term.sense:
         return senses[0]
-    if senses:
+    if senses and not term.sense:
         named = ", ".join(map(str, senses))
-        raise DataError(
-            f"this term has no vector; with its surface there are {named}", value=str(term)
-        )
+        raise DataError(f"several terms have this surface; give one of {named}", value=str(term))
     raise DataError("this term has no vector", value=str(term))

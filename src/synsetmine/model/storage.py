@@ -26,6 +26,12 @@ CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
 VECTORS = "vectors.safetensors"
 ARCHITECTURE = ("dimension", "embed_sizes", "post_sizes", "dropout")
+KINDS: dict[str, type | tuple[type, ...]] = {
+    "scorer": dict,
+    "threshold": (int, float),
+    "training": dict,
+    "sha256": dict,
+}
 
 
 @dataclass(frozen=True)
@@ -84,7 +90,8 @@ def load_model(folder: Path) -> StoredModel:
         scorer.load_state_dict(load_file(folder / WEIGHTS))
     except (KeyError, TypeError, ValueError, RuntimeError, SafetensorError) as error:
         problem = f"{folder}: the weights do not fit {CONFIG}"
-        raise ModelError(f"{problem} ({shorten(str(error))})") from error
+        reason = " ".join(str(error).split())  # torch writes a line for each layer
+        raise ModelError(f"{problem} ({shorten(reason)})") from error
     scorer.eval()
     tuned = read_vectors(folder / VECTORS) if VECTORS in config["sha256"] else None
     return StoredModel(scorer, float(config["threshold"]), config["training"], tuned)
@@ -109,7 +116,10 @@ def _read_config(folder: Path) -> dict[str, Any]:
         raise ModelError(
             f"{path} has version {config.get('version')!r}; this synsetmine reads {VERSION}"
         )
-    missing = {"scorer", "threshold", "training", "sha256"} - config.keys()
-    if missing or WEIGHTS not in config["sha256"]:
-        raise ModelError(f"{path} is damaged: {sorted(missing) or WEIGHTS} is missing")
+    for name, kind in KINDS.items():
+        if not isinstance(config.get(name), kind):
+            problem = f"{name!r} is missing or of the wrong kind"
+            raise ModelError(f"{path} is damaged: {problem} ({shorten(repr(config.get(name)))})")
+    if WEIGHTS not in config["sha256"]:
+        raise ModelError(f"{path} is damaged: {WEIGHTS!r} is missing")
     return config

@@ -24,7 +24,7 @@ from synsetmine.types import Term
 from synsetmine.views.vectors import TermVectors
 
 Row = tuple[Term, npt.NDArray[np.float32]]
-FORMAT = "synsetmine-vectors"
+FORMAT = "synsetmine-vectors 1"
 LONGEST_TERM = 10_000  # bytes; a binary file that goes on longer without a blank is not one
 LARGEST_DIMENSION = 1_000_000  # a first line that promises more is not a header
 
@@ -168,15 +168,16 @@ def _write_own(path: Path, vectors: TermVectors) -> None:
         "names": np.frombuffer(b"".join(names), dtype=np.uint8),
         "name_ends": np.cumsum([len(name) for name in names], dtype=np.int64),
     }
-    save_file(tensors, path, metadata={"format": FORMAT, "version": "1"})
+    # One entry only: safetensors writes several in random order, and the file's checksum counts.
+    save_file(tensors, path, metadata={"format": FORMAT})
 
 
 def _read_own(path: Path) -> TermVectors:
     try:
         with safe_open(path, framework="numpy") as stored:
             metadata = stored.metadata() or {}
-            if (metadata.get("format"), metadata.get("version")) != (FORMAT, "1"):
-                raise DataError(f"not a {FORMAT} file of version 1", value=metadata)
+            if metadata.get("format") != FORMAT:
+                raise DataError(f"not a file of the form {FORMAT!r}", value=metadata)
             matrix = stored.get_slice("matrix")
             dtype, shape = matrix.get_dtype(), matrix.get_shape()
             if dtype != "F32" or len(shape) != 2 or 0 in shape:
