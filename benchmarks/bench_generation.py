@@ -1,7 +1,7 @@
 """Set generation and a training epoch, against plain programs in the same run.
 
-    python benchmarks/bench_generation.py --data DIR       # DIR holds the paper's NYT files
-    python benchmarks/bench_generation.py                  # takes them from the cache
+    python -m benchmarks.bench_generation --data DIR       # DIR holds the paper's NYT files
+    python -m benchmarks.bench_generation                  # takes them from the cache
 
 Prints seconds, ratios and growth; absolute times depend on the machine, ratios less so.
 """

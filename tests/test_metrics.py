@@ -195,7 +195,7 @@ def test_plain_cases_need_no_solver(
     predicted: Labelling, gold: Labelling, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A call for each of a million sets would take minutes.
-    monkeypatch.delattr(metrics, "_match")
+    monkeypatch.delattr(matching, "_match")
     assert compare_labels(predicted, gold).matching_jaccard == naive_matching(predicted, gold)
 
 

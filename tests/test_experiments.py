@@ -1,0 +1,42 @@
+"""Experiments and benchmarks start and end well; their figures come from longer runs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def run(*command: str) -> str:
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, *command], cwd=ROOT, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_nyt_core_quick(nyt: Path, tmp_path: Path) -> None:
+    command = ["experiments/nyt_core.py", "--data", str(nyt), "--quick", "--out", str(tmp_path)]
+    page = run(*command)
+    assert "| paper | 44.91 ± 2.16 |" in page
+    assert "| authors |" in page
+    assert "| honest |" in page
+    assert (tmp_path / "nyt-core-cpu.md").read_text() in page
+    before = {p: p.stat().st_mtime_ns for p in (tmp_path / "nyt-core-cpu").iterdir()}
+    run(*command)
+    assert {p: p.stat().st_mtime_ns for p in (tmp_path / "nyt-core-cpu").iterdir()} == before
+
+
+@pytest.mark.slow
+def test_bench_generation_gives_equal_results(nyt: Path) -> None:
+    few = ["--terms", "60", "120", "--epochs", "5", "--preset", "paper"]
+    shown = run("-m", "benchmarks.bench_generation", "--data", str(nyt), *few)
+    assert "training epoch" in shown
+    assert "growth, 60 to 120 terms" in shown
