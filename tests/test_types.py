@@ -8,7 +8,7 @@ from collections import Counter
 from typing import cast
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from synsetmine.errors import DataError
@@ -208,6 +208,8 @@ def assert_divides(sets: SynonymSets, *parts: SynonymSets) -> None:
     st.floats(0, 1, exclude_min=True, exclude_max=True),
     st.integers(0, 2**32),
 )
+@example(2, 0.99, 0)
+@example(30, 0.001, 0)
 @quick
 def test_a_split_divides_by_entity(count: int, fraction: float, seed: int) -> None:
     sets = numbered_sets(count)
