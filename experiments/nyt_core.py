@@ -8,7 +8,7 @@ honest:  the epoch chosen on held-out training sets; the test sets are looked at
     python experiments/nyt_core.py --data DIR --workers 2      # DIR holds the NYT files
     python experiments/nyt_core.py                             # takes them from the cache
 
-A seed that is done is not done again: its figures lie in docs/results/nyt-core/.
+A seed that is done is not done again: its figures lie beside the page, in a folder of its name.
 """
 
 from __future__ import annotations
@@ -56,13 +56,14 @@ def main() -> None:
     options = _options()
     data = options.data or fetch_dataset("nyt").folder
     epochs, seeds, orders = (5, 1, 2) if options.quick else (500, options.seeds, options.orders)
-    folder: Path = options.out / f"nyt-core-{options.device}"
+    name = f"nyt-core-{options.device}{'-quick' if options.quick else ''}"
+    folder: Path = options.out / name
     jobs = [
         Job(protocol, seed, data, options.device, epochs, orders, options.threads)
         for seed in range(seeds)
         for protocol in ("authors", "honest")
     ]
-    waiting = [job for job in jobs if not _result_file(folder, job).exists()]
+    waiting = [job for job in jobs if not _is_done(folder, job)]
     with ProcessPoolExecutor(options.workers, mp_context=get_context("spawn")) as pool:
         running = {pool.submit(run, job): job for job in waiting}
         for future in as_completed(running):
@@ -71,7 +72,7 @@ def main() -> None:
             print(job.protocol, job.seed, result["best_epoch"], result["mean"], flush=True)
     results = [json.loads(_result_file(folder, job).read_text()) for job in jobs]
     page = _page(results, options.device, epochs, orders)
-    write_text(options.out / f"nyt-core-{options.device}.md", page)
+    write_text(options.out / f"{name}.md", page)
     print(page)
 
 
@@ -102,6 +103,8 @@ def run(job: Job) -> dict[str, Any]:
     return {
         "protocol": job.protocol,
         "seed": job.seed,
+        "preset": PRESET,
+        "most_epochs": job.epochs,
         "best_epoch": trained.best_epoch,
         "epochs_run": len(trained.history),
         "validation_score": trained.best_score,
@@ -155,6 +158,16 @@ def _page(results: list[dict[str, Any]], device: str, epochs: int, orders: int) 
 
 def _mean_sd(values: list[float]) -> str:
     return f"{statistics.fmean(values):.2f} ± {statistics.pstdev(values):.2f}"
+
+
+def _is_done(folder: Path, job: Job) -> bool:
+    path = _result_file(folder, job)
+    if not path.exists():
+        return False
+    result = json.loads(path.read_text())
+    orders = 1 if job.protocol == "authors" else job.orders
+    found = (result["preset"], result["most_epochs"], len(result["reports"]))
+    return bool(found == (PRESET, job.epochs, orders))
 
 
 def _result_file(folder: Path, job: Job) -> Path:

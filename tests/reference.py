@@ -10,7 +10,8 @@ from torch import nn
 
 from synsetmine.model.scorer import SetScorer
 
-TIE = 1e-9  # logits that differ by no more are equal; among equals the first set wins
+# Logits that differ by no more than this part of their scores are equal: the first set wins.
+TIE = 1e-9
 
 Vector = npt.NDArray[np.float64]
 
@@ -41,10 +42,26 @@ def one_pass(
     rows = [row.astype(np.float64) for row in vectors]
     sets = [list(members) for members in seeds]
     for t in range(len(rows) - skip):
-        logits = [logit(scorer, [rows[m] for m in members], rows[t]) for members in sets]
+        scores = [
+            (
+                q(scorer, [*(rows[m] for m in members), rows[t]]),
+                q(scorer, [rows[m] for m in members]),
+            )
+            for members in sets
+        ]
         full = max_sets is not None and len(sets) >= max_sets
-        if logits and (max(logits) > bar + TIE or full):
-            best = next(j for j, value in enumerate(logits) if value >= max(logits) - TIE)
+        if not scores:
+            sets.append([t])
+            continue
+        logits = [joined - alone for joined, alone in scores]
+        sizes = [max(abs(joined), abs(alone), 1) for joined, alone in scores]
+        top = max(range(len(sets)), key=logits.__getitem__)
+        best = next(
+            j
+            for j, value in enumerate(logits)
+            if value >= logits[top] - TIE * max(sizes[j], sizes[top])
+        )
+        if logits[top] > bar + TIE * sizes[top] or full:
             sets[best].append(t)
         else:
             sets.append([t])

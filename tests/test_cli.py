@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -125,6 +126,10 @@ def test_mine_by_frequency_with_seeds_and_missing_terms(place: Path) -> None:
     assert set(new.sets[0]) <= set(mined.sets[0])
     assert "1 of " in done.stderr
     assert "have no vector and stand alone: unknown" in done.stderr
+    write_sets(place / "odd.jsonl", SynonymSets.of([[Term("nowhere")]], ["an id"]))
+    odd = ["mine", "model", "-v", "vectors.txt", "--seeds", "odd.jsonl", "-o"]
+    assert "may not be empty or hold blanks" in synsetmine(*odd, "o.set", cwd=place, code=1).stderr
+    assert "have no say in seeds: nowhere" in synsetmine(*odd, "o.jsonl", cwd=place).stderr
     assert mined.set_of(Term("unknown")) == (Term("unknown"),)
 
 
@@ -167,12 +172,32 @@ def test_tune_and_train_with_the_winner(place: Path) -> None:
     assert config["scorer"]["post_sizes"] == [16, 8]
 
 
-def test_a_finished_model_is_not_overwritten_by_accident(place: Path) -> None:
-    done = synsetmine(*TRAIN, "-o", "model", cwd=place, code=1)
-    assert "--overwrite replaces it" in done.stderr
-    before = (place / "model" / "model.safetensors").read_bytes()
+def test_a_finished_model_is_known_again_and_not_lost_by_accident(place: Path) -> None:
+    weights = place / "model" / "model.safetensors"
+    before = weights.read_bytes()
+    (place / "model" / "checkpoint.safetensors").write_bytes(b"left by a kill")
+    done = synsetmine(*TRAIN, "-o", "model", cwd=place)
+    assert "holds this model already" in done.stderr
+    assert not (place / "model" / "checkpoint.safetensors").exists()
+    done = synsetmine(*TRAIN, "-o", "model", "--seed", "7", cwd=place, code=1)
+    assert "holds another finished model; --overwrite replaces it" in done.stderr
+    missing = ["train", "none.set", *TRAIN[2:], "-o", "model", "--overwrite"]
+    synsetmine(*missing, cwd=place, code=1)
+    assert weights.read_bytes() == before
+    synsetmine("mine", "model", "-v", "vectors.txt", "-o", "still.jsonl", cwd=place)
     synsetmine(*TRAIN, "-o", "model", "--overwrite", cwd=place)
-    assert (place / "model" / "model.safetensors").read_bytes() == before
+    assert weights.read_bytes() == before
+
+
+def test_an_interrupt_ends_with_130_and_can_be_taken_up(place: Path) -> None:
+    command = [sys.executable, "-m", "synsetmine", *TRAIN[:4], "--epochs", "5000", "-o", "stopped"]
+    with subprocess.Popen(command, cwd=place, stderr=subprocess.PIPE, text=True) as run:
+        assert run.stderr is not None
+        assert run.stderr.readline().startswith("training 5/5000")
+        run.send_signal(signal.SIGINT)
+        assert "Traceback" not in run.stderr.read()
+    assert run.returncode == 130
+    assert (place / "stopped" / "checkpoint.safetensors").exists()
 
 
 def test_share_token_fallbacks_are_reported(place: Path) -> None:
@@ -217,24 +242,30 @@ def test_a_broken_line_is_one_line_of_error_and_can_be_skipped(place: Path) -> N
         (["mine", "model", "-v", "vectors.txt", "-o", "x.set", "--threshold", "2"], 1, "threshold"),
         (
             ["mine", "model", "-v", "vectors.txt", "-o", "x.set", "--order", "odd"],
-            1,
-            "order must be",
+            2,
+            "frequent",
         ),
         (["mine", "model", "-v", "vectors.txt", "-o", "x.set", "--order", "frequent"], 1, "counts"),
         (["mine", "model", "-v", "vectors.txt"], 2, "--out"),
         (
             ["mine", "model", "-v", "vectors.txt", "-o", "x.set", "--device", "tpu"],
-            1,
-            "device 'tpu'",
+            2,
+            "tpu",
         ),
         (
             ["train", "train.set", "-v", "vectors.txt", "-o", "y", "--preset", "z"],
-            1,
-            "no such preset",
+            2,
+            "released-nyt",
         ),
         (["score", "model", "nobody", "-v", "vectors.txt", "-s", "nobody"], 1, "has no vector"),
         (["evaluate", "train.set"], 2, "gold"),
-        (["datasets", "atlantis"], 1, "atlantis"),
+        (["datasets", "atlantis"], 2, "atlantis"),
+        (
+            ["tune", "train.set", "-v", "vectors.txt", "-o", "t", "-g", "seed=1", "-g", "seed=2"],
+            1,
+            "already",
+        ),
+        (["train", "train.set", "-v", "vectors.txt", "-o", "y", "--seed", "-1"], 1, "seed must be"),
         (["tune", "train.set", "-v", "vectors.txt", "-o", "t", "-g", "x"], 1, "name=value"),
         (["frobnicate"], 2, "frobnicate"),
     ],

@@ -87,12 +87,20 @@ def test_clone_keeps_all_parameters() -> None:
     assert clone(miner).get_params() == miner.get_params()
 
 
+def test_numpy_numbers_and_random_states_are_welcome() -> None:
+    X, y = data()
+    miner = small(negatives=np.int64(5), patience=3, random_state=np.random.RandomState(3))
+    again = small(negatives=5, patience=3, random_state=np.random.RandomState(3))
+    assert np.array_equal(miner.fit(X, y).labels_, again.fit(X, y).labels_)
+    assert small(random_state=None).fit(X, y).labels_.shape == y.shape
+
+
 def test_share_token_needs_surfaces() -> None:
     X, y = data()
     with pytest.raises(ValueError, match="needs the terms' surfaces"):
         small(strategy="mixture").fit(X, y)
     _, vectors = make_world()
-    surfaces = [term.surface for term in vectors.terms]
+    surfaces = np.array([term.surface for term in vectors.terms])
     assert small(strategy="mixture").fit(X, y, surfaces=surfaces).best_epoch_ >= 1
     with pytest.raises(ValueError, match="1 surfaces for"):
         small().fit(X, y, surfaces=["one"])

@@ -28,10 +28,10 @@ def test_nyt_core_quick(nyt: Path, tmp_path: Path) -> None:
     assert "| paper | 44.91 ± 2.16 |" in page
     assert "| authors |" in page
     assert "| honest |" in page
-    assert (tmp_path / "nyt-core-cpu.md").read_text() in page
-    before = {p: p.stat().st_mtime_ns for p in (tmp_path / "nyt-core-cpu").iterdir()}
+    assert (tmp_path / "nyt-core-cpu-quick.md").read_text() in page
+    before = {p: p.stat().st_mtime_ns for p in (tmp_path / "nyt-core-cpu-quick").iterdir()}
     run(*command)
-    assert {p: p.stat().st_mtime_ns for p in (tmp_path / "nyt-core-cpu").iterdir()} == before
+    assert {p: p.stat().st_mtime_ns for p in (tmp_path / "nyt-core-cpu-quick").iterdir()} == before
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ from synsetmine.model.scorer import SetScorer
 from synsetmine.setfiles import read_sets
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermVectors, read_vectors
-from tests.reference import logit, one_pass
+from tests.reference import logit, one_pass, q
 
 
 def table(matrix: npt.NDArray[np.float32]) -> TermVectors:
@@ -66,6 +66,7 @@ architectures = st.sampled_from(
     threshold=st.sampled_from([0.0, 0.2, 0.5, 0.8, 1.0]),
     block_size=st.integers(1, 40),
     max_sets=st.one_of(st.none(), st.integers(1, 6)),
+    scale=st.sampled_from([1e-3, 1.0, 1e6, 1e37]),
 )
 def test_equals_the_plain_algorithm(
     seed: int,
@@ -74,9 +75,10 @@ def test_equals_the_plain_algorithm(
     threshold: float,
     block_size: int,
     max_sets: int | None,
+    scale: float,
 ) -> None:
     scorer = make_scorer(seed, *sizes)
-    matrix = np.random.default_rng(seed).normal(size=(count, 3)).astype(np.float32)
+    matrix = (scale * np.random.default_rng(seed).normal(size=(count, 3))).astype(np.float32)
     bar = {0.0: -math.inf, 1.0: math.inf}.get(threshold) or math.log(threshold / (1 - threshold))
     vectors = table(matrix)
     mined = generate_sets(
@@ -128,13 +130,13 @@ def test_seeded_pass_equals_the_plain_algorithm(seed: int, seeds: int, block_siz
 def test_float32_logits_stay_within_their_error_bound() -> None:
     scorer = SetScorer(dimension=10, embed_sizes=(20, 40), post_sizes=(80, 40), seed=3)
     matrix = np.random.default_rng(3).normal(size=(60, 10)).astype(np.float32) * 5
-    pool = SetPool(scorer, matrix)
+    pool = SetPool(scorer, matrix, block_size=20)
     with torch.inference_mode():
         for start in range(0, 40, 4):
-            pool.column(pool.open([start, start + 1, start + 2, start + 3]), slice(0, 0))
+            pool.open([start, start + 1, start + 2, start + 3], slice(0, 0))
         block = pool.block(slice(40, 60))
         for row, term in enumerate(range(40, 60)):
-            true = pool.closer(np.arange(len(pool)), term)
+            true, _ = pool.closer(np.arange(len(pool)), term)
             assert (np.abs(block[row] - true) <= pool.error(term)).all()
             assert (np.abs(block[row] - true) > 0).any()
 
@@ -143,11 +145,15 @@ def test_float64_logits_are_those_of_the_formula() -> None:
     scorer = make_scorer(5, (4, 6), (8, 6))
     matrix = np.random.default_rng(5).normal(size=(6, 3)).astype(np.float32)
     rows = matrix.astype(np.float64)
-    pool = SetPool(scorer, matrix)
-    for members in ([0, 1], [2], [3, 4, 1]):
-        pool.column(pool.open(members), slice(0, 0))
+    pool = SetPool(scorer, matrix, block_size=1)
+    with torch.inference_mode():
+        for members in ([0, 1], [2], [3, 4, 1]):
+            pool.open(members, slice(0, 0))
     expected = [logit(scorer, list(rows[m]), rows[5]) for m in pool.members]
-    assert pool.closer(np.arange(3), 5) == pytest.approx(expected, abs=1e-12)
+    found, sizes = pool.closer(np.arange(3), 5)
+    assert found == pytest.approx(expected, abs=1e-12)
+    scores = [(q(scorer, list(rows[m])), q(scorer, list(rows[[*m, 5]]))) for m in pool.members]
+    assert sizes == pytest.approx([max(abs(a), abs(b)) for a, b in scores], abs=1e-12)
 
 
 def test_trace_tells_each_decision() -> None:
@@ -186,6 +192,25 @@ def test_seed_sets_keep_members_without_vectors() -> None:
     assert mined.sets.set_of(Term("y")) == (Term("y"),)
     assert mined.sets.ids[:2] == ("A", "s0")
     assert len(mined.sets.terms) == 6
+
+
+def test_seeds_without_vectors_count_towards_the_cap() -> None:
+    scorer = make_scorer(1, (4, 6), (8, 6))
+    vectors = table(np.random.default_rng(1).normal(size=(6, 3)).astype(np.float32))
+    seeds = SynonymSets.of([[vectors.terms[5]], [Term("y")]], ["A", "B"])
+    mined = generate_sets(scorer, vectors, vectors.terms, seeds=seeds, max_sets=2, threshold=1.0)
+    assert mined.sets.ids == ("A", "B")
+    assert mined.sets.set_of(Term("y")) == (Term("y"),)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "block_size"), [((2, 40_000), 3), ((30_000, 1), 3), ((4, 8), 9000)]
+)
+def test_any_width_and_block_size_fits(sizes: tuple[int, int], block_size: int) -> None:
+    scorer = make_scorer(1, (4, 6), sizes)
+    vectors = table(np.random.default_rng(1).normal(size=(12, 3)).astype(np.float32))
+    mined = generate_sets(scorer, vectors, vectors.terms, block_size=block_size)
+    assert len(mined.sets.terms) == 12
 
 
 def test_the_cap_on_sets_is_kept_and_forced_joins_are_marked() -> None:

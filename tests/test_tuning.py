@@ -6,11 +6,13 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from synsetmine.errors import DataError
 from synsetmine.training import TrainingSettings, tuning
 from synsetmine.training.tuning import BEST, RESULTS, grid, sample, tune
+from synsetmine.views import TermVectors
 from tests.worlds import make_world
 
 BASE = TrainingSettings(
@@ -39,7 +41,7 @@ def test_the_better_candidate_comes_first_and_is_written_down(tmp_path: Path) ->
     assert results[0].mean > results[1].mean
     assert all(len(tuned.scores) == 3 for tuned in results)
     winner = json.loads((tmp_path / BEST).read_text())
-    assert base.updated(winner) == replace(base, learning_rate=3e-3, dropout=0.1)
+    assert TrainingSettings().updated(winner) == replace(base, learning_rate=3e-3, dropout=0.1)
 
 
 def test_processes_give_the_same_results(tmp_path: Path) -> None:
@@ -78,6 +80,21 @@ def test_results_of_other_settings_are_not_mixed_in(tmp_path: Path) -> None:
     tune(sets, vectors, BASE, CANDIDATES[:1], out=tmp_path, folds=2)
     with pytest.raises(DataError, match="other data or settings"):
         tune(sets, vectors, replace(BASE, epochs=5), CANDIDATES[:1], out=tmp_path, folds=2)
+
+
+def test_a_candidate_that_fails_is_told_and_comes_last(tmp_path: Path) -> None:
+    sets, vectors = make_world(entities=12)
+    candidates = grid({"learning_rate": [0.99, 1e-3], "amsgrad": [False]})
+    huge = TermVectors(vectors.terms, vectors.matrix * np.float32(5e37))
+    results = tune(sets, huge, BASE, candidates, out=tmp_path, folds=2)
+    assert all(tuned.failure for tuned in results)
+    assert "not finite" in str(results[0].failure)
+    assert tune(sets, huge, BASE, candidates, out=tmp_path, folds=2) == results
+
+
+def test_nothing_to_choose_from_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="nothing to choose from"):
+        tune(*make_world(), BASE, [], out=tmp_path)
 
 
 def test_a_wrong_setting_is_refused_before_anything_runs(tmp_path: Path) -> None:

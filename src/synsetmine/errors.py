@@ -27,6 +27,10 @@ class DataError(SynsetmineError):
         self.value = value
         super().__init__(self._message())
 
+    def at(self, path: str | PathLike[str], line: int) -> DataError:
+        """The same problem, with the place where it was met."""
+        return DataError(self.problem, path=path, line=line, value=self.value)
+
     def _message(self) -> str:
         place = "" if self.path is None else str(self.path)
         if self.line is not None:
@@ -45,6 +49,13 @@ class ModelError(SynsetmineError):
 
 class CheckpointError(SynsetmineError):
     """A checkpoint that belongs to other data or settings than the run that found it."""
+
+
+def raise_or_keep(error: DataError, skipped: list[DataError] | None) -> None:
+    """Raise the error, or keep it where broken pieces are to be left out and reported."""
+    if skipped is None:
+        raise error
+    skipped.append(error)
 
 
 def shorten(text: str, width: int = 120) -> str:

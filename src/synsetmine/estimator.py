@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -16,6 +18,8 @@ from synsetmine.generation import generate_sets
 from synsetmine.training import PRESETS, TrainingSettings, Validation, train_scorer
 from synsetmine.types import SynonymSets, Term, order_terms
 from synsetmine.views import TermVectors
+
+Surfaces = Sequence[str] | npt.NDArray[np.str_]
 
 SETTINGS = (
     "architecture",
@@ -55,7 +59,7 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         threshold: float = 0.5,
         max_sets: int | None = None,
         device: str = "cpu",
-        random_state: int = 0,
+        random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         self.preset = preset
         self.architecture = architecture
@@ -71,13 +75,20 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.device = device
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, *, surfaces: Sequence[str] | None = None) -> Self:
+    def fit(self, X: Any, y: Any, *, surfaces: Surfaces | None = None) -> Self:
         """Train on vectors X (terms, dimension) of entities y (terms,).
 
         `surfaces`, the terms' strings, are needed by the strategies `share-token` and `mixture`.
         """
         X, y = validate_data(self, X, y, dtype=np.float32)
         check_classification_targets(y)
+        # One number for training and for all later walks.
+        given = self.random_state
+        self.seed_ = (
+            int(given)
+            if isinstance(given, Integral)
+            else int(check_random_state(given).randint(2**31))
+        )
         settings = self._settings()
         if surfaces is None and settings.strategy != "complete-random":
             raise ValueError(f"strategy {settings.strategy!r} needs the terms' surfaces")
@@ -127,8 +138,16 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"no such preset {self.preset!r}; there are {', '.join(PRESETS)}")
         given = {name: getattr(self, name) for name in SETTINGS if getattr(self, name) is not None}
         try:
-            return PRESETS[self.preset].updated(
-                {**given, "threshold": self.threshold, "seed": self.random_state}
+            preset = PRESETS[self.preset]
+            # A short patience asks for looking more often.
+            often = min(preset.validate_every, self.patience or preset.patience)
+            return preset.updated(
+                {
+                    **given,
+                    "validate_every": often,
+                    "threshold": self.threshold,
+                    "seed": self.seed_,
+                }
             )
         except DataError as error:
             raise ValueError(str(error)) from error
@@ -137,7 +156,7 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         mined = generate_sets(
             self.scorer_,
             vectors,
-            order_terms(vectors.terms, "random", seed=self.random_state),
+            order_terms(vectors.terms, "random", seed=self.seed_),
             threshold=self.threshold,
             max_sets=self.max_sets,
         )
@@ -152,6 +171,6 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _terms(count: int, surfaces: Sequence[str] | None) -> list[Term]:
+def _terms(count: int, surfaces: Surfaces | None) -> list[Term]:
     # The row number as the sense keeps equal surfaces apart.
-    return [Term(surfaces[i] if surfaces else "row", str(i)) for i in range(count)]
+    return [Term("row" if surfaces is None else str(surfaces[i]), str(i)) for i in range(count)]

@@ -1,4 +1,4 @@
-"""Opening and writing files so that nothing half-written is ever left behind."""
+"""Opening and writing files so that a name never stands for something half-written."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from synsetmine.errors import DataError
+from synsetmine.errors import DataError, raise_or_keep
 
 
 @contextmanager
@@ -59,11 +59,8 @@ def numbered_lines(
         for number, raw in enumerate(stream, start=1):
             try:
                 line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
-            except UnicodeDecodeError as error:
-                placed = DataError("not UTF-8", path=path, line=number, value=raw)
-                if skipped is None:
-                    raise placed from error
-                skipped.append(placed)
+            except UnicodeDecodeError:
+                raise_or_keep(DataError("not UTF-8", path=path, line=number, value=raw), skipped)
                 continue
             yield number, line.rstrip("\r\n")
 

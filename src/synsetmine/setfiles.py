@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from synsetmine.errors import DataError
+from synsetmine.errors import DataError, raise_or_keep
 from synsetmine.files import numbered_lines, write_text
 from synsetmine.types import SynonymSets, Term
+
+_QUOTED = re.compile(rb"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.S)
 
 
 def read_sets(path: Path, *, skipped: list[DataError] | None = None) -> SynonymSets:
@@ -35,10 +38,7 @@ def read_sets(path: Path, *, skipped: list[DataError] | None = None) -> SynonymS
             set_id, terms = parse(line)
             _check_new(set_id, terms, ids, first_line_of)
         except DataError as error:
-            placed = DataError(error.problem, path=path, line=number, value=error.value)
-            if skipped is None:
-                raise placed from error
-            skipped.append(placed)
+            raise_or_keep(error.at(path, number), skipped)
             continue
         ids[set_id] = number
         first_line_of.update(dict.fromkeys(terms, number))
@@ -50,6 +50,7 @@ def read_sets(path: Path, *, skipped: list[DataError] | None = None) -> SynonymS
 
 def write_sets(path: Path, sets: SynonymSets) -> None:
     """Write a `.set` or `.jsonl` file, whole or not at all."""
+    check_ids(path, sets.ids)
     form = _format_jsonl if _is_jsonl(path) else _format_paper
     lines = (form(i, terms) for i, terms in zip(sets.ids, sets.sets, strict=True))
     write_text(path, "".join(f"{line}\n" for line in lines))
@@ -78,15 +79,24 @@ def read_vocabulary(path: Path, *, skipped: list[DataError] | None = None) -> Vo
             if tab:
                 counts[term] = _count(count)
         except DataError as error:
-            placed = DataError(error.problem, path=path, line=number, value=error.value)
-            if skipped is None:
-                raise placed from error
-            skipped.append(placed)
+            raise_or_keep(error.at(path, number), skipped)
             continue
         terms[term] = None
     if not terms:
         raise DataError("no terms in this file", path=path)
     return Vocabulary(tuple(terms), counts)
+
+
+def is_set_file(path: Path) -> bool:
+    """Whether the ending says that a file holds sets."""
+    return _is_jsonl(path) or path.name.removesuffix(".gz").endswith(".set")
+
+
+def check_ids(path: Path, ids: Iterable[str]) -> None:
+    """Refuse ids that a file of this form cannot hold."""
+    for set_id in ids:
+        if not _is_jsonl(path) and (not set_id or any(c.isspace() for c in set_id)):
+            raise DataError("an id in a .set file may not be empty or hold blanks", value=set_id)
 
 
 def _is_jsonl(path: Path) -> bool:
@@ -129,11 +139,13 @@ def _set_literal(literal: str) -> Iterator[str]:
         raise DataError("expected a set of quoted terms", value=literal) from error
     if not isinstance(tree, ast.Set):
         raise DataError("expected a set of quoted terms", value=literal)
+    raw = literal.encode()
     for element in tree.elts:
-        if not isinstance(element, ast.Constant) or not isinstance(element.value, str):
-            piece = ast.get_source_segment(literal, element)
-            raise DataError("expected a quoted term", value=piece)
-        yield element.value
+        written = raw[element.col_offset : element.end_col_offset]
+        # 'a' 'b' is one string to Python, but two terms without their comma to a person.
+        if not isinstance(element, ast.Constant) or not _QUOTED.fullmatch(written):
+            raise DataError("expected a quoted term", value=written.decode())
+        yield str(element.value)
 
 
 def _parse_jsonl(line: str) -> tuple[str, tuple[Term, ...]]:
@@ -150,8 +162,6 @@ def _parse_jsonl(line: str) -> tuple[str, tuple[Term, ...]]:
 
 
 def _format_paper(set_id: str, terms: tuple[Term, ...]) -> str:
-    if not set_id or any(c.isspace() for c in set_id):
-        raise DataError("an id in a .set file may not be empty or hold blanks", value=set_id)
     return f"{set_id} {{{', '.join(repr(str(term)) for term in terms)}}}"
 
 

@@ -64,12 +64,12 @@ class SynonymSets:
         if len(self.sets) != len(self.ids):
             raise DataError(f"{len(self.sets)} sets but {len(self.ids)} ids")
         if len(set(self.ids)) != len(self.ids):
-            raise DataError("two sets share an id", value=_first_repeated(self.ids))
+            raise DataError("two sets share an id", value=first_repeated(self.ids))
         for members, set_id in zip(self.sets, self.ids, strict=True):
             if not members:
                 raise DataError("a synonym set needs at least one term", value=set_id)
         if len(self._index_of) != sum(map(len, self.sets)):
-            repeated = _first_repeated(t for members in self.sets for t in members)
+            repeated = first_repeated(t for members in self.sets for t in members)
             raise DataError("a term may occur only once in a partition", value=str(repeated))
 
     @classmethod
@@ -192,7 +192,8 @@ def order_terms(
     return walk
 
 
-def _first_repeated(values: Iterable[object]) -> object:
+def first_repeated(values: Iterable[object]) -> object:
+    """The first value that stands there a second time, or None."""
     seen: set[object] = set()
     for value in values:
         if value in seen:

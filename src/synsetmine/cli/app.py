@@ -19,8 +19,8 @@ from synsetmine.cli.train import train
 from synsetmine.cli.tune import tune
 from synsetmine.errors import SynsetmineError
 
-FAILED = 1  # bad data, a bad model, an unwritable place; click uses 2 for bad usage
-INTERRUPTED = 130
+# Bad data, a bad model, an unwritable place. typer has 2 for wrong usage, 130 for an interrupt.
+FAILED = 1
 
 app = typer.Typer(
     name="synsetmine",
@@ -70,12 +70,5 @@ def main() -> None:
     except (SynsetmineError, OSError, MemoryError) as error:
         if os.environ.get("SYNSETMINE_DEBUG"):
             raise
-        if isinstance(error, BrokenPipeError):
-            # The reader of our output has gone (`| head`): no error of ours.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(0)
         console.error(str(error) or type(error).__name__)
         sys.exit(FAILED)
-    except KeyboardInterrupt:
-        console.error("interrupted")
-        sys.exit(INTERRUPTED)

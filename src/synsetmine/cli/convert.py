@@ -10,8 +10,6 @@ import typer
 from synsetmine.cli import console
 from synsetmine.cli.inputs import SkipBad, load_sets, load_vectors
 
-SET_ENDINGS = {".set", ".jsonl"}
-
 
 def convert(
     source: Annotated[Path, typer.Argument(help="Sets or vectors.", show_default=False)],
@@ -23,11 +21,11 @@ def convert(
     Example: `synsetmine convert vectors.txt vectors.safetensors`
     """
     from synsetmine.errors import DataError
-    from synsetmine.setfiles import write_sets
+    from synsetmine.setfiles import is_set_file, write_sets
     from synsetmine.views import write_vectors
 
-    of_sets = bool(SET_ENDINGS & set(source.suffixes[-2:]))
-    if of_sets != (target.suffix in SET_ENDINGS):
+    of_sets = is_set_file(source)
+    if of_sets != is_set_file(target):
         kind = "sets (.set or .jsonl)" if of_sets else "vectors (text, .bin or .safetensors)"
         raise DataError(f"the target must be a file of {kind} too", value=str(target))
     if of_sets:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -12,7 +12,10 @@ from synsetmine.cli import console
 
 
 def datasets(
-    name: Annotated[str, typer.Argument(help="nyt, wiki or pubmed.", show_default=False)],
+    name: Annotated[
+        Literal["nyt", "wiki", "pubmed"],
+        typer.Argument(help="nyt, wiki or pubmed.", show_default=False),
+    ],
     source: Annotated[
         Path | None, typer.Option("--from", help="Take a local copy instead of downloading.")
     ] = None,
@@ -35,6 +38,7 @@ def datasets(
     Example: `synsetmine datasets nyt --copy-to data`
     """
     from synsetmine.datasets import DEFAULT_HOME, fetch_dataset
+    from synsetmine.files import atomic_write
 
     with console.progress_bar(name, unit="bytes") as bar:
 
@@ -46,8 +50,10 @@ def datasets(
         )
     files = [dataset.training_sets, dataset.test_sets, *dataset.vectors.values()]
     if copy_to is not None:
-        copy_to.mkdir(parents=True, exist_ok=True)
-        files = [Path(shutil.copy2(file, copy_to)) for file in files]
+        for file in files:
+            with atomic_write(copy_to / file.name) as temporary:
+                shutil.copyfile(file, temporary)
+        files = [copy_to / file.name for file in files]
     if not dataset.vectors:
         console.warn(f"{name} came without vectors")
     console.show_table(("file", "bytes"), [(str(f), str(f.stat().st_size)) for f in files])

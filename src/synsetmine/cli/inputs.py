@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -29,7 +29,8 @@ SkipBad = Annotated[
     bool, typer.Option("--skip-bad", help="Leave broken lines out, count and report them.")
 ]
 Device = Annotated[
-    str, typer.Option("--device", help="auto, cpu or cuda; auto takes a GPU where there is one.")
+    Literal["auto", "cpu", "cuda"],
+    typer.Option("--device", help="auto, cpu or cuda; auto takes a GPU where there is one."),
 ]
 Model = Annotated[Path, typer.Argument(help="Folder of a trained model.", show_default=False)]
 
@@ -58,11 +59,11 @@ def load_vocabulary(path: Path | None, vectors: TermVectors, skip_bad: bool) -> 
     The terms of sets are walked in the order of the vector file, since in the order of the sets
     synonyms stand side by side, and that would give the answer away.
     """
-    from synsetmine.setfiles import Vocabulary, read_vocabulary
+    from synsetmine.setfiles import Vocabulary, is_set_file, read_vocabulary
 
     if path is None:
         return Vocabulary(vectors.terms, {})
-    if {".set", ".jsonl"} & set(path.suffixes[-2:]):
+    if is_set_file(path):
         terms = load_sets(path, skip_bad).terms
         known = sorted((t for t in terms if t in vectors), key=lambda t: vectors.rows([t])[0])
         return Vocabulary((*known, *vectors.missing(terms)), {})
@@ -85,10 +86,9 @@ def choose_device(name: str) -> str:
 
     if name == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
-    if name == "cpu" or (name.startswith("cuda") and torch.cuda.is_available()):
-        return name
-    reason = "there is no CUDA device" if name.startswith("cuda") else "it is auto, cpu or cuda"
-    raise SynsetmineError(f"cannot use device {name!r}: {reason}")
+    if name == "cuda" and not torch.cuda.is_available():
+        raise SynsetmineError("cannot use device 'cuda': there is no CUDA device")
+    return name
 
 
 def find_terms(texts: Iterable[str], vectors: TermVectors) -> list[Term]:

@@ -19,6 +19,7 @@ from synsetmine.cli.inputs import (
     load_vectors,
     load_vocabulary,
 )
+from synsetmine.types import Order
 
 if TYPE_CHECKING:
     from synsetmine.generation import Decision
@@ -36,7 +37,11 @@ def mine(
         ),
     ] = None,
     order: Annotated[
-        str, typer.Option(help="given, frequent (by the vocabulary's counts) or random.")
+        Order,
+        typer.Option(
+            help="given (terms of a file of sets: in the order of the vectors), frequent (first, by "
+            "the vocabulary's counts) or random; the result depends on it."
+        ),
     ] = "given",
     seed: Annotated[int, typer.Option(help="For --order random.")] = 0,
     threshold: Annotated[
@@ -44,7 +49,10 @@ def mine(
         typer.Option(help="θ: join a set above this probability. Default: the model's."),
     ] = None,
     max_sets: Annotated[
-        int | None, typer.Option(help="Open no more sets than this, seeds included.")
+        int | None,
+        typer.Option(
+            help="Open no more sets than this, seeds included; terms without vectors come on top."
+        ),
     ] = None,
     seeds: Annotated[
         Path | None, typer.Option(help="Known sets that new terms may join, .set or .jsonl.")
@@ -63,13 +71,16 @@ def mine(
     """
     from synsetmine.files import write_text
     from synsetmine.generation import generate_sets
-    from synsetmine.setfiles import write_sets
+    from synsetmine.setfiles import check_ids, write_sets
     from synsetmine.types import SynonymSets, order_terms
 
     stored = load_stored_model(model, device)
     table = stored.apply_to(load_vectors(vectors, skip_bad))
     wanted = load_vocabulary(vocabulary, table, skip_bad)
-    walk = order_terms(wanted.terms, order, seed=seed, counts=wanted.counts or None)  # type: ignore[arg-type]
+    walk = order_terms(wanted.terms, order, seed=seed, counts=wanted.counts or None)
+    known = SynonymSets((), ()) if seeds is None else load_sets(seeds, skip_bad)
+    check_ids(out, known.ids)
+    console.report_missing(table.missing(known.terms), len(known.terms), "have no say in seeds")
     with console.progress_bar("mining") as bar:
         mined = generate_sets(
             stored.scorer,
@@ -77,7 +88,7 @@ def mine(
             walk,
             threshold=stored.threshold if threshold is None else threshold,
             max_sets=max_sets,
-            seeds=None if seeds is None else load_sets(seeds, skip_bad),
+            seeds=known,
             progress=bar.update,
         )
     kept = [i for i, size in enumerate(mined.sets.sizes) if size >= min_size]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -18,9 +18,14 @@ from synsetmine.cli.inputs import (
     load_vectors,
 )
 from synsetmine.errors import CheckpointError, DataError, SynsetmineError
+from synsetmine.files import sha256
 
 if TYPE_CHECKING:
     from synsetmine.training import Epoch, Trained, TrainingSettings
+    from synsetmine.types import SynonymSets
+    from synsetmine.views import TermVectors
+
+Preset = Literal["paper", "released-nyt", "released-wiki", "released-pubmed"]
 
 CHECKPOINT = "checkpoint.safetensors"
 TRAINING = "Training"
@@ -33,8 +38,7 @@ def train(
     vectors: Vectors,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the model.")],
     preset: Annotated[
-        str,
-        typer.Option(help="paper, released-nyt, released-wiki or released-pubmed."),
+        Preset, typer.Option(help="paper, released-nyt, released-wiki or released-pubmed.")
     ] = "paper",
     settings: Annotated[
         Path | None, typer.Option(help="JSON file of settings, such as `tune` writes.")
@@ -51,7 +55,7 @@ def train(
         int | None, typer.Option(help="K, negatives for each positive.", rich_help_panel=TRAINING)
     ] = None,
     strategy: Annotated[
-        str | None,
+        Literal["complete-random", "share-token", "mixture"] | None,
         typer.Option(help="complete-random, share-token or mixture.", rich_help_panel=TRAINING),
     ] = None,
     architecture: Annotated[
@@ -82,8 +86,8 @@ def train(
         typer.Option(help="Random orders a validation score averages.", rich_help_panel=TRAINING),
     ] = None,
     select_by: Annotated[
-        str | None,
-        typer.Option(help="Choose the epoch by fmi, ari or pair_f1.", rich_help_panel=TRAINING),
+        Literal["fmi", "ari", "pair_f1"] | None,
+        typer.Option(help="fmi, ari or pair_f1 chooses the epoch.", rich_help_panel=TRAINING),
     ] = None,
     threshold: Annotated[
         float | None,
@@ -124,49 +128,112 @@ def train(
     Example: `synsetmine train train.set --vectors vectors.txt --out model --preset paper`
     """
     given = {
-        name: value
-        for name, value in locals().items()
-        if name not in ("sets", "vectors", "out", "preset", "settings", "device", "tensorboard")
-        and name not in ("skip_bad", "overwrite")
-        and value is not None
+        "learning_rate": learning_rate,
+        "dropout": dropout,
+        "negatives": negatives,
+        "strategy": strategy,
+        "architecture": architecture,
+        "batch_sets": batch_sets,
+        "epochs": epochs,
+        "patience": patience,
+        "validate_every": validate_every,
+        "held_out": held_out,
+        "validation_orders": validation_orders,
+        "select_by": select_by,
+        "threshold": threshold,
+        "amsgrad": amsgrad,
+        "train_vectors": train_vectors,
+        "seed": seed,
     }
-    from synsetmine.model import StoredModel, save_model
-    from synsetmine.training import train_scorer
-
-    _clear_way(out, overwrite)
     chosen = resolve_settings(preset, settings, given)
+    place = choose_device(device)
+    inputs = _describe_inputs(sets, vectors, chosen, place)
+    if not overwrite and _already_trained(out, inputs):
+        return
     table = load_vectors(vectors, skip_bad)
     training_sets = load_sets(sets, skip_bad)
+    trained = _train(training_sets, table, chosen, place, out, overwrite, tensorboard)
+    _save(out, trained, inputs)
+    _report(trained, len(training_sets.terms), out)
+
+
+def _train(
+    sets: SynonymSets,
+    vectors: TermVectors,
+    settings: TrainingSettings,
+    device: str,
+    out: Path,
+    overwrite: bool,
+    tensorboard: Path | None,
+) -> Trained:
+    from synsetmine.training import train_scorer
+
     with console.progress_bar("training") as bar, _Curves(tensorboard) as curves:
+        last = ""
 
         def on_epoch(epoch: Epoch) -> None:
+            nonlocal last
             curves.add(epoch)
-            bar.update(epoch.number, chosen.epochs, _note(epoch), line=epoch.score is not None)
+            if epoch.score is not None:
+                last = f" validation {100 * epoch.score:.2f}"
+            note = f"loss {epoch.loss:.4f}{last}"
+            bar.update(epoch.number, settings.epochs, note, line=epoch.score is not None)
 
         try:
-            trained = train_scorer(
-                training_sets,
-                table,
-                chosen,
-                device=choose_device(device),
+            return train_scorer(
+                sets,
+                vectors,
+                settings,
+                device=device,
                 checkpoint=out / CHECKPOINT,
+                replace_checkpoint=overwrite,
                 on_epoch=on_epoch,
             )
         except CheckpointError as error:
             raise CheckpointError(f"{error}; --overwrite starts anew") from error
-    save_model(
-        out, StoredModel(trained.scorer, chosen.threshold, trained.record(), trained.tuned_vectors)
-    )
+
+
+def _describe_inputs(
+    sets: Path, vectors: Path, settings: TrainingSettings, device: str
+) -> dict[str, Any]:
+    """What a model was made of, by content, so that the same command is known again."""
+    for path in (sets, vectors):
+        if not path.is_file():
+            raise DataError("No such file or directory", path=path)
+    return {
+        "settings": settings.to_dict(),
+        "device": device,
+        "sets_sha256": sha256(sets),
+        "vectors_sha256": sha256(vectors),
+    }
+
+
+def _already_trained(out: Path, inputs: dict[str, Any]) -> bool:
+    """Whether the folder holds the finished model of this very command; another is an error."""
+    from synsetmine.model.storage import is_model, load_model
+
+    if not is_model(out):
+        return False
+    if load_model(out).training.get("inputs") != inputs:
+        raise SynsetmineError(f"{out} holds another finished model; --overwrite replaces it")
+    (out / CHECKPOINT).unlink(missing_ok=True)  # a kill may have come between the two
+    console.say(f"{out} holds this model already; --overwrite trains it anew")
+    return True
+
+
+def _save(out: Path, trained: Trained, inputs: dict[str, Any]) -> None:
+    from synsetmine.model import StoredModel, save_model
+
+    record = {"inputs": inputs, **trained.record()}
+    threshold = trained.settings.threshold
+    save_model(out, StoredModel(trained.scorer, threshold, record, trained.tuned_vectors))
     (out / CHECKPOINT).unlink(missing_ok=True)
-    _report(trained, len(training_sets.terms), out)
 
 
-def resolve_settings(preset: str, path: Path | None, given: dict[str, Any]) -> TrainingSettings:
+def resolve_settings(preset: Preset, path: Path | None, given: dict[str, Any]) -> TrainingSettings:
     """The preset, changed by a file of settings, changed by the options given."""
     from synsetmine.training import PRESETS
 
-    if preset not in PRESETS:
-        raise DataError(f"no such preset; there are {', '.join(PRESETS)}", value=preset)
     chosen = PRESETS[preset]
     if path is not None:
         try:
@@ -176,22 +243,7 @@ def resolve_settings(preset: str, path: Path | None, given: dict[str, Any]) -> T
         if not isinstance(changes, dict):
             raise DataError("expected a JSON object of settings", path=path, value=changes)
         chosen = chosen.updated(changes)
-    return chosen.updated(given)
-
-
-def _clear_way(out: Path, overwrite: bool) -> None:
-    from synsetmine.model.storage import CONFIG, is_model
-
-    if overwrite:
-        (out / CONFIG).unlink(missing_ok=True)
-        (out / CHECKPOINT).unlink(missing_ok=True)
-    elif is_model(out):
-        raise SynsetmineError(f"{out} holds a finished model; --overwrite replaces it")
-
-
-def _note(epoch: Epoch) -> str:
-    score = "" if epoch.score is None else f" validation {100 * epoch.score:.2f}"
-    return f"loss {epoch.loss:.4f}{score}"
+    return chosen.updated({name: value for name, value in given.items() if value is not None})
 
 
 def _report(trained: Trained, terms: int, out: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,7 +19,7 @@ from synsetmine.cli.inputs import (
     load_sets,
     load_vectors,
 )
-from synsetmine.cli.train import resolve_settings
+from synsetmine.cli.train import Preset, resolve_settings
 from synsetmine.errors import DataError
 
 if TYPE_CHECKING:
@@ -43,10 +44,11 @@ def tune(
         ),
     ],
     sample: Annotated[
-        int | None, typer.Option(help="Try only this many random combinations of the grid.")
+        int | None,
+        typer.Option(min=1, help="Try only this many random combinations of the grid."),
     ] = None,
     preset: Annotated[
-        str, typer.Option(help="Where settings outside the grid come from.")
+        Preset, typer.Option(help="Where settings outside the grid come from.")
     ] = "paper",
     settings: Annotated[
         Path | None, typer.Option(help="JSON file of settings over the preset.")
@@ -71,14 +73,17 @@ def tune(
     from synsetmine.training.tuning import tune as cross_validate
 
     given = {"epochs": epochs, "seed": seed}
-    base = resolve_settings(preset, settings, {k: v for k, v in given.items() if v is not None})
-    candidates = combinations(dict(parse_axis(axis) for axis in grid))
+    base = resolve_settings(preset, settings, given)
+    candidates = combinations(parse_grid(grid))
     if sample is not None:
         candidates = pick(candidates, sample, seed=base.seed)
+    training_sets, table = load_sets(sets, skip_bad), load_vectors(vectors, skip_bad)
+    missing = table.missing(training_sets.terms)
+    console.report_missing(missing, len(training_sets.terms), "take no part")
     with console.progress_bar("tuning") as bar:
         results = cross_validate(
-            load_sets(sets, skip_bad),
-            load_vectors(vectors, skip_bad),
+            training_sets,
+            table,
             base,
             candidates,
             out=out,
@@ -91,12 +96,18 @@ def tune(
     console.say(f"the best settings are in {out / 'best.json'}")
 
 
-def parse_axis(text: str) -> tuple[str, list[Any]]:
-    """`name=value,value`: numbers, true/false, or words."""
-    name, equals, values = text.partition("=")
-    if not equals or not name or not values:
-        raise DataError("expected --grid name=value,value", value=text)
-    return name.strip().replace("-", "_"), [_value(value.strip()) for value in values.split(",")]
+def parse_grid(axes: Sequence[str]) -> dict[str, list[Any]]:
+    """`name=value,value` of each axis; values are numbers, true, false, lists or words."""
+    found: dict[str, list[Any]] = {}
+    for axis in axes:
+        name, equals, values = axis.partition("=")
+        name = name.strip().replace("-", "_")
+        if not equals or not name or not values:
+            raise DataError("expected --grid name=value,value", value=axis)
+        if name in found:
+            raise DataError("this setting has a --grid already", value=axis)
+        found[name] = [_value(value.strip()) for value in re.split(r",(?![^\[]*\])", values)]
+    return found
 
 
 def _value(text: str) -> Any:
@@ -115,6 +126,9 @@ def _show(results: Sequence[Tuned], metric: str, as_json: bool) -> None:
             ]
         )
         return
+    for tuned in results:
+        if tuned.failure is not None:
+            console.warn(f"{tuned.changes} failed on a fold, which counts 0: {tuned.failure}")
     names = list(results[0].changes)
     rows = [
         [

@@ -2,9 +2,9 @@
 
 A block of terms is scored against all sets in a few large matrix products. Within the block, only
 the sets that change or are opened are scored again. Scores are float32 with a known error bound;
-where that leaves a choice open, float64 decides. Logits that differ by no more than `TIE` are
-equal, so that rounding never decides. The result is therefore the one of the plain algorithm,
-whatever the block size, the number of threads and the device.
+where that leaves a choice open, float64 decides. Logits that differ by no more than a tiny part
+of the scores they come from are equal, so that rounding never decides. The result is therefore
+the one of the plain algorithm, whatever the block size, the number of threads and the device.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from synsetmine.model.scorer import SetScorer
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermVectors
 
-# Where a scorer is linear, all sets have the same logit for a term, but for rounding near 1e-13.
-TIE = 1e-9
+# Where a scorer is linear, all sets have the same logit for a term, but for rounding near 1e-15.
+TIE = 1e-9  # of the larger of the two scores, or of 1
 
 Action = Literal["joined", "opened", "forced", "no vector"]
 
@@ -66,23 +66,28 @@ def generate_sets(
     """Walk the vocabulary once, in its order; each term joins its best set or opens one.
 
     A term joins the set of the highest probability if that is above `threshold`; among equals
-    the set opened first wins. With `seeds` the pool starts with known sets, which keep their ids.
-    A term without a vector cannot be judged: it stands alone and is listed. Seed terms that are
-    in the vocabulary stay where they are.
+    the set opened first wins. With `seeds` the pool starts with known sets, which keep their ids;
+    seed terms that are in the vocabulary stay where they are. `max_sets` counts seeds too. A term
+    without a vector cannot be judged: it stands alone, beyond any cap, and is listed.
     """
-    _check(threshold, max_sets, vectors, scorer)
+    _check(threshold, max_sets, block_size, vectors, scorer)
     seeds = seeds if seeds is not None else SynonymSets((), ())
     new = [term for term in dict.fromkeys(vocabulary) if term not in seeds]
     walked = [term for term in new if term in vectors]
     seeded = [term for term in seeds.terms if term in vectors]
     table = vectors.select([*walked, *seeded])  # (terms, dimension)
 
+    # Seeds without any vector are sets too, though nothing can join them.
+    hidden = sum(not any(term in vectors for term in members) for members in seeds)
+    room = math.inf if max_sets is None else max_sets - hidden
+
     scorer.eval()
     with torch.inference_mode():
-        walk = _Walk(SetPool(scorer, table), threshold, max_sets)
+        pool = SetPool(scorer, table, block_size=block_size)
+        walk = _Walk(pool, threshold, room)
         number_of = {term: i for i, term in enumerate([*walked, *seeded])}
         known = [[number_of[t] for t in members if t in number_of] for members in seeds]
-        for members in known:
+        for members in filter(None, known):
             walk.seed(members)
         for start in range(0, len(walked), block_size):
             walk.block(start, min(start + block_size, len(walked)))
@@ -94,15 +99,14 @@ def generate_sets(
 class _Walk:
     """The state of one pass: terms are numbers, sets are numbers of the pool."""
 
-    def __init__(self, pool: SetPool, threshold: float, max_sets: int | None) -> None:
+    def __init__(self, pool: SetPool, threshold: float, max_sets: float) -> None:
         self.pool = pool
         self.bar = _logit(threshold)
-        self.max_sets = math.inf if max_sets is None else max_sets
+        self.max_sets = max_sets
         self.decisions: list[tuple[int, float, Action]] = []  # best set, logit, action
 
     def seed(self, members: list[int]) -> None:
-        if members:
-            self.pool.column(self.pool.open(members), slice(0, 0))
+        self.pool.open(members, following=slice(0, 0))
 
     def block(self, start: int, stop: int) -> None:
         before = len(self.pool)
@@ -110,35 +114,44 @@ class _Walk:
         logits[:, :before] = self.pool.block(slice(start, stop))
         for term in range(start, stop):
             row = logits[term - start, : len(self.pool)]
-            changed = self._place(term, row)
+            best = self._decide(term, row)
             following = slice(term + 1, stop)
-            logits[term + 1 - start :, changed] = self.pool.column(changed, following)
+            if best is None:
+                changed = len(self.pool)
+                column = self.pool.open([term], following)
+            else:
+                changed = best
+                column = self.pool.join(best, term, following)
+            logits[term + 1 - start :, changed] = column
 
-    def _place(self, term: int, row: npt.NDArray[np.float32]) -> int:
-        """Put a term into its best set or a new one; the number of that set."""
+    def _decide(self, term: int, row: npt.NDArray[np.float32]) -> int | None:
+        """The set that a term joins, or None where it opens one."""
         if len(row) == 0:
             self.decisions.append((-1, -math.inf, "opened"))
-            return self.pool.open([term])
-        best, logit = self._best(term, row)
-        full = len(self.pool) >= self.max_sets
-        joins = logit > self.bar + TIE
-        if joins or full:
-            self.decisions.append((best, logit, "joined" if joins else "forced"))
-            self.pool.join(best, term)
-            return best
-        self.decisions.append((best, logit, "opened"))
-        return self.pool.open([term])
+            return None
+        best, logit, joins = self._best(term, row)
+        action: Action = "joined" if joins else "opened"
+        if not joins and len(self.pool) >= self.max_sets:
+            action = "forced"
+        self.decisions.append((best, logit, action))
+        return None if action == "opened" else best
 
-    def _best(self, term: int, row: npt.NDArray[np.float32]) -> tuple[int, float]:
-        """The set with the highest logit, the first one among equals, and that logit."""
+    def _best(self, term: int, row: npt.NDArray[np.float32]) -> tuple[int, float, bool]:
+        """The set with the highest logit, the first among equals; the logit; is it above the bar?
+
+        Equal are logits that differ by no more than `TIE`, relative to the scores they come from.
+        The float32 error is always far above that, so what it settles, no tie can unsettle.
+        """
         error = self.pool.error(term) + TIE
-        numbers = np.flatnonzero(row + error >= (row - error).max())
+        numbers = np.flatnonzero(~(row + error < (row - error).max()))  # also where not finite
         first = int(numbers[0])
         if len(numbers) == 1 and abs(float(row[first]) - self.bar) > error[first]:
-            return first, float(row[first])
-        values = self.pool.closer(numbers, term)
-        best = int(np.argmax(values >= values.max() - TIE))  # the first that is as good as any
-        return int(numbers[best]), float(values[best])
+            return first, float(row[first]), bool(row[first] > self.bar)
+        values, sizes = self.pool.closer(numbers, term)
+        top = int(values.argmax())
+        tie = TIE * np.maximum(np.maximum(sizes, sizes[top]), 1)
+        best = int(np.argmax(values >= values[top] - tie))  # the first that is as good as any
+        return int(numbers[best]), float(values[top]), bool(values[top] > self.bar + tie[top])
 
 
 def _collect(
@@ -188,11 +201,19 @@ def _probability(logit: float) -> float:
     return 1 / (1 + math.exp(-logit)) if logit > -700 else 0.0
 
 
-def _check(threshold: float, max_sets: int | None, vectors: TermVectors, scorer: SetScorer) -> None:
+def _check(
+    threshold: float,
+    max_sets: int | None,
+    block_size: int,
+    vectors: TermVectors,
+    scorer: SetScorer,
+) -> None:
     if not 0 <= threshold <= 1:
         raise DataError("the threshold must lie between 0 and 1", value=threshold)
     if max_sets is not None and max_sets < 1:
         raise DataError("the largest number of sets must be at least 1", value=max_sets)
+    if block_size < 1:
+        raise DataError("the block size must be at least 1", value=block_size)
     if vectors.dimension != scorer.dimension:
         raise DataError(
             f"the scorer takes vectors of {scorer.dimension} dimensions", value=vectors.dimension

@@ -26,7 +26,9 @@ Layer = tuple[Tensor, Tensor]  # weight (out, in), bias (out,), in float64
 class SetPool:
     """Growing sets over a fixed vocabulary of `vectors` (terms, dimension)."""
 
-    def __init__(self, scorer: SetScorer, vectors: npt.NDArray[np.float32]) -> None:
+    def __init__(
+        self, scorer: SetScorer, vectors: npt.NDArray[np.float32], *, block_size: int
+    ) -> None:
         # A small vocabulary is done sooner than a GPU could be waited for, term by term.
         own = next(scorer.parameters()).device
         self.device = own if len(vectors) > SMALL else torch.device("cpu")
@@ -51,36 +53,34 @@ class SetPool:
         self._set_error = np.empty(64)
         # On a CPU the products are fastest while their operands stay in the cache.
         values = 2**29 if self.device.type == "cuda" else 2**20
-        self._pairs_at_once = max(values // width, 1)
-        self._scratch = [
-            torch.empty(self._pairs_at_once * w, device=self.device)
-            for w in (width, *(weight.shape[1] for weight, _ in self._rest))
-        ]
+        widths = [width, *(len(bias) for _, bias in self._rest)]
+        self._pairs_at_once = max(values // max(widths), block_size + 1)
+        self._scratch = [torch.empty(self._pairs_at_once, w, device=self.device) for w in widths]
 
     def __len__(self) -> int:
         return len(self.members)
 
-    def open(self, terms: list[int]) -> int:
-        """Add a set of these terms and return its number; `column` must follow."""
-        number = len(self)
-        if number == len(self._of_set):
+    def open(self, terms: list[int], following: slice) -> npt.NDArray[np.float32]:
+        """Add a set of these terms; its logits for the following terms."""
+        if len(self) == len(self._of_set):
             self._grow()
+        self._of_set[len(self)] = self._of_term[terms].sum(dim=0) + self._first_bias
         self.members.append(list(terms))
-        self._of_set[number] = self._of_term[terms].sum(dim=0) + self._first_bias
-        return number
+        return self._column(len(self) - 1, following)
 
-    def join(self, number: int, term: int) -> None:
-        """Add a term to a set; `column` must follow."""
-        self.members[number].append(term)
+    def join(self, number: int, term: int, following: slice) -> npt.NDArray[np.float32]:
+        """Add a term to a set; the set's logits for the following terms."""
         self._of_set[number] += self._of_term[term]
+        self.members[number].append(term)
+        return self._column(number, following)
 
-    def column(self, number: int, terms: slice) -> npt.NDArray[np.float32]:
-        """Score a changed set anew, and its logits for these terms: (terms,)."""
+    def _column(self, number: int, following: slice) -> npt.NDArray[np.float32]:
+        """Cache a changed set's scores anew, together with its logits: (following,)."""
         of_set = self._of_set[number]
         self._of_set32[number] = of_set
         self._set_error[number] = 2 * self._slope * float(torch.linalg.vector_norm(of_set))
-        of_term = self._of_term32[terms]
-        first = self._room(0, len(of_term) + 1)
+        of_term = self._of_term32[following]
+        first = self._scratch[0][: len(of_term) + 1]
         first[0] = self._of_set32[number]
         torch.add(of_term, self._of_set32[number], out=first[1:])
         q = self._finish32(first)
@@ -98,7 +98,7 @@ class SetPool:
         for i in range(0, len(of_term), terms_at_once):
             for j in range(0, len(self), sets_at_once):
                 found = logits[i : i + terms_at_once, j : j + sets_at_once]
-                first = self._room(0, found.numel())  # (pairs, width)
+                first = self._scratch[0][: found.numel()]  # (pairs, width)
                 pairs = first.view(*found.shape, -1)
                 torch.add(of_set[j : j + sets_at_once], of_term[i : i + terms_at_once], out=pairs)
                 joined = self._finish32(first).view(found.shape)
@@ -106,15 +106,17 @@ class SetPool:
         values: npt.NDArray[np.float32] = logits.cpu().numpy()
         return values
 
-    def closer(self, numbers: npt.NDArray[np.intp], term: int) -> npt.NDArray[np.float64]:
-        """The logits of one term for some sets in float64: (sets,)."""
+    def closer(
+        self, numbers: npt.NDArray[np.intp], term: int
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """The logits of one term for some sets in float64, and the size of the scores in them."""
         of_set = self._of_set[torch.from_numpy(numbers).to(self.device)]  # (sets, width)
-        both = torch.cat([of_set + self._of_term[term], of_set])
+        x = torch.cat([of_set + self._of_term[term], of_set])
         for weight, bias in self._rest64:
-            both = torch.addmm(bias, both.relu_(), weight)
-        joined, alone = both.squeeze(1).chunk(2)
-        found: npt.NDArray[np.float64] = (joined - alone).cpu().numpy()
-        return found
+            x = torch.addmm(bias, x.relu_(), weight)
+        joined, alone = x.squeeze(1).chunk(2)
+        sizes = torch.maximum(joined.abs(), alone.abs())
+        return (joined - alone).cpu().numpy(), sizes.cpu().numpy()
 
     def error(self, term: int) -> npt.NDArray[np.float64]:
         """A bound on the rounding error of this term's logit for each set: (sets,)."""
@@ -124,14 +126,8 @@ class SetPool:
     def _finish32(self, x: Tensor) -> Tensor:
         """The post transformer after its first layer: (rows, width) -> (rows,); x is used up."""
         for depth, (weight, bias) in enumerate(self._rest, start=1):
-            x = torch.addmm(bias, x.relu_(), weight, out=self._room(depth, len(x)))
+            x = torch.addmm(bias, x.relu_(), weight, out=self._scratch[depth][: len(x)])
         return x.squeeze(1)
-
-    def _room(self, depth: int, rows: int) -> Tensor:
-        """Memory for the values of one layer, used again and again: (rows, width)."""
-        scratch = self._scratch[depth]
-        width = len(scratch) // self._pairs_at_once
-        return scratch[: rows * width].view(rows, width)
 
     def _grow(self) -> None:
         self._of_set = torch.cat([self._of_set, torch.empty_like(self._of_set)])
@@ -158,7 +154,10 @@ def _error_bound(rest: list[Layer]) -> tuple[float, float]:
     times the product of absolute values. Magnitudes and errors are linear in the norms of the
     two parts, so their slopes and constants go through the layers one after the other.
     """
-    unit = UNIT_ROUNDOFF[torch.get_float32_matmul_precision()]
+    try:
+        unit = UNIT_ROUNDOFF[torch.get_float32_matmul_precision()]
+    except RuntimeError:  # set by torch's newer, finer switches, which this one does not know
+        unit = max(UNIT_ROUNDOFF.values())
     # Rounding both parts, their sum, and the difference of two scores.
     size, offset = torch.ones(1).double(), torch.zeros(1).double()
     error, error_offset = 4 * unit * size, offset

@@ -19,6 +19,7 @@ def probabilities(
     scorer: SetScorer, vectors: TermVectors, members: Sequence[Term], terms: Sequence[Term]
 ) -> list[float]:
     """The probability of each term to belong to the set of the given members."""
+    members = list(dict.fromkeys(members))  # a set: naming a term twice changes nothing
     if not members:
         raise DataError("a set needs at least one term")
     scorer.eval()
@@ -45,4 +46,4 @@ def rank(
     own = frozenset(members)
     others = [term for term in vocabulary if term not in own]
     scored = zip(others, probabilities(scorer, vectors, members, others), strict=True)
-    return sorted(scored, key=lambda pair: -pair[1])[:top]
+    return sorted(scored, key=lambda pair: -pair[1])[: max(top, 0)]

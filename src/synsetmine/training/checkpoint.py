@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
@@ -15,18 +17,20 @@ from torch import Tensor
 
 from synsetmine.errors import CheckpointError
 from synsetmine.files import atomic_write
-from synsetmine.training.settings import TrainingSettings
-from synsetmine.types import SynonymSets
 
 FORMAT = "synsetmine-checkpoint-1"
 
 
 class Checkpoint:
-    """A checkpoint file that belongs to one run, known by its fingerprint."""
+    """A checkpoint file that belongs to one run, known by its fingerprint.
 
-    def __init__(self, path: Path, fingerprint: str) -> None:
+    One of another run is an error, or, with `replace`, as good as none.
+    """
+
+    def __init__(self, path: Path, fingerprint: str, *, replace: bool = False) -> None:
         self.path = path
         self.fingerprint = fingerprint
+        self.replace = replace
 
     def save(self, tensors: Mapping[str, Tensor], progress: Mapping[str, Any]) -> None:
         meta = {
@@ -42,32 +46,31 @@ class Checkpoint:
         if not self.path.exists():
             return None
         try:
+            tensors, meta = self._read(device)
+        except CheckpointError:
+            if self.replace:
+                return None
+            raise
+        return tensors, json.loads(meta["progress"])
+
+    def _read(self, device: torch.device) -> tuple[dict[str, Tensor], dict[str, str]]:
+        try:
             with safe_open(self.path, framework="pt") as stored:
                 meta = stored.metadata() or {}
-                tensors = {n: stored.get_tensor(n).to(device) for n in stored.keys()}  # noqa: SIM118
+                names = stored.keys()
+                tensors = {name: stored.get_tensor(name).to(device) for name in names}
         except (SafetensorError, OSError) as error:
             raise CheckpointError(f"{self.path} is damaged ({error})") from error
         if meta.get("format") != FORMAT:
             raise CheckpointError(f"{self.path} is not a checkpoint of this version")
         if meta.get("fingerprint") != self.fingerprint:
             raise CheckpointError(f"{self.path} belongs to a run with other data or settings")
-        return tensors, json.loads(meta["progress"])
+        return tensors, meta
 
 
-def fingerprint(
-    sets: SynonymSets,
-    table: Tensor,
-    settings: TrainingSettings,
-    validation_orders: Sequence[Sequence[str]],
-) -> str:
-    """A digest of all that decides the result of a training run."""
-    digest = hashlib.sha256()
-    described = [
-        settings.to_dict(),
-        [[str(term) for term in members] for members in sets],
-        validation_orders,
-        list(table.shape),
-    ]
-    digest.update(json.dumps(described, sort_keys=True).encode())
-    digest.update(table.detach().cpu().numpy().tobytes())
+def fingerprint(described: object, arrays: Iterable[npt.NDArray[np.float32]]) -> str:
+    """A digest of what decides the result of a training run: plain values and vectors."""
+    digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode())
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()

@@ -66,13 +66,15 @@ def train_scorer(
     vocabulary: Iterable[Term] = (),
     device: torch.device | str = "cpu",
     checkpoint: Path | None = None,
+    replace_checkpoint: bool = False,
     on_epoch: Callable[[Epoch], None] | None = None,
 ) -> Trained:
     """Train on the sets' terms that have vectors.
 
     Without `validation`, a share of the sets (`settings.held_out`, split by entity) is held out
     and the epoch is chosen on it. With `checkpoint`, the state is written there at every
-    validation; the same call finds it and goes on to the same result as an unbroken run.
+    validation; the same call finds it and goes on to the same result as an unbroken run. One of
+    another run is an error, unless it may be replaced.
     """
     missing = tuple(vectors.missing(sets.terms))
     usable = sets.restrict(term for term in sets.terms if term in vectors)
@@ -90,11 +92,28 @@ def train_scorer(
     run = _Run(usable, vectors, settings, vocabulary, torch.device(device))
     store = None
     if checkpoint is not None:
-        walks = [list(map(str, order)) for order in validation.orders]
-        store = Checkpoint(checkpoint, fingerprint(usable, run.table, settings, walks))
+        store = Checkpoint(
+            checkpoint, _identity(run, usable, validation, vectors), replace=replace_checkpoint
+        )
         run.restore(store.load(run.device))
     run.train(validation, vectors, store, on_epoch)
     return run.result(missing)
+
+
+def _identity(run: _Run, sets: SynonymSets, validation: Validation, vectors: TermVectors) -> str:
+    """The fingerprint of a run: with the same one, a checkpoint leads to the same result."""
+    judged = validation.gold.restrict(term for term in validation.gold.terms if term in vectors)
+    described = [
+        run.settings.to_dict(),
+        run.device.type,
+        [str(term) for term in run.sampler.terms],
+        list(sets.sizes),
+        [[str(term) for term in members] for members in validation.gold],
+        [[str(term) for term in order] for order in validation.orders],
+        [validation.metric, validation.threshold],
+    ]
+    table = run.table.detach().cpu().numpy()
+    return fingerprint(described, [table, vectors.select(judged.terms)])
 
 
 @dataclass

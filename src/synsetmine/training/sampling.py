@@ -144,7 +144,7 @@ class _Partners:
         self._weights, self._at, self._run_start, self._run_size = torch.tensor(
             [span for of_term in spans for span in of_term] or [(0, 0, 0, 0)], device=device
         ).T
-        self._flat = torch.tensor(flat, device=device)
+        self._flat = torch.tensor(flat or [0], device=device)
         self._ends = self._weights.cumsum(0)
         before = torch.cat([torch.zeros_like(self._ends[:1]), self._ends])  # (spans + 1,)
         counts = torch.tensor([len(of_term) for of_term in spans], device=device)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
+from numbers import Integral
 from typing import Any, Literal, get_args
 
 from synsetmine.errors import DataError
@@ -51,6 +52,7 @@ class TrainingSettings:
         for name in ("embed_sizes", "post_sizes"):
             sizes = getattr(self, name)
             _require(all(size >= 1 for size in sizes), name, "positive whole numbers", sizes)
+        _require(0 <= self.seed < 2**32, "seed", "in [0, 2**32)", self.seed)
         _require(self.strategy in get_args(Strategy), "strategy", get_args(Strategy), self.strategy)
         _require(self.select_by in get_args(Metric), "select_by", get_args(Metric), self.select_by)
 
@@ -61,7 +63,7 @@ class TrainingSettings:
         """These settings with some values changed; `architecture` sets both sizes by name."""
         values = dict(changes)
         if "architecture" in values:
-            values |= architecture(values.pop("architecture"))
+            values |= architecture(str(values.pop("architecture")))
         types = {field.name: type(getattr(self, field.name)) for field in fields(self)}
         for name, value in values.items():
             if name not in types:
@@ -83,12 +85,15 @@ def architecture(name: str) -> dict[str, tuple[int, ...]]:
 
 
 def _coerce(name: str, value: Any, kind: type) -> Any:
+    whole = isinstance(value, Integral) and str(value) not in ("True", "False")
     try:
         if kind is tuple and isinstance(value, list | tuple):
             return tuple(int(size) for size in value)
-        if kind is float and isinstance(value, int | float) and not isinstance(value, bool):
+        if kind is float and (whole or isinstance(value, float)):
             return float(value)
-        if isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
+        if kind is int and whole:
+            return int(value)
+        if kind in (str, bool) and isinstance(value, kind):
             return value
     except (TypeError, ValueError):
         pass

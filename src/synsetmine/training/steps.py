@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
@@ -43,6 +45,11 @@ class Steps:
 
     def run(self, pairs: Pairs) -> float:
         """One step for each batch of an epoch; the mean loss."""
+        device = self.table.device
+        with torch.cuda.device(device) if device.type == "cuda" else nullcontext():
+            return self._run(pairs)
+
+    def _run(self, pairs: Pairs) -> float:
         self.scorer.train()
         self._total.zero_()
         for start in range(0, len(pairs), self.batch_sets):
@@ -82,7 +89,7 @@ class Steps:
         """Record one step on fixed inputs, and undo what the recording's warm-up learned."""
         self._capture_next = False
         self._inputs = [tensor.clone() for tensor in batch]
-        kept = self._learned()
+        kept, random = self._learned(), torch.cuda.get_rng_state()
         stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
@@ -93,6 +100,7 @@ class Steps:
         with torch.cuda.graph(graph):
             self._step(*self._inputs)
         self._restore(kept)
+        torch.cuda.set_rng_state(random)
         self._total.zero_()
         self._graph = graph
 

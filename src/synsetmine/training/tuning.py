@@ -42,6 +42,7 @@ class Tuned:
     changes: Candidate
     scores: tuple[float, ...]
     epochs: tuple[int, ...]
+    failure: str | None = None  # why training failed on some fold; such a fold scores 0
 
     @property
     def mean(self) -> float:
@@ -64,11 +65,13 @@ def tune(
     device: str = "cpu",
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Tuned]:
-    """Score every candidate on every fold; best first. `best.json` holds the winner's changes.
+    """Score every candidate on every fold; best first. `best.json` holds the winner's settings.
 
     A fold is split by entity: its sets are held out, and the epoch is chosen on a further share
     of the rest, so the score is one of sets that had no part in training or choosing.
     """
+    if not candidates:
+        raise DataError("there is nothing to choose from")
     for changes in candidates:
         base.updated(changes)  # a wrong name or value is an error before anything runs
     usable = sets.restrict(term for term in sets.terms if term in vectors)
@@ -78,7 +81,7 @@ def tune(
     # Written anew, so that a line torn by a crash does not spoil the one that follows it.
     write_text(out / RESULTS, "".join(_line(digest, key, done[key]) for key in done))
     jobs = [
-        (_key(changes, fold), (base.updated(changes), *split[fold], vectors, device))
+        (_key(changes, fold), (base.updated(changes), *split[fold], vectors, base, device))
         for changes in candidates
         for fold in range(folds)
     ]
@@ -92,10 +95,11 @@ def tune(
             log.flush()
             os.fsync(log.fileno())
             if progress:
-                progress(len(done), len(jobs))
+                progress(sum(key in done for key, _ in jobs), len(jobs))
     results = [_gather(changes, done, folds) for changes in candidates]
     results.sort(key=lambda tuned: -tuned.mean)
-    write_text(out / BEST, json.dumps(results[0].changes, indent=2) + "\n")
+    winner = base.updated(results[0].changes).to_dict()
+    write_text(out / BEST, json.dumps(winner, indent=2) + "\n")
     return results
 
 
@@ -147,14 +151,19 @@ def _score_fold(
     training: SynonymSets,
     held_out: SynonymSets,
     vectors: TermVectors,
+    base: TrainingSettings,
     device: str,
 ) -> dict[str, Any]:
-    trained = train_scorer(training, vectors, settings, device=device)
+    """Train on a fold and judge it, by the measure that all candidates are judged by."""
+    try:
+        trained = train_scorer(training, vectors, settings, device=device)
+    except DataError as error:
+        return {"score": 0.0, "epoch": 0, "failure": str(error)}
     judge = Validation.with_random_orders(
         held_out,
-        orders=settings.validation_orders,
-        seed=settings.seed + 1,
-        metric=settings.select_by,
+        orders=base.validation_orders,
+        seed=base.seed + 1,
+        metric=base.select_by,
         threshold=settings.threshold,
     )
     return {"score": judge.score(trained.scorer, vectors), "epoch": trained.best_epoch}
@@ -166,6 +175,7 @@ def _gather(changes: Candidate, done: Mapping[str, dict[str, Any]], folds: int) 
         changes,
         tuple(float(result["score"]) for result in results),
         tuple(int(result["epoch"]) for result in results),
+        next((str(r["failure"]) for r in results if "failure" in r), None),
     )
 
 
@@ -197,5 +207,5 @@ def _read_results(path: Path, digest: str) -> dict[str, dict[str, Any]]:
         if record.get("run") != digest:
             problem = "these results belong to other data or settings; choose another folder"
             raise DataError(problem, path=path, line=number)
-        found[record["key"]] = {"score": record["score"], "epoch": record["epoch"]}
+        found[record.pop("key")] = {k: v for k, v in record.items() if k != "run"}
     return found

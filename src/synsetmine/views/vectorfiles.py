@@ -18,7 +18,7 @@ import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from synsetmine.errors import DataError
+from synsetmine.errors import DataError, raise_or_keep
 from synsetmine.files import atomic_write, numbered_lines, open_binary, writing
 from synsetmine.types import Term
 from synsetmine.views.vectors import TermVectors
@@ -43,10 +43,7 @@ def read_vectors(path: Path, *, skipped: list[DataError] | None = None) -> TermV
         problem = row if isinstance(row, DataError) else _take(row, table)
         if problem is None:
             continue
-        placed = DataError(problem.problem, path=path, line=number, value=problem.value)
-        if skipped is None:
-            raise placed
-        skipped.append(placed)
+        raise_or_keep(problem.at(path, number), skipped)
     if not table:
         raise DataError("no vectors in this file", path=path)
     return TermVectors(tuple(table), np.stack(list(table.values())))
@@ -83,17 +80,35 @@ def _text_rows(
     path: Path, skipped: list[DataError] | None
 ) -> Iterator[tuple[int, Row | DataError]]:
     count = dimension = rows = number = 0
+    surplus = True  # whether every term seems to end in a number
     for number, line in numbered_lines(path, skipped=skipped):
         if number == 1 and (header := _header(line, path)):
             count, dimension = header
             continue
         if not line.strip():
             continue
-        dimension = dimension or len(line.rstrip(" ").split(" ")) - 1
+        fields = line.rstrip(" ").split(" ")
+        dimension = dimension or len(fields) - 1
+        # A term may hold blanks, but one that ends in a number may be a longer vector instead.
+        longer = len(fields) > dimension + 1 and _is_number(fields[-dimension - 1])
+        surplus = surplus and longer
         rows += 1
+        if longer and not count:
+            yield number, DataError(f"expected a term and {dimension} numbers", value=line)
+            continue
         yield number, _text_row(line, dimension)
-    if rows < count:
+    if rows and surplus:
+        raise DataError(f"its lines hold more than {dimension} numbers", path=path, line=number)
+    if rows != count > 0:
         yield number, DataError(f"ends after {rows} of {count} vectors")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _header(line: str, path: Path) -> tuple[int, int] | None:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synsetmine.errors import DataError
-from synsetmine.types import Term
+from synsetmine.types import Term, first_repeated
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,7 @@ class TermVectors:
         if len(self.terms) != len(self.matrix):
             raise DataError(f"{len(self.terms)} terms but {len(self.matrix)} vectors")
         if len(self._row_of) != len(self.terms):
-            raise DataError("a term has two vectors", value=str(_first_repeated(self.terms)))
+            raise DataError("a term has two vectors", value=str(first_repeated(self.terms)))
 
     @property
     def dimension(self) -> int:
@@ -70,12 +70,3 @@ class TermVectors:
         matrix = np.array(self.matrix)
         matrix[self.rows(shared)] = other.matrix[other.rows(shared)]
         return TermVectors(self.terms, matrix)
-
-
-def _first_repeated(terms: Iterable[Term]) -> Term | None:
-    seen: set[Term] = set()
-    for term in terms:
-        if term in seen:
-            return term
-        seen.add(term)
-    return None
