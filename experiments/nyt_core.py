@@ -151,6 +151,8 @@ def _page(results: list[dict[str, Any]], device: str, epochs: int, orders: int) 
             "as the released program does; for comparison with the paper only.",
             f"*honest*: epoch chosen by FMI on 10 % of the training sets; {orders} random "
             "vocabulary orders a seed; the deviation is over seeds and orders.",
+            "Training seconds are those of several runs side by side (`--workers`), validation",
+            "included.",
             "",
         ]
     )

@@ -39,7 +39,7 @@ def mine(
     order: Annotated[
         Order,
         typer.Option(
-            help="given (terms of a file of sets: in the order of the vectors), frequent (first, by "
+            help="given (terms of a file of sets: as in the vector file), frequent (first, by "
             "the vocabulary's counts) or random; the result depends on it."
         ),
     ] = "given",
