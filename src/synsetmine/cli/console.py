@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from synsetmine.errors import shorten
+
 if TYPE_CHECKING:
     from synsetmine.errors import DataError
     from synsetmine.types import Term
@@ -69,7 +71,7 @@ def report_missing(terms: Sequence[Term], total: int, consequence: str) -> None:
     """Say which terms have no vector and what that means for them."""
     if not terms:
         return
-    named = ", ".join(str(term) for term in terms[:SHOWN])
+    named = ", ".join(shorten(str(term), 60) for term in terms[:SHOWN])
     more = f", … and {len(terms) - SHOWN} more" if len(terms) > SHOWN else ""
     warn(f"{len(terms)} of {total} terms have no vector and {consequence}: {named}{more}")
 

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from synsetmine.cli import console
+from synsetmine.errors import DataError
 
 
 def datasets(
@@ -24,7 +25,10 @@ def datasets(
     ] = None,
     cache: Annotated[
         Path | None,
-        typer.Option(help="Cache folder. Default: $SYNSETMINE_CACHE or ~/.cache/synsetmine."),
+        typer.Option(
+            help="Cache folder. Default: $SYNSETMINE_CACHE, $XDG_CACHE_HOME/synsetmine or "
+            "~/.cache/synsetmine."
+        ),
     ] = None,
     home: Annotated[
         str | None, typer.Option(help="Another place that answers as the GitHub contents API does.")
@@ -45,9 +49,14 @@ def datasets(
         def progress(file: str, done: int, total: int) -> None:
             bar.update(done, total, file, line=done == total)
 
-        dataset = fetch_dataset(
-            name, home=home or DEFAULT_HOME, cache=cache, source=source, progress=progress
-        )
+        try:
+            dataset = fetch_dataset(
+                name, home=home or DEFAULT_HOME, cache=cache, source=source, progress=progress
+            )
+        except DataError:
+            if source is None:
+                console.say("without a network, --from FOLDER takes a local copy")
+            raise
     files = [dataset.training_sets, dataset.test_sets, *dataset.vectors.values()]
     if copy_to is not None:
         for file in files:

@@ -101,13 +101,18 @@ def find_terms(texts: Iterable[str], vectors: TermVectors) -> list[Term]:
     for term in vectors.terms if surfaces else ():
         if term.surface in surfaces:
             by_surface.setdefault(term.surface, []).append(term)
-    return [t if t in vectors else _only(t, by_surface.get(t.surface, [])) for t in wanted]
+    return [t if t in vectors else _only(t, by_surface.get(t.surface, []), vectors) for t in wanted]
 
 
-def _only(term: Term, senses: Sequence[Term]) -> Term:
+def _only(term: Term, senses: Sequence[Term], vectors: TermVectors) -> Term:
     if len(senses) == 1 and not term.sense:
         return senses[0]
     if senses and not term.sense:
         named = ", ".join(map(str, senses))
         raise DataError(f"several terms have this surface; give one of {named}", value=str(term))
-    raise DataError("this term has no vector", value=str(term))
+    from synsetmine.text import tokens
+
+    words = tokens(term.surface)
+    near = [str(other) for other in vectors.terms if tokens(other.surface) == words]
+    hint = f", but there is {' and '.join(near[:3])}" if near and words else ""
+    raise DataError(f"this term has no vector{hint}", value=str(term))

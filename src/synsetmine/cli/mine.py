@@ -19,6 +19,7 @@ from synsetmine.cli.inputs import (
     load_vectors,
     load_vocabulary,
 )
+from synsetmine.errors import DataError, shorten
 from synsetmine.types import Order
 
 if TYPE_CHECKING:
@@ -78,6 +79,9 @@ def mine(
     table = stored.apply_to(load_vectors(vectors, skip_bad))
     wanted = load_vocabulary(vocabulary, table, skip_bad)
     walk = order_terms(wanted.terms, order, seed=seed, counts=wanted.counts or None)
+    if not any(term in table for term in walk):
+        first = shorten(str(walk[0]), 60)
+        raise DataError("no term of the vocabulary has a vector, neither the first", value=first)
     known = SynonymSets((), ()) if seeds is None else load_sets(seeds, skip_bad)
     check_ids(out, known.ids)
     console.report_missing(table.missing(known.terms), len(known.terms), "have no say in seeds")

@@ -38,7 +38,7 @@ def score(
 
     A term may be given by its surface alone where only one term has it.
 
-    Example: `synsetmine score model uk america --vectors vectors.txt --set u.k. --set britain`
+    Example: `synsetmine score model uk italy -v vectors.txt --set u.k. --set united_kingdom`
     """
     from synsetmine.model import probabilities
 
@@ -63,7 +63,7 @@ def rank(
 ) -> None:
     """The best terms of a vocabulary for a set, best first.
 
-    Example: `synsetmine rank model --vectors vectors.txt --set u.k. --set britain --top 5`
+    Example: `synsetmine rank model -v vectors.txt --set u.k. --set united_kingdom --top 5`
     """
     from synsetmine.model import rank as best_terms
 

@@ -152,9 +152,13 @@ def train(
         return
     table = load_vectors(vectors, skip_bad)
     training_sets = load_sets(sets, skip_bad)
+    missing = table.missing(training_sets.terms)
+    console.report_missing(missing, len(training_sets.terms), "are not trained on")
+    if (out / CHECKPOINT).exists():
+        console.say(f"there is a checkpoint in {out}")
     trained = _train(training_sets, table, chosen, place, out, overwrite, tensorboard)
     _save(out, trained, inputs)
-    _report(trained, len(training_sets.terms), out)
+    _report(trained, out)
 
 
 def _train(
@@ -246,12 +250,16 @@ def resolve_settings(preset: Preset, path: Path | None, given: dict[str, Any]) -
     return chosen.updated({name: value for name, value in given.items() if value is not None})
 
 
-def _report(trained: Trained, terms: int, out: Path) -> None:
-    console.report_missing(trained.without_vector, terms, "were not trained on")
+def _report(trained: Trained, out: Path) -> None:
     if trained.fallback_share is not None:
         console.say(
             f"{100 * trained.fallback_share:.1f} % of share-token draws had no partner "
             "and were drawn at random"
+        )
+    if trained.best_score == 0:
+        console.warn(
+            "no synonyms of the held-out sets were joined at any epoch: train longer (--epochs, "
+            "--patience), or on more sets, or lower --threshold"
         )
     console.say(
         f"best epoch {trained.best_epoch} of {len(trained.history)}: "

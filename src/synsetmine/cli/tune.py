@@ -129,6 +129,8 @@ def _show(results: Sequence[Tuned], metric: str, as_json: bool) -> None:
     for tuned in results:
         if tuned.failure is not None:
             console.warn(f"{tuned.changes} failed on a fold, which counts 0: {tuned.failure}")
+    if results[0].mean == 0:
+        console.warn("all candidates scored 0, so none is better: give them more --epochs")
     names = list(results[0].changes)
     rows = [
         [

@@ -70,8 +70,10 @@ def generate_sets(
     seed terms that are in the vocabulary stay where they are. `max_sets` counts seeds too. A term
     without a vector cannot be judged: it stands alone, beyond any cap, and is listed.
     """
-    _check(threshold, max_sets, block_size, vectors, scorer)
     seeds = seeds if seeds is not None else SynonymSets((), ())
+    _check(threshold, max_sets, block_size, vectors, scorer)
+    if max_sets is not None and max_sets < len(seeds):
+        raise DataError(f"there are {len(seeds)} seed sets already, more than", value=max_sets)
     new = [term for term in dict.fromkeys(vocabulary) if term not in seeds]
     walked = [term for term in new if term in vectors]
     seeded = [term for term in seeds.terms if term in vectors]

@@ -107,7 +107,12 @@ def _read_config(folder: Path) -> dict[str, Any]:
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise ModelError(f"{folder} holds no finished model: there is no {CONFIG}") from None
+        if not folder.exists():
+            raise ModelError(f"{folder} does not exist; a model is a folder") from None
+        problem = f"{folder} holds no finished model: there is no {CONFIG}"
+        raise ModelError(f"{problem}; if its training broke off, train again") from None
+    except NotADirectoryError:
+        raise ModelError(f"{folder} is not a folder, as a model is") from None
     except (OSError, ValueError, RecursionError) as error:
         raise ModelError(f"{path} cannot be read ({shorten(str(error))})") from error
     if not isinstance(config, dict) or config.get("format") != FORMAT:

@@ -121,6 +121,7 @@ class _Progress:
     history: list[Epoch] = field(default_factory=list)
     best_epoch: int = 0
     best_score: float = -1.0
+    improved_epoch: int = 0
     fallbacks: int = 0
     share_token_draws: int = 0
 
@@ -173,21 +174,28 @@ class _Run:
     ) -> None:
         settings = self.settings
         for number in range(len(self.progress.history) + 1, settings.epochs + 1):
-            if number - 1 - self.progress.best_epoch >= settings.patience:
+            if number - 1 - self.progress.improved_epoch >= settings.patience:
                 break
             loss = self._epoch(number)
             score = None
             if number % settings.validate_every == 0 or number == settings.epochs:
                 score = validation.score(self.scorer, self._current(vectors))
-                if score > self.progress.best_score:
-                    self.progress.best_epoch, self.progress.best_score = number, score
-                    self.best = self._snapshot()
+                self._judge(number, score)
             epoch = Epoch(number, loss, score)
             self.progress.history.append(epoch)
             if store is not None and score is not None:
                 store.save(self._state(), asdict(self.progress))
             if on_epoch:
                 on_epoch(epoch)
+
+    def _judge(self, number: int, score: float) -> None:
+        """Keep the best epoch; of equals the last, which has learned the most."""
+        if score < self.progress.best_score:
+            return
+        if score > self.progress.best_score:
+            self.progress.improved_epoch = number
+        self.progress.best_epoch, self.progress.best_score = number, score
+        self.best = self._snapshot()
 
     def _epoch(self, number: int) -> float:
         # Each epoch has a seed of its own, so a resumed run draws what an unbroken one would.
