@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -38,19 +39,15 @@ Model = Annotated[Path, typer.Argument(help="Folder of a trained model.", show_d
 def load_sets(path: Path, skip_bad: bool) -> SynonymSets:
     from synsetmine.setfiles import read_sets
 
-    skipped: list[DataError] = []
-    sets = read_sets(path, skipped=skipped if skip_bad else None)
-    console.report_skipped(skipped)
-    return sets
+    with _skipping(skip_bad) as skipped:
+        return read_sets(path, skipped=skipped)
 
 
 def load_vectors(path: Path, skip_bad: bool) -> TermVectors:
     from synsetmine.views import read_vectors
 
-    skipped: list[DataError] = []
-    vectors = read_vectors(path, skipped=skipped if skip_bad else None)
-    console.report_skipped(skipped)
-    return vectors
+    with _skipping(skip_bad) as skipped:
+        return read_vectors(path, skipped=skipped)
 
 
 def load_vocabulary(path: Path | None, vectors: TermVectors, skip_bad: bool) -> Vocabulary:
@@ -67,10 +64,16 @@ def load_vocabulary(path: Path | None, vectors: TermVectors, skip_bad: bool) -> 
         terms = load_sets(path, skip_bad).terms
         known = sorted((t for t in terms if t in vectors), key=lambda t: vectors.rows([t])[0])
         return Vocabulary((*known, *vectors.missing(terms)), {})
-    skipped: list[DataError] = []
-    vocabulary = read_vocabulary(path, skipped=skipped if skip_bad else None)
-    console.report_skipped(skipped)
-    return vocabulary
+    with _skipping(skip_bad) as skipped:
+        return read_vocabulary(path, skipped=skipped)
+
+
+@contextmanager
+def _skipping(skip_bad: bool) -> Iterator[list[DataError] | None]:
+    """A list for a reader to keep broken lines in, reported at the end; None without the option."""
+    skipped: list[DataError] | None = [] if skip_bad else None
+    yield skipped
+    console.report_skipped(skipped or [])
 
 
 def load_stored_model(folder: Path, device: str) -> StoredModel:
