@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synsetmine.text import tokens
+from synsetmine.text import fold, normal_form, token_spans, tokens
 from synsetmine.types import Term
 from tests.strategies import terms
 
@@ -23,7 +23,10 @@ from tests.strategies import terms
         ("new new", ("new", "new")),
         ("STRASSE", ("strasse",)),
         ("Straße", ("strasse",)),
-        ("東京_都", ("東京", "都")),
+        ("東京_都", ("東", "京", "都")),
+        ("C++, C# and A+B", ("c++", "c#", "and", "a", "b")),
+        ("CD4+ Na+/K+", ("cd4+", "na+", "k+")),
+        ("İzmir", ("izmir",)),
         ("שלום עולם", ("שלום", "עולם")),
         ("_ ,'😀", ()),
         ("", ()),
@@ -36,7 +39,7 @@ def test_words(surface: str, expected: tuple[str, ...]) -> None:
 @given(terms())
 def test_words_are_folded_and_hold_letters_and_digits_only(term: Term) -> None:
     for token in tokens(term.surface):
-        assert token.isalnum()
+        assert token.rstrip("+#").isalnum()
         assert token.casefold() == token
 
 
@@ -49,3 +52,34 @@ def test_the_words_joined_again_have_the_same_words(term: Term, separator: str) 
 @given(terms())
 def test_case_does_not_matter(term: Term) -> None:
     assert tokens(term.surface.casefold()) == tokens(term.surface)
+
+
+@pytest.mark.parametrize(
+    ("surface", "expected"),
+    [
+        ("Heart-Failure", "heart failure"),
+        ("WHO", "WHO"),
+        ("(WHO)", "WHO"),
+        ("who", "who"),
+        ("Who", "who"),
+        ("UNICEF", "unicef"),
+        ("WHO report", "who report"),
+        ("U.S.", "u s"),
+        ("B12", "B12"),
+        ("12", "12"),
+        ("C++", "C++"),
+        ("--", ""),
+    ],
+)
+def test_normal_form(surface: str, expected: str) -> None:
+    assert normal_form(surface) == expected
+
+
+@given(st.text())
+def test_a_normal_form_is_its_own_normal_form(text: str) -> None:
+    assert normal_form(normal_form(text)) == normal_form(text)
+
+
+@given(st.text())
+def test_spans_are_where_the_tokens_stand(text: str) -> None:
+    assert tuple(fold(text[start:end]) for start, end in token_spans(text)) == tokens(text)

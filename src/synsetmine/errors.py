@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from os import PathLike
 from pathlib import Path
 
@@ -51,7 +52,29 @@ class CheckpointError(SynsetmineError):
     """A checkpoint that belongs to other data or settings than the run that found it."""
 
 
-def raise_or_keep(error: DataError, skipped: list[DataError] | None) -> None:
+class Skipped:
+    """What was left out of a long stream: how much of each problem, and the first with places.
+
+    It takes errors by `append` as a list does, but a million broken records cost no memory.
+    """
+
+    EXAMPLES = 3
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.examples: dict[str, list[DataError]] = {}
+
+    def append(self, error: DataError) -> None:
+        self.counts[error.problem] += 1
+        shown = self.examples.setdefault(error.problem, [])
+        if len(shown) < self.EXAMPLES:
+            shown.append(error)
+
+    def __len__(self) -> int:
+        return self.counts.total()
+
+
+def raise_or_keep(error: DataError, skipped: list[DataError] | Skipped | None) -> None:
     """Raise the error, or keep it where broken pieces are to be left out and reported."""
     if skipped is None:
         raise error

@@ -1,4 +1,4 @@
-"""Terms and synonym sets: the values that travel through every room of the code."""
+"""Documents, terms and synonym sets: the values that travel through every room of the code."""
 
 from __future__ import annotations
 
@@ -11,6 +11,24 @@ from typing import Literal
 from synsetmine.errors import DataError
 
 SENSE_MARK = "||"
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """Where a text names an entity: `document.text[start:end]` is the surface."""
+
+    start: int
+    end: int
+    entity: str
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A piece of the corpus; `mentions` are those that its file already marks (PubTator, wikis)."""
+
+    id: str
+    text: str
+    mentions: tuple[Mention, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, order=True)
