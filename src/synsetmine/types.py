@@ -31,6 +31,15 @@ class Document:
     mentions: tuple[Mention, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Link:
+    """How often a surface was linked to an entity in a corpus."""
+
+    surface: str
+    entity: str
+    count: int
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Term:
     """A word or phrase, with a sense where one surface names several things.

@@ -1,0 +1,177 @@
+"""Training sets from links."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from synsetmine import supervision
+from synsetmine.errors import DataError
+from synsetmine.supervision import Ambiguous, split_entities, supervise
+from synsetmine.text import normal_form
+from synsetmine.types import Link, SynonymSets, Term
+
+
+class Names:
+    """A knowledge base of the plainest kind."""
+
+    def __init__(self, **names: set[str]) -> None:
+        self._forms = {entity: set(map(normal_form, of)) for entity, of in names.items()}
+
+    def __contains__(self, entity: object) -> bool:
+        return entity in self._forms
+
+    def knows(self, entity: str, surface: str) -> bool:
+        return normal_form(surface) in self._forms[entity]
+
+
+def surfaces(sets: SynonymSets) -> list[set[str]]:
+    return [{term.surface for term in members} for members in sets]
+
+
+def test_the_example_of_the_paper() -> None:
+    """The U.S. Steel, located in Pennsylvania, USA, is a leading steel producer in America."""
+    kb = Names(united_states={"USA", "America", "United States", "U.S."})
+    links = [
+        Link("U.S. Steel", "united_states", 1),
+        Link("USA", "united_states", 1),
+        Link("America", "united_states", 1),
+    ]
+    found = supervise(links, kb, min_count=1)
+    assert surfaces(found.sets) == [{"USA", "America"}]
+    assert found.sets.ids == ("united_states",)
+    assert found.dropped[supervision.UNKNOWN_NAME].examples == (links[0],)
+    assert found.rejected == {Term("U.S. Steel"): 1}
+    assert (found.kept.links, found.kept.mentions) == (2, 2)
+
+
+def test_every_fate_is_told() -> None:
+    kb = Names(a={"one", "first", "shared"}, b={"two", "second", "shared", "tie"}, c={"tie"})
+    links = [
+        Link("one", "a", 9),
+        Link("first", "a", 8),
+        Link("two", "b", 7),
+        Link("second", "b", 1),
+        Link("nobody", "x", 3),
+        Link("wrong", "a", 4),
+        Link("--", "a", 5),
+        Link("shared", "a", 6),
+        Link("shared", "b", 5),
+        Link("tie", "b", 2),
+        Link("tie", "c", 2),
+    ]
+    found = supervise(links, kb, min_count=2)
+    assert found.sets == SynonymSets.of([[Term("one"), Term("first"), Term("shared")]], ["a"])
+    fates = {reason: tally.examples for reason, tally in found.dropped.items()}
+    assert fates == {
+        supervision.NO_WORD: (links[6],),
+        supervision.UNKNOWN_ENTITY: (links[4],),
+        supervision.UNKNOWN_NAME: (links[5],),
+        supervision.RARE: (links[3],),
+        supervision.SEVERAL: (links[9], links[10]),
+        supervision.LOST: (links[8],),
+        supervision.ALONE: (links[2],),
+    }
+    assert found.counts == {Term("one"): 9, Term("first"): 8, Term("two"): 7, Term("shared"): 6}
+    assert set(found.rejected) == {Term("nobody"), Term("wrong"), Term("second"), Term("tie")}
+
+
+def test_surfaces_of_one_normal_form_are_one_term_as_written_most_often() -> None:
+    kb = Names(d={"Heart Failure", "cardiac failure"})
+    links = [
+        Link("heart-failure", "d", 2),
+        Link("Heart failure", "d", 3),
+        Link("HEART FAILURE", "d", 1),
+        Link("cardiac failure", "d", 1),
+    ]
+    found = supervise(links, kb, min_count=1)
+    assert found.sets.sets == ((Term("Heart failure"), Term("cardiac failure")),)
+    assert found.counts[Term("Heart failure")] == 6
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        ("skip", [{"A1"}, {"B1"}]),
+        ("common", [{"A1", "x"}, {"B1"}]),
+        ("senses", [{"A1", "x||a"}, {"B1", "x||b"}]),
+    ],
+)
+def test_a_surface_that_names_several_entities(policy: Ambiguous, expected: list[set[str]]) -> None:
+    kb = Names(a={"A1", "x"}, b={"B1", "x"})
+    links = [Link("A1", "a", 5), Link("B1", "b", 5), Link("x", "a", 5), Link("x", "b", 3)]
+    found = supervise(links, kb, min_terms=1, ambiguous=policy)
+    assert [{str(term) for term in members} for members in found.sets] == expected
+
+
+def test_an_unknown_policy_is_refused() -> None:
+    with pytest.raises(DataError, match="'guess'"):
+        supervise([], Names(), ambiguous="guess")  # type: ignore[arg-type]
+
+
+some_links = st.lists(
+    st.builds(
+        Link,
+        surface=st.sampled_from(["a", "A", "a-b", "A B", "b", "WHO", "who", "!", "c"]),
+        entity=st.sampled_from(["e1", "e2", "e3", "e4"]),
+        count=st.integers(1, 4),
+    ),
+    max_size=25,
+)
+
+
+@given(some_links, st.sampled_from(["skip", "common", "senses"]), st.randoms())
+def test_nothing_is_lost_and_the_order_of_links_is_no_matter(
+    links: list[Link], policy: Ambiguous, chance: random.Random
+) -> None:
+    kb = Names(e1={"a", "a b", "WHO"}, e2={"b", "a", "who"}, e3={"c", "b", "a"})
+    found = supervise(links, kb, ambiguous=policy)
+    mentions = found.kept.mentions + sum(tally.mentions for tally in found.dropped.values())
+    assert mentions == sum(link.count for link in links)
+    shuffled = links.copy()
+    chance.shuffle(shuffled)
+    again = supervise(shuffled, kb, ambiguous=policy)
+    assert again == found
+    known = {normal_form(term.surface) for term in found.counts}
+    assert not known & {normal_form(term.surface) for term in found.rejected}
+    assert known | {normal_form(term.surface) for term in found.rejected} == {
+        form for link in links if (form := normal_form(link.surface))
+    }
+    for entity, members in zip(found.sets.ids, found.sets, strict=True):
+        assert all(kb.knows(entity, term.surface) for term in members)
+
+
+@given(
+    st.lists(st.sets(st.integers(0, 30), min_size=1, max_size=4), min_size=2, max_size=15),
+    st.floats(0.05, 0.95),
+    st.integers(0, 5),
+)
+def test_a_split_by_entity_shares_no_surface(
+    numbers: list[set[int]], fraction: float, seed: int
+) -> None:
+    sets = SynonymSets.of(
+        [[Term(f"t{n}", f"e{i}") for n in members] for i, members in enumerate(numbers)]
+    )
+    # A surface that all sets share leaves nothing to split.
+    sets = SynonymSets.of([*sets, [Term("apart")]])
+    training, test = split_entities(sets, fraction, seed=seed)
+    assert sorted(training.ids + test.ids) == sorted(sets.ids)
+    assert min(len(training), len(test)) > 0
+    assert not {t.surface for t in training.terms} & {t.surface for t in test.terms}
+    assert (training, test) == split_entities(sets, fraction, seed=seed)
+
+
+def test_a_split_takes_about_the_share_asked_for() -> None:
+    sets = SynonymSets.of([[Term(f"a{i}"), Term(f"b{i}")] for i in range(200)])
+    sizes = Counter(len(split_entities(sets, 0.2, seed=seed)[1]) for seed in range(5))
+    assert sizes == {40: 5}
+
+
+def test_entities_that_all_share_a_surface_cannot_be_split() -> None:
+    sets = SynonymSets.of([[Term("x", "a")], [Term("x", "b")]])
+    with pytest.raises(DataError, match="fewer than two"):
+        split_entities(sets, 0.5, seed=0)
