@@ -179,3 +179,24 @@ def test_a_captured_step_equals_a_plain_one(monkeypatch: pytest.MonkeyPatch) -> 
     captured = train_scorer(sets, vectors, settings, device="cuda")
     monkeypatch.setattr(Steps, "_capture", lambda self, *_: setattr(self, "_capture_next", False))
     assert same_weights(captured, train_scorer(sets, vectors, settings, device="cuda"))
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
+def test_a_broken_run_on_the_gpu_goes_on_to_the_same_result(tmp_path: Path) -> None:
+    class Broken(Exception):
+        pass
+
+    def break_off(epoch: Epoch) -> None:
+        if epoch.number == 13:
+            raise Broken
+
+    sets, vectors = make_world()
+    unbroken = train_scorer(sets, vectors, SMALL, device="cuda")
+    checkpoint = tmp_path / "checkpoint.safetensors"
+    with pytest.raises(Broken):
+        train_scorer(sets, vectors, SMALL, device="cuda", checkpoint=checkpoint, on_epoch=break_off)
+    assert checkpoint.exists()
+    resumed = train_scorer(sets, vectors, SMALL, device="cuda", checkpoint=checkpoint)
+    assert same_weights(resumed, unbroken)
+    assert resumed.history == unbroken.history
