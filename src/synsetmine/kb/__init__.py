@@ -1,0 +1,7 @@
+"""Knowledge bases: entities and the names they are known by."""
+
+from synsetmine.kb.base import KnowledgeBase
+from synsetmine.kb.names import Entity
+from synsetmine.kb.readers import Form, Scope, read_kb
+
+__all__ = ["Entity", "Form", "KnowledgeBase", "Scope", "read_kb"]

@@ -1,0 +1,148 @@
+"""A knowledge base as plain arrays, and the one file that holds them."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from synsetmine.errors import DataError
+from synsetmine.files import atomic_write
+from synsetmine.kb.strings import Strings, Texts
+
+MARK = b"synsetmine.kb"
+VERSION = b"1"
+
+_NUMBERS = {
+    "name_starts": np.int64,
+    "form_starts": np.int64,
+    "form_entities": np.int32,
+    "preferred_forms": np.int32,
+    "replaced_rows": np.int32,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The arrays of a knowledge base with E entities, N names, F normal forms, R replaced ids."""
+
+    ids: Strings  # (E,)
+    name_starts: NDArray[np.int64]  # (E + 1,): the names of entity e are name_starts[e : e + 2]
+    names: Any  # (N,): a pyarrow large_string array; the preferred name of an entity comes first
+    forms: Strings  # (F,)
+    form_starts: NDArray[np.int64]  # (F + 1,)
+    form_entities: NDArray[np.int32]  # (N,): those that prefer a name of this form come first
+    preferred_forms: NDArray[np.int32]  # (E,): the form of the preferred name
+    replaced: Strings  # (R,)
+    replaced_rows: NDArray[np.int32]  # (R,): the entity that stands for a replaced id
+
+
+def write_columns(path: Path, columns: Columns) -> None:
+    """Write one Arrow IPC file, whole or not at all."""
+    arrays = dict(_arrays(columns))
+    # The columns differ in length, so that each becomes one cell of a table with one row.
+    cells = [
+        pa.LargeListArray.from_arrays(pa.array([0, len(array)], pa.int64()), array)
+        for array in arrays.values()
+    ]
+    table = pa.table(cells, names=list(arrays))
+    notes = {b"form": MARK, b"version": VERSION, b"checksum": b"%d" % _checksum(arrays)}
+    schema = table.schema.with_metadata(notes)
+    with (
+        atomic_write(path) as temporary,
+        pa.OSFile(str(temporary), "wb") as sink,
+        pa.ipc.new_file(sink, schema) as writer,
+    ):
+        writer.write_table(table.replace_schema_metadata(notes))
+
+
+def read_columns(path: Path) -> Columns:
+    """Map a file into memory; one that is not whole or not a knowledge base is a DataError."""
+    try:
+        source = pa.memory_map(str(path), "r")
+    except OSError as error:
+        raise DataError(error.strerror or "cannot be read", path=path) from error
+    try:
+        with pa.ipc.open_file(source) as reader:
+            notes = reader.schema.metadata or {}
+            if notes.get(b"form") != MARK:
+                raise DataError("not a knowledge base that was saved by this program", path=path)
+            if notes.get(b"version") != VERSION:
+                problem = "a knowledge base of another version of this program: read it anew"
+                raise DataError(problem, path=path, value=notes.get(b"version", b"").decode())
+            table = reader.get_batch(0)
+        table.validate(full=True)
+        arrays = {name: table.column(name).values for name in table.schema.names}
+        if b"%d" % _checksum(arrays) != notes.get(b"checksum"):
+            raise DataError("a damaged knowledge base: its checksum is another", path=path)
+        return _checked(arrays, path)
+    except (pa.ArrowException, OSError, KeyError, AttributeError, ValueError) as error:
+        raise DataError("not a knowledge base, or a damaged one", path=path) from error
+
+
+def _arrays(columns: Columns) -> Iterator[tuple[str, Any]]:
+    for name in ("ids", "forms", "replaced"):
+        strings: Strings = getattr(columns, name)
+        yield name, strings.array
+        yield f"{name}_hashes", pa.array(strings.hashes)
+        yield f"{name}_order", pa.array(strings.order)
+    yield "names", columns.names
+    for name in _NUMBERS:
+        yield name, pa.array(getattr(columns, name))
+
+
+def _checksum(arrays: dict[str, Any]) -> int:
+    checksum = 0
+    for name, array in arrays.items():
+        checksum = zlib.crc32(f"{name} {len(array)} {array.type}".encode(), checksum)
+        texts = pa.types.is_large_string(array.type)
+        for buffer in Texts(array).buffers() if texts else [array.to_numpy().data]:
+            checksum = zlib.crc32(buffer, checksum)
+    return checksum
+
+
+def _checked(arrays: dict[str, Any], path: Path) -> Columns:
+    """The columns, if all numbers in them lie within the columns that they point to."""
+
+    def require(good: bool, name: str) -> None:
+        if not good:
+            raise DataError("a knowledge base with a broken column", path=path, value=name)
+
+    def numbers(name: str, size: int, below: int) -> NDArray[Any]:
+        array: NDArray[Any] = arrays[name].to_numpy()
+        require(array.dtype == _NUMBERS.get(name, np.int32) and array.shape == (size,), name)
+        require(not size or (array.min() >= 0 and array.max() < below), name)
+        return array
+
+    def starts(name: str, size: int) -> NDArray[Any]:
+        array = numbers(name, size + 1, len(arrays["names"]) + 1)
+        require(array[0] == 0 and array[-1] == len(arrays["names"]), name)
+        require(bool((np.diff(array) > 0).all()), name)  # no entity and no form without a name
+        return array
+
+    def strings(name: str) -> Strings:
+        size = len(arrays[name])
+        require(arrays[name].type == pa.large_string() and not arrays[name].null_count, name)
+        hashes: NDArray[Any] = arrays[f"{name}_hashes"].to_numpy()
+        require(hashes.dtype == np.uint32 and hashes.shape == (size,), f"{name}_hashes")
+        return Strings(arrays[name], hashes, numbers(f"{name}_order", size, size))
+
+    require(arrays["names"].type == pa.large_string() and not arrays["names"].null_count, "names")
+    ids, forms, replaced = strings("ids"), strings("forms"), strings("replaced")
+    return Columns(
+        ids=ids,
+        name_starts=starts("name_starts", len(ids)),
+        names=arrays["names"],
+        forms=forms,
+        form_starts=starts("form_starts", len(forms)),
+        form_entities=numbers("form_entities", len(arrays["names"]), len(ids)),
+        preferred_forms=numbers("preferred_forms", len(ids), len(forms)),
+        replaced=replaced,
+        replaced_rows=numbers("replaced_rows", len(replaced), len(ids)),
+    )

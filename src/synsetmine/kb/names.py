@@ -1,0 +1,49 @@
+"""One entity as it goes into a knowledge base, and the spelling of its names there."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+from synsetmine.errors import DataError
+
+_BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A thing with its preferred name and further known names."""
+
+    id: str
+    name: str
+    names: tuple[str, ...] = ()
+
+
+def clean_name(name: str) -> str:
+    """Composed characters (NFC), one blank for any run of blanks and control characters.
+
+    >>> clean_name("  cafe\\u0301\\tau  lait\\n")
+    'café au lait'
+    """
+    if not name.isascii():
+        name = unicodedata.normalize("NFC", checked(name))
+    elif name.isprintable() and "  " not in name:
+        return name.strip(" ")
+    return _BLANKS.sub(" ", name).strip(" ")
+
+
+def checked_id(text: str) -> str:
+    """An id as it is, if it is one."""
+    if not text or text.isspace():
+        raise DataError("an entity needs an id", value=text)
+    return checked(text)
+
+
+def checked(text: str) -> str:
+    """The text, unless it holds half a character (a JSON escape such as `\\ud800` makes one)."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise DataError("ids and names must be valid Unicode", value=text) from None
+    return text

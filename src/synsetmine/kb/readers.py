@@ -1,0 +1,159 @@
+"""One door to all forms of knowledge bases."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Literal, get_args
+
+from synsetmine.errors import DataError, Skipped
+from synsetmine.files import plain_name
+from synsetmine.kb.base import KnowledgeBase
+from synsetmine.kb.building import KnowledgeBuilder
+from synsetmine.kb.mediawiki import add_mediawiki
+from synsetmine.kb.obo import SCOPES, add_obo
+from synsetmine.kb.rdf import add_rdf
+from synsetmine.kb.source import Progress, Source
+from synsetmine.kb.statements import SYNTAXES
+from synsetmine.kb.tables import NAMES_FIELDS, Fields, add_jsonl, add_table
+from synsetmine.kb.umls import add_umls
+from synsetmine.kb.wikidata import add_wikidata
+
+Form = Literal["saved", "jsonl", "csv", "tsv", "obo", "rdf", "umls", "wikidata", "mediawiki"]
+Scope = Literal["EXACT", "BROAD", "NARROW", "RELATED"]
+
+_ENDINGS: dict[str, Form] = {
+    "jsonl": "jsonl",
+    "ndjson": "jsonl",
+    "csv": "csv",
+    "tsv": "tsv",
+    "tab": "tsv",
+    "obo": "obo",
+    "rrf": "umls",
+    "rdf": "rdf",
+    "owl": "rdf",
+    "skos": "rdf",
+    **dict.fromkeys(SYNTAXES, "rdf"),
+}
+
+_OF_AN_ITEM = (r'"type"\s*:\s*"(item|property|lexeme)"', r'"labels"\s*:\s*[{\[]', r'"id"\s*:')
+
+
+def read_kb(
+    path: str | Path,
+    *,
+    form: Form | None = None,
+    language: str = "en",
+    id_field: str | None = None,
+    name_field: str | None = None,
+    names_field: str | None = None,
+    scopes: Sequence[Scope] = ("EXACT",),
+    short_ids: bool = True,
+    sources: Collection[str] = (),
+    keep_suppressed: bool = False,
+    anchors: int = 0,
+    skipped: Skipped | None = None,
+    progress: Progress | None = None,
+) -> KnowledgeBase:
+    """Read a knowledge base; its form is told by the ending or the content unless it is given.
+
+    - `saved`: what `KnowledgeBase.save` wrote;
+    - `jsonl`: `{"id": "D1", "name": "…", "synonyms": ["…"]}` a line; `names` or `aliases` will do
+      for `synonyms`, and the three fields can be named;
+    - `csv` and `tsv`: with a header; one row a name (the first of an id is preferred, or the one
+      with a true value in the column `preferred`), or further names in one column between `|`;
+    - `obo` and `rdf` (SKOS, SKOS-XL, OWL; Turtle, N-Triples, RDF/XML, JSON-LD, …): synonyms of
+      these `scopes`; with `short_ids`, `http://purl.obolibrary.org/obo/DOID_1` is `DOID:1`. In
+      RDF, `name_field` and `names_field` may be IRIs of further properties;
+    - `umls`: `MRCONSO.RRF`, only names of these `sources` if any are given, suppressed ones only
+      with `keep_suppressed`; a `MRCUI.RRF` beside it tells of merged concepts;
+    - `wikidata`: the JSON dump; items only;
+    - `mediawiki`: titles and redirects of a dump, with `anchors` also the words of links.
+
+    Names must be in `language` (`*` for all) where the form tells languages. Names without a
+    letter or digit are left out, and entities with no other name; entities with the same id
+    become one. A broken record raises a DataError; with `skipped` it is left out and counted, as
+    are those names and entities. `progress` gets the bytes read so far and in all.
+    """
+    source = Source(Path(path), skipped, progress)
+    form = form or guess_form(source)
+    _check_options(form, scopes, anchors)
+    if form == "saved":
+        return KnowledgeBase.load(source.path)
+    builder = KnowledgeBuilder(path=source.path, skipped=skipped)
+    fields = Fields(
+        id=id_field or "id",
+        name=name_field or "name",
+        names=NAMES_FIELDS if names_field is None else (names_field,),
+    )
+    match form:
+        case "jsonl":
+            add_jsonl(source, builder, fields)
+        case "csv" | "tsv":
+            add_table(source, builder, fields, tabs=form == "tsv")
+        case "obo":
+            add_obo(source, builder, scopes=scopes, short_ids=short_ids)
+        case "rdf":
+            add_rdf(
+                source,
+                builder,
+                language=language,
+                scopes=scopes,
+                short_ids=short_ids,
+                name_property=name_field,
+                names_property=names_field,
+            )
+        case "umls":
+            add_umls(
+                source,
+                builder,
+                language=language,
+                sources=sources,
+                keep_suppressed=keep_suppressed,
+            )
+        case "wikidata":
+            add_wikidata(source, builder, language=language)
+        case "mediawiki":
+            add_mediawiki(source, builder, anchors=anchors)
+    kb = KnowledgeBase(builder.columns(merge=form == "mediawiki"))
+    if not len(kb):
+        raise DataError("no entities with a usable name in this file", path=source.path)
+    return kb
+
+
+def guess_form(source: Source) -> Form:
+    """The form of a file, by its ending or else by how it starts."""
+    ending = plain_name(source.path).rpartition(".")[2].lower()
+    with Source(source.path).open() as stream:
+        start = stream.read(4096)
+    if start.startswith(b"ARROW1"):
+        return "saved"
+    wide = start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    text = start.decode("utf-16" if wide else "utf-8", errors="replace").lstrip("\ufeff \t\r\n")
+    if re.match(r"\[?\s*\{", text) and all(re.search(part, text) for part in _OF_AN_ITEM):
+        return "wikidata"
+    if ending in _ENDINGS:
+        return _ENDINGS[ending]
+    if "<mediawiki" in text:
+        return "mediawiki"
+    if re.search(r"<(\w+:)?RDF\b|^\s*@prefix\b|^PREFIX\b|\"@(context|graph|id)\"", text, re.M):
+        return "rdf"
+    if text.startswith("format-version:") or "\n[Term]" in text:
+        return "obo"
+    if re.match(r"C\d{7}\|", text):
+        return "umls"
+    if re.match(r'\{\s*"', text):
+        return "jsonl"
+    problem = f"cannot tell the form of this file; name one of {', '.join(get_args(Form))}"
+    raise DataError(problem, path=source.path, value=text[:40])
+
+
+def _check_options(form: str, scopes: Collection[str], anchors: int) -> None:
+    if form not in get_args(Form):
+        raise DataError(f"the form must be one of {', '.join(get_args(Form))}", value=form)
+    if isinstance(scopes, str) or not set(scopes) <= set(SCOPES):
+        raise DataError(f"scopes must be among {', '.join(SCOPES)}", value=scopes)
+    if anchors < 0:
+        raise DataError("anchors must be 0 or more", value=anchors)

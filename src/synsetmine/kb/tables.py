@@ -1,0 +1,191 @@
+"""Knowledge bases as JSON lines and as tables."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from synsetmine.errors import DataError
+from synsetmine.kb.building import KnowledgeBuilder
+from synsetmine.kb.source import Source
+
+NAMES_FIELDS = ("synonyms", "names", "aliases")
+_TRUE = frozenset({"1", "true", "t", "yes", "y", "preferred"})
+_FALSE = frozenset({"", "0", "false", "f", "no", "n"})
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """What the fields of a record are called."""
+
+    id: str = "id"
+    name: str = "name"
+    names: tuple[str, ...] = NAMES_FIELDS
+    preferred: str = "preferred"
+    separator: str = "|"
+
+
+def add_jsonl(source: Source, builder: KnowledgeBuilder, fields: Fields) -> None:
+    """Read `{"id": "D1", "name": "…", "synonyms": ["…", …]}`, one entity a line."""
+    for number, line in source.lines():
+        if not line.strip():
+            continue
+        try:
+            entity, names = _parse(line, fields)
+            builder.add(entity, names, line=number)
+        except DataError as error:
+            source.reject(error, number)
+
+
+def _parse(line: str, fields: Fields) -> tuple[str, list[str]]:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise DataError("not JSON", value=line) from error
+    if not isinstance(record, dict):
+        raise DataError("expected a JSON object", value=line)
+    entity = record.get(fields.id)
+    if isinstance(entity, int) and not isinstance(entity, bool):
+        entity = str(entity)
+    if not isinstance(entity, str):
+        raise DataError(f"expected a string in the field {fields.id!r}", value=line)
+    if not isinstance(record.get(fields.name), str):
+        raise DataError(f"expected a string in the field {fields.name!r}", value=line)
+    names = [record[fields.name]]
+    for field in fields.names:
+        names += _strings(record, field)
+    return entity, names
+
+
+def _strings(record: Mapping[str, object], field: str) -> list[str]:
+    value = record.get(field)
+    if value is None:
+        return []
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise DataError(f"expected a list of strings in the field {field!r}", value=value)
+    return value
+
+
+def add_table(source: Source, builder: KnowledgeBuilder, fields: Fields, *, tabs: bool) -> None:
+    """Read a CSV or TSV file with a header.
+
+    There is one row a name, of which the first or those with a true value in the column
+    `preferred` are preferred, or one row an entity with a column of further names between `|`.
+    """
+    rows = _tab_rows(source) if tabs else _comma_rows(source)
+    layout: _Layout | None = None
+    for number, row in rows:
+        try:
+            if isinstance(row, DataError):
+                raise row
+            if layout is None:
+                layout = _layout(row, fields)
+                continue
+            names, rank = layout.names(row)
+            builder.add(row[layout.id].strip(), names, rank=rank, line=number)
+        except DataError as error:
+            if layout is None:
+                raise error.at(source.path, number) from None
+            source.reject(error, number)
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Where the columns stand."""
+
+    width: int
+    id: int
+    name: int
+    more: tuple[int, ...]
+    preferred: int | None
+    separator: str
+
+    def names(self, row: Sequence[str]) -> tuple[list[str], int]:
+        """The names in a row, and the rank of the first."""
+        if len(row) != self.width:
+            problem = "a row with more or fewer fields than the header"
+            raise DataError(problem, value=", ".join(row))
+        names = [row[self.name]]
+        for column in self.more:
+            names += [name for name in row[column].split(self.separator) if name.strip()]
+        return names, self._rank(row)
+
+    def _rank(self, row: Sequence[str]) -> int:
+        if self.preferred is None:
+            return 0
+        mark = row[self.preferred].strip().casefold()
+        if mark not in _TRUE | _FALSE:
+            raise DataError("expected yes or no in the column of preferred names", value=mark)
+        return int(mark in _FALSE)
+
+
+def _layout(header: Sequence[str], fields: Fields) -> _Layout:
+    columns = [column.strip().casefold() for column in header]
+
+    def place(field: str) -> int | None:
+        return columns.index(field.casefold()) if field.casefold() in columns else None
+
+    entity, name = place(fields.id), place(fields.name)
+    if entity is None or name is None:
+        problem = f"expected a header with the columns {fields.id!r} and {fields.name!r}; found"
+        raise DataError(problem, value=", ".join(header))
+    more = [column for field in fields.names if (column := place(field)) is not None]
+    return _Layout(
+        width=len(columns),
+        id=entity,
+        name=name,
+        more=tuple(column for column in more if column not in (entity, name)),
+        preferred=place(fields.preferred),
+        separator=fields.separator,
+    )
+
+
+Row = list[str] | DataError
+
+
+def _tab_rows(source: Source) -> Iterator[tuple[int, Row]]:
+    """Fields between tabs, where a quote is a quote unless it stands around the whole field."""
+    for number, line in source.lines():
+        if line.strip():
+            yield number, [_unquoted(field) for field in line.split("\t")]
+
+
+def _unquoted(field: str) -> str:
+    if len(field) < 2 or field[0] != '"' or field[-1] != '"':
+        return field
+    inner = field[1:-1].replace('""', "\0")
+    return field if '"' in inner else inner.replace("\0", '"')
+
+
+def _comma_rows(source: Source) -> Iterator[tuple[int, Row]]:
+    """Records of a CSV file with the line on which they start; a field may hold line ends."""
+    started: list[int] = []  # the line on which the record starts, once the reader takes it
+
+    def lines() -> Iterator[str]:
+        for number, line in source.lines():
+            if not started:
+                started.append(number)
+            yield line + "\n"
+
+    feed = lines()
+    header = ""
+    for header in feed:
+        if header.strip():
+            break
+        started.clear()
+    # What some programs call CSV has semicolons, where the comma belongs to numbers.
+    delimiter = ";" if ";" in header and "," not in header else ","
+    reader = csv.reader(chain([header], feed), delimiter=delimiter, strict=True)
+    while True:
+        try:
+            row: Row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            row = DataError("not CSV", value=str(error))
+        if isinstance(row, DataError) or any(field.strip() for field in row):
+            yield started[0], row
+        started.clear()
