@@ -15,7 +15,7 @@ from synsetmine.kb.building import KnowledgeBuilder
 from synsetmine.kb.columns import Columns, read_columns, write_columns
 from synsetmine.kb.names import Entity
 from synsetmine.kb.strings import Texts
-from synsetmine.text import normal_form
+from synsetmine.text import normal_form, tokens
 
 _NONE: Mapping[str, str] = {}
 
@@ -91,11 +91,14 @@ class KnowledgeBase:
         return tuple(self._names[number] for number in range(start, end))
 
     def knows(self, entity: str, surface: str) -> bool:
-        """Whether a surface is among the known names of an entity: the paper's filter of links."""
-        number = self.form_number(normal_form(surface))
-        if number is None:
-            return False
-        return self.row(entity) in self._rows(number)
+        """Whether a surface is among the known names of an entity: the paper's filter of links.
+
+        A name that is known as `usa` only may be written `USA`, as the dictionary has it too.
+        """
+        row = self.row(entity)
+        forms = (normal_form(surface), " ".join(tokens(surface)))
+        numbers = (self.form_number(form) for form in dict.fromkeys(forms))
+        return any(row in self._rows(number) for number in numbers if number is not None)
 
     def current(self, entity: str) -> str | None:
         """The id itself if it is known, the id that replaced it, or None."""
