@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import hashlib
 import os
 import pickle
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
-from synsetmine.errors import DataError
-from synsetmine.files import atomic_write, numbered_lines, open_binary, sha256, write_text
+from synsetmine.errors import DataError, Skipped
+from synsetmine.files import (
+    atomic_write,
+    byte_lines,
+    numbered_lines,
+    open_binary,
+    plain_name,
+    sha256,
+    write_text,
+)
 
 
 def lines_of(path: Path) -> list[tuple[int, str]]:
@@ -112,6 +123,88 @@ def test_a_damaged_gzip_file_is_named(tmp_path: Path, damaged: bytes) -> None:
         lines_of(path)
     with pytest.raises(DataError, match="damaged gzip file"), open_binary(path) as stream:
         stream.read()
+
+
+def zstd(content: bytes) -> bytes:
+    return bytes(pa.compress(content, codec="zstd", asbytes=True))
+
+
+LINES = "".join(f"line {i} of many {i * i}\n" for i in range(20_000)).encode()
+PACK: dict[str, Callable[[bytes], bytes]] = {
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".zst": zstd,
+}
+KINDS = {".gz": "gzip", ".bz2": "bzip2", ".zst": "zstd"}
+
+
+@pytest.mark.parametrize("ending", PACK)
+def test_packed_files_of_several_members_are_read(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"x.txt{ending}"
+    path.write_bytes(PACK[ending](LINES) + PACK[ending](b"") + PACK[ending](LINES))
+    with open_binary(path) as stream:
+        assert stream.read() == LINES * 2
+    assert len(lines_of(path)) == 40_000
+
+
+@pytest.mark.parametrize("ending", PACK)
+@pytest.mark.parametrize("cut", [3, 200, -10])
+def test_a_packed_file_that_breaks_off_is_named(tmp_path: Path, ending: str, cut: int) -> None:
+    path = tmp_path / f"x.txt{ending}"
+    path.write_bytes(PACK[ending](LINES)[:cut])
+    read: list[bytes] = []
+    with pytest.raises(DataError) as caught:
+        read.extend(line for _, line in byte_lines(path))
+    assert str(caught.value).startswith(f"{path}: damaged {KINDS[ending]} file: ")
+    assert b"".join(read) == LINES[: sum(map(len, read))]
+    path.write_bytes(b"plain text")
+    with pytest.raises(DataError, match=f"damaged {KINDS[ending]} file"):
+        lines_of(path)
+
+
+@pytest.mark.parametrize("ending", ["", *PACK])
+def test_a_name_that_promises_a_packing_gets_it(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"x.txt{ending}"
+    write_text(path, LINES.decode())
+    assert (path.stat().st_size < len(LINES) / 2) == bool(ending)
+    with open_binary(path) as stream:
+        assert stream.read() == LINES
+    before = path.read_bytes()
+    write_text(path, LINES.decode())
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("ending", ["", *PACK])
+def test_what_is_read_from_the_disk_is_told(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"x.txt{ending}"
+    write_text(path, LINES.decode())
+    for read in (lambda stream: stream.read(), list):
+        told: list[int] = []
+        with open_binary(path, on_read=told.append) as stream:
+            read(stream)
+        assert sum(told) == path.stat().st_size
+
+
+def test_the_plain_name_tells_the_form(tmp_path: Path) -> None:
+    names = {
+        "x.set": "x.set",
+        "x.set.gz": "x.set",
+        "x.JSONL.ZST": "x.JSONL",
+        "gz": "gz",
+        ".gz": ".gz",
+    }
+    assert {name: plain_name(tmp_path / name) for name in names} == names
+
+
+def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("synsetmine.files.LONGEST", 10)
+    path = tmp_path / "x.txt"
+    path.write_bytes(b"123456789\n1234567890\n" + b"x" * 200_000 + b"\nlast\n" + b"y" * 30)
+    with pytest.raises(DataError, match=rf"{path}:2: a line is longer than 64 MiB: b'1234567890"):
+        lines_of(path)
+    skipped = Skipped()
+    assert list(numbered_lines(path, skipped=skipped)) == [(1, "123456789"), (4, "last")]
+    assert [error.line for error in skipped.examples["a line is longer than 64 MiB"]] == [2, 3, 5]
 
 
 def test_sha256_is_that_of_the_bytes(tmp_path: Path) -> None:

@@ -184,17 +184,14 @@ def test_a_captured_step_equals_a_plain_one(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
 def test_a_broken_run_on_the_gpu_goes_on_to_the_same_result(tmp_path: Path) -> None:
-    class Broken(Exception):
-        pass
-
     def break_off(epoch: Epoch) -> None:
         if epoch.number == 13:
-            raise Broken
+            raise KeyboardInterrupt
 
     sets, vectors = make_world()
     unbroken = train_scorer(sets, vectors, SMALL, device="cuda")
     checkpoint = tmp_path / "checkpoint.safetensors"
-    with pytest.raises(Broken):
+    with pytest.raises(KeyboardInterrupt):
         train_scorer(sets, vectors, SMALL, device="cuda", checkpoint=checkpoint, on_epoch=break_off)
     assert checkpoint.exists()
     resumed = train_scorer(sets, vectors, SMALL, device="cuda", checkpoint=checkpoint)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import random
+from pathlib import Path
+
 import numpy as np
 
 from synsetmine.types import SynonymSets, Term
@@ -27,3 +31,43 @@ def make_world(
         np.array(rows, dtype=np.float32)[shuffled],
     )
     return SynonymSets.of(sets), vectors
+
+
+def write_text_world(
+    folder: Path, *, entities: int = 40, mentions: int = 12, seed: int = 0
+) -> Path:
+    """A small corpus and knowledge base in a folder, with a project file for them.
+
+    Each entity has three names. Two or three context words are its own, so that its names occur
+    in alike sentences; the third name is unknown to the knowledge base for every fourth entity.
+    """
+    chance = random.Random(seed)
+    kb: list[object] = []
+    texts: list[str] = []
+    for i in range(entities):
+        names = [f"{_word(3 * i + j)} {_word(1000 + i)}" for j in range(3)]
+        known = names[:2] if i % 4 == 0 else names
+        kb.append({"id": f"E{i}", "name": known[0], "synonyms": known[1:]})
+        around = [_word(2000 + 3 * i + j) for j in range(3)]
+        for name in names:
+            for _ in range(mentions):
+                before, after = chance.choices(around, k=2), chance.choices(around, k=2)
+                common = _word(5000 + chance.randrange(50))
+                texts.append(f"The {' '.join(before)} {name} {' '.join(after)} {common}.")
+    chance.shuffle(texts)
+    records: list[object] = [{"id": f"d{n}", "text": text} for n, text in enumerate(texts)]
+    for name, lines in {"corpus.jsonl": records, "kb.jsonl": kb}.items():
+        (folder / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    project = folder / "synsetmine.toml"
+    project.write_text(
+        'corpus.path = "corpus.jsonl"\nkb.path = "kb.jsonl"\n'
+        "supervise.min_count = 2\nvocabulary.phrases = 40\nvectors.dimension = 20\n"
+        "train.epochs = 10\ntrain.validation_orders = 1\nevaluate.orders = 2\n"
+    )
+    return project
+
+
+def _word(number: int) -> str:
+    """A made-up word, another one for each number."""
+    syllables = ["ba", "ke", "di", "mo", "lu", "ra", "te", "ni", "so", "vu"]
+    return "".join(syllables[int(digit)] for digit in f"{number:04}")

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import bz2
+import codecs
 import gzip
 import hashlib
+import io
 import os
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
-from synsetmine.errors import DataError, raise_or_keep
+from synsetmine.errors import DataError, Skipped, raise_or_keep
+
+PACKINGS = {".gz": "gzip", ".bz2": "bzip2", ".zst": "zstd"}
+
+LONGEST = 64 * 2**20  # bytes of a line: a file without line ends must not fill the memory
+_BUFFER = 2**16
 
 
 @contextmanager
@@ -33,14 +41,14 @@ def atomic_write(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def writing(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file for writing, whole or not at all, compressing .gz."""
+    """Open a file for writing, whole or not at all, compressing .gz, .bz2 and .zst."""
     with atomic_write(path) as temporary, temporary.open("wb") as stream:
-        if path.suffix != ".gz":
+        packing = packing_of(path)
+        if packing is None:
             yield stream
             return
-        # No name and no time inside: the same text makes the same file.
-        with gzip.GzipFile("", "wb", fileobj=stream, mtime=0) as packed:
-            yield packed  # type: ignore[misc]
+        with _packed(stream, packing) as packed:
+            yield packed
 
 
 def write_text(path: Path, text: str) -> None:
@@ -49,37 +57,138 @@ def write_text(path: Path, text: str) -> None:
 
 
 def numbered_lines(
-    path: Path, *, skipped: list[DataError] | None = None
+    path: Path,
+    *,
+    skipped: list[DataError] | Skipped | None = None,
+    on_read: Callable[[int], None] | None = None,
 ) -> Iterator[tuple[int, str]]:
-    """Yield (line number, line without its end) of a UTF-8 text file, plain or .gz.
+    """Yield (line number, line without its end) of a UTF-8 text file, plain or compressed.
 
-    With a list `skipped`, lines that are not UTF-8 are left out and their errors collected there.
+    With `skipped`, lines that are too long or not UTF-8 are left out and their errors kept there.
     """
-    with open_binary(path) as stream:
-        for number, raw in enumerate(stream, start=1):
-            try:
-                line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
-            except UnicodeDecodeError:
-                raise_or_keep(DataError("not UTF-8", path=path, line=number, value=raw), skipped)
+    for number, raw in byte_lines(path, skipped=skipped, on_read=on_read):
+        try:
+            line = raw.decode()
+        except UnicodeDecodeError as error:
+            around = raw[max(error.start - 40, 0) : error.start + 80]
+            raise_or_keep(DataError("not UTF-8", path=path, line=number, value=around), skipped)
+            continue
+        yield number, line.rstrip("\r\n")
+
+
+def byte_lines(
+    path: Path,
+    *,
+    skipped: list[DataError] | Skipped | None = None,
+    on_read: Callable[[int], None] | None = None,
+) -> Iterator[tuple[int, bytes]]:
+    """Yield (line number, line with its end) of a file, without a byte order mark.
+
+    A line of more than 64 MiB is an error; with `skipped`, it is passed over in small pieces.
+    """
+    with open_binary(path, on_read=on_read) as stream:
+        number = 0
+        while raw := stream.readline(LONGEST + 1):
+            number += 1
+            if len(raw) > LONGEST:
+                start = raw[:80]
+                while raw and not raw.endswith(b"\n"):
+                    raw = stream.readline(_BUFFER)
+                problem = "a line is longer than 64 MiB"
+                raise_or_keep(DataError(problem, path=path, line=number, value=start), skipped)
                 continue
-            yield number, line.rstrip("\r\n")
+            yield number, raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
 
 
 @contextmanager
-def open_binary(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file for reading, decompressing .gz; a file that cannot be read is a clear error."""
+def open_binary(path: Path, *, on_read: Callable[[int], None] | None = None) -> Iterator[IO[bytes]]:
+    """Open a file for reading, decompressing .gz, .bz2 and .zst.
+
+    A file that cannot be read is a clear error. `on_read` is told the number of bytes each time
+    some were read from the file as it lies on the disk.
+    """
+    packing = packing_of(path)
     try:
-        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as stream:
-            yield stream  # type: ignore[misc]
-    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
-        raise DataError(f"damaged gzip file ({error})", path=path) from error
-    except OSError as error:
-        raise DataError(error.strerror or "cannot be read", path=path) from error
+        with (
+            io.BufferedReader(_Watched(path, on_read), _BUFFER) as raw,
+            _unpacked(raw, packing) as stream,
+        ):
+            yield stream
+    except (OSError, EOFError, zlib.error) as error:
+        # What the operating system says has a number; what a decompressor says has none.
+        if packing is not None and getattr(error, "errno", None) is None:
+            raise DataError(f"damaged {packing} file", path=path, value=str(error)) from error
+        problem = getattr(error, "strerror", None) or "cannot be read"
+        raise DataError(problem, path=path) from error
+
+
+def packing_of(path: Path) -> str | None:
+    """How a file is compressed, by its ending."""
+    return PACKINGS.get(path.suffix.lower())
+
+
+def plain_name(path: Path) -> str:
+    """The name without the ending of a compression: `x.jsonl` of `x.jsonl.gz`."""
+    return path.stem if packing_of(path) else path.name
 
 
 def sha256(path: Path) -> str:
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+class _Watched(io.FileIO):
+    """A file that tells how much of it is read."""
+
+    def __init__(self, path: Path, on_read: Callable[[int], None] | None) -> None:
+        super().__init__(path)
+        self._on_read = on_read
+
+    def readinto(self, buffer: Any) -> int | None:
+        return self._tell(super().readinto(buffer))
+
+    def readall(self) -> bytes:
+        content = super().readall()
+        self._tell(len(content))
+        return content
+
+    def _tell(self, size: int | None) -> int | None:
+        if size and self._on_read is not None:
+            self._on_read(size)
+        return size
+
+
+@contextmanager
+def _unpacked(raw: IO[bytes], packing: str | None) -> Iterator[IO[bytes]]:
+    if packing is None:
+        yield raw
+    elif packing == "gzip":
+        with gzip.GzipFile(fileobj=raw) as stream:
+            yield stream  # type: ignore[misc]
+    elif packing == "bzip2":
+        with bz2.BZ2File(raw) as stream:
+            yield stream
+    else:
+        import pyarrow as pa  # Python itself reads zstd from 3.14 on
+
+        with io.BufferedReader(pa.CompressedInputStream(raw, "zstd"), _BUFFER) as stream:
+            yield stream
+
+
+@contextmanager
+def _packed(stream: IO[bytes], packing: str) -> Iterator[IO[bytes]]:
+    if packing == "gzip":
+        # No name and no time inside: the same text makes the same file.
+        with gzip.GzipFile("", "wb", fileobj=stream, mtime=0) as packed:
+            yield packed  # type: ignore[misc]
+    elif packing == "bzip2":
+        with bz2.BZ2File(stream, "wb") as packed:
+            yield packed
+    else:
+        import pyarrow as pa
+
+        with pa.CompressedOutputStream(stream, "zstd") as packed:
+            yield packed
 
 
 def _sync(path: Path) -> None:

@@ -1,5 +1,6 @@
-"""Set generation: one pass over a vocabulary (the paper's Algorithm 1)."""
+"""From a vocabulary to synonym sets in one pass."""
 
-from synsetmine.generation.onepass import Decision, Mined, generate_sets
+from synsetmine.generation.onepass import Action, Decision, Mined, generate_sets
+from synsetmine.generation.trace import read_trace, write_trace
 
-__all__ = ["Decision", "Mined", "generate_sets"]
+__all__ = ["Action", "Decision", "Mined", "generate_sets", "read_trace", "write_trace"]

@@ -1,0 +1,18 @@
+"""The corpus: readers of text, records, PubTator files and wiki dumps, and its stored form."""
+
+from synsetmine.corpus.mediawiki import Page, page_document, read_pages
+from synsetmine.corpus.reading import read_corpus
+from synsetmine.corpus.sources import Form
+from synsetmine.corpus.store import batch_of, documents_of, read_batches, write_documents
+
+__all__ = [
+    "Form",
+    "Page",
+    "batch_of",
+    "documents_of",
+    "page_document",
+    "read_batches",
+    "read_corpus",
+    "read_pages",
+    "write_documents",
+]

@@ -1,0 +1,113 @@
+"""PubTator files: title and abstract of an article, and the entities that are marked in them.
+
+    9949209|t|Genetic mapping of the copper toxicosis locus.
+    9949209|a|Abnormal hepatic copper accumulation is …
+    9949209<tab>23<tab>39<tab>copper toxicosis<tab>Modifier<tab>OMIM:215600
+
+A blank line ends an article. Offsets count the characters of title, one line end, and abstract.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from synsetmine.corpus.checks import check_text
+from synsetmine.errors import DataError, Skipped, raise_or_keep
+from synsetmine.files import numbered_lines
+from synsetmine.types import Document, Mention
+
+_PASSAGE = re.compile(r"([^|\t]+)\|([ta])\|(.*)", re.S)
+_OFFSET = re.compile(r"-?[0-9]{1,9}")
+_SEVERAL = re.compile(r"[|+,;]")
+_NO_ENTITY = frozenset({"", "-", "-1", "None"})
+
+
+def read_pubtator(
+    path: Path, *, skipped: Skipped | None = None, on_read: Callable[[int], None] | None = None
+) -> Iterator[Document]:
+    """The articles with their mentions; the entity is the id without `MESH:` before it.
+
+    A mention whose offsets do not lead to its surface is an error; with `skipped` it is left out
+    and the article stays. Mentions without an entity (`-1`, or nothing) or with several
+    (`D1|D2`, `D1+D2`) are no errors, since the form allows them, but name no single thing: they
+    are left out, and counted in `skipped`. Relations between entities are passed over.
+    """
+    for article in _articles(numbered_lines(path, skipped=skipped, on_read=on_read)):
+        try:
+            name, text, marks = _passages(article)
+            check_text(text)
+        except DataError as error:
+            raise_or_keep(error.at(path, article[0][0]), skipped)
+            continue
+        mentions: list[Mention] = []
+        for number, line in marks:
+            try:
+                mention = _mention(line, name, text)
+            except _EntityError as error:
+                if skipped is not None:
+                    skipped.append(error.at(path, number))
+            except DataError as error:
+                raise_or_keep(error.at(path, number), skipped)
+            else:
+                mentions += [mention] if mention else []
+        yield Document(name, text, tuple(mentions))
+
+
+class _EntityError(DataError):
+    """A mention that is marked, but not with one entity."""
+
+
+def _articles(lines: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
+    """The numbered lines of each article; some files lack the blank line before a title."""
+    article: list[tuple[int, str]] = []
+    for number, line in lines:
+        blank = not line or line.isspace()
+        passage = None if blank else _PASSAGE.fullmatch(line)
+        if article and (blank or (passage and passage[2] == "t")):
+            yield article
+            article = []
+        if not blank:
+            article.append((number, line))
+    if article:
+        yield article
+
+
+def _passages(article: list[tuple[int, str]]) -> tuple[str, str, list[tuple[int, str]]]:
+    """Id and text of an article, and the lines after them."""
+    title = _PASSAGE.fullmatch(article[0][1])
+    if title is None or title[2] != "t":
+        raise DataError("expected a title: `id|t|text`", value=article[0][1][:80])
+    abstract = _PASSAGE.fullmatch(article[1][1]) if len(article) > 1 else None
+    if abstract is None:
+        return title[1], title[3], article[1:]
+    if abstract[1] != title[1]:
+        raise DataError("title and abstract have different ids", value=abstract[1])
+    # The line end counts as one character, and keeps words of the two apart.
+    text = f"{title[3]}\n{abstract[3]}" if abstract[3] else title[3]
+    return title[1], text, article[2:]
+
+
+def _mention(line: str, name: str, text: str) -> Mention | None:
+    """The mention on this line; None for a relation."""
+    columns = line.split("\t")
+    if len(columns) < 4:
+        raise DataError("neither a mention nor a relation", value=line[:80])
+    if not (_OFFSET.fullmatch(columns[1]) and _OFFSET.fullmatch(columns[2])):
+        return None  # a relation, such as `id CID D1 D2`
+    if columns[0] != name:
+        raise DataError("the mention belongs to another article", value=columns[0])
+    start, end, surface = int(columns[1]), int(columns[2]), columns[3]
+    if not (0 <= start < end and text[start:end] == surface):
+        raise DataError("the offsets do not lead to the surface", value=line[:120])
+    return Mention(start, end, _entity(columns[5] if len(columns) > 5 else ""))
+
+
+def _entity(identifier: str) -> str:
+    entity = identifier.strip()
+    if entity in _NO_ENTITY:
+        raise _EntityError("a mention without an entity", value=identifier)
+    if _SEVERAL.search(entity):
+        raise _EntityError("a mention of several entities", value=identifier)
+    return entity.removeprefix("MESH:")

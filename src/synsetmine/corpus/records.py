@@ -1,0 +1,269 @@
+"""Corpora whose documents are records with named fields: JSONL, CSV, TSV and Parquet."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from synsetmine.corpus.checks import check_unicode, sound_text
+from synsetmine.errors import DataError, Skipped, raise_or_keep
+from synsetmine.files import LONGEST, byte_lines, numbered_lines, plain_name
+from synsetmine.types import Document
+
+BATCH = 4 * 2**20  # bytes of text that are read from a Parquet file at a time
+
+
+@dataclass(frozen=True)
+class Fields:
+    """Where records keep the parts of their text and their id."""
+
+    texts: tuple[str, ...]
+    id: str
+
+    @classmethod
+    def named(cls, text_field: str, id_field: str) -> Fields:
+        texts = tuple(name.strip() for name in text_field.split(","))
+        if not all(texts):
+            raise DataError("expected names of text fields, as in 'title,text'", value=text_field)
+        return cls(texts, id_field)
+
+
+def read_jsonl(
+    path: Path,
+    fields: Fields,
+    *,
+    skipped: Skipped | None = None,
+    on_read: Callable[[int], None] | None = None,
+) -> Iterator[Document]:
+    """One JSON object a line; blank lines are passed over."""
+    name = plain_name(path)
+    for number, line in numbered_lines(path, skipped=skipped, on_read=on_read):
+        if not line or line.isspace():
+            continue
+        try:
+            document = _document(_json_object(line), fields, f"{name}:{number}")
+        except DataError as error:
+            raise_or_keep(error.at(path, number), skipped)
+            continue
+        yield document
+
+
+def read_table(
+    path: Path,
+    fields: Fields,
+    *,
+    quotes: bool = True,
+    skipped: Skipped | None = None,
+    on_read: Callable[[int], None] | None = None,
+) -> Iterator[Document]:
+    """A table with a header: with `quotes` it is CSV, without it is TSV.
+
+    In CSV, a field in quotes may hold commas, line ends and doubled quotes. In TSV, a quote is a
+    character like any other, as its standard says.
+    """
+    lines = _TableLines(byte_lines(path, skipped=skipped, on_read=on_read))
+    reader = (
+        csv.reader(lines, strict=True)
+        if quotes
+        else csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+    )
+    name = plain_name(path)
+    header: list[str] = []
+    while True:
+        lines.start_record()
+        try:
+            row = _next_row(reader)
+            if row is None:
+                return
+            if not row:
+                continue  # a blank line
+            if header:
+                document = _document(_record(row, header), fields, f"{name}:{lines.first}")
+        except DataError as error:
+            if not header:
+                raise error.at(path, lines.first) from None  # nothing below it can be read
+            raise_or_keep(error.at(path, lines.first), skipped)
+            continue
+        if header:
+            yield document
+        else:
+            header = row
+            _check_columns(header, fields, path)
+
+
+def read_parquet(
+    path: Path,
+    fields: Fields,
+    *,
+    skipped: Skipped | None = None,
+    on_read: Callable[[int], None] | None = None,
+) -> Iterator[Document]:
+    """The rows of a Parquet file; only the columns in question are read."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    name = plain_name(path)
+    number = 0
+    try:
+        with pq.ParquetFile(path, buffer_size=2**16, pre_buffer=False) as file:
+            columns = _check_columns(file.schema_arrow.names, fields, path)
+            share = path.stat().st_size / max(file.metadata.num_rows, 1)
+            for batch in file.iter_batches(_batch_rows(file, columns), columns=columns):
+                for values in zip(*map(_values, batch.columns), strict=True):
+                    number += 1
+                    record = dict(zip(batch.schema.names, values, strict=True))
+                    try:
+                        document = _document(record, fields, f"{name}:{number}")
+                    except DataError as error:
+                        raise_or_keep(error.at(path, number), skipped)
+                        continue
+                    yield document
+                if on_read is not None:
+                    on_read(int(number * share) - int((number - len(batch)) * share))
+    except (pa.ArrowException, OSError) as error:
+        raise parquet_error(error, path) from error
+
+
+def parquet_error(error: Exception, path: Path) -> DataError:
+    """What the operating system or the Parquet library says about a file, in one line."""
+    number = getattr(error, "errno", None)
+    if number is not None:
+        return DataError(os.strerror(number), path=path)
+    return DataError("damaged Parquet file", path=path, value=str(error))
+
+
+def _document(record: Mapping[str, object], fields: Fields, place: str) -> Document:
+    parts: list[str] = []
+    for name in fields.texts:
+        value = record.get(name)
+        if value is None:
+            continue
+        if not isinstance(value, str):
+            raise DataError("the text is not a string", value=_start(value))
+        parts.append(value)
+    if not parts:
+        raise DataError("the record has no text field", value=", ".join(fields.texts))
+    text = "\n".join(part for part in parts if part and not part.isspace())
+    return Document(_id(record.get(fields.id), place), sound_text(text))
+
+
+def _id(value: object, place: str) -> str:
+    """The id of a record as a string; its place in the file where it has none."""
+    if value is None or value == "":
+        return place
+    if isinstance(value, str):
+        check_unicode(value)
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return f"{value:.0f}"  # tools that know no missing whole numbers write 12 as 12.0
+    if isinstance(value, bool | float) or not isinstance(value, int):
+        raise DataError("the id is neither a string nor a whole number", value=_start(value))
+    return str(value)
+
+
+def _json_object(line: str) -> Mapping[str, object]:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        raise DataError("not JSON", value=line[:120]) from None
+    if not isinstance(record, dict):
+        raise DataError("expected a JSON object", value=line[:120])
+    return record
+
+
+class _TableLines:
+    """The lines of a table as text, with a bound on what one record may take.
+
+    Without the bound, a quote that is never closed would draw the rest of the file into memory.
+    """
+
+    def __init__(self, lines: Iterator[tuple[int, bytes]]) -> None:
+        self._lines = lines
+        self._size = 0
+        self._number = 0
+        self.first = 0  # the first line of the record that is read now
+
+    def start_record(self) -> None:
+        self._size = 0
+
+    def __iter__(self) -> _TableLines:
+        return self
+
+    def __next__(self) -> str:
+        number, raw = next(self._lines)
+        if not self._size:
+            self.first = number
+        self._size += len(raw)
+        if self._size > LONGEST:
+            raise DataError("a record is longer than 64 MiB", value=raw[:80])
+        # A broken byte becomes half a character, which the record is then refused for.
+        return raw.decode("utf-8", "surrogateescape")
+
+
+def _next_row(reader: Any) -> list[str] | None:
+    # Python keeps one limit for the whole process: lend it only while a row is read.
+    before = csv.field_size_limit(LONGEST)
+    try:
+        return next(reader, None)
+    except csv.Error as error:
+        raise DataError("a broken row", value=str(error)) from None
+    finally:
+        csv.field_size_limit(before)
+
+
+def _record(row: list[str], header: list[str]) -> Mapping[str, object]:
+    if len(row) != len(header):
+        raise DataError("another number of columns than in the header", value=len(row))
+    for value in row:
+        try:
+            check_unicode(value)
+        except DataError as error:
+            raise DataError("not UTF-8", value=error.value) from None
+    return dict(zip(header, row, strict=True))
+
+
+def _check_columns(header: list[str], fields: Fields, path: Path) -> list[str]:
+    """The columns to read; all text columns must be there."""
+    for name in fields.texts:
+        if name not in header:
+            found = f"{name} is not among {', '.join(header)}"
+            raise DataError("a text column is missing", path=path, value=found[:1000])
+    return [name for name in dict.fromkeys((*fields.texts, fields.id)) if name in header]
+
+
+def _batch_rows(file: Any, columns: list[str]) -> int:
+    """So many rows that a batch holds a few megabytes, by the sizes that the file tells."""
+    metadata = file.metadata
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    size: int = sum(
+        column.total_uncompressed_size
+        for group in groups
+        for column in (group.column(i) for i in range(group.num_columns))
+        if column.path_in_schema.split(".")[0] in columns
+    )
+    rows: int = metadata.num_rows
+    return max(1, min(1000, BATCH * rows // max(size, 1)))
+
+
+def _values(column: Any) -> list[object]:
+    try:
+        return list(column.to_pylist())
+    except UnicodeDecodeError:
+        return [_value(scalar) for scalar in column]
+
+
+def _value(scalar: Any) -> object:
+    try:
+        return scalar.as_py()
+    except UnicodeDecodeError:
+        return bytes(scalar.as_buffer()).decode("utf-8", "surrogateescape")
+
+
+def _start(value: object) -> object:
+    """Enough of a value to know it by; an error must not hold on to megabytes."""
+    return value if isinstance(value, bool | int | float) else str(value)[:80]

@@ -1,0 +1,134 @@
+"""The corpus as one Parquet file, in batches that engines can pass round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from synsetmine.corpus.records import parquet_error
+from synsetmine.errors import DataError
+from synsetmine.files import atomic_write
+from synsetmine.types import Document, Mention
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BATCH_DOCUMENTS = 1000
+BATCH_CHARACTERS = 4 * 2**20
+
+
+def write_documents(path: Path, documents: Iterable[Document]) -> int:
+    """Write a corpus, whole or not at all; the number of its documents."""
+    import pyarrow.parquet as pq
+
+    count = 0
+    with (
+        atomic_write(path) as temporary,
+        pq.ParquetWriter(temporary, document_schema(), compression="zstd") as writer,
+    ):
+        for batch in _batches(documents):
+            writer.write_batch(batch_of(batch), row_group_size=len(batch))
+            count += len(batch)
+    return count
+
+
+def read_batches(path: Path) -> Iterator[pa.RecordBatch]:
+    """The batches of a stored corpus, one at a time: up to 1,000 documents, or about 4 MB."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as file:
+            if not file.schema_arrow.equals(document_schema()):
+                found = ", ".join(file.schema_arrow.names)
+                raise DataError("not a stored corpus; its columns", path=path, value=found)
+            for group in range(file.num_row_groups):
+                yield from file.read_row_group(group).combine_chunks().to_batches()
+    except (pa.ArrowException, OSError) as error:
+        raise parquet_error(error, path) from error
+
+
+def count_documents(path: Path) -> int:
+    """How many documents a stored corpus holds."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return int(pq.read_metadata(path).num_rows)
+    except (pa.ArrowException, OSError) as error:
+        raise parquet_error(error, path) from error
+
+
+def batch_of(documents: Sequence[Document]) -> pa.RecordBatch:
+    """Documents as an Arrow batch; the inverse of `documents_of`."""
+    import pyarrow as pa
+
+    mentions = [mention for document in documents for mention in document.mentions]
+    ends = [0]
+    for document in documents:
+        ends.append(ends[-1] + len(document.mentions))
+    schema = document_schema()
+    columns = [
+        pa.array([document.id for document in documents], pa.string()),
+        pa.array([document.text for document in documents], pa.string()),
+        pa.ListArray.from_arrays(
+            pa.array(ends, pa.int32()),
+            pa.StructArray.from_arrays(
+                [
+                    pa.array([mention.start for mention in mentions], pa.int32()),
+                    pa.array([mention.end for mention in mentions], pa.int32()),
+                    pa.array([mention.entity for mention in mentions], pa.string()),
+                ],
+                fields=list(_mention_type()),
+            ),
+            type=schema.field("mentions").type,
+        ),
+    ]
+    return pa.record_batch(columns, schema=schema)
+
+
+def documents_of(batch: pa.RecordBatch) -> list[Document]:
+    """The documents of a batch, also of a slice of one."""
+    column = batch.column("mentions")
+    starts, ends, entities = (column.values.field(i).to_pylist() for i in range(3))
+    mentions = list(map(Mention, starts, ends, entities))
+    bounds = column.offsets.to_pylist()
+    return [
+        Document(name, text, tuple(mentions[first:last]))
+        for name, text, first, last in zip(
+            batch.column("id").to_pylist(),
+            batch.column("text").to_pylist(),
+            bounds[:-1],
+            bounds[1:],
+            strict=True,
+        )
+    ]
+
+
+def document_schema() -> pa.Schema:
+    """The columns of a batch: id, text, and the mentions as a list of (start, end, entity)."""
+    import pyarrow as pa
+
+    return pa.schema(
+        [("id", pa.string()), ("text", pa.string()), ("mentions", pa.list_(_mention_type()))]
+    )
+
+
+def _mention_type() -> Any:
+    import pyarrow as pa
+
+    return pa.struct([("start", pa.int32()), ("end", pa.int32()), ("entity", pa.string())])
+
+
+def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    batch: list[Document] = []
+    size = 0
+    for document in documents:
+        batch.append(document)
+        size += len(document.text)
+        if len(batch) >= BATCH_DOCUMENTS or size >= BATCH_CHARACTERS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch

@@ -1,0 +1,51 @@
+"""What was decided for each term, on disk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import get_args
+
+from synsetmine.errors import DataError
+from synsetmine.files import numbered_lines, write_text
+from synsetmine.generation.onepass import Action, Decision
+from synsetmine.types import Term
+
+
+def write_trace(path: Path, trace: Iterable[Decision]) -> None:
+    """Write a JSONL file, one decision a line."""
+    write_text(path, "".join(f"{_line(decision)}\n" for decision in trace))
+
+
+def read_trace(path: Path) -> Iterator[Decision]:
+    """Read what `write_trace` wrote."""
+    for number, line in numbered_lines(path):
+        try:
+            yield _decision(json.loads(line))
+        except (ValueError, RecursionError) as error:
+            raise DataError("not JSON", path=path, line=number, value=line) from error
+        except DataError as error:
+            raise error.at(path, number) from None
+
+
+def _line(decision: Decision) -> str:
+    record = {
+        "term": str(decision.term),
+        "best_set": decision.best_set,
+        "probability": round(decision.probability, 6),
+        "action": decision.action,
+    }
+    return json.dumps(record, ensure_ascii=False)
+
+
+def _decision(record: object) -> Decision:
+    match record:
+        case {
+            "term": str(term),
+            "best_set": str() | None as best_set,
+            "probability": int() | float() as probability,
+            "action": str(action),
+        } if action in get_args(Action):
+            return Decision(Term.parse(term), best_set, float(probability), action)  # type: ignore[arg-type]
+    raise DataError("not a decision of a trace", value=record)

@@ -1,0 +1,306 @@
+"""Asking a web service many questions: never too many at once, never too fast, and patiently."""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import cache, partial
+from importlib.metadata import version
+from threading import Event, Lock
+from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import urlsplit, urlunsplit
+
+from synsetmine.errors import SynsetmineError, shorten
+
+if TYPE_CHECKING:
+    import ssl
+
+    import httpx
+
+LARGEST = 50_000_000  # bytes of one answer
+LONGEST_BACKOFF = 60.0  # seconds
+LONGEST_HOLD = 300.0  # seconds, whatever Retry-After says
+
+_BUSY = (429, 503)  # the service asks for a pause: it is for all requests, not for this one alone
+_REFUSED = (400, 413, 414, 422)  # the service cannot do with this text; others may be fine
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Question:
+    """One form to send, and what it is called in messages."""
+
+    name: str
+    form: Mapping[str, str]
+
+
+class NonsenseError(Exception):
+    """An answer that cannot be read; the service may do better next time."""
+
+
+class RefusedError(SynsetmineError):
+    """The service works but has no answer to this question: what it says instead."""
+
+    def __init__(self, message: str, what: str) -> None:
+        super().__init__(message)
+        self.what = what
+
+
+class Service:
+    """An address that forms are posted to.
+
+    At most `concurrency` requests are under way at once, and over all no more than `per_second`
+    start in a second (0: as many as may be). Lost connections, timeouts, nonsense, 429 and 5xx are
+    tried again up to `retries` times, after a pause that doubles each time from `backoff` seconds
+    on, or as long as Retry-After says. Redirects are not followed.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        concurrency: int,
+        per_second: float,
+        timeout: float,
+        retries: int,
+        backoff: float,
+        seed: int,
+    ) -> None:
+        self._url = url
+        self._shown = shown(url)
+        self._concurrency = concurrency
+        self._timeout = timeout
+        self._retries = retries
+        self._backoff = backoff
+        self._seed = seed
+        self._pace = _Pace(per_second)
+
+    def ask(
+        self,
+        questions: Sequence[Question],
+        read: Callable[[int, bytes], Result],
+        *,
+        refused: Callable[[RefusedError], Result],
+    ) -> list[Result]:
+        """What `read` makes of each answer, in order; it is called as soon as the answer is there.
+
+        `refused` says what stands for a question that was refused, or raises. The first error
+        ends it all: what has not been asked yet is not asked.
+        """
+        stop = Event()
+        errors: list[BaseException] = []
+
+        def work(number: int) -> Result:
+            try:
+                return self._ask(client, stop, questions[number], partial(read, number), refused)
+            except _StoppedError:
+                raise
+            except BaseException as error:
+                errors.append(error)
+                stop.set()
+                raise
+
+        with self._client() as client:
+            pool = ThreadPoolExecutor(self._concurrency)
+            try:
+                futures = [pool.submit(work, number) for number in range(len(questions))]
+                wait(futures, return_when=FIRST_EXCEPTION)
+                if errors:
+                    raise errors[0]
+                return [future.result() for future in futures]
+            finally:
+                stop.set()
+                pool.shutdown(cancel_futures=True)
+
+    def _client(self) -> httpx.Client:
+        import httpx
+
+        return httpx.Client(
+            headers={
+                "Accept": "application/json",
+                "Accept-Encoding": "identity",
+                "User-Agent": f"synsetmine/{version('synsetmine')}",
+            },
+            limits=httpx.Limits(max_connections=self._concurrency),
+            timeout=self._timeout,
+            follow_redirects=False,
+            verify=_certificates(),
+        )
+
+    def _ask(
+        self,
+        client: httpx.Client,
+        stop: Event,
+        question: Question,
+        read: Callable[[bytes], Result],
+        refused: Callable[[RefusedError], Result],
+    ) -> Result:
+        for attempt in range(self._retries + 1):
+            self._pace.wait(stop)
+            try:
+                return self._post(client, question.form, read)
+            except _FailedError as failure:
+                if failure.final or attempt == self._retries:
+                    error = self._error(question, failure, attempt + 1)
+                    if isinstance(error, RefusedError):
+                        return refused(error)
+                    raise error from failure
+                pause = self._pause(question, attempt) if failure.after is None else failure.after
+                if failure.busy:
+                    self._pace.hold(pause)
+                else:
+                    stop.wait(pause)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _post(
+        self, client: httpx.Client, form: Mapping[str, str], read: Callable[[bytes], Result]
+    ) -> Result:
+        import httpx
+
+        try:
+            with client.stream("POST", self._url, data=form) as response:
+                body = _body(response, time.monotonic() + self._timeout)
+        except httpx.RequestError as error:
+            raise _FailedError(str(error) or type(error).__name__) from error
+        if response.status_code != 200:
+            raise _failure(response, body)
+        if len(body) > LARGEST:
+            raise _FailedError(f"an answer of more than {LARGEST} bytes")
+        try:
+            return read(body)
+        except NonsenseError as error:
+            # A web page is some gateway speaking. Broken JSON is the service's own, and may be
+            # all that it ever makes of this text.
+            own = "json" in response.headers.get("Content-Type", "")
+            raise _FailedError(f"{error}: {_excerpt(body)}", refused=own) from error
+
+    def _pause(self, question: Question, attempt: int) -> float:
+        """Twice as long each time, and not the same for all that failed together."""
+        chance = random.Random(f"{self._seed} {question.name} {attempt}").random()  # noqa: S311
+        return float(min(self._backoff * 2 ** min(attempt, 30), LONGEST_BACKOFF) * (0.5 + chance))
+
+    def _error(self, question: Question, failure: _FailedError, attempts: int) -> SynsetmineError:
+        tried = "" if attempts == 1 else f" ({attempts} attempts)"
+        message = f"{self._shown}: {question.name}: {failure}{tried}"
+        return RefusedError(message, str(failure)) if failure.refused else SynsetmineError(message)
+
+
+def shown(url: str) -> str:
+    """An address without the password that it may hold."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+class _FailedError(Exception):
+    """One attempt that failed, and what that means for the next."""
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        final: bool = False,
+        refused: bool = False,
+        busy: bool = False,
+        after: float | None = None,
+    ) -> None:
+        super().__init__(what)
+        self.final = final  # another attempt would fail as well
+        self.refused = refused  # it may lie in the question
+        self.busy = busy
+        self.after = after  # seconds that the service asks to wait
+
+
+class _StoppedError(Exception):
+    """Another question failed for good, or the person gave up."""
+
+
+class _Pace:
+    """When the next request may start; shared by all threads."""
+
+    def __init__(self, per_second: float) -> None:
+        self._gap = 1 / per_second if per_second else 0.0
+        self._next = -math.inf
+        self._lock = Lock()
+
+    def wait(self, stop: Event) -> None:
+        while not stop.is_set():
+            with self._lock:
+                now = time.monotonic()
+                if now >= self._next:
+                    self._next = now + self._gap
+                    return
+                pause = self._next - now
+            stop.wait(pause)
+        raise _StoppedError
+
+    def hold(self, seconds: float) -> None:
+        """No request starts before so many seconds have passed."""
+        with self._lock:
+            self._next = max(self._next, time.monotonic() + seconds)
+
+
+@cache  # reading them takes a while
+def _certificates() -> ssl.SSLContext:
+    import httpx
+
+    return httpx.create_ssl_context()
+
+
+def _body(response: httpx.Response, deadline: float) -> bytes:
+    """The answer, cut where it grows too large."""
+    chunks: list[bytes] = []
+    size = 0
+    for chunk in response.iter_bytes():
+        chunks.append(chunk)
+        size += len(chunk)
+        if size > LARGEST:
+            break
+        # The client's own timeout is for each read: a trickle would never end.
+        if time.monotonic() > deadline:
+            raise _FailedError(f"the answer did not end in time, {size} bytes so far")
+    return b"".join(chunks)
+
+
+def _failure(response: httpx.Response, body: bytes) -> _FailedError:
+    status = response.status_code
+    what = f"{status} {response.reason_phrase}".rstrip()
+    if response.has_redirect_location:
+        target = shorten(response.headers["Location"])
+        return _FailedError(f"{what}: redirects are not followed, this one to {target}", final=True)
+    if said := _excerpt(body):
+        what += f": {said}"
+    return _FailedError(
+        what,
+        final=status not in (408, 425, 429) and 300 <= status < 500,
+        refused=status in _REFUSED,
+        busy=status in _BUSY,
+        after=_retry_after(response.headers.get("Retry-After", "")) if status >= 429 else None,
+    )
+
+
+def _retry_after(value: str) -> float | None:
+    """The seconds of a Retry-After header, which holds a number or a date."""
+    value = value.strip()
+    if value.isascii() and value.isdigit():
+        seconds = float(value[:9])
+    else:
+        try:
+            moment = parsedate_to_datetime(value)
+        except (ValueError, TypeError, OverflowError):
+            return None
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        seconds = (moment - datetime.now(UTC)).total_seconds()
+    return min(max(seconds, 0.0), LONGEST_HOLD)
+
+
+def _excerpt(body: bytes) -> str:
+    """The beginning of an answer on one line."""
+    return shorten(" ".join(body[:2000].decode(errors="replace").split()))

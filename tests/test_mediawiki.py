@@ -1,0 +1,480 @@
+"""Wiki dumps: pages, markup to plain text, and links as mentions."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import importlib.util
+import re
+import unicodedata
+from collections import Counter
+from html import unescape
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from synsetmine.corpus import Page, page_document, read_corpus, read_pages
+from synsetmine.corpus.wikilinks import Site, read_target
+from synsetmine.errors import DataError, Skipped
+from synsetmine.types import Document
+
+quick = settings(max_examples=200, deadline=None)
+
+SITE = """<siteinfo><sitename>Wiki</sitename><case>first-letter</case><namespaces>
+<namespace key="-2">Medium</namespace><namespace key="0" />
+<namespace key="2">Benutzer</namespace><namespace key="6">Datei</namespace>
+<namespace key="14">Kategorie</namespace><namespace key="100">Portal</namespace>
+</namespaces></siteinfo>"""
+
+
+def page(title: str, text: str, *, ns: str = "<ns>0</ns>", extra: str = "", number: int = 7) -> str:
+    return (
+        f"<page><title>{escape(title)}</title>{ns}<id>{number}</id>{extra}"
+        f"<revision><id>99</id><contributor><username>U</username><id>5</id></contributor>"
+        f'<comment>[[no]]</comment><text xml:space="preserve">{escape(text)}</text></revision>'
+        f"</page>\n"
+    )
+
+
+def dump(*pages: str, site: str = SITE, version: str = "0.10") -> str:
+    space = f"http://www.mediawiki.org/xml/export-{version}/"
+    return (
+        f'<mediawiki xmlns="{space}" version="{version}">\n{site}\n{"".join(pages)}</mediawiki>\n'
+    )
+
+
+def stored(folder: Path, content: str | bytes, name: str = "wiki.xml") -> Path:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def document(wikitext: str, site: Site | None = None) -> Document:
+    return page_document(Page("1", "Title", 0, None, wikitext, site=site or Site()))
+
+
+def text_of(wikitext: str) -> str:
+    return document(wikitext).text
+
+
+def links_of(wikitext: str, site: Site | None = None) -> list[tuple[str, str]]:
+    """(Surface, target) of each link."""
+    read = document(wikitext, site)
+    return [(read.text[m.start : m.end], m.entity) for m in read.mentions]
+
+
+# --- Pages ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", ["0.3", "0.10", "0.11"])
+def test_pages_are_read_whatever_the_version(tmp_path: Path, version: str) -> None:
+    pages = [
+        page("Ä & B", "Text <b>&amp;</b>\nline", number=12),
+        page("Datei:X.png", "A file", ns="<ns>6</ns>"),
+        page("Old", "#REDIRECT [[Ä & B]]", extra='<redirect title="Ä &amp; B" />'),
+    ]
+    path = stored(tmp_path, dump(*pages, version=version))
+    found = [(p.id, p.title, p.namespace, p.redirect, p.wikitext) for p in read_pages(path)]
+    assert found == [
+        ("12", "Ä & B", 0, None, "Text <b>&amp;</b>\nline"),
+        ("7", "Datei:X.png", 6, None, "A file"),
+        ("7", "Old", 0, "Ä & B", "#REDIRECT [[Ä & B]]"),
+    ]
+
+
+def test_old_dumps_tell_namespaces_and_redirects_by_the_text_alone(tmp_path: Path) -> None:
+    pages = [
+        page("Portal:Art", "x", ns=""),
+        page("Star Trek: Picard", "x", ns=""),
+        page("A", "#REDIRECT [[b_c#d|e]]", ns=""),
+        page("B", "#WEITERLEITUNG [[b]]", ns="", extra="<redirect />"),
+        page("C", "# first [[b]]", ns=""),
+    ]
+    found = list(read_pages(stored(tmp_path, dump(*pages))))
+    assert [p.namespace for p in found] == [100, 0, 0, 0, 0]
+    assert [p.redirect for p in found] == [None, None, "B c", "B", None]
+
+
+def test_articles_become_documents_and_nothing_else_does(tmp_path: Path) -> None:
+    pages = [
+        page("One", "A [[kategorie:x]][[Datei:a.png|thumb|b]][[cat]]."),
+        page("Portal:Two", "portal", ns="<ns>100</ns>"),
+        page("Three", "#REDIRECT [[One]]", extra='<redirect title="One" />'),
+        page("Four", "four"),
+    ]
+    path = stored(tmp_path, dump(*pages))
+    documents = list(read_corpus(path))
+    assert [(d.id, d.text) for d in documents] == [("One", "A cat."), ("Four", "four")]
+    assert [m.entity for m in documents[0].mentions] == ["Cat"]
+
+
+def test_an_article_of_which_nothing_stays_is_told_with_its_line(tmp_path: Path) -> None:
+    path = stored(
+        tmp_path, dump(page("A", "a"), page("B", "{{only}} <!-- this -->"), page("C", ""))
+    )
+    lines = path.read_text().split("\n")
+    expected = next(i for i, line in enumerate(lines, start=1) if "<title>B" in line)
+    with pytest.raises(DataError, match=rf"wiki\.xml:{expected}: the document is empty"):
+        list(read_corpus(path))
+    skipped = Skipped()
+    assert [d.id for d in read_corpus(path, skipped=skipped)] == ["A"]
+    assert skipped.counts == {"the document is empty": 2}
+
+
+def test_of_several_revisions_the_last_one_counts(tmp_path: Path) -> None:
+    one = page("A", "old").replace(
+        "</page>", "<revision><id>1</id><text>new</text></revision></page>"
+    )
+    assert [p.wikitext for p in read_pages(stored(tmp_path, dump(one)))] == ["new"]
+
+
+@pytest.mark.parametrize("pack", [bz2.compress, gzip.compress])
+def test_packed_dumps_and_their_progress(tmp_path: Path, pack: object) -> None:
+    assert callable(pack)
+    # Wikipedia's multistream dumps: the head, blocks of pages, and the tail are streams each.
+    head, *rest = dump(*(page(f"P{i}", f"text {i}") for i in range(50))).split("<page>")
+    content = b"".join(pack(part.encode()) for part in [head, *(f"<page>{r}" for r in rest)])
+    path = stored(tmp_path, content, "w.xml.bz2" if pack is bz2.compress else "w.xml.gz")
+    told: list[tuple[int, int]] = []
+    pages = list(read_pages(path, progress=lambda done, total: told.append((done, total))))
+    assert [p.title for p in pages] == [f"P{i}" for i in range(50)]
+    assert told[-1] == (len(content), len(content))
+
+
+def test_a_dump_that_breaks_off_gives_the_pages_before(tmp_path: Path) -> None:
+    whole = dump(*(page(f"P{i}", "text " * 200) for i in range(400)))
+    for name, content in {
+        "cut.xml": whole[: len(whole) // 2].encode(),
+        "cut.xml.bz2": bz2.compress(whole.encode(), 1)[:-40],
+        "cut.xml.gz": gzip.compress(whole.encode())[:-40],
+    }.items():
+        path = stored(tmp_path, content, name)
+        skipped = Skipped()
+        pages = list(read_pages(path, skipped=skipped))
+        assert [p.title for p in pages] == [f"P{i}" for i in range(len(pages))]
+        assert len(pages) > 100
+        assert len(skipped) == 1
+        with pytest.raises(DataError, match=re.escape(str(path))):
+            list(read_pages(path))
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("<rss><page/></rss>", "1: not a MediaWiki dump; its first element: 'rss'"),
+        ("", "1: not well-formed XML: 'no element found'"),
+        ("no XML", "1: not well-formed XML: 'syntax error'"),
+        (
+            '<!DOCTYPE m [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;">]>\n<mediawiki/>',
+            "1: a document type is not allowed in a dump",
+        ),
+        (
+            '<!DOCTYPE m SYSTEM "file:///etc/passwd"><mediawiki/>',
+            "1: a document type is not allowed in a dump",
+        ),
+        ("<mediawiki>\n<page>&b;</page></mediawiki>", "2: not well-formed XML: 'undefined entity'"),
+        ("<mediawiki>\n<page><id>1</id></page></mediawiki>", "2: a page without title or id"),
+    ],
+)
+def test_what_is_no_dump_is_refused(tmp_path: Path, content: str, problem: str) -> None:
+    path = stored(tmp_path, content)
+    with pytest.raises(DataError) as caught:
+        list(read_pages(path))
+    assert str(caught.value) == f"{path}:{problem}"
+
+
+def test_a_page_of_any_size_takes_bounded_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("synsetmine.corpus.mediawiki.LONGEST", 100_000)
+    big = page("Big", "word " * 100_000)
+    path = stored(tmp_path, dump(page("A", "a"), big, page("C", "c")))
+    skipped = Skipped()
+    assert [p.title for p in read_pages(path, skipped=skipped)] == ["A", "C"]
+    (error,) = skipped.examples["a page is longer than 64 MiB"]
+    assert (error.line, error.value) == (8, "Big")
+    path = stored(tmp_path, dump(page("A", "a"), f"<page a='{'x' * 3_000_000}'></page>"))
+    with pytest.raises(DataError, match="a tag or comment is longer than 1 MiB"):
+        list(read_pages(path))
+
+
+# --- Links ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wikitext", "text", "links"),
+    [
+        ("a [[new York]] b", "a new York b", [("new York", "New York")]),
+        ("[[New York|the city]].", "the city.", [("the city", "New York")]),
+        ("[[cat]]s, [[dog|hound]]ish", "cats, houndish", [("cats", "Cat"), ("houndish", "Dog")]),
+        ("[[Bus]]Stop", "BusStop", [("Bus", "Bus")]),
+        ("[[Straße]]nbahn [[ß]]", "Straßenbahn ß", [("Straßenbahn", "Straße"), ("ß", "ß")]),
+        ("[[中国]]人", "中国人", [("中国", "中国")]),
+        ("[[cat]]<nowiki/>s", "cats", [("cat", "Cat")]),
+        ("[[a_b#c|d]] [[e#f]]", "d e", [("d", "A b"), ("e", "E")]),
+        ("[[#below|see]] [[/sub|x]]", "see x", []),
+        ("[[ a  b | c ]] d", "c d", [("c", "A b")]),
+        ("x[[a| b]]", "x b", [("b", "A")]),
+        ("[[Pipe (music)|]]", "Pipe", [("Pipe", "Pipe (music)")]),
+        ("[[Boston, Texas|]]", "Boston", [("Boston", "Boston, Texas")]),
+        ("[[AT&amp;T]] [[a%20b]]", "AT&T a b", [("AT&T", "AT&T"), ("a b", "A b")]),
+        ("[[a&nbsp;b|x]]", "x", [("x", "A b")]),
+        ("[[H2O|H<sub>2</sub>O]]", "H2O", [("H2O", "H2O")]),
+        ("[[a|'''b''' {{x|y}}''c'']]", "b c", [("b c", "A")]),
+        ("[[a|b|c]]", "b|c", [("b|c", "A")]),
+        ("[[a|{{flag}}]]b", "b", []),
+        ("[[a| ]] b", "b", []),
+        ("[[2001: A Space Odyssey]]", "2001: A Space Odyssey", [("2001: A Space Odyssey",) * 2]),
+        ("[[CSI: Miami|it]]", "it", [("it", "CSI: Miami")]),
+        ("x [[de:Haus]] [[ZH-min-nan:A]] y", "x y", []),
+        ("[[:de:Haus]] [[wikt:house|h]]", "de:Haus h", []),
+        ("x [[Category:A|b]] [[image:a.png]] y", "x y", []),
+        ("[[:Category:A]] [[Help:A|b]]", "Category:A b", []),
+        ("[[File:a.png|thumb|left|A [[cat]] in [[Rome|it]] {{x}}]]\nText", "Text", []),
+        ("[[a|b [[c]] d]]", "b c d", [("c", "C")]),
+        ("[[a|[[File:x.png]]]] b", "b", []),
+        ("[[[a]]]", "[a]", [("a", "A")]),
+        ("[[a [b] c]] [[d]]", "a [b] c d", [("d", "D")]),
+        ("[[a|b\n\n[[c]]", "b\n\nc", [("c", "C")]),
+        ("]] [[a", "a", []),
+        ("[[]] [[|a]] [[ ]]", "a", []),
+        (f"[[{'x' * 300}|a]]", "a", []),
+    ],
+)  # fmt: skip
+def test_links(wikitext: str, text: str, links: list[tuple[str, str]]) -> None:
+    assert text_of(wikitext) == text
+    assert links_of(wikitext) == links
+
+
+def test_the_dump_tells_what_its_namespaces_are_called() -> None:
+    site = Site.of({0: "", 6: "Datei", 14: "Kategorie", 2: "Benutzer_Diskussion", 99: "Rezept"})
+    wikitext = "[[Datei:a|b]][[KATEGORIE:c]][[File:d]][[Benutzer Diskussion:e|f]] [[rezept:g|h]]"
+    assert document(wikitext, site).text == "f h"
+    assert links_of(wikitext, site) == []
+    assert links_of("[[Rezept:g|h]]") == [("h", "Rezept:g")]
+
+
+def test_some_wikis_tell_small_first_letters_apart() -> None:
+    assert read_target("cat", Site.of({}, first_letter=False)).title == "cat"
+    assert read_target("cat", Site.of({})).title == "Cat"
+
+
+# --- Text -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wikitext", "text"),
+    [
+        ("'''Bold''' ''and'' '''''both'''''", "Bold and both"),
+        ("it''''s''' 'so'", "it's 'so'"),
+        ("'''Homère''' a écrit l'''Iliade''", "Homère a écrit l'Iliade"),
+        ("dell'''Iliade''", "dell'Iliade"),
+        ("== Head ==\nText\n=== Sub=== \nmore", "Head\n\nText\n\nSub\n\nmore"),
+        ("a = b == c", "a = b == c"),
+        ("* one\n** two\n# three\n; four: five\n:six", "one\ntwo\nthree\nfour: five\nsix"),
+        ("a\n----\nb -- c", "a\n\nb -- c"),
+        ("a{{b|{{c}}|d={{{1|}}}}}e {{{x}}} f", "ae f"),
+        ("a {{b\n|c\n|}} d", "a d"),
+        ("a {{ b } c } d }} e", "a e"),
+        ("open {{ never closed\n| x = y\nText [[a]]", "open never closed\n\nText a"),
+        ("closed }} never |} opened", "closed never |} opened"),
+        ("a\n{| class=x\n| b\n|-\n| {{c|\n{|\n| d\n|}\n}}\n|}\ne", "a\n\ne"),
+        ("a\n :{| x\n|}\nb", "a\n\nb"),
+        ("{| class=x\n! h\n| b\n\nText", "Text"),
+        ("{{x|\n{| a\n| b\n|}}}c", "c"),
+        ("a<ref>b</ref>c<ref name=x/>d<REF name='y'>e</Ref >f", "acdf"),
+        ("a<ref>b\nc", "ab\nc"),
+        ("a <math>\\frac{{a}{b}}</math> b", "a b"),
+        ("a<!-- {{ [[ -->b <!-- open", "ab"),
+        ("<nowiki>[[a]] {{b}} ''c'' <ref> &lt;</nowiki>", "[[a]] {{b}} ''c'' <ref> <"),
+        ("<gallery>\nFile:a.png|b\n</gallery>x", "x"),
+        ("a<br/>b<div class='x'>c</div>d<span>e</span>", "a\nb\nc\nde"),
+        ("<foo@bar.org> a<b <unknown> x", "<foo@bar.org> a<b <unknown> x"),
+        ("[http://x.org/a?b=1 the ''label''] [https://y.org] [//z.org z]", "the label z"),
+        ("see http://x.org/a, or [not] [mailto:a@b.c me]", "see or [not] me"),
+        ("&lt;a&gt; &amp; 5&nbsp;&ndash;&#32;6 &unknown; R&D", "<a> & 5 – 6 &unknown; R&D"),
+        ("__NOTOC__ __init__ __A__", "__init__ __A__"),
+        ("Rome ({{lang|la}}; {{x}}, 753 BC) is ({{x}}) old", "Rome (753 BC) is old"),
+        ("call main()", "call main()"),
+        ("a  b\t c\xa0d \n e\n\n\n\nf  ", "a b c d\ne\n\nf"),
+        ("", ""),
+    ],
+)  # fmt: skip
+def test_markup_goes_and_text_stays(wikitext: str, text: str) -> None:
+    assert text_of(wikitext) == text
+
+
+def test_text_and_titles_are_normal_unicode() -> None:
+    read = document("x&#769; e\u0301 [[cafe\u0301|Cafe\u0301s]] e\u0301 [[u\u0308]]n")
+    assert unicodedata.is_normalized("NFC", read.text)
+    assert read.text == "x\u0301 é Cafés é ün"
+    surfaces = [(read.text[m.start : m.end], m.entity) for m in read.mentions]
+    assert surfaces == [("Cafés", "Café"), ("ün", "Ü")]
+
+
+words = st.text("abcXYZäß漢7", min_size=1, max_size=6)
+silent = st.sampled_from(
+    ["{{x|[[no]]|{{y}}}}", "<!-- [[no]] -->", "<ref>[[no]]</ref>", "[[File:a|b [[no]] c]]",
+     "[[Category:a]]", "<math>a</math>", "__TOC__", "[[fr:a]]", "\n{|\n| [[no]]\n|}\n", "<b></b>"]
+)  # fmt: skip
+
+
+@st.composite
+def pieces(draw: st.DrawFn) -> tuple[str, str, str]:
+    """(Markup, what is to be read, the title linked to or "")."""
+    word = draw(words)
+    match draw(st.integers(0, 6)):
+        case 0:
+            return word, word, ""
+        case 1:
+            return f"'''{word}'''", word, ""
+        case 2:
+            return f"<i>{word}</i>", word, ""
+        case 3:
+            target = draw(words)
+            return f"[[{target}|{draw(silent)}''{word}'']]", word, target
+        case 4:
+            return f"[[{word}#x]]", word, word
+        case 5:
+            return f"[http://a.b {word}]", word, ""
+        case _:
+            return f"{draw(silent)}{word}", word, ""
+
+
+@given(st.lists(pieces(), max_size=20))
+@quick
+def test_a_page_reads_as_its_pieces_do(made: list[tuple[str, str, str]]) -> None:
+    read = document(" , ".join(markup for markup, _, _ in made))
+    assert read.text.replace("\n", " ").replace("  ", " ") == " , ".join(w for _, w, _ in made)
+    expected = [(w, _first_upper(t)) for _, w, t in made if t]
+    assert [(read.text[m.start : m.end], m.entity) for m in read.mentions] == expected
+
+
+def _first_upper(title: str) -> str:
+    return title if title[0] == "ß" else title[0].upper() + title[1:]
+
+
+MARKS = tuple(
+    chunk
+    for line in (
+        "{{ }} {{{ }}} {| |} [[ ]] [ ] | || '' ''' ''''' <ref> </ref> <ref/> <nowiki> </nowiki>",
+        "<!-- --> == = * : ; # & &amp; &#769; __TOC__ http:// [http://a File: Category: de:",
+        "( ) , a B é 漢 <br> <b> </b> < > [[a| [[File:a| [[a]]",
+    )
+    for chunk in line.split()
+)
+soup = st.lists(st.sampled_from([*MARKS, " ", "\n", "\n{|", "\n|}", "e\u0301"]), max_size=40)
+
+
+@given(soup)
+@example(["[[a|", "[[", "<b>", "[[a]]", "]]", "]]"])
+@example(["[[a|", "[[File:a|", "[[a]]", "]]", "B", "]]"])
+@settings(max_examples=1000, deadline=None)
+def test_any_markup_gives_sound_mentions(marks: list[str]) -> None:
+    read = document("".join(marks))
+    end = 0
+    for mention in read.mentions:
+        assert end <= mention.start < mention.end <= len(read.text)
+        surface = read.text[mention.start : mention.end]
+        assert surface == surface.strip() != ""
+        assert mention.entity == mention.entity.strip() != ""
+        end = mention.end
+    assert read.text == read.text.strip()
+    assert not re.search(r"[^\S\n ]|  | \n|\n |\n{3}", read.text)
+
+
+@pytest.mark.parametrize(
+    "mark", [*MARKS, " ", "\n", "\n{|", "\n|", "(,", "[[a|b", "'''a", "<ref a"]
+)
+def test_no_mark_makes_reading_slow(mark: str) -> None:
+    """Each of these would take minutes, were the time to grow with the square of the length."""
+    document(mark * 40_000)
+    document(f"{mark * 20_000}{'}}' * 20_000}{']]' * 20_000}")
+
+
+# --- A real dump ------------------------------------------------------------------------------
+
+SAMPLE = "enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
+
+
+@pytest.fixture(scope="module")
+def sample() -> Path:
+    """The first articles of the English Wikipedia of 2016, which gensim's tests carry."""
+    spec = importlib.util.find_spec("gensim")
+    if spec is None or spec.origin is None:
+        pytest.skip("gensim is not installed")
+    path = Path(spec.origin).parent / "test" / "test_data" / SAMPLE
+    if not path.is_file():
+        pytest.skip("gensim is installed without its test data")
+    return path
+
+
+def test_the_links_of_a_real_dump_are_those_of_a_naive_reader(sample: Path) -> None:
+    pages = list(read_pages(sample))
+    redirects = [page for page in pages if page.redirect is not None]
+    assert (len(pages), len(redirects)) == (206, 100)
+    assert redirects[0].redirect == "Computer accessibility"
+    articles = [p for p in pages if p.redirect is None and p.namespace == 0]
+    documents = [page_document(page) for page in articles]
+    assert len(documents) == 106
+    assert sum(len(read.mentions) for read in documents) == 22_595
+    differing: Counter[str] = Counter()
+    for article, read in zip(articles, documents, strict=True):
+        found = Counter(mention.entity for mention in read.mentions)
+        naive = naive_links(article.wikitext)
+        differing += (found - naive) + (naive - found)
+    assert differing == {"ß": 1, "SS": 1}  # a letter that has no upper case in titles
+
+
+def test_the_text_of_a_real_dump_is_clean(sample: Path) -> None:
+    texts = {read.id: read.text for read in read_corpus(sample)}
+    assert len(texts) == 106
+    assert texts["Anarchism"].startswith(
+        "Anarchism is a political philosophy that advocates self-governed societies based on "
+        "voluntary institutions. These are often described as stateless societies, although"
+    )
+    for mark in (
+        r"\[\[",
+        r"\]\]",
+        r"\{\{",
+        r"\}\}",
+        "''",
+        "&nbsp;",
+        "==",
+        "http",
+        "<ref",
+        r"\( ?[,;]",
+    ):
+        assert not [name for name, text in texts.items() if re.search(mark, text)]
+    assert sum(map(len, texts.values())) > 2_900_000
+
+
+def naive_links(wikitext: str) -> Counter[str]:
+    """Links to articles outside of all that is dropped, by taking away the innermost again."""
+    text = re.sub(r"<!--.*?-->|<ref[^<>]*/>", "", wikitext, flags=re.S | re.I)
+    dropped = r"<(ref|math|gallery|timeline|pre|source|syntaxhighlight|references)\b[^<>]*>.*?</\1>"
+    text = re.sub(dropped, "", text, flags=re.S | re.I)
+    before = ""
+    while before != text:
+        before = text
+        text = re.sub(r"\{\{(?:(?!\{\{|\}\}).)*\}\}", "", text, flags=re.S)
+    before = ""
+    while before != text:
+        before = text
+        text = re.sub(r"\n[ :]*\{\|(?:(?!\n *\{\||\n *\|\}).)*\n *\|\}", "\n", text, flags=re.S)
+    link = r"\[\[(?!File:|Image:)[^\[\]]*\]\]"
+    file = rf"\[\[(?:File|Image):(?:[^\[\]]|{link}|\[[^\[\]]*\])*\]\]"
+    text = re.sub(file, "", text, flags=re.I)
+    elsewhere = re.compile(
+        r":|(File|Image|Category|Wikipedia|Portal|Help|User|Template|Talk|Special|WP|wikt|"
+        r"wiktionary|wikisource|[a-z]{2}|be-x-old|simple|species|commons|hdl|s|m|v|w)\s*:",
+        re.I,
+    )
+    titles = (
+        " ".join(unescape(match[1]).partition("#")[0].replace("_", " ").split())
+        for match in re.finditer(r"\[\[([^\[\]{}|<>\n]+)(?:\|\s*[^\s\[\]][^\[\]]*)?\]\]", text)
+    )
+    return Counter(t[0].upper() + t[1:] for t in titles if t and not elsewhere.match(t))
