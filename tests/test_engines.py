@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from synsetmine.engines import LocalEngine
+from synsetmine.engines.local import FEW
 from synsetmine.errors import DataError, SynsetmineError
 
 
@@ -35,7 +36,11 @@ def test_results_come_in_order(workers: int) -> None:
 
 
 def test_several_workers_are_other_processes() -> None:
-    assert os.getpid() not in set(LocalEngine(2).map(process, range(4)))
+    assert os.getpid() not in set(LocalEngine(2).map(process, range(FEW)))
+
+
+def test_a_short_stream_starts_no_processes() -> None:
+    assert set(LocalEngine(2).map(process, range(FEW - 1))) == {os.getpid()}
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -50,7 +55,7 @@ def test_only_a_few_items_are_held(workers: int) -> None:
 
     results = LocalEngine(workers).map(square, items())
     next(results)
-    assert taken <= 2 * workers
+    assert taken <= max(FEW, 2 * workers)
     results.close()  # type: ignore[attr-defined]
 
 

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from itertools import chain, pairwise, repeat
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +29,12 @@ from synsetmine.files import open_binary, writing
 from synsetmine.text import fold, keeps_case, normal_form, tokens
 from synsetmine.tokens import BORDER, Tokens, tokens_of
 from synsetmine.types import first_repeated
+from synsetmine.words import WordTable
 
 IntArray = NDArray[np.int64]
 
 MARK = b"synsetmine names 1\n"
-HALF = 1 << 10  # the number of low characters; a code is a high one and a low one
-UNKNOWN = "\0\0"  # the code of a word that is in no name, and of the border between two texts
+HALF = 1 << 10  # how many characters can be second in the code of a word
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,10 +71,10 @@ class NameMatcher:
         self._folded = folded  # (patterns,): the form that may be written in any case, or -1
         self._capitals = capitals  # the numbers of the forms that keep their case
         self._fingerprint = fingerprint
-        self._code_of = _codes(words)
-        in_any_case = UNKNOWN.join(self._code_of[fold(form)] for form in capitals)
-        self._is_cased = np.zeros(len(folded), np.bool_)  # (patterns,): in one case or another
-        self._is_cased[[pattern for _, _, pattern in automaton.find(in_any_case)]] = True
+        self._table = WordTable(words)
+        self._is_cased = np.zeros(len(folded), np.bool_)  # (patterns,): of forms in capitals
+        for piece in tokens_of([*capitals]):
+            self._is_cased[self._matches(piece)[2]] = True
 
     @classmethod
     def build(cls, forms: Sequence[str] | pa.Array) -> NameMatcher:
@@ -87,7 +87,8 @@ class NameMatcher:
         _require_normal(in_any_case)
         counts = Counter(chain.from_iterable(map(str.split, in_any_case)))
         words = [word for word, _ in counts.most_common()]
-        code_of = _codes(words)
+        codes = _coded(np.arange(len(words)))
+        code_of = {word: codes[2 * i : 2 * i + 2] for i, word in enumerate(words)}
         number_of: dict[str, int] = {}  # by pattern
         for number, form in enumerate(in_any_case):
             pattern = "".join(map(code_of.__getitem__, form.split()))
@@ -114,24 +115,29 @@ class NameMatcher:
         found = np.concatenate([none, *map(self._find, tokens_of(texts))], axis=1)
         return Matches(*found[:, np.argsort(found[0], kind="stable")])
 
-    def _find(self, tokens: Tokens) -> IntArray:
-        coded = "".join(map(self._code_of.get, tokens.words, repeat(UNKNOWN)))
-        matches = self._automaton.find(coded)
-        flat = np.fromiter(chain.from_iterable(matches), np.int64, 3 * len(matches))
-        first, last, pattern = flat.reshape(-1, 3).T
-        start, end = tokens.starts[first // 2], tokens.ends[last // 2 - 1]
+    def _find(self, piece: Tokens) -> IntArray:
+        first, last, pattern = self._matches(piece)
+        start, end = piece.starts[first], piece.ends[last]
         form = self._folded[pattern].astype(np.int64)
         # Only single tokens keep their case. So a match may be turned down after the search:
         # nothing shorter begins at its token, and the search went on at the next one.
         cased = np.flatnonzero(self._is_cased[pattern])
-        cased = cased[~_in_small_letters(tokens.joined, start[cased])]
+        cased = cased[~_in_small_letters(piece.joined, start[cased])]
         spans = zip(cased.tolist(), start[cased].tolist(), end[cased].tolist(), strict=True)
         for match, begin, stop in spans:
-            form[match] = self._capitals.get(tokens.joined[begin:stop], form[match])
-        text = np.searchsorted(tokens.offsets, start, side="right") - 1
-        offset = tokens.offsets[text]
-        found = np.stack([tokens.numbers[text], start - offset, end - offset, form])
+            form[match] = self._capitals.get(piece.joined[begin:stop], form[match])
+        text = np.searchsorted(piece.offsets, start, side="right") - 1
+        offset = piece.offsets[text]
+        found = np.stack([piece.numbers[text], start - offset, end - offset, form])
         return found[:, form >= 0]
+
+    def _matches(self, piece: Tokens) -> tuple[IntArray, IntArray, IntArray]:
+        """The first and the last token and the pattern of each match."""
+        words = self._table.find(piece.letters, piece.word_starts, piece.word_ends)
+        matches = self._automaton.find(_coded(words))
+        flat = np.fromiter(chain.from_iterable(matches), np.int64, 3 * len(matches))
+        start, end, pattern = flat.reshape(-1, 3).T  # two characters a token
+        return start // 2, end // 2 - 1, pattern
 
     def save(self, path: Path) -> None:
         """Write one file, whole or not at all."""
@@ -195,15 +201,16 @@ def _in_small_letters(text: str, places: IntArray) -> NDArray[np.bool_]:
     return (points >= ord("a")) & (points <= ord("z"))
 
 
-def _codes(words: Sequence[str]) -> dict[str, str]:
-    """Two characters for each word, given by its position.
+def _coded(words: IntArray) -> str:
+    """Two characters for the number of each word, and two zeros for -1.
 
-    High and low ones have none in common, so that no match begins in the middle of a code.
+    First and second ones have none in common, so that no match begins in the middle of a word.
     """
-    return {
-        word: chr(1 + HALF + number // HALF) + chr(1 + number % HALF)
-        for number, word in enumerate(words)
-    }
+    codes = np.zeros((len(words), 2), "<u4")
+    known = words >= 0
+    codes[known, 0] = 1 + HALF + words[known] // HALF
+    codes[known, 1] = 1 + words[known] % HALF
+    return codes.tobytes().decode("utf-32-le")
 
 
 def _fingerprint(forms: Sequence[str] | pa.Array) -> str:

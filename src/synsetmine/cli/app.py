@@ -15,6 +15,8 @@ from synsetmine.cli.datasets import datasets
 from synsetmine.cli.evaluate import evaluate
 from synsetmine.cli.mine import mine
 from synsetmine.cli.rank import rank, score
+from synsetmine.cli.run import init, report, run
+from synsetmine.cli.stages import knowledge, link, read, supervise, vectors, vocabulary
 from synsetmine.cli.train import train
 from synsetmine.cli.tune import tune
 from synsetmine.errors import SynsetmineError
@@ -29,8 +31,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (datasets, train, mine, evaluate, score, rank, tune, convert):
-    app.command()(command)
+PROJECT = (init, run, report)
+STAGES = (read, knowledge, link, supervise, vocabulary, vectors, train, mine, evaluate)
+OTHERS = (score, rank, tune, convert, datasets)
+for panel, commands in {"A whole project": PROJECT, "Its stages": STAGES, "More": OTHERS}.items():
+    for command in commands:
+        app.command(rich_help_panel=panel)(command)
 
 
 def _version(wanted: bool) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -21,9 +20,6 @@ from synsetmine.cli.inputs import (
 )
 from synsetmine.errors import DataError, shorten
 from synsetmine.types import Order
-
-if TYPE_CHECKING:
-    from synsetmine.generation import Decision
 
 
 def mine(
@@ -70,8 +66,7 @@ def mine(
 
     Example: `synsetmine mine model --vectors vectors.txt --vocabulary terms.txt --out mined.jsonl`
     """
-    from synsetmine.files import write_text
-    from synsetmine.generation import generate_sets
+    from synsetmine.generation import generate_sets, write_trace
     from synsetmine.setfiles import check_ids, write_sets
     from synsetmine.types import SynonymSets, order_terms
 
@@ -99,20 +94,10 @@ def mine(
     sets = SynonymSets.of([mined.sets.sets[i] for i in kept], [mined.sets.ids[i] for i in kept])
     write_sets(out, sets)
     if trace is not None:
-        write_text(trace, "".join(f"{_trace_line(decision)}\n" for decision in mined.trace))
+        write_trace(trace, mined.trace)
     console.report_missing(mined.without_vector, len(walk), "stand alone")
     several = sum(size > 1 for size in sets.sizes)
     console.say(
         f"{len(walk)} terms: {len(mined.sets)} sets, {several} of two or more terms; "
         f"{len(sets)} written to {out}"
     )
-
-
-def _trace_line(decision: Decision) -> str:
-    record = {
-        "term": str(decision.term),
-        "best_set": decision.best_set,
-        "probability": round(decision.probability, 6),
-        "action": decision.action,
-    }
-    return json.dumps(record, ensure_ascii=False)

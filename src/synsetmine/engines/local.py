@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from itertools import chain, islice
 from multiprocessing import get_context
 from typing import Any, TypeVar
 
@@ -15,6 +16,7 @@ from synsetmine.errors import SynsetmineError
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+FEW = 6  # fewer items than that are done sooner than worker processes have started
 AHEAD = 2  # items in flight for each worker: enough to keep it busy, few enough for memory
 
 
@@ -23,21 +25,23 @@ class LocalEngine:
 
     The results come in the order of the items, whatever the number of workers, and only a few
     items are held at a time. The function travels once to each worker, so it may carry a large
-    table; it must be picklable, as must items and results.
+    table; it must be picklable, as must items and results. A short stream is done right here.
     """
 
     def __init__(self, workers: int | None = None) -> None:
         self.workers = workers or len(os.sched_getaffinity(0))
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        if self.workers == 1:
-            yield from map(function, items)
+        stream = iter(items)
+        first = list(islice(stream, FEW if self.workers > 1 else 0))
+        if len(first) < FEW:
+            yield from map(function, chain(first, stream))
             return
         pool = ProcessPoolExecutor(
             self.workers, get_context("spawn"), initializer=_keep, initargs=(function,)
         )
         try:
-            yield from _in_order(pool, items, self.workers * AHEAD)
+            yield from _in_order(pool, chain(first, stream), self.workers * AHEAD)
         except BrokenProcessPool as error:
             raise SynsetmineError(
                 "a worker process died, perhaps for lack of memory; fewer --workers need less"

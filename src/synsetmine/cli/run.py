@@ -1,0 +1,156 @@
+"""`synsetmine init`, `run` and `report`: a whole project."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from synsetmine.cli import console
+from synsetmine.cli.inputs import Device, choose_device
+
+ProjectFile = Annotated[
+    Path, typer.Argument(help="The project file that `synsetmine init` writes.")
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(min=1, help="Processes for the work on the corpus. Default: all cores."),
+]
+
+
+def init(
+    corpus: Annotated[str, typer.Option(help="Text: a file, a folder or a pattern.")] = "corpus",
+    kb: Annotated[str, typer.Option(help="File with entities and their names.")] = "kb.jsonl",
+    run: Annotated[str, typer.Option(help="Folder for everything that comes out.")] = "run",
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")] = Path(
+        "synsetmine.toml"
+    ),
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
+) -> None:
+    """Write a commented project file.
+
+    Example: `synsetmine init --corpus abstracts.jsonl.gz --kb mesh.jsonl.gz`
+    """
+    from synsetmine.pipeline.template import write_project
+
+    write_project(out, corpus=corpus, kb=kb, run=run, overwrite=overwrite)
+    console.say(f"{out} written; look through it, then: synsetmine run {out}")
+
+
+def run(
+    project: ProjectFile = Path("synsetmine.toml"),
+    until: Annotated[
+        str | None,
+        typer.Option(
+            help="Stop after this stage: read, knowledge, link, supervise, vocabulary, vectors, "
+            "train, mine, evaluate or report."
+        ),
+    ] = None,
+    workers: Workers = None,
+    device: Device = "auto",
+) -> None:
+    """Mine synonym sets from a corpus and a knowledge base, with a report.
+
+    Each stage leaves its files in the run folder. Given again, the command skips what is done and
+    unchanged, and goes on where it was broken off.
+
+    Example: `synsetmine run synsetmine.toml --until supervise`
+    """
+    from synsetmine.pipeline import Artefacts, read_project, run_project
+
+    chosen = read_project(project)
+    with ShownStages() as watcher:
+        folder = run_project(
+            chosen, watcher, workers=workers, device=choose_device(device), until=until
+        )
+    if until in (None, "report"):
+        at = Artefacts(folder.path)
+        console.say(f"sets: {at.mined}\nreport: {at.report}")
+
+
+def report(
+    folder: Annotated[Path, typer.Argument(help="Folder of a finished run.", show_default=False)],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="HTML file. Default: report.html in there.")
+    ] = None,
+    title: Annotated[str, typer.Option(help="Heading of the page.")] = "Synonym sets",
+    sentences: Annotated[int, typer.Option(min=0, help="Examples a term.")] = 3,
+    map_terms: Annotated[int, typer.Option(min=0, help="Terms on the map.")] = 1500,
+) -> None:
+    """Write the report of a finished run anew: one HTML file that needs nothing else.
+
+    Example: `synsetmine report run --title "Names of diseases" --out diseases.html`
+    """
+    from synsetmine.pipeline import Artefacts, RunFolder
+    from synsetmine.pipeline.reporting import write_run_report
+    from synsetmine.pipeline.settings import ReportSettings
+
+    target = out or Artefacts(folder).report
+    settings = ReportSettings(title=title, sentences=sentences, map_terms=map_terms)
+    with console.progress_bar("sentences") as bar:
+        counts = write_run_report(settings, RunFolder(folder), target, bar.update)
+    tell(counts, f"written to {target}")
+
+
+class ShownStages:
+    """Shows on the terminal how a run goes on."""
+
+    def __init__(self) -> None:
+        self._shown: Any = None
+        self._bar: console.Bar | None = None
+
+    def __enter__(self) -> ShownStages:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._close()
+
+    def started(self, stage: str) -> None:
+        self._close()
+        self._shown = console.progress_bar(stage, unit="bytes" if stage == "read" else "")
+        self._bar = self._shown.__enter__()
+
+    def progress(self, done: int, total: int, note: str = "") -> None:
+        if self._bar is not None:
+            self._bar.update(done, total, note)
+
+    def finished(self, stage: str, record: Mapping[str, Any], *, skipped: bool) -> None:
+        self._close()
+        how = "unchanged" if skipped else f"{record['seconds']:.1f} s"
+        console.say(f"{stage} ({how}):")
+        tell(record["counts"])
+
+    def _close(self) -> None:
+        if self._shown is not None:
+            self._shown.__exit__(None, None, None)
+        self._shown = self._bar = None
+
+
+def tell(counts: Mapping[str, Any], where: str = "") -> None:
+    """Say what a stage counted, and what it left out."""
+    for found in counts.get("skipped", []):
+        console.warn(f"{found['count']} left out: {found['examples'][0]}")
+    told = ", ".join(f"{_number(n)} {what}" for what, n in counts.items() if what != "skipped")
+    console.say(f"{told}; {where}" if where else told)
+
+
+def show_fates(path: Path) -> None:
+    """What became of the links, as a table."""
+    record = json.loads(path.read_text(encoding="utf-8"))
+    rows = [
+        (
+            "kept" if fate == "kept" else f"dropped: {fate}",
+            f"{found['links']:,}",
+            f"{found['mentions']:,}",
+            "; ".join(f"{surface} → {entity}" for surface, entity, _ in found["examples"][:2]),
+        )
+        for fate, found in record.items()
+    ]
+    console.show_table(("links", "number", "mentions", "most frequent"), rows)
+
+
+def _number(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)

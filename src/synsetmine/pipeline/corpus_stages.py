@@ -1,0 +1,296 @@
+"""The stages on the corpus: from files to documents, links, training sets, terms and vectors.
+
+Each reads files, writes files, and returns counts for the manifest. Every stage is a command of
+its own too; both call the functions here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from synsetmine.corpus import read_corpus
+from synsetmine.corpus.store import count_documents, documents_of, read_batches, write_documents
+from synsetmine.engines import LocalEngine
+from synsetmine.errors import DataError, Skipped
+from synsetmine.files import write_text
+from synsetmine.kb import KnowledgeBase, read_kb
+from synsetmine.linking import DictionaryLinker, Linker, MarkedLinker, SpotlightLinker
+from synsetmine.linking.mentions import (
+    count_entities,
+    count_links,
+    link_corpus,
+    read_links,
+    write_links,
+)
+from synsetmine.phrases import mine_phrases
+from synsetmine.pipeline.settings import (
+    CorpusSettings,
+    KbSettings,
+    LinkSettings,
+    SuperviseSettings,
+    VectorSettings,
+    VocabularySettings,
+)
+from synsetmine.setfiles import is_set_file, read_sets, read_vocabulary, write_sets
+from synsetmine.supervision import Ambiguous, Supervision, split_entities, supervise
+from synsetmine.types import Term
+from synsetmine.views import read_vectors, write_vectors
+from synsetmine.views.cooccurrence import train_cooccurrence
+from synsetmine.views.pretrained import vectors_for
+from synsetmine.views.skipgram import train_skipgram
+from synsetmine.vocabulary import candidate_terms, count_terms, write_vocabulary
+
+Progress = Callable[[int, int], None]
+Counts = dict[str, Any]
+
+FEWEST_SETS = 10  # training and held-out sets; fewer teach and tell nothing
+
+
+def read_documents(settings: CorpusSettings, out: Path, progress: Progress) -> Counts:
+    """Corpus files to one table of documents."""
+    skipped = Skipped()
+    documents = read_corpus(
+        settings.path,
+        form=settings.form,
+        text_field=settings.text_field,
+        id_field=settings.id_field,
+        skipped=skipped,
+        progress=progress,
+    )
+    written = write_documents(out, documents)
+    if not written:
+        raise DataError(f"no documents{_first(skipped)}", path=", ".join(settings.path))
+    return {"documents": written, **_told(skipped)}
+
+
+def read_knowledge(settings: KbSettings, out: Path, progress: Progress) -> Counts:
+    """A knowledge base of any form to our own."""
+    skipped = Skipped()
+    kb = read_kb(
+        Path(settings.path),
+        form=settings.form,
+        language=settings.language,
+        sources=settings.sources,
+        keep_suppressed=settings.keep_suppressed,
+        anchors=settings.anchors,
+        skipped=skipped,
+        progress=progress,
+    )
+    if not len(kb):
+        raise DataError(f"no entities{_first(skipped)}", path=settings.path)
+    kb.save(out)
+    return {"entities": len(kb), "names": kb.name_count, **_told(skipped)}
+
+
+def link_documents(
+    settings: LinkSettings,
+    documents: Path,
+    knowledge: Path,
+    *,
+    mentions: Path,
+    links: Path,
+    matcher: Path,
+    cache: Path,
+    engine: LocalEngine,
+    progress: Progress,
+) -> Counts:
+    """Documents to mentions, and to the links they add up to."""
+    total = count_documents(documents)
+
+    def link(linker: Linker, engine: LocalEngine) -> int:
+        return link_corpus(
+            documents, linker, mentions, engine=engine, progress=lambda done: progress(done, total)
+        )
+
+    skipped = Skipped()
+    if settings.linker == "dictionary":
+        linker = DictionaryLinker.open(
+            knowledge, matcher, ambiguous="senses" if settings.ambiguous == "senses" else "skip"
+        )
+        found = link(linker, engine)
+        if settings.ambiguous == "common" and linker.has_ambiguous_names:
+            # Which entity is common shows only once the names that are not ambiguous are counted.
+            found = link(linker.with_prior(count_entities(mentions)), engine)
+    elif settings.linker == "spotlight":
+        spotlight = SpotlightLinker(
+            url=settings.url,
+            confidence=settings.confidence,
+            support=settings.support,
+            concurrency=settings.concurrency,
+            per_second=settings.per_second,
+            cache=cache,
+        )
+        found = link(spotlight, LocalEngine(1))
+        skipped = spotlight.skipped
+    else:
+        found = link(MarkedLinker(KnowledgeBase.load(knowledge)), LocalEngine(1))
+    counted = count_links(mentions)
+    if not counted:
+        raise DataError(f"the {settings.linker} linker found no mention of an entity")
+    write_links(links, counted)
+    return {"mentions": found, "links": len(counted), **_told(skipped)}
+
+
+def supervise_links(
+    settings: SuperviseSettings,
+    ambiguous: Ambiguous,
+    links: Path,
+    knowledge: Path,
+    *,
+    training: Path,
+    test: Path,
+    names: Path,
+    rejected: Path,
+    record: Path,
+) -> Counts:
+    """Links to training sets and held-out test sets, by entity."""
+    found = supervise(
+        read_links(links),
+        KnowledgeBase.load(knowledge),
+        min_count=settings.min_count,
+        min_terms=settings.min_terms,
+        ambiguous=ambiguous,
+    )
+    if len(found.sets) < FEWEST_SETS:
+        raise DataError(_too_few(found), path=links)
+    for_training, for_test = split_entities(found.sets, settings.held_out, seed=settings.seed)
+    write_sets(training, for_training)
+    write_sets(test, for_test)
+    write_vocabulary(names, found.counts)
+    write_vocabulary(rejected, found.rejected)
+    write_text(record, json.dumps(_record(found), indent=2, ensure_ascii=False) + "\n")
+    return {
+        "training sets": len(for_training),
+        "test sets": len(for_test),
+        "known terms": len(found.counts),
+        "rejected surfaces": len(found.rejected),
+    }
+
+
+def choose_vocabulary(
+    settings: VocabularySettings,
+    documents: Path,
+    names: Path | None,
+    rejected: Path | None,
+    out: Path,
+    *,
+    engine: LocalEngine,
+    progress: Progress,
+) -> Counts:
+    """The terms to mine, most frequent first."""
+    total = count_documents(documents)
+    known = _counts(names) if settings.known and names else {}
+    if settings.list:
+        wanted = read_vocabulary(Path(settings.list)).terms
+        listed = count_terms(_texts(documents), wanted, progress=lambda n: progress(n, total))
+        counts = candidate_terms(listed, min_count=0)
+        sources = {"listed": len(listed)}
+    else:
+        dropped = _counts(rejected) if settings.rejected and rejected else {}
+        phrases: dict[Term, int] = {}
+        if settings.phrases:
+            found = mine_phrases(
+                lambda: _texts(documents),
+                min_count=settings.min_count,
+                most=settings.phrases,
+                engine=engine,
+                progress=lambda n: progress(n, total),
+            )
+            phrases = {Term(phrase.surface): phrase.count for phrase in found}
+        counts = candidate_terms(
+            known,
+            dropped,
+            phrases,
+            min_count=settings.min_count,
+            max_terms=settings.max_terms,
+        )
+        sources = {"known": len(known), "rejected": len(dropped), "phrases": len(phrases)}
+    if not counts:
+        raise DataError(f"no term is seen {settings.min_count} times or more; lower min_count")
+    write_vocabulary(out, counts)
+    return {"terms": len(counts), **sources}
+
+
+def make_vectors(
+    settings: VectorSettings,
+    documents: Path,
+    lists: Sequence[Path],
+    out: Path,
+    *,
+    engine: LocalEngine,
+    progress: Progress,
+) -> Counts:
+    """A vector for each term of these vocabularies and sets, from the corpus or from a file."""
+    terms = list(dict.fromkeys(term for path in lists for term in _terms(path)))
+    if settings.method == "file":
+        vectors = vectors_for(terms, read_vectors(Path(settings.path)))
+    else:
+        train = train_skipgram if settings.method == "skipgram" else train_cooccurrence
+        given: dict[str, Any] = {"dimension": settings.dimension, "window": settings.window}
+        vectors = train(
+            lambda: _texts(documents),
+            terms,
+            seed=settings.seed,
+            engine=engine,
+            progress=progress,
+            **{name: value for name, value in given.items() if value},
+        )
+    if not len(vectors):
+        raise DataError("no term has a vector")
+    write_vectors(out, vectors)
+    without = len(vectors.missing(terms))
+    return {"vectors": len(vectors), "dimension": vectors.dimension, "terms without": without}
+
+
+def _texts(documents: Path) -> Iterator[list[str]]:
+    return ([document.text for document in documents_of(b)] for b in read_batches(documents))
+
+
+def _terms(path: Path) -> Sequence[Term]:
+    return read_sets(path).terms if is_set_file(path) else read_vocabulary(path).terms
+
+
+def _counts(path: Path) -> Mapping[Term, int]:
+    """The terms of a file with their counts; there may be none, as when nothing was rejected."""
+    return read_vocabulary(path).counts if path.stat().st_size else {}
+
+
+def _told(skipped: Skipped) -> Counts:
+    """What was left out, for the manifest; nothing if nothing was."""
+    told = [
+        {
+            "problem": problem,
+            "count": count,
+            "examples": [str(e) for e in skipped.examples[problem]],
+        }
+        for problem, count in skipped.counts.most_common()
+    ]
+    return {"skipped": told} if told else {}
+
+
+def _first(skipped: Skipped) -> str:
+    """A hint at why nothing was left."""
+    for examples in skipped.examples.values():
+        return f"; {len(skipped)} records were left out, such as {examples[0]}"
+    return ""
+
+
+def _record(found: Supervision) -> Counts:
+    tallies = {"kept": found.kept, **found.dropped}
+    return {
+        reason: {
+            "links": tally.links,
+            "mentions": tally.mentions,
+            "examples": [[link.surface, link.entity, link.count] for link in tally.examples],
+        }
+        for reason, tally in tallies.items()
+    }
+
+
+def _too_few(found: Supervision) -> str:
+    lost = max(found.dropped.items(), key=lambda item: item[1].links, default=None)
+    why = f"; most links were dropped because: {lost[0]}" if lost else ""
+    return f"only {len(found.sets)} entities have two or more known names in the corpus{why}"

@@ -1,0 +1,198 @@
+"""The run folder: its manifest, and stages that are skipped when nothing changed.
+
+A stage is known by the hash of its settings, of the files it reads and of the program's version.
+Its artefacts are written first, each whole or not at all, and its entry in the manifest last; so
+whenever a run is broken off, what the manifest lists is good, and the rest is done again.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import platform
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Protocol
+
+from synsetmine import __version__
+from synsetmine.errors import SynsetmineError
+from synsetmine.files import sha256, write_text
+
+MANIFEST = "manifest.json"
+FORMAT = "synsetmine-run 1"
+STAGES = (
+    "read",
+    "knowledge",
+    "link",
+    "supervise",
+    "vocabulary",
+    "vectors",
+    "train",
+    "mine",
+    "evaluate",
+    "report",
+)
+PACKAGES = ("numpy", "scipy", "scikit-learn", "torch", "pyarrow", "duckdb", "daachorse", "gensim")
+
+
+class Watcher(Protocol):
+    """Who is told how a run goes on; the command line shows it."""
+
+    def started(self, stage: str) -> None: ...
+
+    def progress(self, done: int, total: int, note: str = "") -> None: ...
+
+    def finished(self, stage: str, record: Mapping[str, Any], *, skipped: bool) -> None: ...
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One step of a run: what it depends on, what it leaves, and the work itself.
+
+    The work returns the counts that the manifest keeps.
+    """
+
+    name: str
+    settings: Mapping[str, Any]
+    inputs: Sequence[Path]
+    outputs: Sequence[Path]
+    work: Callable[[], Mapping[str, Any]] = field(compare=False)
+
+
+class Artefacts:
+    """The files of a run folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.documents = folder / "documents.parquet"
+        self.knowledge = folder / "knowledge.arrow"
+        self.matcher = folder / "knowledge.matcher"
+        self.mentions = folder / "mentions.parquet"
+        self.links = folder / "links.tsv"
+        self.training = folder / "training.jsonl"
+        self.test = folder / "test.jsonl"
+        self.names = folder / "names.tsv"
+        self.rejected = folder / "rejected.tsv"
+        self.supervision = folder / "supervision.json"
+        self.vocabulary = folder / "vocabulary.tsv"
+        self.vectors = folder / "vectors.safetensors"
+        self.model = folder / "model"
+        self.mined = folder / "mined.jsonl"
+        self.trace = folder / "trace.jsonl"
+        self.scores = folder / "scores.json"
+        self.report = folder / "report.html"
+        self.spotlight_cache = folder / "spotlight.sqlite"
+
+
+class RunFolder:
+    """A folder with the artefacts of a run and the manifest that vouches for them."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._manifest = self._read()
+
+    @property
+    def stages(self) -> Mapping[str, Mapping[str, Any]]:
+        """What the manifest says of each stage that is done, in their order."""
+        done = self._manifest["stages"]
+        return {name: done[name] for name in STAGES if name in done}
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep a second run out of this folder."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        with (self.path / ".lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise SynsetmineError(f"another run is at work in {self.path}") from None
+            yield
+
+    def carry_out(self, stage: Stage, watcher: Watcher) -> None:
+        """Do a stage, unless the manifest knows it done with the same settings and inputs."""
+        key = self._key(stage)
+        record = self._manifest["stages"].get(stage.name)
+        if record is not None and record["key"] == key and self._unharmed(record, stage):
+            watcher.finished(stage.name, record, skipped=True)
+            return
+        watcher.started(stage.name)
+        self._manifest["stages"].pop(stage.name, None)
+        self._write()
+        begin = time.monotonic()
+        counts = stage.work()
+        record = {
+            "key": key,
+            "settings": dict(stage.settings),
+            "inputs": [path.name for path in stage.inputs],
+            "seconds": round(time.monotonic() - begin, 2),
+            "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+            "counts": dict(counts),
+            "outputs": {
+                path.relative_to(self.path).as_posix(): self._hash(path) for path in stage.outputs
+            },
+        }
+        self._manifest["stages"][stage.name] = record
+        self._write()
+        watcher.finished(stage.name, record, skipped=False)
+
+    def _key(self, stage: Stage) -> str:
+        described = {
+            "stage": stage.name,
+            "version": __version__,
+            "settings": dict(stage.settings),
+            "inputs": {path.name: self._hash(path) for path in stage.inputs},
+        }
+        text = json.dumps(described, sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def _unharmed(self, record: Mapping[str, Any], stage: Stage) -> bool:
+        """Whether the artefacts are still there as the manifest knows them."""
+        return all(
+            path.is_file()
+            and record["outputs"].get(path.relative_to(self.path).as_posix()) == self._hash(path)
+            for path in stage.outputs
+        )
+
+    def _hash(self, path: Path) -> str:
+        """The hash of a file's content; taken again only if its size or time changed."""
+        stat = path.stat()
+        name = str(path.relative_to(self.path) if path.is_relative_to(self.path) else path)
+        known = self._manifest["files"].get(name)
+        if known is None or [known["size"], known["time"]] != [stat.st_size, stat.st_mtime_ns]:
+            known = {"size": stat.st_size, "time": stat.st_mtime_ns, "sha256": sha256(path)}
+            self._manifest["files"][name] = known
+        return str(known["sha256"])
+
+    def _read(self) -> dict[str, Any]:
+        fresh: dict[str, Any] = {"format": FORMAT, "versions": {}, "stages": {}, "files": {}}
+        try:
+            found = json.loads((self.path / MANIFEST).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return fresh
+        except (OSError, ValueError) as error:
+            problem = f"{self.path / MANIFEST} cannot be read ({error}); delete it to start anew"
+            raise SynsetmineError(problem) from error
+        if not isinstance(found, dict) or found.get("format") != FORMAT:
+            raise SynsetmineError(f"{self.path / MANIFEST} is not the manifest of a run")
+        return fresh | found
+
+    def _write(self) -> None:
+        self._manifest["versions"] = versions()
+        text = json.dumps(self._manifest, indent=2, ensure_ascii=False)
+        write_text(self.path / MANIFEST, f"{text}\n")
+
+
+def versions() -> dict[str, str]:
+    """The versions of everything that has a say in the result."""
+    found = {"synsetmine": __version__, "python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,183 @@
+"""The stages on the model: training, mining, and scores on the entities held out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import mean, pstdev
+from typing import Any
+
+from synsetmine.files import write_text
+from synsetmine.generation import Mined, generate_sets, write_trace
+from synsetmine.metrics import ClusterReport, evaluate
+from synsetmine.model import StoredModel, load_model, save_model
+from synsetmine.pipeline.settings import EvaluateSettings, MineSettings
+from synsetmine.setfiles import Vocabulary, read_sets, read_vocabulary, write_sets
+from synsetmine.training import Epoch, TrainingSettings, train_scorer
+from synsetmine.types import SynonymSets, Term, order_terms
+from synsetmine.views import read_vectors
+
+Progress = Callable[[int, int], None]
+Counts = dict[str, Any]
+
+CHECKPOINT = "checkpoint.safetensors"
+THRESHOLDS = tuple(round(0.1 * i, 1) for i in range(1, 10))
+SHOWN = ("ari", "fmi", "nmi", "pair_precision", "pair_recall", "pair_f1", "bcubed_f1")
+
+
+def train_model(
+    settings: TrainingSettings,
+    training: Path,
+    vectors: Path,
+    folder: Path,
+    *,
+    device: str,
+    on_epoch: Callable[[Epoch], None],
+) -> Counts:
+    """Training sets and vectors to a model; a broken training goes on where it stopped."""
+    checkpoint = folder / CHECKPOINT
+    trained = train_scorer(
+        read_sets(training),
+        read_vectors(vectors),
+        settings,
+        device=device,
+        checkpoint=checkpoint,
+        replace_checkpoint=True,
+        on_epoch=on_epoch,
+    )
+    save_model(
+        folder,
+        StoredModel(trained.scorer, settings.threshold, trained.record(), trained.tuned_vectors),
+    )
+    checkpoint.unlink(missing_ok=True)
+    return {
+        "epochs": len(trained.history),
+        "best epoch": trained.best_epoch,
+        f"validation {settings.select_by}": round(trained.best_score, 4),
+    }
+
+
+def mine_sets(
+    settings: MineSettings,
+    model: Path,
+    vectors: Path,
+    vocabulary: Path,
+    known: Sequence[Path],
+    *,
+    out: Path,
+    trace: Path,
+    device: str,
+    progress: Progress,
+) -> Counts:
+    """A vocabulary to synonym sets; known sets may seed them."""
+    terms = read_vocabulary(vocabulary)
+    seeds = _together(known) if settings.known else SynonymSets((), ())
+    miner = _Miner(model, vectors, device, settings.threshold)
+    mined = miner.mine(_walk(settings, terms), seeds=seeds, progress=progress)
+    write_sets(out, mined.sets)
+    write_trace(trace, mined.trace)
+    sizes = mined.sets.sizes
+    return {
+        "sets": len(sizes),
+        "of two or more": sum(size > 1 for size in sizes),
+        "joined": sum(decision.action == "joined" for decision in mined.trace),
+        "without vector": len(mined.without_vector),
+    }
+
+
+def score_held_out(
+    settings: EvaluateSettings,
+    mining: MineSettings,
+    model: Path,
+    vectors: Path,
+    vocabulary: Path,
+    training: Path,
+    test: Path,
+    out: Path,
+    *,
+    device: str,
+    progress: Progress,
+) -> Counts:
+    """How well the sets of the entities held out are found again.
+
+    Twice: among the whole vocabulary, the training sets known as in mining (the real task), and
+    on their own in random orders (the paper's task), there with other thresholds too.
+    """
+    gold = read_sets(test)
+    seeds = read_sets(training) if mining.known else SynonymSets((), ())
+    miner = _Miner(model, vectors, device, mining.threshold)
+    terms = read_vocabulary(vocabulary)
+    walk = dict.fromkeys((*_walk(mining, terms), *gold.terms))
+    among_all = miner.mine(list(walk), seeds=seeds, progress=progress)
+    known = set(seeds.ids)
+    strayed = [
+        term
+        for set_id, members in zip(among_all.sets.ids, among_all.sets, strict=True)
+        if set_id in known
+        for term in members
+        if term in gold
+    ]
+    orders = [order_terms(gold.terms, "random", seed=i) for i in range(settings.orders)]
+    alone = [evaluate(miner.mine(order).sets, gold) for order in orders]
+    curve = {θ: evaluate(miner.mine(orders[0], threshold=θ).sets, gold) for θ in THRESHOLDS}
+    scores = {
+        "test sets": len(gold),
+        "test terms": len(gold.terms),
+        "threshold": miner.threshold,
+        "among all terms": {**evaluate(among_all.sets, gold).to_dict(), "strayed": len(strayed)},
+        "on their own": {name: _mean_and_spread(alone, name) for name in SHOWN},
+        "thresholds": [[θ, at.ari, at.fmi, at.pair_f1] for θ, at in curve.items()],
+    }
+    write_text(out, json.dumps(scores, indent=2) + "\n")
+    found = evaluate(among_all.sets, gold)
+    return {
+        "ARI among all terms": round(found.ari, 4),
+        "ARI on their own": round(mean(report.ari for report in alone), 4),
+    }
+
+
+class _Miner:
+    """A stored model with its vectors, ready to mine."""
+
+    def __init__(self, model: Path, vectors: Path, device: str, threshold: float | None) -> None:
+        stored = load_model(model)
+        self._scorer = stored.scorer.to(device)
+        self._vectors = stored.apply_to(read_vectors(vectors))
+        self.threshold = stored.threshold if threshold is None else threshold
+
+    def mine(
+        self,
+        terms: Sequence[Term],
+        *,
+        seeds: SynonymSets | None = None,
+        threshold: float | None = None,
+        progress: Progress | None = None,
+    ) -> Mined:
+        return generate_sets(
+            self._scorer,
+            self._vectors,
+            terms,
+            threshold=self.threshold if threshold is None else threshold,
+            seeds=seeds,
+            progress=progress,
+        )
+
+
+def _walk(settings: MineSettings, vocabulary: Vocabulary) -> list[Term]:
+    return order_terms(
+        vocabulary.terms, settings.order, seed=settings.seed, counts=vocabulary.counts or None
+    )
+
+
+def _together(paths: Sequence[Path]) -> SynonymSets:
+    """The sets of several files as one partition."""
+    read = [read_sets(path) for path in paths]
+    return SynonymSets.of(
+        [members for sets in read for members in sets], [i for sets in read for i in sets.ids]
+    )
+
+
+def _mean_and_spread(reports: Sequence[ClusterReport], name: str) -> list[float]:
+    values = [float(getattr(report, name)) for report in reports]
+    return [mean(values), pstdev(values)]

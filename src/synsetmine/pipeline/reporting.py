@@ -1,0 +1,202 @@
+"""What a run folder holds, gathered for its report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from synsetmine import __version__
+from synsetmine.corpus.store import documents_of, read_batches
+from synsetmine.dictionary import NameMatcher
+from synsetmine.errors import SynsetmineError
+from synsetmine.generation import Decision, read_trace
+from synsetmine.kb import KnowledgeBase
+from synsetmine.model import StoredModel, load_model
+from synsetmine.pipeline.folder import STAGES, Artefacts, RunFolder
+from synsetmine.pipeline.settings import ReportSettings
+from synsetmine.report import Findings, MinedSet, MinedTerm, Score, Sentence, Stage, write_report
+from synsetmine.report.sentences import find_sentences
+from synsetmine.report.termmap import term_map
+from synsetmine.setfiles import read_sets, read_vocabulary
+from synsetmine.supervision import Tally
+from synsetmine.text import normal_form
+from synsetmine.types import Link, SynonymSets, Term
+from synsetmine.views import read_vectors
+
+SCORES = {"ari": "ARI", "fmi": "FMI", "pair_f1": "pair F1", "nmi": "NMI"}
+
+
+def write_run_report(
+    settings: ReportSettings,
+    folder: RunFolder,
+    out: Path,
+    progress: Callable[[int, int], None],
+) -> Mapping[str, Any]:
+    """Gather everything and write the HTML file."""
+    unfinished = [stage for stage in STAGES[:-1] if stage not in folder.stages]
+    if unfinished:
+        raise SynsetmineError(f"{folder.path}: not done yet: {', '.join(unfinished)}")
+    at = Artefacts(folder.path)
+    kb = KnowledgeBase.load(at.knowledge)
+    mined = read_sets(at.mined)
+    trace = {decision.term: decision for decision in read_trace(at.trace)}
+    terms = [term for members in mined if len(members) > 1 for term in members]
+    examples = _examples(at, terms, settings.sentences, progress, folder)
+    counts = {**read_vocabulary(at.names).counts, **read_vocabulary(at.vocabulary).counts}
+    sets = [
+        _set(set_id, members, kb, trace, counts, examples)
+        for set_id, members in zip(mined.ids, mined, strict=True)
+    ]
+    model = load_model(at.model)
+    kept, dropped = _tallies(at.supervision)
+    scores = json.loads(at.scores.read_text(encoding="utf-8"))
+    findings = Findings(
+        title=settings.title,
+        version=__version__,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        inputs=[
+            ("corpus", _named(folder.stages["read"])),
+            ("knowledge base", _named(folder.stages["knowledge"])),
+        ],
+        stages=[_stage(name, record) for name, record in folder.stages.items()],
+        skipped=_skipped(folder),
+        kept=kept,
+        dropped=dropped,
+        entity_names=_entity_names(kb, sets, [kept, *dropped.values()]),
+        history=[(e["number"], e["loss"], e["score"]) for e in model.training["history"]],
+        best_epoch=model.training["best_epoch"],
+        select_by=SCORES[model.training["settings"]["select_by"]],
+        scores=_scores(scores),
+        thresholds=[tuple(row) for row in scores["thresholds"]],
+        threshold=scores["threshold"],
+        sets=sets,
+        points=_points(at, mined, counts, settings.map_terms, model),
+    )
+    write_report(out, findings)
+    return {"sets": len(findings.several), "new names": findings.new_names}
+
+
+def _examples(
+    at: Artefacts,
+    terms: Sequence[Term],
+    per_term: int,
+    progress: Callable[[int, int], None],
+    folder: RunFolder,
+) -> Mapping[str, Sequence[Sentence]]:
+    forms = list(dict.fromkeys(normal_form(term.surface) for term in terms))
+    if not per_term or not forms:
+        return {}
+    total = int(folder.stages["read"]["counts"]["documents"])
+
+    def batches() -> Iterator[list[tuple[str, str]]]:
+        read = 0
+        for batch in read_batches(at.documents):
+            yield [(document.id, document.text) for document in documents_of(batch)]
+            read += len(batch)
+            progress(read, total)
+
+    return find_sentences(batches(), forms, NameMatcher.build(forms), per_term=per_term)
+
+
+def _set(
+    set_id: str,
+    members: Sequence[Term],
+    kb: KnowledgeBase,
+    trace: Mapping[Term, Decision],
+    counts: Mapping[Term, int],
+    examples: Mapping[str, Sequence[Sentence]],
+) -> MinedSet:
+    entity = set_id if set_id in kb else None
+
+    def mined(term: Term) -> MinedTerm:
+        decision = trace.get(term)  # seeds have none
+        return MinedTerm(
+            text=term.surface,
+            sense=term.sense,
+            count=counts.get(term, 0),
+            action="seed" if decision is None else decision.action,
+            known=kb.knows(entity, term.surface)
+            if entity
+            else bool(kb.entities_named(term.surface)),
+            probability=decision.probability
+            if decision and decision.action in ("joined", "forced")
+            else None,
+            sentences=tuple(examples.get(normal_form(term.surface), ())),
+        )
+
+    return MinedSet(set_id, tuple(map(mined, members)), entity)
+
+
+def _tallies(path: Path) -> tuple[Tally, dict[str, Tally]]:
+    tallies = {
+        reason: Tally(
+            found["links"], found["mentions"], tuple(Link(*link) for link in found["examples"])
+        )
+        for reason, found in json.loads(path.read_text(encoding="utf-8")).items()
+    }
+    return tallies.pop("kept"), tallies
+
+
+def _named(record: Mapping[str, Any]) -> str:
+    """The files that a stage read and what it found in them, in words."""
+    names = record["inputs"]
+    more = f" and {len(names) - 3} more files" if len(names) > 3 else ""
+    return f"{', '.join(names[:3])}{more}: {_told(record)}"
+
+
+def _stage(name: str, record: Mapping[str, Any]) -> Stage:
+    return Stage(name, record["seconds"], _told(record))
+
+
+def _told(record: Mapping[str, Any]) -> str:
+    counts = record["counts"].items()
+    return ", ".join(f"{_number(n)} {what}" for what, n in counts if what != "skipped")
+
+
+def _number(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _skipped(folder: RunFolder) -> list[tuple[str, int, str]]:
+    return [
+        (found["problem"], found["count"], found["examples"][0])
+        for record in folder.stages.values()
+        for found in record["counts"].get("skipped", [])
+    ]
+
+
+def _entity_names(
+    kb: KnowledgeBase, sets: Sequence[MinedSet], tallies: Sequence[Tally]
+) -> dict[str, str]:
+    wanted = {mined.entity for mined in sets if mined.entity}
+    wanted |= {link.entity for tally in tallies for link in tally.examples}
+    return {entity: kb.name(entity) for entity in sorted(wanted) if entity in kb}
+
+
+def _scores(scores: Mapping[str, Any]) -> list[Score]:
+    among, alone = scores["among all terms"], scores["on their own"]
+    return [
+        *(Score(label, among[key], None, "among all terms") for key, label in SCORES.items()),
+        *(
+            Score(label, alone[key][0], alone[key][1], "on their own")
+            for key, label in SCORES.items()
+        ),
+    ]
+
+
+def _points(
+    at: Artefacts,
+    mined: SynonymSets,
+    counts: Mapping[Term, int],
+    most: int,
+    model: StoredModel,
+) -> list[tuple[str, float, float, str]]:
+    """Where the most frequent terms of sets of two or more stand."""
+    vectors = model.apply_to(read_vectors(at.vectors))
+    several = [term for members in mined if len(members) > 1 for term in members]
+    shown = sorted((t for t in several if t in vectors), key=lambda t: -counts.get(t, 0))[:most]
+    set_of = {t: i for i, members in zip(mined.ids, mined, strict=True) for t in members}
+    return [(str(t), x, y, set_of[t]) for t, x, y in term_map(vectors, shown, seed=0, most=most)]

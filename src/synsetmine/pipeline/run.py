@@ -1,0 +1,191 @@
+"""The straight line from a corpus and a knowledge base to synonym sets and their report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from synsetmine.corpus.sources import find_sources
+from synsetmine.engines import LocalEngine
+from synsetmine.errors import DataError
+from synsetmine.pipeline import corpus_stages, model_stages
+from synsetmine.pipeline.folder import STAGES, Artefacts, RunFolder, Stage, Watcher
+from synsetmine.pipeline.reporting import write_run_report
+from synsetmine.pipeline.settings import Project
+from synsetmine.training import Epoch
+
+
+def run_project(
+    project: Project,
+    watcher: Watcher,
+    *,
+    workers: int | None = None,
+    device: str = "cpu",
+    until: str | None = None,
+) -> RunFolder:
+    """Carry out all stages, or those up to `until`; what is done and unchanged is skipped."""
+    if until is not None and until not in STAGES:
+        raise DataError(f"there is no such stage; there are {', '.join(STAGES)}", value=until)
+    folder = RunFolder(Path(project.run))
+    with folder.locked():
+        for stage in _stages(project, folder, watcher, LocalEngine(workers), device):
+            folder.carry_out(stage, watcher)
+            if stage.name == until:
+                break
+    return folder
+
+
+def _stages(
+    project: Project, folder: RunFolder, watcher: Watcher, engine: LocalEngine, device: str
+) -> Iterator[Stage]:
+    """Each stage when its turn comes, so that its inputs are there."""
+    at = Artefacts(folder.path)
+    yield Stage(
+        name="read",
+        settings=_without(project.corpus, "path"),
+        inputs=[source.path for source in find_sources(project.corpus.path, project.corpus.form)],
+        outputs=[at.documents],
+        work=lambda: corpus_stages.read_documents(project.corpus, at.documents, watcher.progress),
+    )
+    yield Stage(
+        name="knowledge",
+        settings=_without(project.kb, "path"),
+        inputs=[Path(project.kb.path)],
+        outputs=[at.knowledge],
+        work=lambda: corpus_stages.read_knowledge(project.kb, at.knowledge, watcher.progress),
+    )
+    yield Stage(
+        name="link",
+        settings=asdict(project.link),
+        inputs=[at.documents, at.knowledge],
+        outputs=[at.mentions, at.links],
+        work=lambda: corpus_stages.link_documents(
+            project.link,
+            at.documents,
+            at.knowledge,
+            mentions=at.mentions,
+            links=at.links,
+            matcher=at.matcher,
+            cache=at.spotlight_cache,
+            engine=engine,
+            progress=watcher.progress,
+        ),
+    )
+    yield Stage(
+        name="supervise",
+        settings=asdict(project.supervise) | {"ambiguous": project.link.ambiguous},
+        inputs=[at.links, at.knowledge],
+        outputs=[at.training, at.test, at.names, at.rejected, at.supervision],
+        work=lambda: corpus_stages.supervise_links(
+            project.supervise,
+            project.link.ambiguous,
+            at.links,
+            at.knowledge,
+            training=at.training,
+            test=at.test,
+            names=at.names,
+            rejected=at.rejected,
+            record=at.supervision,
+        ),
+    )
+    yield Stage(
+        name="vocabulary",
+        settings=_without(project.vocabulary, "list"),
+        inputs=[at.documents, at.names, at.rejected, *_given(project.vocabulary.list)],
+        outputs=[at.vocabulary],
+        work=lambda: corpus_stages.choose_vocabulary(
+            project.vocabulary,
+            at.documents,
+            at.names,
+            at.rejected,
+            at.vocabulary,
+            engine=engine,
+            progress=watcher.progress,
+        ),
+    )
+    yield Stage(
+        name="vectors",
+        settings=_without(project.vectors, "path"),
+        inputs=[at.documents, at.vocabulary, at.training, at.test, *_given(project.vectors.path)],
+        outputs=[at.vectors],
+        work=lambda: corpus_stages.make_vectors(
+            project.vectors,
+            at.documents,
+            [at.vocabulary, at.training, at.test],
+            at.vectors,
+            engine=engine,
+            progress=watcher.progress,
+        ),
+    )
+    yield Stage(
+        name="train",
+        settings=project.train.to_dict() | {"device": device},
+        inputs=[at.training, at.vectors],
+        outputs=[at.model / "config.json", at.model / "model.safetensors"],
+        work=lambda: model_stages.train_model(
+            project.train,
+            at.training,
+            at.vectors,
+            at.model,
+            device=device,
+            on_epoch=lambda epoch: watcher.progress(*_epoch(epoch, project.train.epochs)),
+        ),
+    )
+    yield Stage(
+        name="mine",
+        settings=asdict(project.mine),
+        inputs=[at.model / "config.json", at.vectors, at.vocabulary, at.training, at.test],
+        outputs=[at.mined, at.trace],
+        work=lambda: model_stages.mine_sets(
+            project.mine,
+            at.model,
+            at.vectors,
+            at.vocabulary,
+            known=[at.training, at.test],
+            out=at.mined,
+            trace=at.trace,
+            device=device,
+            progress=watcher.progress,
+        ),
+    )
+    yield Stage(
+        name="evaluate",
+        settings=asdict(project.evaluate) | {"mine": asdict(project.mine)},
+        inputs=[at.model / "config.json", at.vectors, at.vocabulary, at.training, at.test],
+        outputs=[at.scores],
+        work=lambda: model_stages.score_held_out(
+            project.evaluate,
+            project.mine,
+            at.model,
+            at.vectors,
+            at.vocabulary,
+            training=at.training,
+            test=at.test,
+            out=at.scores,
+            device=device,
+            progress=watcher.progress,
+        ),
+    )
+    yield Stage(
+        name="report",
+        settings=asdict(project.report),
+        inputs=[at.mined, at.trace, at.scores, at.supervision, at.documents, at.knowledge],
+        outputs=[at.report],
+        work=lambda: write_run_report(project.report, folder, at.report, watcher.progress),
+    )
+
+
+def _without(settings: Any, *names: str) -> dict[str, Any]:
+    """The settings less those that only say where a file lies; its content counts instead."""
+    return {name: value for name, value in asdict(settings).items() if name not in names}
+
+
+def _given(path: str) -> list[Path]:
+    return [Path(path)] if path else []
+
+
+def _epoch(epoch: Epoch, epochs: int) -> tuple[int, int, str]:
+    score = "" if epoch.score is None else f" validation {100 * epoch.score:.2f}"
+    return epoch.number, epochs, f"loss {epoch.loss:.4f}{score}"

@@ -1,0 +1,221 @@
+"""The settings of a run: one section for each stage, read from `synsetmine.toml`."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import MISSING, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from synsetmine.corpus import Form as CorpusForm
+from synsetmine.errors import DataError
+from synsetmine.kb import Form as KbForm
+from synsetmine.linking import LinkerName
+from synsetmine.supervision import Ambiguous
+from synsetmine.training.settings import PRESETS, TrainingSettings
+from synsetmine.types import Order
+
+PROJECT_FILE = "synsetmine.toml"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorpusSettings:
+    """`[corpus]`: the text."""
+
+    path: tuple[str, ...]  # files, folders or patterns
+    form: CorpusForm | None = None  # guessed from the ending
+    text_field: str = "text"  # of JSONL, CSV and Parquet; several joined as "title,text"
+    id_field: str = "id"
+
+
+@dataclass(frozen=True, kw_only=True)
+class KbSettings:
+    """`[kb]`: the knowledge base."""
+
+    path: str
+    form: KbForm | None = None  # guessed from the ending
+    language: str = "en"
+    sources: tuple[str, ...] = ()  # UMLS: only these vocabularies
+    keep_suppressed: bool = False  # UMLS
+    anchors: int = 0  # MediaWiki: link texts used at least so often are names too
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkSettings:
+    """`[link]`: from text to entities."""
+
+    linker: LinkerName = "dictionary"
+    ambiguous: Ambiguous = "common"  # a name of several entities
+    url: str = "https://api.dbpedia-spotlight.org/en"  # Spotlight only, as are the next four
+    confidence: float = 0.5
+    support: int = 0
+    concurrency: int = 4
+    per_second: float = 5.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuperviseSettings:
+    """`[supervise]`: from links to training sets."""
+
+    min_count: int = 3  # a name seen less often teaches nothing
+    min_terms: int = 2
+    held_out: float = 0.2  # share of the entities kept for the scores
+    seed: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class VocabularySettings:
+    """`[vocabulary]`: the terms to mine, beside the known names that were seen."""
+
+    list: str = ""  # a file of terms to mine, one a line; instead of the next three
+    known: bool = True
+    rejected: bool = True  # surfaces that lost their links
+    phrases: int = 2000  # so many frequent phrases of the corpus
+    min_count: int = 5
+    max_terms: int = 20_000  # the most frequent ones
+
+
+@dataclass(frozen=True, kw_only=True)
+class VectorSettings:
+    """`[vectors]`: what the corpus says about a term."""
+
+    method: Literal["cooccurrence", "skipgram", "file"] = "cooccurrence"
+    path: str = ""  # for method "file": pretrained vectors
+    dimension: int = 0  # 0: the method's default
+    window: int = 0
+    seed: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class MineSettings:
+    """`[mine]`: from terms to sets."""
+
+    known: bool = True  # the known sets seed the pool, and new terms may join them
+    threshold: float | None = None  # θ; the model's
+    order: Order = "frequent"
+    seed: int = 0  # for order "random"
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateSettings:
+    """`[evaluate]`: scores on the entities held out."""
+
+    orders: int = 10  # random orders of the held-out terms on their own
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportSettings:
+    """`[report]`: the HTML page."""
+
+    title: str = "Synonym sets"
+    sentences: int = 3  # examples a term
+    map_terms: int = 1500
+
+
+@dataclass(frozen=True, kw_only=True)
+class Project:
+    """All settings of a run."""
+
+    corpus: CorpusSettings
+    kb: KbSettings
+    link: LinkSettings = LinkSettings()
+    supervise: SuperviseSettings = SuperviseSettings()
+    vocabulary: VocabularySettings = VocabularySettings()
+    vectors: VectorSettings = VectorSettings()
+    train: TrainingSettings = field(default_factory=lambda: PRESETS["paper"])
+    mine: MineSettings = MineSettings()
+    evaluate: EvaluateSettings = EvaluateSettings()
+    report: ReportSettings = ReportSettings()
+    run: str = "run"  # the folder for everything that comes out
+
+
+def read_project(path: Path) -> Project:
+    """Read a project file; paths in it are relative to its folder."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        tables = tomllib.loads(text)
+    except OSError as error:
+        hint = "; `synsetmine init` writes one" if isinstance(error, FileNotFoundError) else ""
+        raise DataError(f"{error.strerror}{hint}", path=path) from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise DataError(f"not TOML ({error})", path=path) from error
+    sections: dict[str, Any] = {}
+    kinds = get_type_hints(Project)
+    for name, table in tables.items():
+        if name not in kinds:
+            raise DataError(f"no such section; there are {', '.join(kinds)}", path=path, value=name)
+        try:
+            sections[name] = _section(name, kinds[name], table)
+        except DataError as error:
+            problem = f"[{name}] {error.problem}"
+            raise DataError(problem, path=path, line=_line(text, name), value=error.value) from None
+    for name in ("corpus", "kb"):
+        if name not in sections:
+            raise DataError(f"the section [{name}] with its path is missing", path=path)
+    return _with_absolute_paths(Project(**sections), path.parent)
+
+
+def _section(name: str, kind: Any, table: Any) -> Any:
+    if kind is str:
+        return _value(name, str, table)
+    if not isinstance(table, dict):
+        raise DataError("expected a section with settings", value=table)
+    if kind is TrainingSettings:
+        preset = table.get("preset", "paper")
+        if preset not in PRESETS:
+            raise DataError(f"preset must be one of {', '.join(PRESETS)}", value=preset)
+        return PRESETS[preset].updated({k: v for k, v in table.items() if k != "preset"})
+    hints = get_type_hints(kind)
+    for key in table:
+        if key not in hints:
+            raise DataError(f"no such setting; there are {', '.join(hints)}", value=key)
+    for setting in fields(kind):
+        if setting.default is MISSING and setting.name not in table:
+            raise DataError(f"{setting.name} is missing")
+    return kind(**{key: _value(key, hints[key], value) for key, value in table.items()})
+
+
+def _value(name: str, kind: Any, value: Any) -> Any:
+    """The value as the kind asks for; anything else is an error that says what is allowed."""
+    options = [option for option in get_args(kind) or (kind,) if option is not type(None)]
+    if get_origin(kind) is tuple:
+        values = [value] if isinstance(value, str) else value
+        if isinstance(values, list) and values and all(isinstance(v, str) and v for v in values):
+            return tuple(values)
+        raise DataError(f"{name} must be a text or a list of texts", value=value)
+    if get_origin(kind) is Literal:
+        if value in options:
+            return value
+        raise DataError(f"{name} must be one of {', '.join(map(str, options))}", value=value)
+    if get_origin(kind) is not None:  # X | None: TOML has no null, so a value there is an X
+        return _value(name, options[0], value)
+    if kind is float and type(value) is int:
+        return float(value)
+    if type(value) is not kind:
+        words = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
+        raise DataError(f"{name} must be {words[kind]}", value=value)
+    if kind in (int, float) and not 0 <= value < float("inf"):
+        raise DataError(f"{name} must not be negative or infinite", value=value)
+    return value
+
+
+def _line(text: str, section: str) -> int:
+    """The line on which a section begins."""
+    header = re.compile(rf"\s*\[?\s*{re.escape(section)}\s*[\].=]")
+    lines = text.splitlines()
+    return next((n for n, line in enumerate(lines, start=1) if header.match(line)), 1)
+
+
+def _with_absolute_paths(project: Project, folder: Path) -> Project:
+    def place(path: str) -> str:
+        return str(folder / Path(path).expanduser()) if path else path
+
+    return replace(
+        project,
+        corpus=replace(project.corpus, path=tuple(map(place, project.corpus.path))),
+        kb=replace(project.kb, path=place(project.kb.path)),
+        vocabulary=replace(project.vocabulary, list=place(project.vocabulary.list)),
+        vectors=replace(project.vectors, path=place(project.vectors.path)),
+        run=place(project.run),
+    )

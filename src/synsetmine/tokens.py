@@ -1,0 +1,168 @@
+"""The tokens of many texts at once: what `text.tokens` gives, many times faster.
+
+Texts are joined to pieces of half a megabyte. There numpy looks up what each character is folded
+to and blanks all that is in no token, so that the words stand between the blanks.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from synsetmine.text import CJK, fold
+
+IntArray = NDArray[np.int64]
+
+BORDER = "\x01"  # stands between the words of two texts, and is no word of any text
+
+_PIECE = 1 << 19  # characters that are worked on at once
+_BLANK, _BORDER, _PLUS, _HASH = b" \x01+#"
+_ALONE, _SEVERAL = 1, 2  # characters that are a token each, and those that fold to several
+
+
+@dataclass(frozen=True, eq=False)
+class Tokens:
+    """The tokens of some texts, text by text and from left to right, a border between two."""
+
+    joined: str  # the texts
+    numbers: IntArray  # (texts,): which texts these are
+    offsets: IntArray  # (texts,): where each begins in `joined`
+    starts: IntArray  # (tokens,): where each token stands in `joined`
+    ends: IntArray  # (tokens,)
+    letters: NDArray[np.uint8]  # the words between blanks, folded as in `text.tokens`, in UTF-8
+    word_starts: IntArray  # (tokens,): where each word stands in `letters`
+    word_ends: IntArray  # (tokens,)
+
+    @property
+    def words(self) -> list[str]:
+        return self.letters.tobytes().decode().split()
+
+
+def tokens_of(texts: Sequence[str]) -> Iterator[Tokens]:
+    """The tokens of all texts, a piece at a time.
+
+    Texts in ASCII take a shorter way than others, so the two kinds come one after the other.
+    """
+    for ascii_only in (True, False):
+        numbers: list[int] = []
+        size = 0
+        for number, text in enumerate(texts):
+            if text.isascii() is ascii_only:
+                numbers.append(number)
+                size += len(text)
+                if size >= _PIECE:
+                    yield _tokens(texts, numbers)
+                    numbers, size = [], 0
+        if numbers:
+            yield _tokens(texts, numbers)
+
+
+def _tokens(texts: Sequence[str], numbers: list[int]) -> Tokens:
+    chosen = [texts[number] for number in numbers]
+    # Blanks at both ends and around each border: every token has a blank on either side.
+    joined = f" {'   '.join(chosen)} "
+    offsets = np.cumsum([1, *(len(text) + 3 for text in chosen[:-1])])
+    tokens = (_ascii if joined.isascii() else _any)(joined, offsets[1:] - 2)
+    return Tokens(joined, np.array(numbers), offsets, *tokens)
+
+
+def _ascii(
+    joined: str, borders: IntArray
+) -> tuple[IntArray, IntArray, NDArray[np.uint8], IntArray, IntArray]:
+    letters = np.frombuffer(bytearray(joined.encode().translate(_ASCII)), np.uint8)
+    letters[borders] = _BORDER
+    _blank_loose_signs(letters, letters != _BLANK)
+    starts, ends = _runs(letters)
+    return starts, ends, letters, starts, ends
+
+
+def _any(
+    joined: str, borders: IntArray
+) -> tuple[IntArray, IntArray, NDArray[np.uint8], IntArray, IntArray]:
+    folds, kinds = _tables()
+    points = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), np.uint32)
+    wide, kind = folds[points], kinds[points]
+    wide[borders] = _BORDER
+    _blank_loose_signs(wide, (wide != _BLANK) & (kind != _ALONE))
+    if kind.any():
+        wide, origins = _spread(wide, kind)
+        first, last = _runs(wide)
+        starts, ends = origins[first], origins[last - 1] + 1
+    else:
+        first, last = starts, ends = _runs(wide)
+    letters = np.frombuffer(wide.tobytes().decode("utf-32-le").encode(), np.uint8)
+    size = 1 + (wide >= 1 << 7) + (wide >= 1 << 11) + (wide >= 1 << 16)  # in UTF-8
+    stops = np.cumsum(size)
+    return starts, ends, letters, stops[first - 1], stops[last - 1]
+
+
+def _blank_loose_signs(letters: NDArray[Any], in_word: NDArray[np.bool_]) -> None:
+    """Blank those `+` and `#` that do not belong to the word before them.
+
+    A run of them does if a word is right before it, but not its last if a token is right after.
+    """
+    signs = np.flatnonzero((letters == _PLUS) | (letters == _HASH))
+    opens = np.diff(signs, prepend=-1) > 1
+    firsts, lasts = signs[opens], signs[np.roll(opens, -1)]
+    belongs = in_word[firsts - 1][np.cumsum(opens) - 1]
+    before_token = lasts[letters[lasts + 1] != _BLANK]
+    letters[signs[~belongs]] = _BLANK
+    letters[before_token] = _BLANK
+
+
+def _spread(
+    letters: NDArray[np.uint32], kind: NDArray[np.uint8]
+) -> tuple[NDArray[np.uint32], IntArray]:
+    """Put blanks around letters that are alone, fold others to several; also their places."""
+    alone, several = np.flatnonzero(kind == _ALONE), np.flatnonzero(kind == _SEVERAL)
+    folded = [[*map(ord, fold(chr(point)))] for point in letters[several].tolist()]
+    size = np.ones(len(letters), np.int64)
+    size[alone] = 3
+    size[several] = [*map(len, folded)]
+    origins = np.repeat(np.arange(len(letters)), size)
+    places = np.cumsum(size) - size
+    spread = letters[origins]
+    spread[places[alone]] = spread[places[alone] + 2] = _BLANK
+    for place, points in zip(places[several].tolist(), folded, strict=True):
+        spread[place : place + len(points)] = points
+    return spread, origins
+
+
+def _runs(letters: NDArray[Any]) -> tuple[IntArray, IntArray]:
+    """Where the runs of letters between blanks start and end."""
+    inside = letters != _BLANK
+    edges = np.flatnonzero(inside[1:] != inside[:-1]) + 1
+    return edges[::2], edges[1::2]
+
+
+_ASCII = bytes(
+    ord(fold(chr(code))) if chr(code).isalnum() or chr(code) in "+#" else _BLANK
+    for code in range(128)
+).ljust(256)
+
+
+@cache
+def _tables() -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
+    """For every character: what it is folded to, a blank if it is in no token, and its kind.
+
+    One that folds to several stands for itself.
+    """
+    every = np.arange(sys.maxunicode + 1, dtype=np.uint32)
+    text = every.tobytes().decode("utf-32-le", "surrogatepass")
+    folds = np.full(len(every), _BLANK, np.uint32)
+    kinds = np.zeros(len(every), np.uint8)
+    for char in re.findall(r"[^\W_]|[+#]", text):
+        folded = fold(char)
+        folds[ord(char)] = ord(folded) if len(folded) == 1 else ord(char)
+        if len(folded) > 1:
+            kinds[ord(char)] = _SEVERAL
+    for char in re.findall(rf"(?=[^\W_])[{CJK}]", text):
+        kinds[ord(char)] = _ALONE
+    return folds, kinds

@@ -1,0 +1,158 @@
+"""Skip-gram vectors as in the paper, trained by gensim (extra `skipgram`)."""
+
+from __future__ import annotations
+
+import tempfile
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from synsetmine.engines import LocalEngine
+from synsetmine.errors import DataError, SynsetmineError
+from synsetmine.text import normal_form
+from synsetmine.types import Term
+from synsetmine.views.sentences import (
+    Engine,
+    Progress,
+    Texts,
+    UnitReader,
+    Within,
+    count_units,
+    term_forms,
+)
+from synsetmine.views.vectors import TermVectors
+
+LONGEST_LINE = 10_000  # gensim leaves out what a line holds beyond
+
+
+def train_skipgram(
+    texts: Texts,
+    terms: Sequence[Term],
+    *,
+    dimension: int = 50,
+    window: int = 5,
+    within: Within = "text",
+    epochs: int = 5,
+    negative: int = 5,
+    smoothing: float = 0.75,
+    sample: float = 1e-3,
+    min_count: int = 5,
+    threads: int = 1,
+    seed: int = 0,
+    engine: Engine | None = None,
+    progress: Progress | None = None,
+) -> TermVectors:
+    """A vector for each term that stands in the texts at least `min_count` times.
+
+    `texts` gives the batches of the corpus anew each time it is called; it is read twice, and
+    its units wait in a temporary file. `smoothing` is the power of a unit's count by which the
+    `negative` others are drawn; units of a larger share than `sample` are left out at random.
+    One thread gives the same vectors for the same seed; several are faster but do not.
+
+    `progress` is told what is done of how much; that grows while the corpus is first read.
+    """
+    for value in (dimension, window, epochs, min_count, threads):
+        if value < 1:
+            raise DataError("expected a number from 1 on", value=value)
+    gensim = _gensim()
+    tell = progress or (lambda _done, _whole: None)
+    engine = engine or LocalEngine(1)
+    steps = 2 + epochs
+    forms = term_forms(terms)
+    reader = UnitReader(forms)
+    counts, batches = count_units(
+        texts, reader, engine=engine, progress=lambda done: tell(done, steps * done)
+    )
+    often = sorted(
+        (form for form, count in counts.items() if count >= min_count),
+        key=lambda form: (-counts[form], form),
+    )
+    number_of = {form: number for number, form in enumerate(often)}
+    if not number_of:
+        return TermVectors((), np.zeros((0, dimension), np.float32))
+    with tempfile.TemporaryDirectory(prefix="synsetmine-") as folder:
+        path = Path(folder) / "units.txt"
+        with path.open("w", encoding="ascii") as stream:
+            lines = engine.map(_LineWriter(reader, number_of, within), texts())
+            for done, text in enumerate(lines, start=1):
+                stream.write(text)
+                tell(batches + done, steps * batches)
+        model = gensim.models.Word2Vec(
+            corpus_file=str(path),
+            sg=1,
+            vector_size=dimension,
+            window=window,
+            epochs=epochs,
+            negative=negative,
+            ns_exponent=smoothing,
+            sample=sample,
+            min_count=1,
+            workers=threads,
+            seed=seed,
+            hashfxn=_stable_hash,
+            callbacks=[_epoch_teller(gensim, tell, batches, steps)],
+        )
+    return _table(terms, number_of, model.wv)
+
+
+@dataclass(frozen=True)
+class _LineWriter:
+    """The units of texts by their numbers, a text or sentence a line; rare units are left out."""
+
+    reader: UnitReader
+    number_of: Mapping[str, int]
+    within: Within
+
+    def __call__(self, texts: Sequence[str]) -> str:
+        units = self.reader(texts)
+        number_of = np.array([self.number_of.get(form, -1) for form in units.forms], np.int64)
+        unit, place = number_of[units.unit], units.place(self.within)
+        unit, place = unit[unit >= 0], place[unit >= 0]
+        names = [*map(str, unit.tolist())]
+        borders = np.flatnonzero(np.diff(place, prepend=-1, append=-1)).tolist()
+        return "".join(
+            " ".join(names[start : min(start + LONGEST_LINE, end)]) + "\n"
+            for begin, end in pairwise(borders)
+            for start in range(begin, end, LONGEST_LINE)
+        )
+
+
+def _gensim() -> Any:
+    try:
+        import gensim
+    except ImportError as error:
+        problem = "skip-gram vectors need the extra: pip install 'synsetmine[skipgram]'"
+        raise SynsetmineError(problem) from error
+    return gensim
+
+
+def _stable_hash(text: str) -> int:
+    """Python's own hash of a text differs from run to run."""
+    return zlib.crc32(text.encode())
+
+
+def _epoch_teller(gensim: Any, tell: Progress, batches: int, steps: int) -> Any:
+    """A callback of gensim; made here, since its class needs gensim."""
+
+    class Teller(gensim.models.callbacks.CallbackAny2Vec):  # type: ignore[misc]
+        epochs = 0
+
+        def on_epoch_end(self, _model: Any) -> None:
+            self.epochs += 1
+            tell((2 + self.epochs) * batches, steps * batches)
+
+    return Teller()
+
+
+def _table(terms: Sequence[Term], number_of: Mapping[str, int], vectors: Any) -> TermVectors:
+    """The rows of the terms; the senses of one surface share theirs."""
+    numbers = {term: number_of.get(normal_form(term.surface)) for term in terms}
+    rows = {term: vectors[str(number)] for term, number in numbers.items() if number is not None}
+    dimension = vectors.vector_size
+    matrix = np.array([*rows.values()], np.float32).reshape(-1, dimension)
+    return TermVectors(tuple(rows), matrix)

@@ -1,0 +1,128 @@
+"""Project files: what may stand in them, and what is said when something else does."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+
+import pytest
+
+from synsetmine.errors import DataError, SynsetmineError
+from synsetmine.pipeline.settings import Project, read_project
+from synsetmine.pipeline.template import TEMPLATE, write_project
+from synsetmine.training import PRESETS
+
+LEAST = 'corpus.path = "texts"\nkb.path = "kb.jsonl"\n'
+
+
+def project(folder: Path, text: str) -> Path:
+    path = folder / "synsetmine.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
+    read = read_project(project(tmp_path, LEAST + 'vocabulary.list = "/abs/terms.txt"\n'))
+    assert read.corpus.path == (str(tmp_path / "texts"),)
+    assert read.kb.path == str(tmp_path / "kb.jsonl")
+    assert read.vocabulary.list == "/abs/terms.txt"
+    assert read.vectors.path == ""
+    assert read.run == str(tmp_path / "run")
+
+
+def test_what_stands_there_is_taken(tmp_path: Path) -> None:
+    text = """
+        [corpus]
+        path = ["a", "b"]
+        text_field = "title,text"
+        [kb]
+        path = "MRCONSO.RRF"
+        sources = "MSH"
+        [link]
+        linker = "spotlight"
+        confidence = 1
+        [train]
+        preset = "released-pubmed"
+        epochs = 7
+        [mine]
+        threshold = 0.25
+        known = false
+    """
+    read = read_project(project(tmp_path, text))
+    assert [Path(path).name for path in read.corpus.path] == ["a", "b"]
+    assert read.corpus.text_field == "title,text"
+    assert read.kb.sources == ("MSH",)
+    assert read.link.linker == "spotlight"
+    assert read.link.confidence == 1.0
+    assert read.train == PRESETS["released-pubmed"].updated({"epochs": 7})
+    assert read.mine.threshold == 0.25
+    assert not read.mine.known
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x =", r"synsetmine\.toml: not TOML"),
+        ('corpus.path = "a"', r"the section \[kb\] with its path is missing"),
+        ('kb.path = "a"', r"the section \[corpus\]"),
+        (LEAST + "[extra]\n", r"no such section; there are corpus, .*: 'extra'"),
+        (LEAST + "[link]\nlinkr = 1\n", r"toml:3: \[link\] no such setting; .*linker.*: 'linkr'"),
+        (LEAST + '[link]\nlinker = "guess"\n', r"linker must be one of dictionary, .*: 'guess'"),
+        (LEAST + "[supervise]\nmin_count = 1.5\n", r"min_count must be a whole number: 1\.5"),
+        (LEAST + "[supervise]\nmin_count = -1\n", r"must not be negative or infinite: -1"),
+        (LEAST + "[supervise]\nheld_out = nan\n", r"must not be negative or infinite: nan"),
+        (LEAST + '[supervise]\nheld_out = "x"\n', r"held_out must be a number: 'x'"),
+        (LEAST + "[mine]\nknown = 1\n", r"known must be true or false: 1"),
+        (LEAST + "[report]\ntitle = 1\n", r"title must be a text: 1"),
+        (LEAST + "report = 1\n", r"toml:3: \[report\] expected a section"),
+        (LEAST + '[train]\npreset = "x"\n', r"preset must be one of paper, .*: 'x'"),
+        (LEAST + "[train]\nepochs = 0\n", r"\[train\] epochs must be at least 1: 0"),
+        ('corpus.path = ""\nkb.path = "x"\n', r"\[corpus\] path must be"),
+        ('corpus.path = [1]\nkb.path = "x"\n', r"\[corpus\] path must be a text or a list"),
+        ('corpus.form = "text"\nkb.path = "x"\n', r"\[corpus\] path is missing"),
+    ],
+)
+def test_mistakes_are_named(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        read_project(project(tmp_path, text))
+
+
+def test_a_missing_file_says_how_to_make_one(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="synsetmine init"):
+        read_project(tmp_path / "synsetmine.toml")
+
+
+def test_the_template_reads_as_the_defaults(tmp_path: Path) -> None:
+    path = tmp_path / "synsetmine.toml"
+    write_project(path, corpus='te"xts\\', kb="kb ä.jsonl", run="run")
+    read = read_project(path)
+    assert read == Project(corpus=read.corpus, kb=read.kb, run=read.run)
+    assert Path(read.corpus.path[0]).name == 'te"xts\\'
+
+
+def test_the_template_shows_every_setting_with_its_default(tmp_path: Path) -> None:
+    """With the comment signs off, all lines are valid, and all but examples are defaults."""
+    text = re.sub(r"^# (?=\w+ = )", "", TEMPLATE, flags=re.M)
+    path = project(tmp_path, text.format(corpus='"texts"', kb='"kb"', run='"run"'))
+    shown, plain = read_project(path), read_project(project(tmp_path, LEAST))
+    examples = {"form", "sources", "list", "path", "threshold"}
+    for section in fields(Project):
+        given, default = getattr(shown, section.name), getattr(plain, section.name)
+        if not is_dataclass(default):
+            continue
+        for setting in fields(default):
+            if setting.name in examples:
+                continue
+            assert getattr(given, setting.name) == getattr(default, setting.name)
+            if section.name != "train":
+                assert re.search(rf"^#? ?{setting.name} = ", TEMPLATE, re.M), setting.name
+
+
+def test_a_project_file_is_not_overwritten_by_accident(tmp_path: Path) -> None:
+    path = project(tmp_path, LEAST)
+    with pytest.raises(SynsetmineError, match="is there already"):
+        write_project(path, corpus="c", kb="k", run="r")
+    assert path.read_text() == LEAST
+    write_project(path, corpus="c", kb="k", run="r", overwrite=True)
+    assert path.read_text() != LEAST

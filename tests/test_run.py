@@ -1,0 +1,130 @@
+"""A whole run: corpus and knowledge base in, sets and report out; broken off and given again."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from synsetmine.kb import KnowledgeBase
+from synsetmine.pipeline import STAGES, Artefacts, RunFolder, read_project, run_project
+from synsetmine.setfiles import read_sets, read_vocabulary
+from synsetmine.views import read_vectors
+from tests.worlds import write_text_world
+
+COMMAND = [sys.executable, "-m", "synsetmine"]
+
+
+class Watch:
+    def __init__(self) -> None:
+        self.skipped: dict[str, bool] = {}
+
+    def started(self, stage: str) -> None:
+        pass
+
+    def progress(self, done: int, total: int, note: str = "") -> None:
+        assert 0 <= done <= total
+
+    def finished(self, stage: str, record: Mapping[str, Any], *, skipped: bool) -> None:
+        self.skipped[stage] = skipped
+
+
+def carry_out(project: Path, *, until: str | None = None) -> tuple[RunFolder, dict[str, bool]]:
+    watch = Watch()
+    folder = run_project(read_project(project), watch, workers=1, until=until)
+    return folder, watch.skipped
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("world")
+    project = write_text_world(folder)
+    carry_out(project)
+    return project
+
+
+def test_every_stage_leaves_its_files(finished: Path) -> None:
+    folder = RunFolder(finished.parent / "run")
+    at = Artefacts(folder.path)
+    assert tuple(folder.stages) == STAGES
+    kb = KnowledgeBase.load(at.knowledge)
+    training, test = read_sets(at.training), read_sets(at.test)
+    assert not {t.surface for t in training.terms} & {t.surface for t in test.terms}
+    for sets in (training, test):
+        for entity, members in zip(sets.ids, sets, strict=True):
+            assert all(kb.knows(entity, term.surface) for term in members)
+    vocabulary = read_vocabulary(at.vocabulary)
+    counts = list(vocabulary.counts.values())
+    assert counts == sorted(counts, reverse=True)
+    assert set(training.terms) <= set(vocabulary.terms)
+    assert set(training.terms) <= set(read_vectors(at.vectors).terms)
+    mined = read_sets(at.mined)
+    assert set(vocabulary.terms) <= set(mined.terms)
+    assert set(training.ids + test.ids) <= set(mined.ids)
+    scores = json.loads(at.scores.read_text())
+    assert scores["test sets"] == len(test)
+    assert 0 <= scores["on their own"]["nmi"][0] <= 1
+    page = at.report.read_text()
+    assert all(str(term) in page for term in mined.terms[:20])
+
+
+def test_given_again_nothing_is_done(finished: Path) -> None:
+    _, skipped = carry_out(finished)
+    assert skipped == dict.fromkeys(STAGES, True)
+
+
+def test_the_same_settings_elsewhere_give_the_same_bytes(finished: Path, tmp_path: Path) -> None:
+    """Also with two workers."""
+    project = write_text_world(tmp_path)
+    run_project(read_project(project), Watch(), workers=2, until="evaluate")
+    here, there = finished.parent / "run", tmp_path / "run"
+    for name in ("links.tsv", "training.jsonl", "vocabulary.tsv", "vectors.safetensors"):
+        assert (there / name).read_bytes() == (here / name).read_bytes(), name
+    for name in ("mined.jsonl", "trace.jsonl", "scores.json", "model/model.safetensors"):
+        assert (there / name).read_bytes() == (here / name).read_bytes(), name
+
+
+def test_a_setting_redoes_only_what_depends_on_it(tmp_path: Path) -> None:
+    project = write_text_world(tmp_path)
+    carry_out(project, until="mine")
+    project.write_text(project.read_text() + "mine.threshold = 0.3\n")
+    _, skipped = carry_out(project, until="mine")
+    assert skipped == {stage: stage != "mine" for stage in STAGES[: STAGES.index("mine") + 1]}
+
+
+@pytest.mark.slow
+def test_killed_at_many_moments_the_same_command_ends_the_same(
+    finished: Path, tmp_path: Path
+) -> None:
+    project = write_text_world(tmp_path)
+    command = [*COMMAND, "run", project.name, "--workers", "1", "--device", "cpu"]
+    for seconds in (1.5, 3.0, 4.0, 5.0, 6.0):
+        process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL)
+        time.sleep(seconds)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    run, whole = tmp_path / "run", finished.parent / "run"
+    for name in ("links.tsv", "mined.jsonl", "trace.jsonl", "scores.json", "vectors.safetensors"):
+        assert (run / name).read_bytes() == (whole / name).read_bytes(), name
+    left = {path.name for path in run.rglob("*.part")}
+    assert not left
+
+
+def test_a_run_that_finds_nothing_says_why(tmp_path: Path) -> None:
+    project = write_text_world(tmp_path)
+    (tmp_path / "corpus.jsonl").write_text('{"id": "1", "text": "Nothing of that kind."}\n')
+    result = subprocess.run(
+        [*COMMAND, "run", project.name], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 1
+    assert "the dictionary linker found no mention of an entity" in result.stderr
+    assert "Traceback" not in result.stderr
