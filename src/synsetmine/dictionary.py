@@ -34,7 +34,7 @@ from synsetmine.words import WordTable
 IntArray = NDArray[np.int64]
 
 MARK = b"synsetmine names 1\n"
-HALF = 1 << 10  # how many characters can be second in the code of a word
+HALF = 1 << 10  # so many characters can be second in the code of a word, and others first
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,9 +157,9 @@ class NameMatcher:
     def load(cls, path: Path) -> NameMatcher:
         """Read what `save` wrote; a file that is not whole is told before anything is used."""
         with open_binary(path) as stream:
-            mark, checksum, body = stream.read(len(MARK)), stream.read(32), stream.read()
-        if mark != MARK:
-            raise DataError("not a name matcher that this version of synsetmine saved", path=path)
+            if stream.read(len(MARK)) != MARK:
+                raise DataError("not a name matcher saved by this version of synsetmine", path=path)
+            checksum, body = stream.read(32), stream.read()
         if _checksum([body]) != checksum:
             raise DataError("a damaged name matcher: its checksum differs", path=path)
         end = body.index(b"\n")
@@ -204,7 +204,7 @@ def _in_small_letters(text: str, places: IntArray) -> NDArray[np.bool_]:
 def _coded(words: IntArray) -> str:
     """Two characters for the number of each word, and two zeros for -1.
 
-    First and second ones have none in common, so that no match begins in the middle of a word.
+    What can be first is never second, so that no match begins in the middle of a word.
     """
     codes = np.zeros((len(words), 2), "<u4")
     known = words >= 0

@@ -14,28 +14,25 @@ from synsetmine.text import normal_form
 from synsetmine.types import Term
 
 
-def candidate_terms(
-    known: Mapping[Term, int],
-    *others: Mapping[Term, int],
-    min_count: int = 5,
-    max_terms: int | None = None,
-) -> dict[Term, int]:
-    """One vocabulary of several sources with their counts, most frequent first.
+def candidate_terms(*sources: Iterable[Term]) -> list[Term]:
+    """The terms of several sources, each normal form once: as the first source has it.
 
-    Of the terms with one normal form the first source's stays, with the largest count that any
-    source gives it; the senses of a known name stay beside each other.
+    The senses of a name stand beside each other if one source has them.
     """
-    counts: dict[Term, int] = dict(known)
-    term_of: dict[str, Term] = {}
-    for term in known:
-        term_of.setdefault(normal_form(term.surface), term)
-    for source in others:
-        for term, count in source.items():
+    source_of: dict[str, int] = {}
+    chosen: dict[Term, None] = {}
+    for number, source in enumerate(sources):
+        for term in source:
             form = normal_form(term.surface)
-            if not form:
-                continue
-            shown = term_of.setdefault(form, term)
-            counts[shown] = max(counts.get(shown, 0), count)
+            if form and source_of.setdefault(form, number) == number:
+                chosen[term] = None
+    return list(chosen)
+
+
+def by_frequency(
+    counts: Mapping[Term, int], *, min_count: int = 0, max_terms: int | None = None
+) -> dict[Term, int]:
+    """The terms seen often enough, most frequent first; equal counts by the alphabet."""
     often = [term for term, count in counts.items() if count >= min_count]
     often.sort(key=lambda term: (-counts[term], term))
     return {term: counts[term] for term in often[:max_terms]}

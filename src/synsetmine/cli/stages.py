@@ -258,6 +258,9 @@ def vectors(
     ] = "cooccurrence",
     dimension: Annotated[int, typer.Option(min=0, help="0: the method's default.")] = 0,
     window: Annotated[int, typer.Option(min=0, help="Words to each side; 0: the default.")] = 0,
+    min_count: Annotated[
+        int, typer.Option(min=0, help="A term seen less often gets no vector; 0: the default.")
+    ] = 0,
     seed: Annotated[int, typer.Option(help="Of the decomposition or the training.")] = 0,
     workers: Workers = None,
 ) -> None:
@@ -269,7 +272,9 @@ def vectors(
     from synsetmine.pipeline.corpus_stages import make_vectors
     from synsetmine.pipeline.settings import VectorSettings
 
-    settings = VectorSettings(method=method, dimension=dimension, window=window, seed=seed)
+    settings = VectorSettings(
+        method=method, dimension=dimension, window=window, min_count=min_count, seed=seed
+    )
     with console.progress_bar("vectors") as bar:
         counts = make_vectors(
             settings,

@@ -104,7 +104,7 @@ class DictionaryLinker:
         # Counted from the last mention of its match, for which this is `end - 1`.
         target = end[match] + np.arange(len(match)) - np.cumsum(end - first)[match]
         rows, which = np.unique(self._rows[target], return_inverse=True)
-        ids = [self._kb.entity_at(row) for row in rows.tolist()]
+        ids = self._kb.ids.take(rows).to_pylist()
         mentions = list(
             map(
                 Mention,

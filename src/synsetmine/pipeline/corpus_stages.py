@@ -7,7 +7,7 @@ its own too; both call the functions here.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,7 @@ from synsetmine.views import read_vectors, write_vectors
 from synsetmine.views.cooccurrence import train_cooccurrence
 from synsetmine.views.pretrained import vectors_for
 from synsetmine.views.skipgram import train_skipgram
-from synsetmine.vocabulary import candidate_terms, count_terms, write_vocabulary
+from synsetmine.vocabulary import by_frequency, candidate_terms, count_terms, write_vocabulary
 
 Progress = Callable[[int, int], None]
 Counts = dict[str, Any]
@@ -182,36 +182,43 @@ def choose_vocabulary(
 ) -> Counts:
     """The terms to mine, most frequent first."""
     total = count_documents(documents)
-    known = _counts(names) if settings.known and names else {}
+
+    def tell(done: int) -> None:  # of each of the two passes
+        progress(done, total)
+
+    sources: dict[str, Collection[Term]]
     if settings.list:
-        wanted = read_vocabulary(Path(settings.list)).terms
-        listed = count_terms(_texts(documents), wanted, progress=lambda n: progress(n, total))
-        counts = candidate_terms(listed, min_count=0)
-        sources = {"listed": len(listed)}
+        sources = {"listed": read_vocabulary(Path(settings.list)).terms}
     else:
-        dropped = _counts(rejected) if settings.rejected and rejected else {}
-        phrases: dict[Term, int] = {}
-        if settings.phrases:
-            found = mine_phrases(
-                lambda: _texts(documents),
-                min_count=settings.min_count,
-                most=settings.phrases,
-                engine=engine,
-                progress=lambda n: progress(n, total),
-            )
-            phrases = {Term(phrase.surface): phrase.count for phrase in found}
-        counts = candidate_terms(
-            known,
-            dropped,
-            phrases,
-            min_count=settings.min_count,
-            max_terms=settings.max_terms,
-        )
-        sources = {"known": len(known), "rejected": len(dropped), "phrases": len(phrases)}
+        sources = {
+            "known": _seen(names) if settings.known and names else (),
+            "rejected": _seen(rejected) if settings.rejected and rejected else (),
+            "phrases": _phrases(settings, documents, engine, tell) if settings.phrases else (),
+        }
+    # Links tell how often a name was linked, which is less than how often it stands there.
+    terms = candidate_terms(*sources.values())
+    counts = by_frequency(
+        count_terms(_texts(documents), terms, progress=tell),
+        min_count=settings.min_count if not settings.list else 0,
+        max_terms=settings.max_terms,
+    )
     if not counts:
         raise DataError(f"no term is seen {settings.min_count} times or more; lower min_count")
     write_vocabulary(out, counts)
-    return {"terms": len(counts), **sources}
+    return {"terms": len(counts), **{name: len(source) for name, source in sources.items()}}
+
+
+def _phrases(
+    settings: VocabularySettings, documents: Path, engine: LocalEngine, tell: Callable[[int], None]
+) -> list[Term]:
+    found = mine_phrases(
+        lambda: _texts(documents),
+        min_count=settings.min_count,
+        most=settings.phrases,
+        engine=engine,
+        progress=tell,
+    )
+    return [Term(phrase.surface) for phrase in found]
 
 
 def make_vectors(
@@ -229,7 +236,11 @@ def make_vectors(
         vectors = vectors_for(terms, read_vectors(Path(settings.path)))
     else:
         train = train_skipgram if settings.method == "skipgram" else train_cooccurrence
-        given: dict[str, Any] = {"dimension": settings.dimension, "window": settings.window}
+        given: dict[str, Any] = {
+            "dimension": settings.dimension,
+            "window": settings.window,
+            "min_count": settings.min_count,
+        }
         vectors = train(
             lambda: _texts(documents),
             terms,
@@ -253,9 +264,9 @@ def _terms(path: Path) -> Sequence[Term]:
     return read_sets(path).terms if is_set_file(path) else read_vocabulary(path).terms
 
 
-def _counts(path: Path) -> Mapping[Term, int]:
-    """The terms of a file with their counts; there may be none, as when nothing was rejected."""
-    return read_vocabulary(path).counts if path.stat().st_size else {}
+def _seen(path: Path) -> Sequence[Term]:
+    """The terms of a vocabulary; there may be none, as when nothing was rejected."""
+    return read_vocabulary(path).terms if path.stat().st_size else ()
 
 
 def _told(skipped: Skipped) -> Counts:

@@ -84,6 +84,7 @@ class VectorSettings:
     path: str = ""  # for method "file": pretrained vectors
     dimension: int = 0  # 0: the method's default
     window: int = 0
+    min_count: int = 0
     seed: int = 0
 
 

@@ -42,11 +42,11 @@ def train_cooccurrence(
     texts: Texts,
     terms: Sequence[Term],
     *,
-    dimension: int = 200,
+    dimension: int = 300,
     window: int = 10,
     within: Within = "text",
     directed: bool = False,
-    text_weight: float = 1.4,
+    text_weight: float = 1.0,
     smoothing: float = 1.0,
     shift: float = 0.0,
     power: float = 0.5,
@@ -69,9 +69,9 @@ def train_cooccurrence(
     The result depends neither on the number of workers nor on how the texts are batched.
     `progress` is told what is done of how much; that grows while the corpus is first read.
     """
-    for least, value in ((1, dimension), (1, window), (1, min_count), (1, contexts)):
-        if value < least:
-            raise DataError(f"expected a number from {least} on", value=value)
+    for value in (dimension, window, min_count, contexts):
+        if value < 1:
+            raise DataError("expected a number from 1 on", value=value)
     if window > WIDEST:
         raise DataError(f"a window is at most {WIDEST} units wide", value=window)
     tell = progress or (lambda _done, _whole: None)
@@ -96,9 +96,8 @@ def train_cooccurrence(
         shift=shift,
     )
     if text_weight:
-        in_texts = inside.total()
-        sizes = np.asarray(in_texts.sum(axis=0), np.float64)
-        block = _ppmi(in_texts, sizes / max(sizes.sum(), 1), shift=shift)
+        in_texts = inside.total()[:, : max(read, 1)]  # no more columns than texts
+        block = _ppmi(in_texts, _column_shares(in_texts), shift=shift)
         matrix = sparse.hstack([_unit_norm(matrix), text_weight * _unit_norm(block)], "csr")
     vectors = _reduce(matrix, dimension, power=power, seed=seed)
     tell(3 * batches, 3 * batches)
@@ -223,6 +222,11 @@ def _contexts_of(near: Counts, units: _Units, *, directed: bool) -> Counts:
 def _shares(units: _Units, *, smoothing: float, sides: int) -> NDArray[np.float64]:
     smoothed = units.counts[: units.contexts].astype(np.float64) ** smoothing
     return np.tile(smoothed / (sides * max(smoothed.sum(), 1)), sides)
+
+
+def _column_shares(counts: Counts) -> NDArray[np.float64]:
+    totals = np.asarray(counts.sum(axis=0), np.float64)
+    return np.divide(totals, max(totals.sum(), 1))
 
 
 def _ppmi(counts: Counts, shares: NDArray[np.float64], *, shift: float) -> Any:

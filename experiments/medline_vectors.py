@@ -1,0 +1,341 @@
+"""Which settings of corpus vectors bring synonyms together? MEDLINE abstracts and MeSH names.
+
+Names of MeSH that stand in the corpus at least five times are the terms; those of one entity are
+a set. Names of several entities are left out. The entities are split by a hash of their ids: 70 %
+are the development part, by which the defaults are chosen. Of the others no name is looked at.
+
+    python experiments/medline_vectors.py --workers 2
+    python experiments/medline_vectors.py --quick            # two settings, a tenth of the corpus
+
+A setting that is done is not done again: its figures lie beside the page, in `vectors/`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import resource
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy.cluster.hierarchy import fcluster, linkage
+from sklearn.metrics import adjusted_rand_score, fowlkes_mallows_score
+
+from synsetmine.engines import LocalEngine
+from synsetmine.files import numbered_lines, write_text
+from synsetmine.phrases import mine_phrases
+from synsetmine.text import normal_form
+from synsetmine.types import Term
+from synsetmine.views import TermVectors
+from synsetmine.views.cooccurrence import train_cooccurrence
+from synsetmine.views.sentences import UnitReader, count_units
+from synsetmine.views.skipgram import train_skipgram
+
+HERE = Path(__file__).parent
+MEDLINE = HERE.parents[1] / "shared" / "data" / "medline"
+RESULTS = HERE.parent / "docs" / "results"
+MIN_COUNT = 5
+BATCH = 1000
+TOP = (500, 1000, 2000, 5000, 10_000)
+
+# What is not said is the default of the code.
+SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
+    "cooccurrence": {
+        "default": {},
+        "window 2": {"window": 2},
+        "window 5": {"window": 5},
+        "window 20": {"window": 20},
+        "window 5, directed": {"window": 5, "directed": True},
+        "within sentences": {"within": "sentence"},
+        "without texts": {"text_weight": 0.0},
+        "without texts, window 5": {"text_weight": 0.0, "window": 5},
+        "without texts, window 5, directed": {"text_weight": 0.0, "window": 5, "directed": True},
+        "without texts, within sentences": {"text_weight": 0.0, "within": "sentence"},
+        "texts weigh 0.5": {"text_weight": 0.5},
+        "texts weigh 2": {"text_weight": 2.0},
+        "smoothing 0.75": {"smoothing": 0.75},
+        "shift log 2": {"shift": 0.69},
+        "power 0": {"power": 0.0},
+        "power 1": {"power": 1.0},
+        "dimension 50": {"dimension": 50},
+        "dimension 100": {"dimension": 100},
+        "dimension 200": {"dimension": 200},
+        "contexts 10,000": {"contexts": 10_000},
+        "seed 1": {"seed": 1},
+    },
+    "skipgram": {
+        "default": {},
+        "window 5": {"window": 5},
+        "window 10": {"window": 10},
+        "window 20": {"window": 20},
+        "within sentences": {"within": "sentence"},
+        "5 epochs": {"epochs": 5},
+        "15 epochs": {"epochs": 15},
+        "smoothing 0": {"smoothing": 0.0},
+        "sample 1e-5": {"sample": 1e-5},
+        "dimension 100": {"dimension": 100},
+        "dimension 200": {"dimension": 200},
+    },
+}
+Link = Literal["average", "complete"]
+QUICK = {"cooccurrence": ("default",), "skipgram": ("5 epochs",)}
+
+
+def main() -> None:
+    options = _options()
+    settings = SETTINGS
+    if options.quick:
+        settings = {m: {n: SETTINGS[m][n] for n in names} for m, names in QUICK.items()}
+    name = "vectors-quick" if options.quick else "vectors"
+    folder: Path = options.out / name
+    folder.mkdir(parents=True, exist_ok=True)
+    data = Data(options.corpus, tenth=options.quick, workers=options.workers)
+    development = folder / "development.json"
+    if not development.exists():
+        write_text(development, json.dumps(_development(data, options.kb)) + "\n")
+    for method, variants in settings.items():
+        for variant, given in variants.items():
+            path = _result_file(folder, method, variant)
+            if not path.exists():
+                result = _alone(run, data, development, method, given)
+                write_text(path, json.dumps({"setting": given, **result}, indent=1) + "\n")
+                print(method, variant, result, flush=True)
+    path = folder / "phrases.json"
+    if not path.exists():
+        write_text(path, json.dumps(_alone(run_phrases, data, development), indent=1) + "\n")
+    page = _page(folder, settings)
+    write_text(options.out / f"{name}.md", page)
+    print(page)
+
+
+@dataclass(frozen=True)
+class Data:
+    """The texts of the corpus, in batches."""
+
+    path: Path
+    tenth: bool
+    workers: int
+
+    def __call__(self) -> Iterable[Sequence[str]]:
+        batch: list[str] = []
+        for number, line in numbered_lines(self.path):
+            if not self.tenth or number % 10 == 0:
+                batch.append(json.loads(line)["text"])
+            if len(batch) == BATCH:
+                yield batch
+                batch = []
+        yield batch
+
+
+def _development(data: Data, kb: Path) -> dict[str, Any]:
+    """The terms, and the entity of each that belongs to the development part."""
+    entities: dict[str, set[str]] = {}
+    for _, line in numbered_lines(kb):
+        record = json.loads(line)
+        for name in (record["name"], *record["synonyms"]):
+            if form := normal_form(name):
+                entities.setdefault(form, set()).add(record["id"])
+    reader = UnitReader(sorted(entities))
+    counts, _ = count_units(data, reader, engine=LocalEngine(data.workers))
+    forms = [form for form in sorted(entities) if counts.get(form, 0) >= MIN_COUNT]
+    owners = {form: min(entities[form]) for form in forms if len(entities[form]) == 1}
+    return {
+        "terms": forms,
+        "entity": {form: owner for form, owner in owners.items() if not _is_test(owner)},
+    }
+
+
+def _is_test(entity: str) -> bool:
+    return int(hashlib.sha256(entity.encode()).hexdigest()[:8], 16) % 10 < 3
+
+
+def _alone(function: Any, *arguments: Any) -> Any:
+    """In a process of its own, whose memory can be told."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(function, *arguments).result()
+
+
+def run(data: Data, development: Path, method: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Train with one setting and score it on the development part."""
+    known = json.loads(development.read_text())
+    train = train_skipgram if method == "skipgram" else train_cooccurrence
+    started, used = time.perf_counter(), _cpu()
+    vectors = train(
+        data,
+        [Term(form) for form in known["terms"]],
+        engine=LocalEngine(data.workers),
+        **given,
+    )
+    cost = {
+        "seconds": round(time.perf_counter() - started, 1),
+        "cpu_seconds": round(_cpu() - used, 1),
+        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+    }
+    return {**score(vectors, known["entity"]), **cost}
+
+
+def _cpu() -> float:
+    every = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in every)
+
+
+def score(vectors: TermVectors, entity: Mapping[str, str]) -> dict[str, Any]:
+    """Nearest neighbours of terms in sets among all terms; clusters of the terms in sets."""
+    terms = [term for term in vectors.terms if term.surface in entity]
+    _, label = np.unique([entity[term.surface] for term in terms], return_inverse=True)
+    rows = vectors.select(terms)
+    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)  # (terms, dimension)
+    asked = np.flatnonzero(np.bincount(label)[label] > 1)
+    near = unit[asked] @ unit.T  # (asked, terms)
+    same = label[asked][:, None] == label
+    here = np.arange(len(asked))
+    near[here, asked] = -2
+    same[here, asked] = False
+    rank = 1 + (near > np.where(same, near, -3).max(axis=1)[:, None]).sum(axis=1)
+    upper = np.triu_indices(len(asked), 1)
+    pair, is_pair = near[:, asked][upper], same[:, asked][upper]
+    return {
+        "terms": len(terms),
+        "terms_in_sets": len(asked),
+        "sets": len(set(label[asked].tolist())),
+        "p1": float((rank == 1).mean()),
+        "mrr": float((1 / rank).mean()),
+        "recall10": float((rank <= 10).mean()),
+        "auc": _auc(pair, is_pair),
+        "average": _clusters(pair, label[asked], "average"),
+        "complete": _clusters(pair, label[asked], "complete"),
+    }
+
+
+def _auc(pair: npt.NDArray[Any], is_pair: npt.NDArray[np.bool_]) -> float:
+    place = np.empty(len(pair))
+    place[np.argsort(pair, kind="stable")] = np.arange(len(pair))
+    hits = int(is_pair.sum())
+    misses = len(pair) - hits
+    return float((place[is_pair].sum() - hits * (hits - 1) / 2) / (hits * misses))
+
+
+def _clusters(pair: npt.NDArray[Any], label: npt.NDArray[Any], link: Link) -> dict[str, float]:
+    """ARI and FMI of agglomerative clusters at the threshold with the best ARI."""
+    tree = linkage(np.maximum(1 - pair.astype(np.float64), 0), link)
+    best = {"ari": 0.0, "fmi": 0.0, "threshold": 0.0}
+    for threshold in np.arange(0.04, 0.9, 0.02):
+        found = fcluster(tree, threshold, "distance")
+        ari = float(adjusted_rand_score(label, found))
+        if ari > best["ari"]:
+            fmi = float(fowlkes_mallows_score(label, found))
+            best = {"ari": ari, "fmi": fmi, "threshold": round(float(threshold), 2)}
+    return best
+
+
+def run_phrases(data: Data, development: Path) -> dict[str, Any]:
+    """How many of the first phrases are names of the development part."""
+    known = json.loads(development.read_text())
+    names = {form for form in known["entity"] if " " in form}
+    hidden = set(known["terms"]) - set(known["entity"])
+    started, used = time.perf_counter(), _cpu()
+    phrases = mine_phrases(data, engine=LocalEngine(data.workers))
+    cost = {
+        "seconds": round(time.perf_counter() - started, 1),
+        "cpu_seconds": round(_cpu() - used, 1),
+        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+    }
+    forms = [phrase.form for phrase in phrases if phrase.form not in hidden]
+    return {
+        "phrases": len(phrases),
+        "names": len(names),
+        "names_found": len(names.intersection(forms)),
+        "share": {n: sum(form in names for form in forms[:n]) / n for n in TOP},
+        "examples": {n: [p.surface for p in phrases[n : n + 12]] for n in (0, *TOP[:4])},
+        **cost,
+    }
+
+
+def _result_file(folder: Path, method: str, variant: str) -> Path:
+    return folder / f"{method}-{variant.replace(', ', '-').replace(' ', '-').replace(',', '')}.json"
+
+
+def _page(folder: Path, settings: Mapping[str, Mapping[str, Any]]) -> str:
+    results = {
+        method: {v: json.loads(_result_file(folder, method, v).read_text()) for v in variants}
+        for method, variants in settings.items()
+    }
+    first = results["cooccurrence"]["default"]
+    phrases = json.loads((folder / "phrases.json").read_text())
+    lines = [
+        "# Corpus vectors and phrases on MEDLINE",
+        "",
+        "`python experiments/medline_vectors.py`: 33,277 abstracts (44M characters) and the names "
+        f"of MeSH. Terms are the names that stand in the corpus at least {MIN_COUNT} times; names "
+        "of several entities are left out. By a hash of their ids 30 % of the entities are set "
+        "aside, and none of their names is looked at. In the development part there remain "
+        f"{first['terms']:,} terms, {first['terms_in_sets']:,} of them in {first['sets']:,} sets "
+        "of two or more. All choices are made on these.",
+        "",
+        "P@1, MRR and recall@10 ask for a synonym among the nearest neighbours (cosine) of each "
+        "term in a set, out of all terms. AUC is the area under the ROC curve of all pairs of "
+        "terms in sets. ARI and FMI are those of agglomerative clusters of these terms at the "
+        "best threshold, by average and by complete link. Seconds are CPU seconds of all "
+        "processes; the memory is the peak of the main process.",
+    ]
+    for method, title in (("cooccurrence", "PPMI and SVD"), ("skipgram", "Skip-gram")):
+        lines += ["", f"## {title}", "", *_table(results[method])]
+    lines += ["", "## Phrases", "", *_phrase_lines(phrases)]
+    return "\n".join(lines) + "\n"
+
+
+def _table(results: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    head = (
+        "setting | P@1 | MRR | recall@10 | AUC | ARI, FMI average | ARI, FMI complete | CPU, s | MB"
+    )
+    rows = sorted(results.items(), key=lambda item: -item[1]["mrr"])
+    return [
+        f"| {head} |",
+        f"|{' --- |' * (head.count('|') + 1)}",
+        *(
+            f"| {name} | {r['p1']:.3f} | {r['mrr']:.3f} | {r['recall10']:.3f} | {r['auc']:.4f} "
+            f"| {r['average']['ari']:.3f}, {r['average']['fmi']:.3f} "
+            f"| {r['complete']['ari']:.3f}, {r['complete']['fmi']:.3f} "
+            f"| {r['cpu_seconds']:.0f} | {r['peak_mb']:,} |"
+            for name, r in rows
+        ),
+    ]
+
+
+def _phrase_lines(phrases: Mapping[str, Any]) -> list[str]:
+    shares = ", ".join(
+        f"{share:.0%} of the first {int(n):,}" for n, share in phrases["share"].items()
+    )
+    return [
+        f"`mine_phrases` finds {phrases['phrases']:,} phrases in {phrases['cpu_seconds']:.0f} CPU "
+        f"seconds ({phrases['peak_mb']:,} MB). Of the {phrases['names']:,} names of two words or "
+        f"more in the development part it finds {phrases['names_found']:,}. Such names are "
+        f"{shares} (phrases that are names of entities set aside, or of several, do not count).",
+        "",
+        *(
+            f"- from place {int(place) + 1:,} on: {', '.join(surfaces)}"
+            for place, surfaces in phrases["examples"].items()
+        ),
+    ]
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--corpus", type=Path, default=MEDLINE / "corpus.jsonl.gz")
+    parser.add_argument("--kb", type=Path, default=MEDLINE / "mesh.jsonl.gz")
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--quick", action="store_true", help="two settings, a tenth of the corpus")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""Which terms to mine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from synsetmine.setfiles import read_vocabulary
+from synsetmine.text import normal_form, tokens
+from synsetmine.types import Term
+from synsetmine.vocabulary import by_frequency, candidate_terms, count_terms, write_vocabulary
+
+
+def test_the_first_source_says_how_a_term_is_written() -> None:
+    known = [Term("Heart failure"), Term("Mercury", "planet"), Term("Mercury", "element")]
+    rejected = [Term("HEART-FAILURE"), Term("mercury"), Term("U.S. Steel"), Term("?!")]
+    phrases = [Term("u s steel"), Term("blood pressure")]
+    assert candidate_terms(known, rejected, phrases) == [
+        *known,
+        Term("U.S. Steel"),
+        Term("blood pressure"),
+    ]
+
+
+def test_the_most_frequent_come_first() -> None:
+    counts = {Term("b"): 3, Term("a"): 3, Term("c"): 9, Term("d"): 1}
+    assert list(by_frequency(counts, min_count=2).items()) == [
+        (Term("c"), 9),
+        (Term("a"), 3),
+        (Term("b"), 3),
+    ]
+    assert list(by_frequency(counts, max_terms=1)) == [Term("c")]
+
+
+def test_terms_are_counted_as_wholes() -> None:
+    terms = [
+        Term("heart"),
+        Term("Heart failure"),
+        Term("WHO"),
+        Term("who"),
+        Term("x", "1"),
+        Term("x", "2"),
+    ]
+    texts = [["Heart failure, heart-failure; the heart."], ["WHO? Who knows; x"]]
+    read: list[int] = []
+    assert count_terms(texts, terms, progress=read.append) == {
+        Term("heart"): 1,
+        Term("Heart failure"): 2,
+        Term("WHO"): 1,
+        Term("who"): 1,
+        Term("x", "1"): 1,
+        Term("x", "2"): 1,
+    }
+    assert read == [1, 2]
+
+
+@given(st.lists(st.sampled_from(["a b", "b", "c", "a", "b c"]), unique=True), st.text("abc. "))
+def test_counts_are_those_of_a_naive_scan(surfaces: list[str], text: str) -> None:
+    words, position, naive = tokens(text), 0, dict.fromkeys(map(Term, surfaces), 0)
+    while position < len(words):
+        for length in (2, 1):
+            form = " ".join(words[position : position + length])
+            if Term(form or "?") in naive and len(words) - position >= length:
+                naive[Term(form)] += 1
+                position += length
+                break
+        else:
+            position += 1
+    assert count_terms([[text]], [Term(s) for s in surfaces]) == naive
+    assert all(normal_form(term.surface) == term.surface for term in naive)
+
+
+def test_what_is_written_is_read_again(tmp_path: Path) -> None:
+    counts = {Term("heart failure"): 5, Term("x", "y"): 2}
+    write_vocabulary(tmp_path / "v.tsv", counts)
+    assert read_vocabulary(tmp_path / "v.tsv").counts == counts
