@@ -3,9 +3,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: install test check lint format reference clean
+.PHONY: install demo test check lint format reference clean
 
 install: $(INSTALLED)  ## sets up .venv
+
+demo: $(INSTALLED)  ## the main job, end to end, on real data
+	$(BIN)/synsetmine demo --out demo
 
 test: lint  ## all checks and all tests
 	$(BIN)/python -m pytest -n 2

@@ -50,7 +50,6 @@ TOP = (500, 1000, 2000, 5000, 10_000)
 SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
     "cooccurrence": {
         "default": {},
-        "window 2": {"window": 2},
         "window 5": {"window": 5},
         "window 20": {"window": 20},
         "window 5, directed": {"window": 5, "directed": True},
@@ -58,8 +57,7 @@ SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
         "without texts": {"text_weight": 0.0},
         "without texts, window 5": {"text_weight": 0.0, "window": 5},
         "without texts, window 5, directed": {"text_weight": 0.0, "window": 5, "directed": True},
-        "without texts, within sentences": {"text_weight": 0.0, "within": "sentence"},
-        "texts weigh 0.5": {"text_weight": 0.5},
+        "texts weigh 1": {"text_weight": 1.0},
         "texts weigh 2": {"text_weight": 2.0},
         "smoothing 0.75": {"smoothing": 0.75},
         "shift log 2": {"shift": 0.69},
@@ -73,20 +71,15 @@ SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
     },
     "skipgram": {
         "default": {},
-        "window 5": {"window": 5},
         "window 10": {"window": 10},
-        "window 20": {"window": 20},
         "within sentences": {"within": "sentence"},
-        "5 epochs": {"epochs": 5},
-        "15 epochs": {"epochs": 15},
         "smoothing 0": {"smoothing": 0.0},
-        "sample 1e-5": {"sample": 1e-5},
+        "sample 1e-3": {"sample": 1e-3},
         "dimension 100": {"dimension": 100},
-        "dimension 200": {"dimension": 200},
     },
 }
 Link = Literal["average", "complete"]
-QUICK = {"cooccurrence": ("default",), "skipgram": ("5 epochs",)}
+QUICK = {"cooccurrence": ("default",), "skipgram": ("default",)}
 
 
 def main() -> None:

@@ -155,6 +155,13 @@ def test_no_phrase_goes_across_punctuation(text: str) -> None:
     assert "heart failure" not in [phrase.form for phrase in found]
 
 
+@pytest.mark.parametrize("glue", [" ", "  ", "\n", "-", "‐", "‑", "–", "'", "’", "_"])
+def test_blanks_and_hyphens_do_not_divide(glue: str) -> None:
+    found = mine_phrases(fixed([[f"heart{glue}failure"] * 10, ["lung", "liver"] * 9]))
+    shown = "heart failure" if glue.isspace() else f"heart{glue}failure"
+    assert found == [Phrase("heart failure", shown, 10)]
+
+
 def test_no_phrase_goes_on_in_the_next_text() -> None:
     assert mine_phrases(fixed([["failure", "heart"] * 10])) == []
 

@@ -53,13 +53,14 @@ MOST_COUNTED = 1 << 24  # distinct runs of words counted at a time; then the rar
 MOST_CANDIDATES = 1 << 20  # the most frequent ones that are looked at more closely
 MERGED = 1 << 20  # so many wait before they are added to the others
 TEXT_END = "\1"
+JOINERS = "'\u2019\u2010-\u2013-"  # apostrophes and hyphens, up to the en dash
 FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, so that no word is lost from a hash
 
 # Words as in `text.tokens`, and what may not stand within a phrase: any punctuation but a hyphen
 # or an apostrophe between two words, a number with a point or comma, and an empty line.
 _PARTS = re.compile(
     rf"\d+(?:[.,]\d+)+(?![^\W_])|(?=[^\W_])(?:[{CJK}]|[^\W_{CJK}]+(?:[+#]+(?![^\W_]))?)"
-    r"|[^\w\s'’‐-]|\s['’‐-]|['’‐-](?=\s)|['’‐-]{2}|\n\s*\n"
+    rf"|[^\w\s{JOINERS}]|\s[{JOINERS}]|[{JOINERS}](?=\s)|[{JOINERS}]{{2}}|\n\s*\n"
 )
 
 
@@ -119,7 +120,7 @@ def mine_phrases(
         read += size
         tell(read // 2)
     phrases = {phrase.form: phrase for phrase in _phrases(surfaces)}
-    scores = _scores(phrases, table, total, stop_words)
+    scores = _scores(phrases, table, total, runs.stop_words)
     good = [
         phrases[form]
         for form, score in scores.items()

@@ -12,6 +12,7 @@ from synsetmine import __version__
 from synsetmine.cli import console
 from synsetmine.cli.convert import convert
 from synsetmine.cli.datasets import datasets
+from synsetmine.cli.demo import demo
 from synsetmine.cli.evaluate import evaluate
 from synsetmine.cli.mine import mine
 from synsetmine.cli.rank import rank, score
@@ -31,7 +32,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-PROJECT = (init, run, report)
+PROJECT = (init, run, report, demo)
 STAGES = (read, knowledge, link, supervise, vocabulary, vectors, train, mine, evaluate)
 OTHERS = (score, rank, tune, convert, datasets)
 for panel, commands in {"A whole project": PROJECT, "Its stages": STAGES, "More": OTHERS}.items():
@@ -54,7 +55,13 @@ def options(
 ) -> None:
     """Mine entity synonym sets: groups of terms that name the same thing.
 
-    The usual way, with the paper's NYT data:
+    From a corpus and a knowledge base to synonym sets with a report:
+
+        synsetmine init --corpus abstracts.jsonl.gz --kb mesh.jsonl.gz
+
+        synsetmine run
+
+    With sets and vectors that you have, such as the paper's NYT data:
 
         synsetmine datasets nyt --copy-to data
 

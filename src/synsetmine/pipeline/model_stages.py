@@ -111,29 +111,31 @@ def score_held_out(
     walk = dict.fromkeys((*_walk(mining, terms), *gold.terms))
     among_all = miner.mine(list(walk), seeds=seeds, progress=progress)
     known = set(seeds.ids)
-    strayed = [
-        term
+    of_gold = [
+        (set_id, members)
         for set_id, members in zip(among_all.sets.ids, among_all.sets, strict=True)
-        if set_id in known
-        for term in members
-        if term in gold
+        if any(term in gold for term in members)
     ]
+    strayed = sum(term in gold for i, members in of_gold if i in known for term in members)
+    exact = [members for _, members in of_gold if frozenset(members) in gold.partition]
     orders = [order_terms(gold.terms, "random", seed=i) for i in range(settings.orders)]
     alone = [evaluate(miner.mine(order).sets, gold) for order in orders]
     curve = {θ: evaluate(miner.mine(orders[0], threshold=θ).sets, gold) for θ in THRESHOLDS}
+    found = evaluate(among_all.sets, gold)
     scores = {
         "test sets": len(gold),
         "test terms": len(gold.terms),
         "threshold": miner.threshold,
-        "among all terms": {**evaluate(among_all.sets, gold).to_dict(), "strayed": len(strayed)},
+        "among all terms": {**found.to_dict(), "strayed": strayed},
+        "found exactly": [[str(term) for term in members] for members in exact],
         "on their own": {name: _mean_and_spread(alone, name) for name in SHOWN},
         "thresholds": [[θ, at.ari, at.fmi, at.pair_f1] for θ, at in curve.items()],
     }
-    write_text(out, json.dumps(scores, indent=2) + "\n")
-    found = evaluate(among_all.sets, gold)
+    write_text(out, json.dumps(scores, indent=2, ensure_ascii=False) + "\n")
     return {
         "ARI among all terms": round(found.ari, 4),
         "ARI on their own": round(mean(report.ari for report in alone), 4),
+        "of the test sets found exactly": len(exact),
     }
 
 

@@ -46,7 +46,7 @@ def train_cooccurrence(
     window: int = 10,
     within: Within = "text",
     directed: bool = False,
-    text_weight: float = 1.0,
+    text_weight: float = 1.4,
     smoothing: float = 1.0,
     shift: float = 0.0,
     power: float = 0.5,

@@ -1,0 +1,55 @@
+"""`synsetmine demo`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from synsetmine.cli.run import ShownStages, Workers
+
+SHOWN = 25
+
+
+def demo(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the demo.")] = Path("demo"),
+    workers: Workers = None,
+) -> None:
+    """Run everything on real data that comes with packages (extra `demo`).
+
+    106 articles of Wikipedia: their links become training sets, a model is trained, synonym sets
+    are mined, scored on entities held out, and shown in a report.
+
+    Example: `synsetmine demo --out demo`
+    """
+    from synsetmine.pipeline import Artefacts, read_project, run_project
+    from synsetmine.pipeline.demo import write_demo
+
+    project = write_demo(out)
+    with ShownStages() as watcher:
+        folder = run_project(read_project(project), watcher, workers=workers)
+    at = Artefacts(folder.path)
+    show_scores(at.scores)
+    typer.echo(f"Sets: {at.mined}\nReport: {at.report}  (open it in a browser)")
+
+
+def show_scores(path: Path) -> None:
+    """The sets that were found exactly, and the scores, on entities that training never saw."""
+    scores = json.loads(path.read_text(encoding="utf-8"))
+    exact = sorted(scores["found exactly"], key=lambda terms: (-len(terms), terms))
+    typer.echo(
+        f"\nOf {scores['test sets']} entities that training never saw, the names of "
+        f"{len(exact)} were put together exactly, among all terms:"
+    )
+    for terms in exact[:SHOWN]:
+        typer.echo(f"  {', '.join(terms)}")
+    if len(exact) > SHOWN:
+        typer.echo(f"  … and {len(exact) - SHOWN} more")
+    among, (mean, spread) = scores["among all terms"], scores["on their own"]["ari"]
+    typer.echo(
+        f"Scores on these entities: ARI {100 * mean:.1f} ± {100 * spread:.1f} on their own, "
+        f"{100 * among['ari']:.1f} among all terms (pair precision "
+        f"{100 * among['pair_precision']:.1f}, recall {100 * among['pair_recall']:.1f})."
+    )
