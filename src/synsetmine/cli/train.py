@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from synsetmine.types import SynonymSets
     from synsetmine.views import TermVectors
 
-Preset = Literal["paper", "released-nyt", "released-wiki", "released-pubmed"]
+Preset = Literal["paper", "released-nyt", "released-wiki", "released-pubmed", "project"]
 
 CHECKPOINT = "checkpoint.safetensors"
 TRAINING = "Training"
@@ -38,7 +38,8 @@ def train(
     vectors: Vectors,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the model.")],
     preset: Annotated[
-        Preset, typer.Option(help="paper, released-nyt, released-wiki or released-pubmed.")
+        Preset,
+        typer.Option(help="paper, released-nyt, released-wiki, released-pubmed or project."),
     ] = "paper",
     settings: Annotated[
         Path | None, typer.Option(help="JSON file of settings, such as `tune` writes.")

@@ -47,9 +47,6 @@ max_terms = 4000
 method = "file"
 path = "glove.safetensors"
 
-[train]
-epochs = 150
-
 [report]
 title = "Synonyms in 106 articles of Wikipedia"
 """

@@ -124,7 +124,7 @@ class Project:
     supervise: SuperviseSettings = SuperviseSettings()
     vocabulary: VocabularySettings = VocabularySettings()
     vectors: VectorSettings = VectorSettings()
-    train: TrainingSettings = field(default_factory=lambda: PRESETS["paper"])
+    train: TrainingSettings = field(default_factory=lambda: PRESETS["project"])
     mine: MineSettings = MineSettings()
     evaluate: EvaluateSettings = EvaluateSettings()
     report: ReportSettings = ReportSettings()
@@ -163,7 +163,7 @@ def _section(name: str, kind: Any, table: Any) -> Any:
     if not isinstance(table, dict):
         raise DataError("expected a section with settings", value=table)
     if kind is TrainingSettings:
-        preset = table.get("preset", "paper")
+        preset = table.get("preset", "project")
         if preset not in PRESETS:
             raise DataError(f"preset must be one of {', '.join(PRESETS)}", value=preset)
         return PRESETS[preset].updated({k: v for k, v in table.items() if k != "preset"})

@@ -60,8 +60,8 @@ path = {kb}
 # seed = 0
 
 [train]  # the set-instance classifier; all settings of `synsetmine train` can stand here
-# preset = "paper"       # paper, released-nyt, released-wiki or released-pubmed
-# epochs = 500
+# preset = "project"     # project, paper, released-nyt, released-wiki or released-pubmed
+# epochs = 100
 # seed = 0
 
 [mine]  # terms to sets

@@ -114,4 +114,13 @@ PRESETS: Mapping[str, TrainingSettings] = {
     "released-nyt": RELEASED,
     "released-wiki": replace(RELEASED, dropout=0.4, negatives=50, batch_sets=64, epochs=800),
     "released-pubmed": replace(RELEASED, learning_rate=3e-4, negatives=50),
+    # For sets and vectors of one's own corpus; chosen on training sets of MEDLINE and Wikipedia.
+    "project": TrainingSettings(
+        learning_rate=3e-4,
+        dropout=0.3,
+        epochs=100,
+        patience=30,
+        validation_orders=2,
+        select_by="ari",
+    ),
 }
