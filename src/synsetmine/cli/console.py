@@ -79,10 +79,11 @@ def report_missing(terms: Sequence[Term], total: int, consequence: str) -> None:
 class Bar:
     """A progress bar on a terminal; elsewhere a line now and then."""
 
-    def __init__(self, bar: Any, task: Any, label: str) -> None:
+    def __init__(self, bar: Any, task: Any, label: str, unit: str = "") -> None:
         self._bar = bar
         self._task = task
         self._label = label
+        self._unit = unit
         self._tenth = -1
 
     def update(self, done: int, total: int, note: str = "", *, line: bool | None = None) -> None:
@@ -93,14 +94,19 @@ class Bar:
         tenth = 10 * done // max(total, 1)
         if line or (line is None and tenth > self._tenth):
             self._tenth = tenth
-            say(f"{self._label} {done}/{total} {note}".rstrip())
+            far = (
+                f"{done}/{total}"
+                if self._unit != "bytes"
+                else f"{done / 1e6:.1f}/{total / 1e6:.1f} MB"
+            )
+            say(f"{self._label} {far} {note}".rstrip())
 
 
 @contextmanager
 def progress_bar(label: str, *, unit: str = "") -> Iterator[Bar]:
     """A bar on stderr with what is done, what remains, and a note; bytes if `unit` is `bytes`."""
     if not sys.stderr.isatty():
-        yield Bar(None, None, label)
+        yield Bar(None, None, label, unit)
         return
     from rich import progress as rich_progress
     from rich.console import Console

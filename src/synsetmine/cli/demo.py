@@ -28,9 +28,9 @@ def demo(
     from synsetmine.pipeline.demo import write_demo
 
     project = write_demo(out)
-    with ShownStages() as watcher:
-        folder = run_project(read_project(project), watcher, workers=workers)
-    at = Artefacts(folder.path)
+    at = Artefacts(out / "run")
+    with ShownStages(out / "run") as watcher:
+        run_project(read_project(project), watcher, workers=workers)
     show_scores(at.scores)
     typer.echo(f"Sets: {at.mined}\nReport: {at.report}  (open it in a browser)")
 

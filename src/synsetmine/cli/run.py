@@ -12,6 +12,8 @@ import typer
 from synsetmine.cli import console
 from synsetmine.cli.inputs import Device, choose_device
 
+BYTES = ("read", "knowledge")  # the stages that count bytes
+
 ProjectFile = Annotated[
     Path, typer.Argument(help="The project file that `synsetmine init` writes.")
 ]
@@ -62,7 +64,7 @@ def run(
     from synsetmine.pipeline import Artefacts, read_project, run_project
 
     chosen = read_project(project)
-    with ShownStages() as watcher:
+    with ShownStages(Path(chosen.run)) as watcher:
         folder = run_project(
             chosen, watcher, workers=workers, device=choose_device(device), until=until
         )
@@ -98,7 +100,8 @@ def report(
 class ShownStages:
     """Shows on the terminal how a run goes on."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
         self._shown: Any = None
         self._bar: console.Bar | None = None
 
@@ -110,7 +113,7 @@ class ShownStages:
 
     def started(self, stage: str) -> None:
         self._close()
-        self._shown = console.progress_bar(stage, unit="bytes" if stage == "read" else "")
+        self._shown = console.progress_bar(stage, unit="bytes" if stage in BYTES else "")
         self._bar = self._shown.__enter__()
 
     def progress(self, done: int, total: int, note: str = "") -> None:
@@ -118,10 +121,14 @@ class ShownStages:
             self._bar.update(done, total, note)
 
     def finished(self, stage: str, record: Mapping[str, Any], *, skipped: bool) -> None:
+        from synsetmine.pipeline import Artefacts
+
         self._close()
         how = "unchanged" if skipped else f"{record['seconds']:.1f} s"
         console.say(f"{stage} ({how}):")
         tell(record["counts"])
+        if stage == "supervise" and not skipped:
+            show_fates(Artefacts(self._folder).supervision)
 
     def _close(self) -> None:
         if self._shown is not None:

@@ -36,7 +36,7 @@ from synsetmine.pipeline.settings import (
 )
 from synsetmine.setfiles import is_set_file, read_sets, read_vocabulary, write_sets
 from synsetmine.supervision import Ambiguous, Supervision, split_entities, supervise
-from synsetmine.types import Term
+from synsetmine.types import Document, Term
 from synsetmine.views import read_vectors, write_vectors
 from synsetmine.views.cooccurrence import train_cooccurrence
 from synsetmine.views.pretrained import vectors_for
@@ -60,10 +60,19 @@ def read_documents(settings: CorpusSettings, out: Path, progress: Progress) -> C
         skipped=skipped,
         progress=progress,
     )
-    written = write_documents(out, documents)
-    if not written:
-        raise DataError(f"no documents{_first(skipped)}", path=", ".join(settings.path))
+    written = write_documents(out, _some(documents, settings.path, skipped))
     return {"documents": written, **_told(skipped)}
+
+
+def _some(
+    documents: Iterator[Document], paths: Sequence[str], skipped: Skipped
+) -> Iterator[Document]:
+    """The documents; that there are none is an error before anything is written."""
+    first = next(documents, None)
+    if first is None:
+        raise DataError(f"no documents{_first(skipped)}", path=", ".join(paths))
+    yield first
+    yield from documents
 
 
 def read_knowledge(settings: KbSettings, out: Path, progress: Progress) -> Counts:

@@ -1,0 +1,140 @@
+"""The commands of a project: `init`, `run`, `report`, `demo`, and the stages one by one."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from synsetmine.setfiles import read_sets, read_vocabulary
+from tests.worlds import write_text_world
+
+
+def synsetmine(folder: Path, *arguments: str, code: int = 0) -> str:
+    """Run a command in a folder; what it says on both streams."""
+    done = subprocess.run(
+        [sys.executable, "-m", "synsetmine", *arguments],
+        cwd=folder,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("world")
+    write_text_world(folder)
+    return folder
+
+
+def test_init_then_run_up_to_a_stage(world: Path, tmp_path: Path) -> None:
+    places = {"corpus": world / "corpus.jsonl", "kb": world / "kb.jsonl"}
+    given = [text for name, path in places.items() for text in (f"--{name}", str(path))]
+    said = synsetmine(tmp_path, "init", *given)
+    assert "synsetmine.toml written" in said
+    assert "is there already" in synsetmine(tmp_path, "init", *given, code=1)
+    said = synsetmine(tmp_path, "run", "--until", "supervise")
+    assert "40 entities, 110 names" in said
+    assert "kept" in said
+    assert "training sets" in said
+    assert (tmp_path / "run" / "training.jsonl").exists()
+    assert not (tmp_path / "run" / "vocabulary.tsv").exists()
+    assert "unchanged" in synsetmine(tmp_path, "run", "--until", "supervise")
+    said = synsetmine(tmp_path, "run", "--until", "lunch", code=1)
+    assert "no such stage; there are read, knowledge, link" in said
+
+
+@pytest.mark.slow
+def test_the_stages_one_by_one_give_what_a_run_gives(world: Path, tmp_path: Path) -> None:
+    """The commands of docs/how-to/own-corpus.md, with the settings of the project file."""
+    synsetmine(world, "run")
+    run = world / "run"
+    steps = [
+        f"read {world}/corpus.jsonl -o documents.parquet",
+        f"knowledge {world}/kb.jsonl -o knowledge.arrow",
+        "link documents.parquet knowledge.arrow -o links.tsv",
+        "supervise links.tsv knowledge.arrow -o sets --min-count 2",
+        "vocabulary documents.parquet --sets sets --phrases 40 -o vocabulary.tsv",
+        "vectors documents.parquet --terms vocabulary.tsv --terms sets/training.jsonl "
+        "--terms sets/test.jsonl --dimension 20 -o vectors.safetensors",
+        "train sets/training.jsonl -v vectors.safetensors -o model --preset project --epochs 5 "
+        "--validation-orders 1",
+    ]
+    for step in steps:
+        synsetmine(tmp_path, *step.split())
+    pairs = {
+        "links.tsv": "links.tsv",
+        "sets/training.jsonl": "training.jsonl",
+        "sets/test.jsonl": "test.jsonl",
+        "vocabulary.tsv": "vocabulary.tsv",
+        "vectors.safetensors": "vectors.safetensors",
+        "model/model.safetensors": "model/model.safetensors",
+    }
+    for here, there in pairs.items():
+        assert (tmp_path / here).read_bytes() == (run / there).read_bytes(), here
+    (tmp_path / "known.jsonl").write_bytes(
+        (run / "training.jsonl").read_bytes() + (run / "test.jsonl").read_bytes()
+    )
+    mine = "mine model -v vectors.safetensors --vocabulary vocabulary.tsv --seeds known.jsonl"
+    synsetmine(tmp_path, *mine.split(), "--order", "frequent", "-o", "mined.jsonl")
+    assert read_sets(tmp_path / "mined.jsonl") == read_sets(run / "mined.jsonl")
+    said = synsetmine(tmp_path, "report", str(run), "--title", "Once <more>", "-o", "once.html")
+    assert "once.html" in said
+    assert "Once &lt;more&gt;" in (tmp_path / "once.html").read_text()
+
+
+def test_a_list_of_ones_own_is_what_is_mined(world: Path, tmp_path: Path) -> None:
+    wanted = [
+        record["name"] for record in map(json.loads, (world / "kb.jsonl").read_text().splitlines())
+    ]
+    (tmp_path / "terms.txt").write_text("\n".join([*wanted[:5], "nowhere to be seen"]) + "\n")
+    synsetmine(tmp_path, "read", str(world / "corpus.jsonl"), "-o", "documents.parquet")
+    options = ["--list", "terms.txt", "-o", "vocabulary.tsv"]
+    synsetmine(tmp_path, "vocabulary", "documents.parquet", *options)
+    found = read_vocabulary(tmp_path / "vocabulary.tsv").counts
+    assert {str(term): count for term, count in found.items()} == {
+        **dict.fromkeys(wanted[:5], 12),
+        "nowhere to be seen": 0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("read nowhere.jsonl -o d.parquet", "nowhere.jsonl: no such file or folder"),
+        ("read broken.jsonl -o d.parquet", r"broken.jsonl:1"),
+        ("knowledge broken.jsonl -o k.arrow", "broken.jsonl: no entities"),
+        ("link broken.jsonl k.arrow -o l.tsv", "broken.jsonl"),
+        ("supervise broken.jsonl k.arrow -o sets", "broken.jsonl:1: expected the header"),
+        ("report nowhere", "not done yet: read, knowledge"),
+        ("run nowhere.toml", "`synsetmine init` writes one"),
+    ],
+)
+def test_bad_input_is_one_clear_line(tmp_path: Path, arguments: str, message: str) -> None:
+    (tmp_path / "broken.jsonl").write_text("not JSON\n")
+    said = synsetmine(tmp_path, *arguments.split(), code=1)
+    (line,) = [line for line in said.splitlines() if line.startswith("synsetmine: error")]
+    assert message in line
+    assert [path.name for path in tmp_path.iterdir()] == ["broken.jsonl"]
+
+
+@pytest.mark.slow
+def test_the_demo_runs(tmp_path: Path) -> None:
+    said = synsetmine(tmp_path, "demo", "--out", "demo")
+    assert "106 documents" in said
+    assert "759 training sets, 190 test sets" in said
+    assert "Of 190 entities that training never saw" in said
+    assert "Scores on these entities: ARI" in said
+    scores = json.loads((tmp_path / "demo/run/scores.json").read_text())
+    assert scores["on their own"]["ari"][0] > 0.2  # all alone or all together: 0
+    assert (tmp_path / "demo/run/report.html").stat().st_size > 100_000
+    assert "report (unchanged)" in synsetmine(tmp_path, "demo", "--out", "demo")
