@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import gzip
+import json
 import os
 import re
 import subprocess
 import sys
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -116,6 +119,27 @@ def test_the_python_tutorial_runs(cache: Path, tmp_path: Path) -> None:
     shown = _run([sys.executable, "-W", "error", "-c", code], cache, tmp_path)
     assert shown.startswith("1273 sets, 2600 terms, 50 dimensions")
     assert "known sets took in new terms" in shown
+
+
+@pytest.mark.slow
+def test_the_medline_tutorial_runs(tmp_path: Path) -> None:
+    """On a tenth of the abstracts."""
+    data = ROOT.parent / "shared" / "data" / "medline"
+    if not data.is_dir():
+        pytest.skip("MEDLINE and MeSH are not at hand")
+    (tmp_path / "mesh.jsonl.gz").write_bytes((data / "mesh.jsonl.gz").read_bytes())
+    with (
+        gzip.open(data / "corpus.jsonl.gz") as whole,
+        gzip.open(tmp_path / "corpus.jsonl.gz", "wb", 1) as part,
+    ):
+        part.writelines(islice(whole, 3000))
+    commands = "".join(blocks(ROOT / "docs/tutorials/medline.md", "console")).replace("$ ", "")
+    assert commands.count("synsetmine ") == 4
+    done = _run(["bash", "-euo", "pipefail", "-c", commands], tmp_path, tmp_path)
+    assert "the only name of its entity" in done
+    assert (tmp_path / "run" / "report.html").exists()
+    settings = json.loads((tmp_path / "run" / "manifest.json").read_text())["stages"]
+    assert settings["supervise"]["settings"]["min_count"] == 2
 
 
 def _run(command: list[str], cache: Path, folder: Path) -> str:

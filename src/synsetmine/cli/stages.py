@@ -256,7 +256,7 @@ def vectors(
         Literal["cooccurrence", "skipgram"],
         typer.Option(help="cooccurrence (PPMI and SVD) or skipgram (extra `skipgram`)."),
     ] = "cooccurrence",
-    dimension: Annotated[int, typer.Option(min=0, help="0: the method's default.")] = 0,
+    dimension: Annotated[int, typer.Option(min=0, help="0: the method's default.")] = 100,
     window: Annotated[int, typer.Option(min=0, help="Words to each side; 0: the default.")] = 0,
     min_count: Annotated[
         int, typer.Option(min=0, help="A term seen less often gets no vector; 0: the default.")

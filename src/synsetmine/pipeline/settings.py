@@ -82,8 +82,8 @@ class VectorSettings:
 
     method: Literal["cooccurrence", "skipgram", "file"] = "cooccurrence"
     path: str = ""  # for method "file": pretrained vectors
-    dimension: int = 0  # 0: the method's default
-    window: int = 0
+    dimension: int = 100  # what the scorer learns best from
+    window: int = 0  # 0: the method's default, here and next
     min_count: int = 0
     seed: int = 0
 

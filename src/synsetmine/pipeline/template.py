@@ -54,8 +54,8 @@ path = {kb}
 [vectors]  # what the text says about a term
 # method = "cooccurrence"  # cooccurrence, skipgram (extra `skipgram`) or file
 # path = "vectors.txt"   # for method "file": pretrained vectors
-# dimension = 0          # 0: the method's own default; so for the next two
-# window = 0             # words to each side
+# dimension = 100
+# window = 0             # words to each side; 0: the method's own default, here and next
 # min_count = 0          # a term seen less often gets no vector
 # seed = 0
 

@@ -114,12 +114,14 @@ PRESETS: Mapping[str, TrainingSettings] = {
     "released-nyt": RELEASED,
     "released-wiki": replace(RELEASED, dropout=0.4, negatives=50, batch_sets=64, epochs=800),
     "released-pubmed": replace(RELEASED, learning_rate=3e-4, negatives=50),
-    # For sets and vectors of one's own corpus; chosen on training sets of MEDLINE and Wikipedia.
+    # For sets and vectors of one's own corpus; chosen on held-out training sets of MEDLINE.
     "project": TrainingSettings(
         learning_rate=3e-4,
         dropout=0.3,
+        negatives=50,
         epochs=100,
         patience=30,
+        held_out=0.2,
         validation_orders=2,
         select_by="ari",
     ),
