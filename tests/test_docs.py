@@ -139,7 +139,7 @@ def test_the_medline_tutorial_runs(tmp_path: Path) -> None:
     assert "the only name of its entity" in done
     assert (tmp_path / "run" / "report.html").exists()
     settings = json.loads((tmp_path / "run" / "manifest.json").read_text())["stages"]
-    assert settings["supervise"]["settings"]["min_count"] == 2
+    assert settings["supervise"]["settings"]["min_count"] == 3
 
 
 def _run(command: list[str], cache: Path, folder: Path) -> str:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -72,3 +75,24 @@ def test_a_dead_worker_is_an_error_a_person_understands() -> None:
 
 def test_all_cores_by_default() -> None:
     assert LocalEngine().workers == len(os.sched_getaffinity(0))
+
+
+def test_workers_end_with_their_parent() -> None:
+    """`kill -9` on a run leaves no processes behind."""
+    program = (
+        "import os, sys\n"
+        "from tests.test_engines import process\n"
+        "from synsetmine.engines import LocalEngine\n"
+        "if __name__ == '__main__':\n"
+        "    for pid in LocalEngine(2).map(process, range(20)):\n"
+        "        print(pid, flush=True)\n"
+        "        sys.stdin.readline()\n"
+    )
+    parent = subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert parent.stdout is not None
+    worker = int(parent.stdout.readline())
+    parent.kill()
+    parent.communicate()  # returns when no worker holds the pipe any more
+    assert not Path(f"/proc/{worker}").exists() or "Z" in Path(f"/proc/{worker}/stat").read_text()

@@ -151,3 +151,35 @@ def test_a_manifest_that_is_none_is_a_clear_error(line: Line, text: str) -> None
     (line.run / MANIFEST).write_text(text)
     with pytest.raises(SynsetmineError, match=r"manifest\.json"):
         line.go()
+
+
+def test_two_inputs_of_one_name_both_count(tmp_path: Path) -> None:
+    inputs = [tmp_path / "a" / "part.txt", tmp_path / "b" / "part.txt"]
+    for path in inputs:
+        path.parent.mkdir()
+        path.write_text("same name")
+    for changed in inputs:
+        watcher = Silent()
+        folder = RunFolder(tmp_path / "run")
+        with folder.locked():
+            stage = Stage("read", {}, inputs, [], dict)
+            folder.carry_out(stage, Silent())
+            changed.write_text(f"other text in {changed}")
+            folder.carry_out(stage, watcher)
+        assert watcher.skipped == {"read": False}
+
+
+def test_half_written_files_of_a_killed_run_go(line: Line) -> None:
+    line.go()
+    half = line.run / ".second.txt.x1y2.part"
+    half.write_text("half")
+    line.go()
+    assert not half.exists()
+
+
+def test_a_folder_with_other_files_is_not_written_to(line: Line) -> None:
+    line.run.mkdir()
+    (line.run / "thesis.txt").write_text("precious")
+    with pytest.raises(SynsetmineError, match="holds other files"):
+        line.go()
+    assert [path.name for path in line.run.iterdir()] == ["thesis.txt"]

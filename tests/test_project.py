@@ -104,9 +104,10 @@ def test_the_template_reads_as_the_defaults(tmp_path: Path) -> None:
 def test_the_template_shows_every_setting_with_its_default(tmp_path: Path) -> None:
     """With the comment signs off, all lines are valid, and all but examples are defaults."""
     text = re.sub(r"^# (?=\w+ = )", "", TEMPLATE, flags=re.M)
+    text = text.replace('method = "cooccurrence"', 'method = "file"')
     path = project(tmp_path, text.format(corpus='"texts"', kb='"kb"', run='"run"'))
     shown, plain = read_project(path), read_project(project(tmp_path, LEAST))
-    examples = {"form", "sources", "list", "path", "threshold"}
+    examples = {"form", "sources", "list", "path", "threshold", "method"}
     for section in fields(Project):
         given, default = getattr(shown, section.name), getattr(plain, section.name)
         if not is_dataclass(default):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from synsetmine.errors import DataError
 from synsetmine.kb import KnowledgeBase
 from synsetmine.pipeline import STAGES, Artefacts, RunFolder, read_project, run_project
 from synsetmine.setfiles import read_sets, read_vocabulary
@@ -117,6 +119,38 @@ def test_killed_at_many_moments_the_same_command_ends_the_same(
         assert (run / name).read_bytes() == (whole / name).read_bytes(), name
     left = {path.name for path in run.rglob("*.part")}
     assert not left
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ('run = "."', "this input lies in the run folder"),
+        ('vocabulary.list = "nowhere.txt"', "nowhere.txt: no such file"),
+        ('vectors.method = "file"', "needs the path of a vector file"),
+        ("mine.threshold = 1.5", "threshold must lie between 0 and 1: 1.5"),
+        ("evaluate.orders = 0", "orders must be 1 or more: 0"),
+        ("supervise.held_out = 1.0", "held_out must lie between 0 and 1: 1.0"),
+    ],
+)
+def test_what_cannot_work_is_said_before_any_work(
+    tmp_path: Path, setting: str, message: str
+) -> None:
+    project = write_text_world(tmp_path)
+    project.write_text(f"{setting}\n{project.read_text()}".replace("evaluate.orders = 2\n", ""))
+    with pytest.raises(DataError, match=re.escape(message)):
+        run_project(read_project(project), Watch())
+    assert not (tmp_path / "run").exists()
+    assert not (tmp_path / "manifest.json").exists()
+
+
+def test_no_known_name_joins_another_entity(finished: Path) -> None:
+    """Also not one that is the only name of its entity."""
+    at = Artefacts(finished.parent / "run")
+    kb = KnowledgeBase.load(at.knowledge)
+    for set_id, members in zip(read_sets(at.mined).ids, read_sets(at.mined), strict=True):
+        for term in members:
+            named = kb.entities_named(term.surface)
+            assert not named or set_id in named
 
 
 def test_a_run_that_finds_nothing_says_why(tmp_path: Path) -> None:

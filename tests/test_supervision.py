@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from synsetmine import supervision
 from synsetmine.errors import DataError
+from synsetmine.kb import Entity, KnowledgeBase
 from synsetmine.supervision import Ambiguous, split_entities, supervise
 from synsetmine.text import normal_form
 from synsetmine.types import Link, SynonymSets, Term
@@ -25,8 +26,9 @@ class Names:
     def __contains__(self, entity: object) -> bool:
         return entity in self._forms
 
-    def knows(self, entity: str, surface: str) -> bool:
-        return normal_form(surface) in self._forms[entity]
+    def known_form(self, entity: str, surface: str) -> str | None:
+        form = normal_form(surface)
+        return form if form in self._forms[entity] else None
 
 
 def surfaces(sets: SynonymSets) -> list[set[str]]:
@@ -77,6 +79,7 @@ def test_every_fate_is_told() -> None:
         supervision.ALONE: (links[2],),
     }
     assert found.counts == {Term("one"): 9, Term("first"): 8, Term("two"): 7, Term("shared"): 6}
+    assert found.alone == SynonymSets.of([[Term("two")]], ["b"])
     assert set(found.rejected) == {Term("nobody"), Term("wrong"), Term("second"), Term("tie")}
 
 
@@ -142,7 +145,7 @@ def test_nothing_is_lost_and_the_order_of_links_is_no_matter(
         form for link in links if (form := normal_form(link.surface))
     }
     for entity, members in zip(found.sets.ids, found.sets, strict=True):
-        assert all(kb.knows(entity, term.surface) for term in members)
+        assert all(kb.known_form(entity, term.surface) for term in members)
 
 
 @given(
@@ -175,3 +178,19 @@ def test_entities_that_all_share_a_surface_cannot_be_split() -> None:
     sets = SynonymSets.of([[Term("x", "a")], [Term("x", "b")]])
     with pytest.raises(DataError, match="fewer than two"):
         split_entities(sets, 0.5, seed=0)
+
+
+def test_a_name_in_capitals_is_no_synonym_of_itself() -> None:
+    kb = KnowledgeBase.of([Entity("D1", "gold"), Entity("D2", "AIDS", ("aids syndrome",))])
+    links = [Link("gold", "D1", 5), Link("GOLD", "D1", 3), Link("AIDS", "D2", 4)]
+    found = supervise([*links, Link("aids", "D2", 9)], kb, min_count=1)
+    assert found.counts == {Term("gold"): 8, Term("AIDS"): 4}
+    assert found.rejected == {Term("aids"): 9}
+
+
+def test_a_group_too_large_for_the_test_share_stays_for_training() -> None:
+    chained = [[Term(f"t{i}", f"e{i}"), Term(f"t{i + 1}", f"e{i}")] for i in range(60)]
+    apart = [[Term(f"a{i}"), Term(f"b{i}")] for i in range(40)]
+    sets = SynonymSets.of([*chained, *apart])
+    for seed in range(10):
+        assert len(split_entities(sets, 0.2, seed=seed)[1]) == 20

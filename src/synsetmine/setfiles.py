@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from synsetmine.errors import DataError, raise_or_keep
+from synsetmine.errors import DataError, Skipped, raise_or_keep
 from synsetmine.files import numbered_lines, write_text
 from synsetmine.types import SynonymSets, Term
 
@@ -64,7 +64,7 @@ class Vocabulary:
     counts: dict[Term, int]
 
 
-def read_vocabulary(path: Path, *, skipped: list[DataError] | None = None) -> Vocabulary:
+def read_vocabulary(path: Path, *, skipped: list[DataError] | Skipped | None = None) -> Vocabulary:
     """Read one term a line, optionally followed by a tab and its count."""
     terms: dict[Term, None] = {}
     counts: dict[Term, int] = {}

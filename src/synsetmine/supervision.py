@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol, get_args
 
@@ -34,7 +34,7 @@ class KnownNames(Protocol):
 
     def __contains__(self, entity: object) -> bool: ...
 
-    def knows(self, entity: str, surface: str) -> bool: ...
+    def known_form(self, entity: str, surface: str) -> str | None: ...
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,7 @@ class Supervision:
     """Training sets, one an entity (its id is the set's), and what became of every link."""
 
     sets: SynonymSets  # of `min_terms` or more terms, each set's most frequent first
+    alone: SynonymSets  # known names of the other entities: known, but no use for training
     counts: Mapping[Term, int]  # of every known name that was seen, also the only one of an entity
     rejected: Mapping[Term, int]  # surfaces that lost all their links: candidates all the same
     kept: Tally
@@ -79,10 +80,11 @@ def supervise(
     entities_of: dict[str, Counter[str]] = {}  # form -> how often it names each entity
     written: dict[str, Counter[str]] = {}  # form -> how often it is written so
     for link in _merged(links):
-        form = form_of[link] = normal_form(link.surface)
+        known = kb.known_form(link.entity, link.surface) if link.entity in kb else None
+        form = form_of[link] = known or normal_form(link.surface)
         written.setdefault(form, Counter())[link.surface] += link.count
-        if (problem := _mistake(link, form, kb)) is not None:
-            fate[link] = problem
+        if known is None:
+            fate[link] = _mistake(link, form, kb)
         else:
             entities_of.setdefault(form, Counter())[link.entity] += link.count
 
@@ -105,7 +107,8 @@ def supervise(
     taken = {form_of[link] for link in form_of if fate.get(link, ALONE) is ALONE}
     rejected = {form: seen for form, seen in written.items() if form and form not in taken}
     return Supervision(
-        sets=_sets_of(members, min_terms),
+        sets=_sets_of(members, lambda size: size >= min_terms),
+        alone=_sets_of(members, lambda size: size < min_terms),
         counts=_sorted({term: n for terms in members.values() for term, n in terms.items()}),
         rejected=_sorted({Term(_most_written(seen)): seen.total() for seen in rejected.values()}),
         kept=_tally(link for link in form_of if link not in fate),
@@ -131,10 +134,12 @@ def split_entities(
     random.Random(seed).shuffle(groups)  # noqa: S311
     wanted = fraction * len(sets)
     test: set[int] = set()
-    for group in groups[:-1]:  # one at least stays for training
-        if test and len(test) + len(group) / 2 > wanted:
-            break
-        test.update(group)
+    for group in groups:
+        if len(test) + len(group) / 2 <= max(wanted, 1) and len(test) + len(group) < len(sets):
+            test.update(group)
+    if not test:
+        problem = "all entities share surfaces with so many others that none can be held out"
+        raise DataError(problem, value=fraction)
     return _pick(sets, (i for i in range(len(sets)) if i not in test)), _pick(sets, sorted(test))
 
 
@@ -154,13 +159,11 @@ def _merged(links: Iterable[Link]) -> list[Link]:
     return [Link(surface, entity, count) for (surface, entity), count in counts.items()]
 
 
-def _mistake(link: Link, form: str, kb: KnownNames) -> str | None:
-    """The paper's filter: why a link cannot be right, if it cannot."""
+def _mistake(link: Link, form: str, kb: KnownNames) -> str:
+    """Why a link cannot be right."""
     if not form:
         return NO_WORD
-    if link.entity not in kb:
-        return UNKNOWN_ENTITY
-    return None if kb.knows(link.entity, link.surface) else UNKNOWN_NAME
+    return UNKNOWN_NAME if link.entity in kb else UNKNOWN_ENTITY
 
 
 def _judge(seen: Counter[str], ambiguous: Ambiguous, min_count: int) -> _Verdict:
@@ -180,9 +183,11 @@ def _most_written(written: Counter[str]) -> str:
     return min(written, key=lambda surface: (-written[surface], surface))
 
 
-def _sets_of(members: Mapping[str, Mapping[Term, int]], min_terms: int) -> SynonymSets:
-    """The entities with enough terms, in the order of their ids."""
-    kept = [entity for entity in sorted(members) if len(members[entity]) >= min_terms]
+def _sets_of(
+    members: Mapping[str, Mapping[Term, int]], wanted: Callable[[int], bool]
+) -> SynonymSets:
+    """The entities with a wanted number of terms, in the order of their ids."""
+    kept = [entity for entity in sorted(members) if wanted(len(members[entity]))]
     return SynonymSets.of([_sorted(members[entity]) for entity in kept], kept)
 
 

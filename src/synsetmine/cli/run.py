@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -78,9 +79,11 @@ def report(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="HTML file. Default: report.html in there.")
     ] = None,
-    title: Annotated[str, typer.Option(help="Heading of the page.")] = "Synonym sets",
-    sentences: Annotated[int, typer.Option(min=0, help="Examples a term.")] = 3,
-    map_terms: Annotated[int, typer.Option(min=0, help="Terms on the map.")] = 1500,
+    title: Annotated[
+        str | None, typer.Option(help="Heading of the page. Default, here and next: the run's.")
+    ] = None,
+    sentences: Annotated[int | None, typer.Option(min=0, help="Examples a term.")] = None,
+    map_terms: Annotated[int | None, typer.Option(min=0, help="Terms on the map.")] = None,
 ) -> None:
     """Write the report of a finished run anew: one HTML file that needs nothing else.
 
@@ -91,9 +94,16 @@ def report(
     from synsetmine.pipeline.settings import ReportSettings
 
     target = out or Artefacts(folder).report
-    settings = ReportSettings(title=title, sentences=sentences, map_terms=map_terms)
+    run = RunFolder(folder)
+    made = run.stages.get("report", {}).get("settings", {})
+    given = {"title": title, "sentences": sentences, "map_terms": map_terms}
+    settings = replace(
+        ReportSettings(),
+        **{name: made.get(name, default) for name, default in asdict(ReportSettings()).items()}
+        | {name: value for name, value in given.items() if value is not None},
+    )
     with console.progress_bar("sentences") as bar:
-        counts = write_run_report(settings, RunFolder(folder), target, bar.update)
+        counts = write_run_report(settings, run, target, bar.update)
     tell(counts, f"written to {target}")
 
 
@@ -129,6 +139,13 @@ class ShownStages:
         tell(record["counts"])
         if stage == "supervise" and not skipped:
             show_fates(Artefacts(self._folder).supervision)
+        if stage == "train" and any(
+            n == 0 for what, n in record["counts"].items() if what.startswith("validation")
+        ):
+            console.warn(
+                "the model put no synonyms of the held-out sets together: there may be too few "
+                "training sets, or the vectors say too little"
+            )
 
     def _close(self) -> None:
         if self._shown is not None:

@@ -168,11 +168,11 @@ def supervise(
         typer.Option(
             "--out",
             "-o",
-            help="Folder for training.jsonl, test.jsonl, names.tsv, rejected.tsv and "
-            "supervision.json.",
+            help="Folder for training.jsonl, test.jsonl, alone.jsonl, names.tsv, rejected.tsv "
+            "and supervision.json.",
         ),
     ],
-    min_count: Annotated[int, typer.Option(min=1, help="A name must be seen so often.")] = 3,
+    min_count: Annotated[int, typer.Option(min=1, help="A name must be seen so often.")] = 5,
     min_terms: Annotated[int, typer.Option(min=1, help="An entity needs so many names.")] = 2,
     ambiguous: Ambiguous = "common",
     held_out: Annotated[float, typer.Option(help="Share of the entities kept for testing.")] = 0.2,
@@ -197,6 +197,7 @@ def supervise(
         knowledge,
         training=out / "training.jsonl",
         test=out / "test.jsonl",
+        alone=out / "alone.jsonl",
         names=out / "names.tsv",
         rejected=out / "rejected.tsv",
         record=out / "supervision.json",

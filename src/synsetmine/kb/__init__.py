@@ -2,6 +2,6 @@
 
 from synsetmine.kb.base import KnowledgeBase
 from synsetmine.kb.names import Entity
-from synsetmine.kb.readers import Form, Scope, read_kb
+from synsetmine.kb.readers import Form, Scope, kb_files, read_kb
 
-__all__ = ["Entity", "Form", "KnowledgeBase", "Scope", "read_kb"]
+__all__ = ["Entity", "Form", "KnowledgeBase", "Scope", "kb_files", "read_kb"]

@@ -91,14 +91,20 @@ class KnowledgeBase:
         return tuple(self._names[number] for number in range(start, end))
 
     def knows(self, entity: str, surface: str) -> bool:
-        """Whether a surface is among the known names of an entity: the paper's filter of links.
+        """Whether a surface is among the known names of an entity: the paper's filter of links."""
+        return self.known_form(entity, surface) is not None
+
+    def known_form(self, entity: str, surface: str) -> str | None:
+        """The normal form under which an entity has this surface as a name, or None.
 
         A name that is known as `usa` only may be written `USA`, as the dictionary has it too.
         """
         row = self.row(entity)
-        forms = (normal_form(surface), " ".join(tokens(surface)))
-        numbers = (self.form_number(form) for form in dict.fromkeys(forms))
-        return any(row in self._rows(number) for number in numbers if number is not None)
+        for form in (normal_form(surface), " ".join(tokens(surface))):
+            number = self.form_number(form)
+            if number is not None and row in self._rows(number):
+                return form
+        return None
 
     def current(self, entity: str) -> str | None:
         """The id itself if it is known, the id that replaced it, or None."""

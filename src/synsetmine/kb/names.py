@@ -37,6 +37,9 @@ def checked_id(text: str) -> str:
     """An id as it is, if it is one."""
     if not text or text.isspace():
         raise DataError("an entity needs an id", value=text)
+    if any(unicodedata.category(char) == "Cc" for char in text) or "||" in f"|{text}":
+        problem = "an id may hold no tab, line break or '||', nor start with '|'"
+        raise DataError(problem, value=text)
     return checked(text)
 
 

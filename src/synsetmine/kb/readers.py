@@ -157,3 +157,9 @@ def _check_options(form: str, scopes: Collection[str], anchors: int) -> None:
         raise DataError(f"scopes must be among {', '.join(SCOPES)}", value=scopes)
     if anchors < 0:
         raise DataError("anchors must be 0 or more", value=anchors)
+
+
+def kb_files(path: Path) -> list[Path]:
+    """All files that are read for a knowledge base: its own, and what belongs to it beside it."""
+    retired = path.with_name(path.name.replace("MRCONSO", "MRCUI"))
+    return [path, retired] if retired != path and retired.exists() else [path]

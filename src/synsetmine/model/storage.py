@@ -97,6 +97,11 @@ def load_model(folder: Path) -> StoredModel:
     return StoredModel(scorer, float(config["threshold"]), config["training"], tuned)
 
 
+def model_files(folder: Path, *, tuned: bool) -> list[Path]:
+    """The files of a stored model; `tuned` if its vectors were trained too."""
+    return [folder / name for name in (CONFIG, WEIGHTS, *([VECTORS] if tuned else []))]
+
+
 def is_model(folder: Path) -> bool:
     """Whether the folder holds a finished model."""
     return (folder / CONFIG).is_file()

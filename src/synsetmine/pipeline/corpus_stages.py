@@ -36,6 +36,7 @@ from synsetmine.pipeline.settings import (
 )
 from synsetmine.setfiles import is_set_file, read_sets, read_vocabulary, write_sets
 from synsetmine.supervision import Ambiguous, Supervision, split_entities, supervise
+from synsetmine.text import normal_form
 from synsetmine.types import Document, Term
 from synsetmine.views import read_vectors, write_vectors
 from synsetmine.views.cooccurrence import train_cooccurrence
@@ -151,6 +152,7 @@ def supervise_links(
     *,
     training: Path,
     test: Path,
+    alone: Path,
     names: Path,
     rejected: Path,
     record: Path,
@@ -163,14 +165,15 @@ def supervise_links(
         min_terms=settings.min_terms,
         ambiguous=ambiguous,
     )
+    write_text(record, json.dumps(_record(found), indent=2, ensure_ascii=False) + "\n")
     if len(found.sets) < FEWEST_SETS:
-        raise DataError(_too_few(found), path=links)
+        raise DataError(_too_few(found, settings.min_terms), path=links)
     for_training, for_test = split_entities(found.sets, settings.held_out, seed=settings.seed)
     write_sets(training, for_training)
     write_sets(test, for_test)
     write_vocabulary(names, found.counts)
     write_vocabulary(rejected, found.rejected)
-    write_text(record, json.dumps(_record(found), indent=2, ensure_ascii=False) + "\n")
+    write_sets(alone, found.alone)
     return {
         "training sets": len(for_training),
         "test sets": len(for_test),
@@ -196,8 +199,9 @@ def choose_vocabulary(
         progress(done, total)
 
     sources: dict[str, Collection[Term]]
+    skipped = Skipped()
     if settings.list:
-        sources = {"listed": read_vocabulary(Path(settings.list)).terms}
+        sources = {"listed": _listed(Path(settings.list), names, skipped)}
     else:
         sources = {
             "known": _seen(names) if settings.known and names else (),
@@ -209,12 +213,20 @@ def choose_vocabulary(
     counts = by_frequency(
         count_terms(_texts(documents), terms, progress=tell),
         min_count=settings.min_count if not settings.list else 0,
-        max_terms=settings.max_terms,
+        max_terms=settings.max_terms if not settings.list else None,
     )
     if not counts:
         raise DataError(f"no term is seen {settings.min_count} times or more; lower min_count")
     write_vocabulary(out, counts)
-    return {"terms": len(counts), **{name: len(source) for name, source in sources.items()}}
+    sizes = {name: len(source) for name, source in sources.items()}
+    return {"terms": len(counts), **sizes, **_told(skipped)}
+
+
+def _listed(path: Path, names: Path | None, skipped: Skipped) -> list[Term]:
+    """The terms of a person's list, known names as they are written elsewhere in the run."""
+    known = {normal_form(term.surface): term for term in (_seen(names) if names else ())}
+    terms = read_vocabulary(path, skipped=skipped).terms
+    return [known.get(normal_form(term.surface), term) for term in terms]
 
 
 def _phrases(
@@ -310,7 +322,8 @@ def _record(found: Supervision) -> Counts:
     }
 
 
-def _too_few(found: Supervision) -> str:
+def _too_few(found: Supervision, min_terms: int) -> str:
     lost = max(found.dropped.items(), key=lambda item: item[1].links, default=None)
     why = f"; most links were dropped because: {lost[0]}" if lost else ""
-    return f"only {len(found.sets)} entities have two or more known names in the corpus{why}"
+    seen = f"only {len(found.sets)} entities have {min_terms} or more known names in the corpus"
+    return f"{seen}, too few to learn from{why}"

@@ -76,6 +76,8 @@ class Artefacts:
         self.links = folder / "links.tsv"
         self.training = folder / "training.jsonl"
         self.test = folder / "test.jsonl"
+        self.alone = folder / "alone.jsonl"
+        self.known = (self.training, self.alone)  # what may be known when the rest is scored
         self.names = folder / "names.tsv"
         self.rejected = folder / "rejected.tsv"
         self.supervision = folder / "supervision.json"
@@ -102,22 +104,36 @@ class RunFolder:
         done = self._manifest["stages"]
         return {name: done[name] for name in STAGES if name in done}
 
+    @property
+    def counts(self) -> dict[str, Any]:
+        """What each stage that is done counted."""
+        return {name: record["counts"] for name, record in self.stages.items() if name != "report"}
+
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep a second run out of this folder."""
+        if self.path.is_dir() and any(self.path.iterdir()) and not self._begun():
+            raise SynsetmineError(
+                f"{self.path} holds other files; name an empty folder for the run"
+            )
         self.path.mkdir(parents=True, exist_ok=True)
         with (self.path / ".lock").open("w") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise SynsetmineError(f"another run is at work in {self.path}") from None
+            for half in (*self.path.glob(".*.part"), *self.path.glob("*/.*.part")):
+                half.unlink()  # of a run that was killed
             yield
+
+    def _begun(self) -> bool:
+        return (self.path / ".lock").exists() or (self.path / MANIFEST).exists()
 
     def carry_out(self, stage: Stage, watcher: Watcher) -> None:
         """Do a stage, unless the manifest knows it done with the same settings and inputs."""
         key = self._key(stage)
         record = self._manifest["stages"].get(stage.name)
-        if record is not None and record["key"] == key and self._unharmed(record, stage):
+        if record is not None and record.get("key") == key and self._unharmed(record, stage):
             watcher.finished(stage.name, record, skipped=True)
             return
         watcher.started(stage.name)
@@ -128,6 +144,7 @@ class RunFolder:
         record = {
             "key": key,
             "settings": dict(stage.settings),
+            "versions": versions(),
             "inputs": [path.name for path in stage.inputs],
             "seconds": round(time.monotonic() - begin, 2),
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -145,7 +162,7 @@ class RunFolder:
             "stage": stage.name,
             "version": __version__,
             "settings": dict(stage.settings),
-            "inputs": {path.name: self._hash(path) for path in stage.inputs},
+            "inputs": [[path.name, self._hash(path)] for path in stage.inputs],
         }
         text = json.dumps(described, sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()
@@ -154,7 +171,8 @@ class RunFolder:
         """Whether the artefacts are still there as the manifest knows them."""
         return all(
             path.is_file()
-            and record["outputs"].get(path.relative_to(self.path).as_posix()) == self._hash(path)
+            and record.get("outputs", {}).get(path.relative_to(self.path).as_posix())
+            == self._hash(path)
             for path in stage.outputs
         )
 

@@ -38,7 +38,8 @@ def write_run_report(
     """Gather everything and write the HTML file."""
     unfinished = [stage for stage in STAGES[:-1] if stage not in folder.stages]
     if unfinished:
-        raise SynsetmineError(f"{folder.path}: not done yet: {', '.join(unfinished)}")
+        problem = f"{folder.path} is no folder of a finished run"
+        raise SynsetmineError(f"{problem}; not done yet: {', '.join(unfinished)}")
     at = Artefacts(folder.path)
     kb = KnowledgeBase.load(at.knowledge)
     mined = read_sets(at.mined)
@@ -109,7 +110,8 @@ def _set(
     counts: Mapping[Term, int],
     examples: Mapping[str, Sequence[Sentence]],
 ) -> MinedSet:
-    entity = set_id if set_id in kb else None
+    # A set that was opened may by chance be called like an entity, but has none of its names.
+    is_entity = set_id in kb and any(kb.knows(set_id, term.surface) for term in members)
 
     def mined(term: Term) -> MinedTerm:
         decision = trace.get(term)  # seeds have none
@@ -118,16 +120,15 @@ def _set(
             sense=term.sense,
             count=counts.get(term, 0),
             action="seed" if decision is None else decision.action,
-            known=kb.knows(entity, term.surface)
-            if entity
-            else bool(kb.entities_named(term.surface)),
+            known=bool(kb.entities_named(term.surface))
+            or (is_entity and kb.knows(set_id, term.surface)),
             probability=decision.probability
             if decision and decision.action in ("joined", "forced")
             else None,
             sentences=tuple(examples.get(normal_form(term.surface), ())),
         )
 
-    return MinedSet(set_id, tuple(map(mined, members)), entity)
+    return MinedSet(set_id, tuple(map(mined, members)), set_id if is_entity else None)
 
 
 def _tallies(path: Path) -> tuple[Tally, dict[str, Tally]]:

@@ -10,6 +10,8 @@ from typing import Any
 from synsetmine.corpus.sources import find_sources
 from synsetmine.engines import LocalEngine
 from synsetmine.errors import DataError
+from synsetmine.kb import kb_files
+from synsetmine.model.storage import model_files
 from synsetmine.pipeline import corpus_stages, model_stages
 from synsetmine.pipeline.folder import STAGES, Artefacts, RunFolder, Stage, Watcher
 from synsetmine.pipeline.reporting import write_run_report
@@ -29,6 +31,7 @@ def run_project(
     if until is not None and until not in STAGES:
         raise DataError(f"there is no such stage; there are {', '.join(STAGES)}", value=until)
     folder = RunFolder(Path(project.run))
+    _check_inputs(project, folder.path)
     with folder.locked():
         for stage in _stages(project, folder, watcher, LocalEngine(workers), device):
             folder.carry_out(stage, watcher)
@@ -52,7 +55,7 @@ def _stages(
     yield Stage(
         name="knowledge",
         settings=_without(project.kb, "path"),
-        inputs=[Path(project.kb.path)],
+        inputs=kb_files(Path(project.kb.path)),
         outputs=[at.knowledge],
         work=lambda: corpus_stages.read_knowledge(project.kb, at.knowledge, watcher.progress),
     )
@@ -77,7 +80,7 @@ def _stages(
         name="supervise",
         settings=asdict(project.supervise) | {"ambiguous": project.link.ambiguous},
         inputs=[at.links, at.knowledge],
-        outputs=[at.training, at.test, at.names, at.rejected, at.supervision],
+        outputs=[at.training, at.test, at.alone, at.names, at.rejected, at.supervision],
         work=lambda: corpus_stages.supervise_links(
             project.supervise,
             project.link.ambiguous,
@@ -85,6 +88,7 @@ def _stages(
             at.knowledge,
             training=at.training,
             test=at.test,
+            alone=at.alone,
             names=at.names,
             rejected=at.rejected,
             record=at.supervision,
@@ -123,7 +127,7 @@ def _stages(
         name="train",
         settings=project.train.to_dict() | {"device": device},
         inputs=[at.training, at.vectors],
-        outputs=[at.model / "config.json", at.model / "model.safetensors"],
+        outputs=model_files(at.model, tuned=project.train.train_vectors),
         work=lambda: model_stages.train_model(
             project.train,
             at.training,
@@ -136,14 +140,14 @@ def _stages(
     yield Stage(
         name="mine",
         settings=asdict(project.mine),
-        inputs=[at.model / "config.json", at.vectors, at.vocabulary, at.training, at.test],
+        inputs=[at.model / "config.json", at.vectors, at.vocabulary, *at.known, at.test],
         outputs=[at.mined, at.trace],
         work=lambda: model_stages.mine_sets(
             project.mine,
             at.model,
             at.vectors,
             at.vocabulary,
-            known=[at.training, at.test],
+            known=[*at.known, at.test],
             out=at.mined,
             trace=at.trace,
             device=device,
@@ -153,7 +157,7 @@ def _stages(
     yield Stage(
         name="evaluate",
         settings=asdict(project.evaluate) | {"mine": asdict(project.mine)},
-        inputs=[at.model / "config.json", at.vectors, at.vocabulary, at.training, at.test],
+        inputs=[at.model / "config.json", at.vectors, at.vocabulary, *at.known, at.test],
         outputs=[at.scores],
         work=lambda: model_stages.score_held_out(
             project.evaluate,
@@ -161,7 +165,7 @@ def _stages(
             at.model,
             at.vectors,
             at.vocabulary,
-            training=at.training,
+            known=at.known,
             test=at.test,
             out=at.scores,
             device=device,
@@ -170,11 +174,27 @@ def _stages(
     )
     yield Stage(
         name="report",
-        settings=asdict(project.report),
-        inputs=[at.mined, at.trace, at.scores, at.supervision, at.documents, at.knowledge],
+        settings=asdict(project.report) | {"counts": folder.counts},
+        inputs=[
+            *(at.mined, at.trace, at.scores, at.supervision, at.documents, at.knowledge),
+            *(at.model / "config.json", at.names, at.vocabulary, at.vectors),
+        ],
         outputs=[at.report],
         work=lambda: write_run_report(project.report, folder, at.report, watcher.progress),
     )
+
+
+def _check_inputs(project: Project, folder: Path) -> None:
+    """All files that the run needs, looked for before hours of work; none may lie in its folder."""
+    sources = [source.path for source in find_sources(project.corpus.path, project.corpus.form)]
+    others = [project.kb.path, project.vocabulary.list, project.vectors.path]
+    for path in [*sources, *(Path(other) for other in others if other)]:
+        if not path.is_file():
+            raise DataError("no such file", path=path)
+        if path.resolve().is_relative_to(folder.resolve()):
+            raise DataError(
+                "this input lies in the run folder; give the run one of its own", path=path
+            )
 
 
 def _without(settings: Any, *names: str) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from synsetmine.training.settings import PRESETS, TrainingSettings
 from synsetmine.types import Order
 
 PROJECT_FILE = "synsetmine.toml"
+NEEDS_PATH = 'method "file", and no other, needs the path of a vector file'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,10 +59,14 @@ class LinkSettings:
 class SuperviseSettings:
     """`[supervise]`: from links to training sets."""
 
-    min_count: int = 3  # a name seen less often teaches nothing
+    min_count: int = 5  # a name seen less often has no vector either
     min_terms: int = 2
     held_out: float = 0.2  # share of the entities kept for the scores
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        _require(0 < self.held_out < 1, "held_out must lie between 0 and 1", self.held_out)
+        _require(self.min_terms >= 2, "min_terms must be 2 or more", self.min_terms)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +80,9 @@ class VocabularySettings:
     min_count: int = 5
     max_terms: int = 20_000  # the most frequent ones
 
+    def __post_init__(self) -> None:
+        _require(self.max_terms >= 1, "max_terms must be 1 or more", self.max_terms)
+
 
 @dataclass(frozen=True, kw_only=True)
 class VectorSettings:
@@ -87,6 +95,9 @@ class VectorSettings:
     min_count: int = 0
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        _require((self.method == "file") == bool(self.path), NEEDS_PATH, self.path)
+
 
 @dataclass(frozen=True, kw_only=True)
 class MineSettings:
@@ -97,12 +108,19 @@ class MineSettings:
     order: Order = "frequent"
     seed: int = 0  # for order "random"
 
+    def __post_init__(self) -> None:
+        in_range = self.threshold is None or 0 <= self.threshold <= 1
+        _require(in_range, "threshold must lie between 0 and 1", self.threshold)
+
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateSettings:
     """`[evaluate]`: scores on the entities held out."""
 
     orders: int = 10  # random orders of the held-out terms on their own
+
+    def __post_init__(self) -> None:
+        _require(self.orders >= 1, "orders must be 1 or more", self.orders)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,14 +138,14 @@ class Project:
 
     corpus: CorpusSettings
     kb: KbSettings
-    link: LinkSettings = LinkSettings()
-    supervise: SuperviseSettings = SuperviseSettings()
-    vocabulary: VocabularySettings = VocabularySettings()
-    vectors: VectorSettings = VectorSettings()
+    link: LinkSettings = field(default_factory=LinkSettings)
+    supervise: SuperviseSettings = field(default_factory=SuperviseSettings)
+    vocabulary: VocabularySettings = field(default_factory=VocabularySettings)
+    vectors: VectorSettings = field(default_factory=VectorSettings)
     train: TrainingSettings = field(default_factory=lambda: PRESETS["project"])
-    mine: MineSettings = MineSettings()
-    evaluate: EvaluateSettings = EvaluateSettings()
-    report: ReportSettings = ReportSettings()
+    mine: MineSettings = field(default_factory=MineSettings)
+    evaluate: EvaluateSettings = field(default_factory=EvaluateSettings)
+    report: ReportSettings = field(default_factory=ReportSettings)
     run: str = "run"  # the folder for everything that comes out
 
 
@@ -155,6 +173,11 @@ def read_project(path: Path) -> Project:
         if name not in sections:
             raise DataError(f"the section [{name}] with its path is missing", path=path)
     return _with_absolute_paths(Project(**sections), path.parent)
+
+
+def _require(holds: bool, problem: str, value: object) -> None:
+    if not holds:
+        raise DataError(problem, value=value)
 
 
 def _section(name: str, kind: Any, table: Any) -> Any:

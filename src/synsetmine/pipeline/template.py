@@ -38,7 +38,7 @@ path = {kb}
 # per_second = 5.0
 
 [supervise]  # links to training sets
-# min_count = 3          # a name must be seen so often
+# min_count = 5          # a name must be seen so often
 # min_terms = 2          # and an entity by so many names
 # held_out = 0.2         # share of the entities kept aside for the scores
 # seed = 0
