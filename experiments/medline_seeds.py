@@ -2,9 +2,9 @@
 
     python experiments/medline_seeds.py --run medline-runs/run --device cuda --workers 5
 
-Needs `training.jsonl`, `test.jsonl`, `vocabulary.tsv` and `vectors.safetensors` of a run folder,
-so that it can be carried out where a GPU is. `experiments/medline_mesh.py` puts the figures on
-its page.
+Needs `training.jsonl`, `alone.jsonl`, `test.jsonl`, `vocabulary.tsv` and `vectors.safetensors` of
+a run folder, so that it can be carried out where a GPU is. `experiments/medline_mesh.py` puts the
+figures on its page.
 """
 
 from __future__ import annotations
@@ -52,8 +52,10 @@ def carry_out(run: Path, device: str, epochs: int | None, seed: int) -> dict[str
     begin = time.monotonic()
     trained = train_scorer(training, vectors, settings, device=device)
     seconds = time.monotonic() - begin
-    walk = [*read_vocabulary(run / "vocabulary.tsv").terms, *gold.terms]
-    among = evaluate(generate_sets(trained.scorer, vectors, walk, seeds=training).sets, gold)
+    known = _together(training, read_sets(run / "alone.jsonl"))
+    rare = order_terms(gold.terms, "random")
+    walk = [*read_vocabulary(run / "vocabulary.tsv").terms, *rare]
+    among = evaluate(generate_sets(trained.scorer, vectors, walk, seeds=known).sets, gold)
     alone = [
         evaluate(generate_sets(trained.scorer, vectors, order).sets, gold)
         for order in (order_terms(gold.terms, "random", seed=i) for i in range(ORDERS))
@@ -69,6 +71,12 @@ def carry_out(run: Path, device: str, epochs: int | None, seed: int) -> dict[str
         "among all terms": {m: getattr(among, m) for m in MEASURES},
         "on their own": {m: fmean(getattr(one, m) for one in alone) for m in MEASURES},
     }
+
+
+def _together(*parts: SynonymSets) -> SynonymSets:
+    return SynonymSets.of(
+        [members for part in parts for members in part], [i for part in parts for i in part.ids]
+    )
 
 
 def kept_aside(sets: SynonymSets) -> SynonymSets:
