@@ -71,11 +71,7 @@ SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
     },
     "skipgram": {
         "default": {},
-        "window 10": {"window": 10},
-        "within sentences": {"within": "sentence"},
-        "smoothing 0": {"smoothing": 0.0},
-        "sample 1e-3": {"sample": 1e-3},
-        "dimension 100": {"dimension": 100},
+        "5 epochs": {"epochs": 5},
     },
 }
 Link = Literal["average", "complete"]

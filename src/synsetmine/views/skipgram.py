@@ -37,7 +37,7 @@ def train_skipgram(
     dimension: int = 50,
     window: int = 5,
     within: Within = "text",
-    epochs: int = 5,
+    epochs: int = 15,
     negative: int = 5,
     smoothing: float = 0.75,
     sample: float = 1e-3,
