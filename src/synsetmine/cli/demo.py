@@ -10,7 +10,7 @@ import typer
 
 from synsetmine.cli.run import ShownStages, Workers
 
-SHOWN = 25
+SHOWN = 15
 
 
 def demo(
@@ -31,8 +31,23 @@ def demo(
     at = Artefacts(out / "run")
     with ShownStages(out / "run") as watcher:
         run_project(read_project(project), watcher, workers=workers)
+    show_finds(at.mined, at.trace)
     show_scores(at.scores)
     typer.echo(f"Sets: {at.mined}\nReport: {at.report}  (open it in a browser)")
+
+
+def show_finds(mined: Path, trace: Path) -> None:
+    """The new terms that joined a set with the highest probability."""
+    from synsetmine.generation import read_trace
+    from synsetmine.setfiles import read_sets
+
+    sets = read_sets(mined)
+    joined = [decision for decision in read_trace(trace) if decision.action == "joined"]
+    joined.sort(key=lambda decision: -decision.probability)
+    typer.echo("\nNew terms that joined a set, surest first (by no means all are right):")
+    for decision in joined[:SHOWN]:
+        others = [str(term) for term in sets.set_of(decision.term) if term != decision.term]
+        typer.echo(f"  {decision.probability:.4f}  {decision.term}  →  {', '.join(others)}")
 
 
 def show_scores(path: Path) -> None:
