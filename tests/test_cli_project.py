@@ -138,3 +138,23 @@ def test_the_demo_runs(tmp_path: Path) -> None:
     assert scores["on their own"]["ari"][0] > 0.2  # all alone or all together: 0
     assert (tmp_path / "demo/run/report.html").stat().st_size > 100_000
     assert "report (unchanged)" in synsetmine(tmp_path, "demo", "--out", "demo")
+
+
+def test_pretrained_vectors_for_terms(world: Path, tmp_path: Path) -> None:
+    (tmp_path / "words.txt").write_text("heart 1 0\nfailure 0 1\n")
+    (tmp_path / "terms.txt").write_text("Heart failure\nliver\n")
+    synsetmine(tmp_path, "read", str(world / "corpus.jsonl"), "-o", "documents.parquet")
+    options = "--terms terms.txt --method file --pretrained words.txt -o out.txt"
+    said = synsetmine(tmp_path, "vectors", "documents.parquet", *options.split())
+    assert "1 vectors, 2 dimension, 1 terms without" in said
+    assert (tmp_path / "out.txt").read_text().split() == "1 2 Heart failure 0.5 0.5".split()
+    said = synsetmine(
+        tmp_path, "vectors", "documents.parquet", *options.split()[:4], "-o", "x.txt", code=1
+    )
+    assert "needs the path of a vector file" in said
+
+
+def test_the_demo_overwrites_no_project_of_yours(tmp_path: Path) -> None:
+    (tmp_path / "synsetmine.toml").write_text("# mine\n")
+    assert "is no project of the demo" in synsetmine(tmp_path, "demo", "--out", ".", code=1)
+    assert (tmp_path / "synsetmine.toml").read_text() == "# mine\n"

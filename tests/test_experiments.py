@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.worlds import write_text_world
 
 ROOT = Path(__file__).parents[1]
 
@@ -32,6 +36,28 @@ def test_nyt_core_quick(nyt: Path, tmp_path: Path) -> None:
     before = {p: p.stat().st_mtime_ns for p in (tmp_path / "nyt-core-cpu-quick").iterdir()}
     run(*command)
     assert {p: p.stat().st_mtime_ns for p in (tmp_path / "nyt-core-cpu-quick").iterdir()} == before
+
+
+@pytest.mark.slow
+def test_medline_mesh_on_a_small_world(tmp_path: Path) -> None:
+    write_text_world(tmp_path)
+    for made, wanted in {"corpus.jsonl": "corpus.jsonl.gz", "kb.jsonl": "mesh.jsonl.gz"}.items():
+        (tmp_path / wanted).write_bytes(gzip.compress((tmp_path / made).read_bytes()))
+    places = [f"--{name}={tmp_path / name}" for name in ("out", "work")]
+    command = ["experiments/medline_mesh.py", "--data", str(tmp_path), "--epochs", "5", *places]
+    page = run(*command)
+    assert "| supervise |" in page
+    assert "the largest process took" in page
+    assert (tmp_path / "out" / "medline-mesh.md").read_text() in page
+    drawn = json.loads((tmp_path / "out" / "medline-mesh" / "drawn.json").read_text())
+    assert all(found["new"] and found["known"] for found in drawn)
+
+
+@pytest.mark.slow
+def test_bench_linking_gives_equal_results() -> None:
+    shown = run("-m", "benchmarks.bench_linking", "--quick")
+    assert "ahocorasick_rs" in shown
+    assert "MB/s" in shown
 
 
 @pytest.mark.slow

@@ -254,9 +254,15 @@ def vectors(
         Path, typer.Option("--out", "-o", help="Vector file: .safetensors, .bin or text.")
     ],
     method: Annotated[
-        Literal["cooccurrence", "skipgram"],
-        typer.Option(help="cooccurrence (PPMI and SVD) or skipgram (extra `skipgram`)."),
+        Literal["cooccurrence", "skipgram", "file"],
+        typer.Option(
+            help="cooccurrence (PPMI and SVD), skipgram (extra `skipgram`) or file: those of "
+            "--pretrained, and the mean of its words' vectors for a term it lacks."
+        ),
     ] = "cooccurrence",
+    pretrained: Annotated[
+        Path | None, typer.Option(help="Vector file for method file; see `convert` for its forms.")
+    ] = None,
     dimension: Annotated[int, typer.Option(min=0, help="0: the method's default.")] = 100,
     window: Annotated[int, typer.Option(min=0, help="Words to each side; 0: the default.")] = 0,
     min_count: Annotated[
@@ -274,7 +280,12 @@ def vectors(
     from synsetmine.pipeline.settings import VectorSettings
 
     settings = VectorSettings(
-        method=method, dimension=dimension, window=window, min_count=min_count, seed=seed
+        method=method,
+        path=str(pretrained or ""),
+        dimension=dimension,
+        window=window,
+        min_count=min_count,
+        seed=seed,
     )
     with console.progress_bar("vectors") as bar:
         counts = make_vectors(

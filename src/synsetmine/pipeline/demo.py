@@ -55,10 +55,13 @@ title = "Synonyms in 106 articles of Wikipedia"
 def write_demo(folder: Path) -> Path:
     """Write the project file and the vectors it names; the path of the project file."""
     dump = _inside("gensim", DUMP)
+    project = folder / "synsetmine.toml"
+    first = PROJECT.partition("\n")[0]
+    if project.exists() and not project.read_text(encoding="utf-8").startswith(first):
+        raise SynsetmineError(f"{project} is no project of the demo; name another folder")
     vectors = folder / "glove.safetensors"
     if not vectors.exists():
         write_vectors(vectors, _glove())
-    project = folder / "synsetmine.toml"
     write_text(project, PROJECT.format(dump=json.dumps(str(dump))))
     return project
 
