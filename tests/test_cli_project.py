@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from synsetmine.setfiles import read_sets, read_vocabulary
+from synsetmine.types import Term
+from synsetmine.views import read_vectors
 from tests.worlds import write_text_world
 
 
@@ -144,10 +146,12 @@ def test_pretrained_vectors_for_terms(world: Path, tmp_path: Path) -> None:
     (tmp_path / "words.txt").write_text("heart 1 0\nfailure 0 1\n")
     (tmp_path / "terms.txt").write_text("Heart failure\nliver\n")
     synsetmine(tmp_path, "read", str(world / "corpus.jsonl"), "-o", "documents.parquet")
-    options = "--terms terms.txt --method file --pretrained words.txt -o out.txt"
+    options = "--terms terms.txt --method file --pretrained words.txt -o out.safetensors"
     said = synsetmine(tmp_path, "vectors", "documents.parquet", *options.split())
     assert "1 vectors, 2 dimension, 1 terms without" in said
-    assert (tmp_path / "out.txt").read_text().split() == "1 2 Heart failure 0.5 0.5".split()
+    found = read_vectors(tmp_path / "out.safetensors")
+    assert found.terms == (Term("Heart failure"),)
+    assert found.matrix.tolist() == [[0.5, 0.5]]
     said = synsetmine(
         tmp_path, "vectors", "documents.parquet", *options.split()[:4], "-o", "x.txt", code=1
     )
