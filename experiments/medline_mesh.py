@@ -3,7 +3,7 @@
 33,277 abstracts and 168,173 names go in, all settings at their defaults. 30 of the sets that hold
 a name which MeSH lacks are drawn at random, for a person to judge. The scores of several training
 seeds come from experiments/medline_seeds.py, on entities that neither training nor the choice of
-any setting has looked at.
+the vectors' settings has looked at.
 
     python experiments/medline_mesh.py --data DIR          # corpus.jsonl.gz and mesh.jsonl.gz
     python experiments/medline_seeds.py --run medline-runs/run
@@ -108,8 +108,10 @@ def _scores(seeds: list[dict[str, Any]]) -> list[str]:
     return [
         "## Scores",
         "",
-        f"On {first['test sets']} entities with {first['test terms']} names that neither training "
-        f"nor the choice of any setting has looked at; {len(seeds)} training seeds, mean ± "
+        f"On {first['test sets']} entities with {first['test terms']} names that training has "
+        "not seen and the choice of the vectors' settings has not looked at (the choice of K and "
+        "the dimension, below, was made on another split, so it has looked at most of them); "
+        f"{len(seeds)} training seeds, mean ± "
         "standard deviation, in percent (`python experiments/medline_seeds.py --run "
         f"medline-runs/run --device {first['device']}`):",
         "",
