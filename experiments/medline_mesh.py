@@ -25,6 +25,7 @@ from typing import Any
 from synsetmine.files import write_text
 from synsetmine.kb import KnowledgeBase
 from synsetmine.pipeline import STAGES, Artefacts, RunFolder
+from synsetmine.pipeline.folder import in_words
 from synsetmine.setfiles import read_sets
 
 ROOT = Path(__file__).parents[1]
@@ -86,7 +87,7 @@ def _page(results: Path) -> str:
         "",
         "| stage | seconds | what came out |",
         "| --- | --- | --- |",
-        *(f"| {s} | {seconds} | {_told(counts)} |" for s, (seconds, counts) in stages.items()),
+        *(f"| {s} | {seconds} | {in_words(counts)} |" for s, (seconds, counts) in stages.items()),
         "",
         f"In all {sum(seconds for seconds, _ in stages.values()):.0f} s; the largest process took "
         f"{record['peak GiB']} GiB.",
@@ -129,14 +130,6 @@ def _scores(seeds: list[dict[str, Any]]) -> list[str]:
         "wrongly. *On their own* is the paper's task.",
         "",
     ]
-
-
-def _told(counts: dict[str, Any]) -> str:
-    return ", ".join(
-        f"{n:,} {what}" if isinstance(n, int) else f"{n} {what}"
-        for what, n in counts.items()
-        if what != "skipped"
-    )
 
 
 def _spread(values: list[float]) -> str:

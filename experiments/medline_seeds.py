@@ -52,7 +52,7 @@ def carry_out(run: Path, device: str, epochs: int | None, seed: int) -> dict[str
     begin = time.monotonic()
     trained = train_scorer(training, vectors, settings, device=device)
     seconds = time.monotonic() - begin
-    known = _together(training, read_sets(run / "alone.jsonl"))
+    known = SynonymSets.together([training, read_sets(run / "alone.jsonl")])
     rare = order_terms(gold.terms, "random")
     walk = [*read_vocabulary(run / "vocabulary.tsv").terms, *rare]
     among = evaluate(generate_sets(trained.scorer, vectors, walk, seeds=known).sets, gold)
@@ -71,12 +71,6 @@ def carry_out(run: Path, device: str, epochs: int | None, seed: int) -> dict[str
         "among all terms": {m: getattr(among, m) for m in MEASURES},
         "on their own": {m: fmean(getattr(one, m) for one in alone) for m in MEASURES},
     }
-
-
-def _together(*parts: SynonymSets) -> SynonymSets:
-    return SynonymSets.of(
-        [members for part in parts for members in part], [i for part in parts for i in part.ids]
-    )
 
 
 def kept_aside(sets: SynonymSets) -> SynonymSets:

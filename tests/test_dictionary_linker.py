@@ -16,9 +16,9 @@ from synsetmine.engines import LocalEngine
 from synsetmine.errors import DataError
 from synsetmine.kb import Entity, KnowledgeBase
 from synsetmine.linking.base import Linker
-from synsetmine.linking.dictionary import Ambiguous, DictionaryLinker
+from synsetmine.linking.dictionary import DictionaryLinker
 from synsetmine.text import normal_form
-from synsetmine.types import Document, Mention
+from synsetmine.types import Ambiguous, Document, Mention
 from tests.test_dictionary import plain_search
 
 PLACES = {

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from synsetmine import supervision
 from synsetmine.errors import DataError
 from synsetmine.kb import Entity, KnowledgeBase
-from synsetmine.supervision import Ambiguous, split_entities, supervise
+from synsetmine.supervision import split_entities, supervise
 from synsetmine.text import normal_form
-from synsetmine.types import Link, SynonymSets, Term
+from synsetmine.types import Ambiguous, Link, SynonymSets, Term
 
 
 class Names:

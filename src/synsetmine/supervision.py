@@ -10,13 +10,11 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol, get_args
+from typing import Protocol, get_args
 
 from synsetmine.errors import DataError
 from synsetmine.text import normal_form
-from synsetmine.types import Link, SynonymSets, Term
-
-Ambiguous = Literal["skip", "common", "senses"]
+from synsetmine.types import Ambiguous, Link, SynonymSets, Term
 
 NO_WORD = "no letter or digit in the surface"
 UNKNOWN_ENTITY = "the entity is not in the knowledge base"

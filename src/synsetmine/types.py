@@ -107,6 +107,12 @@ class SynonymSets:
         return cls(members, names)
 
     @classmethod
+    def together(cls, parts: Iterable[SynonymSets]) -> SynonymSets:
+        """The sets of several partitions as one, with their ids."""
+        pairs = [pair for part in parts for pair in zip(part.ids, part.sets, strict=True)]
+        return cls.of((members for _, members in pairs), (set_id for set_id, _ in pairs))
+
+    @classmethod
     def from_labels(cls, terms: Sequence[Term], labels: Sequence[int]) -> SynonymSets:
         """Group terms by label; sets stand in the order in which their labels first appear."""
         groups: dict[int, list[Term]] = {}
@@ -194,6 +200,9 @@ class SynonymSets:
 
 
 Order = Literal["given", "frequent", "random"]
+
+# What to do with a name of several entities: leave it out, take the most common, keep all apart.
+Ambiguous = Literal["skip", "common", "senses"]
 
 
 def order_terms(

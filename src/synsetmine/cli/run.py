@@ -155,10 +155,11 @@ class ShownStages:
 
 def tell(counts: Mapping[str, Any], where: str = "") -> None:
     """Say what a stage counted, and what it left out."""
+    from synsetmine.pipeline.folder import in_words
+
     for found in counts.get("skipped", []):
         console.warn(f"{found['count']} left out: {found['examples'][0]}")
-    told = ", ".join(f"{_number(n)} {what}" for what, n in counts.items() if what != "skipped")
-    console.say(f"{told}; {where}" if where else told)
+    console.say(f"{in_words(counts)}; {where}" if where else in_words(counts))
 
 
 def show_fates(path: Path) -> None:
@@ -174,7 +175,3 @@ def show_fates(path: Path) -> None:
         for fate, found in record.items()
     ]
     console.show_table(("links", "number", "mentions", "most frequent"), rows)
-
-
-def _number(value: object) -> str:
-    return f"{value:,}" if isinstance(value, int) else str(value)

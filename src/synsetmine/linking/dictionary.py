@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 import pyarrow.compute as pc
@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from synsetmine.dictionary import NameMatcher
 from synsetmine.errors import DataError
 from synsetmine.kb import KnowledgeBase
-from synsetmine.types import Document, Mention
+from synsetmine.types import Ambiguous, Document, Mention
 
-Ambiguous = Literal["skip", "common", "senses"]
 IntArray = NDArray[np.int64]
 
 

@@ -26,6 +26,7 @@ from synsetmine.linking.mentions import (
     write_links,
 )
 from synsetmine.phrases import mine_phrases
+from synsetmine.pipeline.folder import Counts, Progress
 from synsetmine.pipeline.settings import (
     CorpusSettings,
     KbSettings,
@@ -35,17 +36,14 @@ from synsetmine.pipeline.settings import (
     VocabularySettings,
 )
 from synsetmine.setfiles import is_set_file, read_sets, read_vocabulary, write_sets
-from synsetmine.supervision import Ambiguous, Supervision, split_entities, supervise
+from synsetmine.supervision import Supervision, split_entities, supervise
 from synsetmine.text import normal_form
-from synsetmine.types import Document, Term
+from synsetmine.types import Ambiguous, Document, Term
 from synsetmine.views import read_vectors, write_vectors
 from synsetmine.views.cooccurrence import train_cooccurrence
 from synsetmine.views.pretrained import vectors_for
 from synsetmine.views.skipgram import train_skipgram
 from synsetmine.vocabulary import by_frequency, candidate_terms, count_terms, write_vocabulary
-
-Progress = Callable[[int, int], None]
-Counts = dict[str, Any]
 
 FEWEST_SETS = 10  # training and held-out sets; fewer teach and tell nothing
 

@@ -41,6 +41,10 @@ STAGES = (
 PACKAGES = ("numpy", "scipy", "scikit-learn", "torch", "pyarrow", "duckdb", "daachorse", "gensim")
 
 
+Progress = Callable[[int, int], None]  # done, of how much
+Counts = dict[str, Any]  # what a stage counted, for the manifest
+
+
 class Watcher(Protocol):
     """Who is told how a run goes on; the command line shows it."""
 
@@ -214,3 +218,12 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
+
+
+def in_words(counts: Mapping[str, Any]) -> str:
+    """What a stage counted, for a person; what it left out is told elsewhere."""
+    return ", ".join(
+        f"{n:,} {what}" if isinstance(n, int) else f"{n} {what}"
+        for what, n in counts.items()
+        if what != "skipped"
+    )

@@ -6,20 +6,17 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import mean, pstdev
-from typing import Any
 
 from synsetmine.files import write_text
 from synsetmine.generation import Mined, generate_sets, write_trace
 from synsetmine.metrics import ClusterReport, evaluate
 from synsetmine.model import StoredModel, load_model, save_model
+from synsetmine.pipeline.folder import Counts, Progress
 from synsetmine.pipeline.settings import EvaluateSettings, MineSettings
 from synsetmine.setfiles import Vocabulary, read_sets, read_vocabulary, write_sets
 from synsetmine.training import Epoch, TrainingSettings, train_scorer
 from synsetmine.types import SynonymSets, Term, order_terms
 from synsetmine.views import read_vectors
-
-Progress = Callable[[int, int], None]
-Counts = dict[str, Any]
 
 CHECKPOINT = "checkpoint.safetensors"
 THRESHOLDS = tuple(round(0.1 * i, 1) for i in range(1, 10))
@@ -177,10 +174,8 @@ def _walk(settings: MineSettings, vocabulary: Vocabulary) -> list[Term]:
 
 def _together(paths: Sequence[Path]) -> SynonymSets:
     """The sets of several files as one partition."""
-    read = [read_sets(path) for path in paths if path.stat().st_size]  # there may be no lone ones
-    return SynonymSets.of(
-        [members for sets in read for members in sets], [i for sets in read for i in sets.ids]
-    )
+    # There may be no lone names, and then their file is empty.
+    return SynonymSets.together(read_sets(path) for path in paths if path.stat().st_size)
 
 
 def _mean_and_spread(reports: Sequence[ClusterReport], name: str) -> list[float]:

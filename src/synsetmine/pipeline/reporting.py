@@ -15,7 +15,7 @@ from synsetmine.errors import SynsetmineError
 from synsetmine.generation import Decision, read_trace
 from synsetmine.kb import KnowledgeBase
 from synsetmine.model import StoredModel, load_model
-from synsetmine.pipeline.folder import STAGES, Artefacts, RunFolder
+from synsetmine.pipeline.folder import STAGES, Artefacts, RunFolder, in_words
 from synsetmine.pipeline.settings import ReportSettings
 from synsetmine.report import Findings, MinedSet, MinedTerm, Score, Sentence, Stage, write_report
 from synsetmine.report.sentences import find_sentences
@@ -145,20 +145,11 @@ def _named(record: Mapping[str, Any]) -> str:
     """The files that a stage read and what it found in them, in words."""
     names = record["inputs"]
     more = f" and {len(names) - 3} more files" if len(names) > 3 else ""
-    return f"{', '.join(names[:3])}{more}: {_told(record)}"
+    return f"{', '.join(names[:3])}{more}: {in_words(record['counts'])}"
 
 
 def _stage(name: str, record: Mapping[str, Any]) -> Stage:
-    return Stage(name, record["seconds"], _told(record))
-
-
-def _told(record: Mapping[str, Any]) -> str:
-    counts = record["counts"].items()
-    return ", ".join(f"{_number(n)} {what}" for what, n in counts if what != "skipped")
-
-
-def _number(value: object) -> str:
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    return Stage(name, record["seconds"], in_words(record["counts"]))
 
 
 def _skipped(folder: RunFolder) -> list[tuple[str, int, str]]:

@@ -12,9 +12,8 @@ from synsetmine.corpus import Form as CorpusForm
 from synsetmine.errors import DataError
 from synsetmine.kb import Form as KbForm
 from synsetmine.linking import LinkerName
-from synsetmine.supervision import Ambiguous
 from synsetmine.training.settings import PRESETS, TrainingSettings
-from synsetmine.types import Order
+from synsetmine.types import Ambiguous, Order
 
 PROJECT_FILE = "synsetmine.toml"
 NEEDS_PATH = 'method "file", and no other, needs the path of a vector file'
