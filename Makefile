@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: install demo test check lint format reference clean
+.PHONY: install demo test check paper lint format reference clean
 
 install: $(INSTALLED)  ## sets up .venv
 
@@ -15,6 +15,9 @@ test: lint  ## all checks and all tests
 
 check: lint  ## the fast subset, for while one works
 	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+paper: $(INSTALLED)  ## every table and figure of the paper; options in PAPER, such as PAPER=--quick
+	$(BIN)/python -m experiments.paper $(PAPER)
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

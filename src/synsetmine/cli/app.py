@@ -10,6 +10,7 @@ import typer
 
 from synsetmine import __version__
 from synsetmine.cli import console
+from synsetmine.cli.compare import compare
 from synsetmine.cli.convert import convert
 from synsetmine.cli.datasets import datasets
 from synsetmine.cli.demo import demo
@@ -34,7 +35,7 @@ app = typer.Typer(
 )
 PROJECT = (init, run, report, demo)
 STAGES = (read, knowledge, link, supervise, vocabulary, vectors, train, mine, evaluate)
-OTHERS = (score, rank, tune, convert, datasets)
+OTHERS = (score, rank, tune, compare, convert, datasets)
 for panel, commands in {"A whole project": PROJECT, "Its stages": STAGES, "More": OTHERS}.items():
     for command in commands:
         app.command(rich_help_panel=panel)(command)

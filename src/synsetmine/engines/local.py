@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from itertools import chain, islice
-from multiprocessing import get_context, parent_process
-from threading import Thread
+from multiprocessing import get_context
 from typing import Any, TypeVar
 
+from synsetmine.engines.processes import end_with_parent
 from synsetmine.errors import SynsetmineError
 
 Item = TypeVar("Item")
@@ -67,15 +67,7 @@ _function: Callable[[Any], Any]
 def _keep(function: Callable[[Any], Any]) -> None:
     global _function
     _function = function
-    Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    """A worker whose parent was killed would wait for work for ever."""
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+    end_with_parent()
 
 
 def _apply(item: Any) -> Any:

@@ -1,6 +1,17 @@
 """What is known about a term, as vectors."""
 
+from synsetmine.views.encoder import encode_terms, packaged_encoder
+from synsetmine.views.strings import FEATURES, StringView, ngram_vectors
 from synsetmine.views.vectorfiles import read_vectors, write_vectors
 from synsetmine.views.vectors import TermVectors
 
-__all__ = ["TermVectors", "read_vectors", "write_vectors"]
+__all__ = [
+    "FEATURES",
+    "StringView",
+    "TermVectors",
+    "encode_terms",
+    "ngram_vectors",
+    "packaged_encoder",
+    "read_vectors",
+    "write_vectors",
+]

@@ -1,0 +1,231 @@
+"""Experiment 2: the paper's main table, all methods by ARI, FMI and NMI.
+
+    python -m experiments.comparison --data DIR     # a folder with nyt/, pubmed/, wiki/
+
+Every method runs on the same table of vectors. Those on strings and on a sentence encoder's
+vectors look at the terms' surfaces instead, and pair classifiers at several views. The rows of
+our own model are those of the trained scorers that other experiments use too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from experiments.benchmarkdata import MADE, Benchmark, benchmarks, encoder_vectors
+from experiments.options import Options, read_options
+from experiments.pages import (
+    mean_sd,
+    paper_values,
+    protocol,
+    remarks,
+    table,
+    write_page,
+    write_plot,
+)
+from experiments.trainings import (
+    Outcome,
+    Training,
+    honest_trainings,
+    main_trainings,
+    run_trainings,
+    scores,
+    seeds_of,
+)
+from synsetmine.baselines import TermViews
+from synsetmine.baselines.registry import Entry, methods
+from synsetmine.comparison import Plan, Row, SeedResult, compare, summarise
+from synsetmine.comparison.page import notes, plot
+
+NAME = "comparison"
+SHOWN = ("ari", "fmi", "nmi")
+LARGER = 3  # the second tuning is on sets of at least this many terms
+INTRODUCTION = (
+    "The paper compares six methods with its own; to these come methods that people use today. "
+    "All get the same terms, vectors and training sets. Hyper-parameters are tuned on random "
+    "subsamples of the training sets, of about as many terms as the vocabulary to be clustered; "
+    "methods marked * are told the true number of sets. A method that does not depend on the "
+    "order of the terms runs once a seed."
+)
+Paper = Mapping[str, Mapping[str, tuple[float, float]]]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One table of the page: a plan and the methods to run on it."""
+
+    key: str
+    title: str
+    benchmark: Benchmark
+    plan: Plan
+    entries: tuple[Entry, ...]
+    paper: Paper  # empty where the paper's setting was another
+
+
+def run(options: Options) -> str:
+    outcomes = run_trainings(trainings(options), options)
+    pieces: list[str] = []
+    figures: dict[str, Any] = {}
+    for part in parts(options):
+        rows = _rows(part, outcomes, options)
+        stated = {row.title: part.paper[name]["ari"][0] for row, name in _stated(part, rows)}
+        drawing = plot(part.title, rows, stated)
+        pieces += [
+            f"## {part.title}",
+            _table(part, rows),
+            "\n".join(f"- {note}" for note in notes(rows)),
+            _authors(part, outcomes, options),
+            write_plot(options.out, f"{NAME}-{part.key}", "ARI of each method", drawing),
+            _chosen(rows),
+        ]
+        figures[part.key] = [asdict(row) for row in rows]
+    page = ["# All methods side by side", INTRODUCTION, protocol(options), *pieces]
+    return write_page(options.out, NAME, [*page, remarks(NAME)], figures)
+
+
+def trainings(options: Options) -> list[Training]:
+    return main_trainings(options)
+
+
+def parts(options: Options) -> list[Part]:
+    """The tables of the page, each with its methods."""
+    found: list[Part] = []
+    known = [e for e in methods().values() if e.name != "synsetmine"]
+    tables: dict[str, list[Benchmark]] = {}
+    for benchmark in benchmarks(options, made=MADE):
+        tables.setdefault(benchmark.name, []).append(benchmark)
+    for name, with_tables in tables.items():
+        encoder = encoder_vectors(options, with_tables[0])
+        for number, benchmark in enumerate(with_tables):
+            plan = _plan(benchmark, TermViews((benchmark.vectors,), encoder), options)
+            entries = [e for e in known if not e.lacks(plan.views)]
+            if number:  # strings and the encoder's vectors are those of the first table
+                entries = [e for e in entries if "vectors" in e.needs]
+            theirs = benchmark.vectors_name == "word2vec"
+            paper: Paper = paper_values()["main"][name] if theirs else {}
+            key = f"{name}-{benchmark.vectors_name}"
+            found.append(Part(key, benchmark.title, benchmark, plan, tuple(entries), paper))
+        first = found[-len(with_tables)]
+        larger = replace(first.plan, expect_size=LARGER)
+        tuned = [e for e in first.entries if len(e.variants[0].choices) > 1]
+        title = f"{first.title}, tuned on sets of {LARGER} or more"
+        found.append(Part(f"{first.key}-larger", title, first.benchmark, larger, tuple(tuned), {}))
+        found += _all_tables(with_tables, first, options)
+    return found
+
+
+def _all_tables(with_tables: Sequence[Benchmark], first: Part, options: Options) -> list[Part]:
+    """Pair classifiers over all tables of a benchmark at once."""
+    if len(with_tables) < 2:
+        return []
+    views = TermViews(tuple(b.vectors for b in with_tables), first.plan.views.encoder)
+    entries = [e for e in first.entries if e.name.startswith("pairs-") and "vectors" in e.needs]
+    return [
+        Part(
+            f"{first.key}-tables{size}",
+            f"{first.title} and {len(with_tables) - 1} more tables{said}",
+            first.benchmark,
+            replace(_plan(first.benchmark, views, options), expect_size=size),
+            tuple(entries),
+            {},
+        )
+        for size, said in ((2, ""), (LARGER, f", tuned on sets of {LARGER} or more"))
+    ]
+
+
+def _plan(benchmark: Benchmark, views: TermViews, options: Options) -> Plan:
+    return Plan(
+        training=benchmark.training,
+        test=benchmark.test,
+        views=views,
+        seeds=options.seeds,
+        orders=options.orders,
+        samples=1 if options.quick else 3,
+        device=options.device,
+    )
+
+
+def _rows(part: Part, outcomes: Mapping[Training, Outcome], options: Options) -> list[Row]:
+    folder = options.work / "comparison" / part.key
+
+    def say(done: int, total: int, method: str) -> None:
+        print(f"{part.key} {done}/{total} {method}", flush=True)
+
+    results = compare(part.plan, part.entries, out=folder, workers=options.workers, progress=say)
+    entries = list(part.entries)
+    if part.plan.expect_size == 2 and len(part.plan.views.vectors) == 1:
+        ours = methods()["synsetmine"]
+        chosen = [outcomes[t] for t in honest_trainings(part.benchmark, options)]
+        results[ours.name] = [_as_result(seed, o) for seed, o in enumerate(chosen)]
+        entries.append(ours)
+    return summarise(entries, results)
+
+
+def _as_result(seed: int, outcome: Outcome) -> SeedResult:
+    """A trained scorer's test as a result of the comparison."""
+    record = outcome.record
+    return SeedResult(
+        method="synsetmine",
+        seed=seed,
+        digest="",
+        reports=tuple({m: v / 100 for m, v in report.items()} for report in outcome.reports),
+        training_seconds=record["training_seconds"],
+        prediction_seconds=record["mining_seconds"],
+        device=record["device"],
+    )
+
+
+def _stated(part: Part, rows: Sequence[Row]) -> list[tuple[Row, str]]:
+    """The rows that the paper has too, with their names there."""
+    pairs = [(row, row.title.partition(",")[0]) for row in rows if row.origin != "today"]
+    return [(row, name) for row, name in pairs if name in part.paper]
+
+
+def _table(part: Part, rows: Sequence[Row]) -> str:
+    stated = {row.title: part.paper[name] for row, name in _stated(part, rows)}
+    lines = []
+    for row in rows:
+        ours = [_pair(row.scores[m]) if row.scores else "failed" for m in SHOWN]
+        theirs = [_pair(stated[row.title][m]) if row.title in stated else "" for m in SHOWN]
+        name = f"{row.title}{'*' if row.told else ''}"
+        lines.append([f"**{name}**" if row.origin == "ours" else name, *ours, *theirs])
+    if not part.paper:
+        return table(["method", "ARI", "FMI", "NMI"], [line[:4] for line in lines])
+    return table(["method", "ARI", "FMI", "NMI", "paper: ARI", "FMI", "NMI"], lines)
+
+
+def _pair(score: Sequence[float]) -> str:
+    return f"{score[0]:.2f} ± {score[1]:.2f}"
+
+
+def _authors(part: Part, outcomes: Mapping[Training, Outcome], options: Options) -> str:
+    """Our model under the protocol of the authors' program, where it was run."""
+    settings = part.benchmark.settings(options)
+    chosen = seeds_of(part.benchmark, settings, options, "authors")
+    found = [outcomes[t] for t in chosen if t in outcomes]
+    if not found or part.plan.expect_size != 2 or len(part.plan.views.vectors) > 1:
+        return ""
+    ours = "/".join(mean_sd(scores(found, m)) for m in SHOWN)
+    theirs = "/".join(_pair(part.paper["SynSetMine"][m]) for m in SHOWN)
+    return (
+        "Under the protocol of the authors' program (vocabulary in file order, epoch chosen by "
+        f"FMI on the **test** sets) SynSetMine gets ARI/FMI/NMI {ours}; the paper states {theirs}."
+    )
+
+
+def _chosen(rows: Sequence[Row]) -> str:
+    """What tuning chose, folded away."""
+    lines = [
+        f"- {row.title}: {', '.join(f'{c} ({n})' for c, n in row.choices.items())}"
+        for row in rows
+        if row.choices
+    ]
+    if not lines:
+        return ""
+    summary = "<summary>What tuning chose, and with how many seeds</summary>"
+    return "\n\n".join(["<details>" + summary, "\n".join(lines), "</details>"])
+
+
+if __name__ == "__main__":
+    print(run(read_options(__doc__)))

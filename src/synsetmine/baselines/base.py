@@ -1,0 +1,111 @@
+"""What every method of the comparison takes and gives: one protocol for all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from synsetmine.errors import DataError
+from synsetmine.types import SynonymSets, Term
+from synsetmine.views import TermVectors
+
+Floats: TypeAlias = npt.NDArray[np.float32]
+Labels: TypeAlias = npt.NDArray[np.int64]  # (terms,): equal labels, one set
+View: TypeAlias = Literal["vectors", "strings", "encoder"]
+Choice: TypeAlias = Mapping[str, Any]  # hyper-parameters of `cluster`, as JSON would have them
+
+
+@dataclass(frozen=True)
+class TermViews:
+    """What is known of terms beside their surfaces; a method takes what it `needs`."""
+
+    vectors: tuple[TermVectors, ...] = ()  # corpus vectors, the main table first
+    encoder: TermVectors | None = None  # a sentence encoder's vectors of the surfaces
+
+    def table(self, view: View) -> TermVectors:
+        """The table of a view that is one."""
+        table = self.encoder if view == "encoder" else next(iter(self.vectors), None)
+        if table is None or view == "strings":
+            raise DataError("there is no table of this view", value=view)
+        return table
+
+    def has(self, view: View) -> bool:
+        if view == "strings":
+            return True
+        return bool(self.vectors) if view == "vectors" else self.encoder is not None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lesson:
+    """What a method may learn from."""
+
+    training: SynonymSets  # every term has what the method needs
+    views: TermViews
+    size: int  # about how many terms will be clustered
+    seed: int = 0
+    device: str = "cpu"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """Terms to group, in the order in which they are walked."""
+
+    terms: tuple[Term, ...]  # every term has what the method needs
+    views: TermViews
+    sets: int  # the true number of sets; only methods that say `told` look at it
+    seed: int = 0
+
+    @cached_property
+    def surfaces(self) -> list[str]:
+        """The strings of the terms; never their senses, which are the answer."""
+        return [term.surface for term in self.terms]
+
+
+class Clusterer(Protocol):
+    """A method that has learned what it can."""
+
+    def cluster(self, problem: Problem, choices: Sequence[Choice]) -> Iterator[Labels]:
+        """Labels of the problem's terms for each choice; what choices share is done once."""
+        ...
+
+
+class Method(Protocol):
+    """A way to group terms, before it has seen data. Frozen dataclasses implement it."""
+
+    @property
+    def needs(self) -> frozenset[View]: ...
+
+    @property
+    def told(self) -> bool:
+        """Whether it is given the true number of sets."""
+        ...
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the result depends on the order of the terms or on `Problem.seed`."""
+        ...
+
+    @property
+    def choices(self) -> Sequence[Choice]:
+        """The grid for `cluster`, tuned on training sets; at least one, the first the default."""
+        ...
+
+    def learn(self, lesson: Lesson) -> Clusterer: ...
+
+
+def unit_rows(matrix: Floats) -> Floats:
+    """Rows scaled to length one; a row of zeros stays."""
+    # In float64, since squares of extreme float32 values overflow or vanish.
+    lengths = np.linalg.norm(matrix.astype(np.float64), axis=1, keepdims=True)
+    scaled: Floats = (matrix / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+    return scaled
+
+
+def grid(name: str, values: Sequence[Any]) -> tuple[Choice, ...]:
+    """One choice for each value of one hyper-parameter."""
+    return tuple({name: value} for value in values)

@@ -1,0 +1,61 @@
+"""Fast community detection, as sentence-transformers does it: balls around terms, largest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from synsetmine.baselines.base import Choice, Labels, Lesson, Problem, View, grid, unit_rows
+from synsetmine.baselines.graphs import Graph, adjacency, edges_above
+
+THRESHOLDS = (0.85, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9, 0.95)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommunityDetection:
+    """All terms with cosine ≥ `threshold` to a centre are a set. Nothing is learned."""
+
+    view: View = "vectors"
+    told: bool = field(default=False, init=False)
+    ordered: bool = field(default=True, init=False)  # of balls of one size the earlier comes first
+    choices: Sequence[Choice] = field(
+        default=grid("threshold", THRESHOLDS), init=False, repr=False, compare=False
+    )
+
+    @property
+    def needs(self) -> frozenset[View]:
+        return frozenset({self.view})
+
+    def learn(self, lesson: Lesson) -> CommunityDetection:  # noqa: ARG002
+        return self
+
+    def cluster(self, problem: Problem, choices: Sequence[Choice]) -> Iterator[Labels]:
+        matrix = unit_rows(problem.views.table(self.view).select(problem.terms))
+        lowest = np.float32(min(choice["threshold"] for choice in choices))
+        # Above the next smaller number is "at least".
+        pairs, cosines = edges_above(matrix, np.nextafter(lowest, np.float32(-np.inf)))
+        for choice in choices:
+            kept = cosines >= choice["threshold"]
+            yield take_balls(adjacency(len(matrix), pairs[kept], cosines[kept]))
+
+
+def take_balls(graph: Graph) -> Labels:
+    """Give the terms to balls, a term with its neighbours, the largest ball first.
+
+    A ball whose centre is taken already is left out; the others keep what is free of them. A set
+    has at least two terms in sentence-transformers' words, which is no condition here: a term
+    that no ball takes stands alone. A label is the centre of its ball.
+    """
+    sizes = np.diff(graph.indptr)
+    labels = np.arange(len(sizes))
+    free = np.ones(len(sizes), dtype=np.bool_)
+    for centre in np.argsort(-sizes, kind="stable"):
+        if not free[centre]:
+            continue
+        neighbours = graph.indices[graph.indptr[centre] : graph.indptr[centre + 1]]
+        left = neighbours[free[neighbours]]
+        labels[left] = centre
+        free[left] = free[centre] = False
+    return labels

@@ -1,0 +1,136 @@
+"""The methods by name: what `synsetmine compare` can run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+from synsetmine.baselines.base import Method, TermViews, View
+from synsetmine.baselines.communities import CommunityDetection
+from synsetmine.baselines.copkmeans import CopKMeans
+from synsetmine.baselines.density import Hdbscan
+from synsetmine.baselines.kmeans import KMeans
+from synsetmine.baselines.l2c import L2C
+from synsetmine.baselines.linkage import Agglomerative, Link, Scorer
+from synsetmine.baselines.louvain import Louvain
+from synsetmine.baselines.pairclassifier import PairClassifier
+from synsetmine.baselines.setexpan import SetExpanLouvain
+from synsetmine.baselines.svm import SvmLouvain
+from synsetmine.baselines.synsetmine import SynSetMine
+from synsetmine.baselines.whispers import ChineseWhispers
+from synsetmine.errors import DataError
+
+Origin: TypeAlias = Literal["ours", "paper", "today"]
+COSTS = (0.1, 1.0, 10.0)  # C of the SVMs
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of the comparison; its variants are tuned against each other."""
+
+    name: str
+    title: str
+    origin: Origin  # our model, one of the paper's comparison, or what people use now
+    variants: tuple[Method, ...]
+
+    @property
+    def needs(self) -> frozenset[View]:
+        return self.variants[0].needs
+
+    @property
+    def told(self) -> bool:
+        return self.variants[0].told
+
+    @property
+    def ordered(self) -> bool:
+        return self.variants[0].ordered
+
+    def lacks(self, views: TermViews) -> list[View]:
+        """Which of the views that it needs are not there."""
+        return sorted(view for view in self.needs if not views.has(view))
+
+
+def methods(*, preset: str = "paper") -> Mapping[str, Entry]:
+    """All methods; `preset` is that of our own model."""
+    entries = [
+        Entry("synsetmine", "SynSetMine", "ours", (SynSetMine(preset=preset),)),
+        Entry("kmeans", "Kmeans", "paper", (KMeans(),)),
+        Entry("kmeans-unit", "Kmeans, unit length", "paper", (KMeans(unit=True),)),
+        Entry("louvain", "Louvain", "paper", (Louvain(),)),
+        Entry("setexpan-louvain", "SetExpan+Louvain", "paper", (SetExpanLouvain(),)),
+        Entry("cop-kmeans", "COP-Kmeans", "paper", _constrained(unit=False)),
+        Entry("cop-kmeans-unit", "COP-Kmeans, unit length", "paper", _constrained(unit=True)),
+        Entry(
+            "svm-linear",
+            "SVM+Louvain, linear",
+            "paper",
+            tuple(SvmLouvain(kernel="linear", C=cost) for cost in COSTS),
+        ),
+        Entry(
+            "svm-rbf",
+            "SVM+Louvain, RBF",
+            "paper",
+            tuple(SvmLouvain(kernel="rbf", C=cost) for cost in COSTS),
+        ),
+        Entry("l2c", "L2C", "paper", (L2C(),)),
+        *_on("vectors"),
+        *_on("encoder"),
+        *_linked("strings"),
+        _pairs("vectors"),
+        _pairs("strings"),
+        _pairs("vectors", "strings"),
+        _pairs("strings", "encoder"),
+        _pairs("vectors", "strings", "encoder"),
+    ]
+    return {entry.name: entry for entry in entries}
+
+
+def select(wanted: Iterable[str], known: Mapping[str, Entry]) -> list[Entry]:
+    """The methods of these names; `ours`, `paper`, `today` and `all` name several."""
+    chosen: dict[str, Entry] = {}
+    for name in wanted:
+        if name != "all" and name not in get_args(Origin) and name not in known:
+            problem = f"no such method; there are {', '.join(known)}, and ours, paper, today, all"
+            raise DataError(problem, value=name)
+        chosen |= {e.name: e for e in known.values() if name in (e.name, e.origin, "all")}
+    return [entry for entry in known.values() if entry.name in chosen]
+
+
+def _constrained(*, unit: bool) -> tuple[Method, ...]:
+    return CopKMeans(unit=unit, start="sets"), CopKMeans(unit=unit, start="points")
+
+
+def _on(view: View) -> list[Entry]:
+    """What people use now, on a table of vectors."""
+    return [
+        *_linked(view),
+        Entry(f"hdbscan-{view}", f"HDBSCAN, {view}", "today", (Hdbscan(view=view),)),
+        Entry(
+            f"communities-{view}",
+            f"community detection, {view}",
+            "today",
+            (CommunityDetection(view=view),),
+        ),
+        Entry(
+            f"whispers-{view}", f"Chinese Whispers, {view}", "today", (ChineseWhispers(view=view),)
+        ),
+    ]
+
+
+def _linked(view: View) -> list[Entry]:
+    scorers = get_args(Scorer) if view == "strings" else ("ratio",)
+    return [
+        Entry(
+            f"{link}-{view}",
+            f"{link} link, {view}",
+            "today",
+            tuple(Agglomerative(view=view, link=link, scorer=scorer) for scorer in scorers),
+        )
+        for link in get_args(Link)
+    ]
+
+
+def _pairs(*views: View) -> Entry:
+    title = f"pair classifier, {' + '.join(views)}"
+    return Entry(f"pairs-{'-'.join(views)}", title, "today", (PairClassifier(views=views),))

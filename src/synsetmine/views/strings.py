@@ -1,0 +1,245 @@
+"""What the strings of two terms say about whether they name the same thing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from synsetmine.errors import DataError, SynsetmineError
+from synsetmine.text import tokens
+from synsetmine.types import Term
+from synsetmine.views.vectors import TermVectors
+
+Floats: TypeAlias = npt.NDArray[np.float32]
+Numbers: TypeAlias = npt.NDArray[np.int64]
+
+# The columns of what `StringView` gives, each from 0 (nothing alike) to 1:
+FEATURES = (
+    "ngrams",  # cosine of the tf-idf weights of their character n-grams
+    "jaccard",  # of their sets of words: shared by all
+    "containment",  # the share of the shorter one's words that the other one has
+    "edit",  # 2 x longest common subsequence / both lengths
+    "sorted",  # the same, with the words of both in alphabetical order
+    "jaro_winkler",
+    "acronym",  # 1 where one is the initials of the other, with or without its stop words
+    "digits",  # 1 where both hold the same numbers, or none
+)
+# fmt: off
+STOP_WORDS = frozenset((
+    "a", "an", "and", "at", "by", "de", "del", "der", "des", "di", "du", "et", "for", "from", "in",
+    "la", "le", "les", "of", "on", "or", "the", "to", "und", "van", "von", "with",
+))
+# fmt: on
+NGRAMS = (2, 4)
+LENGTH = 3.0  # that of vectors from co-occurrence counts
+PIECE = 1 << 16  # pairs that are compared at a time
+
+
+@dataclass(frozen=True, eq=False)
+class StringView:
+    """The similarities (`FEATURES`) of any two of some surfaces; case does not count.
+
+    `pairs` and `block` give the same values, the one for lists of pairs, the other for all pairs
+    between some rows and some columns. Words are those of `text.tokens`; a surface without any
+    is a word of its own. `_` counts as a blank. Needs the extra `compare`.
+    """
+
+    surfaces: Sequence[str]
+
+    def __post_init__(self) -> None:
+        _rapidfuzz()  # a long run should learn at once what it lacks
+
+    def __len__(self) -> int:
+        return len(self.surfaces)
+
+    def pairs(self, left: Numbers, right: Numbers) -> Floats:
+        """The similarities of surface left[i] and surface right[i]: (pairs, features)."""
+        if len(left) != len(right):
+            raise DataError(f"{len(left)} left sides but {len(right)} right sides of pairs")
+        result = np.empty((len(left), len(FEATURES)), np.float32)
+        for start in range(0, len(left), PIECE):
+            part = slice(start, start + PIECE)
+            self._compare_pairs(left[part], right[part], result[part])
+        return result
+
+    def block(self, rows: Numbers, columns: Numbers | None = None) -> Floats:
+        """The similarities of each row with each column, of all without: (rows, columns, features).
+
+        It takes 4 bytes a value: keep to some hundred rows at a time.
+        """
+        if columns is None:
+            columns = np.arange(len(self))
+        process, indel, jaro = _rapidfuzz()
+        result = np.empty((len(rows), len(columns), len(FEATURES)), np.float32)
+        result[..., 0] = (self.ngrams[rows] @ self.ngrams[columns].T).toarray()
+        shared = (self._words[rows] @ self._words[columns].T).toarray()
+        self._word_shares(shared, rows[:, None], columns, result)
+        for feature, texts, scorer in self._scorers(indel, jaro):
+            queries, choices = _picked(texts, rows), _picked(texts, columns)
+            if len(rows) and len(columns):  # it asks for something to compare
+                result[..., feature] = process.cdist(
+                    queries, choices, scorer=scorer, dtype=np.float32
+                )
+        self._matches(rows[:, None], columns, result)
+        return np.clip(result, 0, 1, out=result)
+
+    def _compare_pairs(self, left: Numbers, right: Numbers, result: Floats) -> None:
+        process, indel, jaro = _rapidfuzz()
+        result[:, 0] = self.ngrams[left].multiply(self.ngrams[right]).sum(axis=1)
+        shared = self._words[left].multiply(self._words[right]).sum(axis=1)
+        self._word_shares(np.asarray(shared), left, right, result)
+        for feature, texts, scorer in self._scorers(indel, jaro):
+            queries, choices = _picked(texts, left), _picked(texts, right)
+            result[:, feature] = process.cpdist(queries, choices, scorer=scorer, dtype=np.float32)
+        self._matches(left, right, result)
+        np.clip(result, 0, 1, out=result)
+
+    def _word_shares(self, shared: Floats, left: Numbers, right: Numbers, result: Floats) -> None:
+        ours, theirs = self._word_counts[left], self._word_counts[right]
+        result[..., 1] = shared / (ours + theirs - shared)
+        result[..., 2] = shared / np.minimum(ours, theirs)
+
+    def _scorers(self, indel: Any, jaro: Any) -> tuple[tuple[int, list[str], Any], ...]:
+        similarity = indel.normalized_similarity
+        return (
+            (3, self._texts, similarity),
+            (4, self._sorted, similarity),
+            (5, self._texts, jaro.normalized_similarity),
+        )
+
+    def _matches(self, left: Numbers, right: Numbers, result: Floats) -> None:
+        joined, initials = self._acronyms
+        match = np.zeros(result.shape[:-1], np.bool_)
+        for letters in initials:
+            match |= joined[left] == letters[right]
+            match |= letters[left] == joined[right]
+        result[..., 6] = match
+        result[..., 7] = self._digits[left] == self._digits[right]
+
+    @cached_property
+    def ngrams(self) -> Any:
+        """The tf-idf weights of the character n-grams, rows of length one: (surfaces, n-grams)."""
+        return ngram_weights(self._texts)
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        return [_plain(surface) for surface in self.surfaces]
+
+    @cached_property
+    def _tokens(self) -> list[tuple[str, ...]]:
+        both = zip(self.surfaces, self._texts, strict=True)
+        return [tokens(surface) or (text,) for surface, text in both]
+
+    @cached_property
+    def _sorted(self) -> list[str]:
+        return [" ".join(sorted(words)) for words in self._tokens]
+
+    @cached_property
+    def _words(self) -> Any:
+        """1 where a surface has a word: (surfaces, words)."""
+        from scipy import sparse
+
+        number_of: dict[str, int] = {}
+        columns, ends = [], [0]
+        for words in self._tokens:
+            columns += [number_of.setdefault(word, len(number_of)) for word in dict.fromkeys(words)]
+            ends.append(len(columns))
+        shape = (len(self), max(len(number_of), 1))
+        return sparse.csr_array((np.ones(len(columns), np.float32), columns, ends), shape=shape)
+
+    @cached_property
+    def _word_counts(self) -> Floats:
+        return np.array([len(set(words)) for words in self._tokens], np.float32)
+
+    @cached_property
+    def _acronyms(self) -> tuple[Numbers, tuple[Numbers, Numbers]]:
+        """Numbers that are equal where one surface, joined, is the initials of another.
+
+        The initials of a single word are none, and have the number -1.
+        """
+        number_of: dict[str, int] = {}
+        joined = [number_of.setdefault("".join(w), len(number_of)) for w in self._tokens]
+
+        def initials(words: Sequence[str]) -> int:
+            letters = "".join(word[:1] for word in words)
+            return number_of.get(letters, -1) if len(words) > 1 else -1
+
+        every = [initials(words) for words in self._tokens]
+        telling = [initials([w for w in words if w not in STOP_WORDS]) for words in self._tokens]
+        return np.array(joined, np.int64), (
+            np.array(every, np.int64),
+            np.array(telling, np.int64),
+        )
+
+    @cached_property
+    def _digits(self) -> Numbers:
+        """Equal numbers where the surfaces hold the same runs of digits, in any order."""
+        number_of: dict[tuple[str, ...], int] = {}
+        runs = (tuple(sorted(re.findall(r"\d+", text))) for text in self._texts)
+        return np.array([number_of.setdefault(run, len(number_of)) for run in runs], np.int64)
+
+
+def ngram_weights(texts: Sequence[str]) -> Any:
+    """tf-idf of the character n-grams within words, rows of length one: a scipy.sparse.csr_array.
+
+    A text of blanks only has a row of zeros. The weights are float64: in float32 a sum over many
+    n-grams would depend on their order in the sixth digit.
+    """
+    from scipy import sparse
+
+    if not any(text.strip() for text in texts):
+        return sparse.csr_array((len(texts), 1))
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    vectorizer = TfidfVectorizer(analyzer="char_wb", ngram_range=NGRAMS, lowercase=False)
+    return sparse.csr_array(vectorizer.fit_transform(texts))
+
+
+def ngram_vectors(terms: Iterable[Term], *, dimension: int = 50, seed: int = 0) -> TermVectors:
+    """Vectors from strings alone, for where no corpus has made any.
+
+    They are the character n-grams of the surfaces, reduced to `dimension` numbers by a truncated
+    SVD and scaled to the length that corpus vectors have. Equal surfaces have equal vectors; one
+    that shares nothing with the others may be left with zeros where `dimension` is small.
+    """
+    if dimension < 1:
+        raise DataError("expected a number from 1 on", value=dimension)
+    from sklearn.utils.extmath import randomized_svd
+
+    listed = tuple(dict.fromkeys(terms))
+    texts = [_plain(term.surface) for term in listed]
+    number_of = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+    weights = ngram_weights([*number_of])
+    vectors = np.zeros((len(number_of), dimension), np.float32)
+    rank = min(dimension, *weights.shape)
+    if weights.nnz:
+        left, values, _ = randomized_svd(weights, rank, random_state=seed)
+        vectors[:, :rank] = left * values
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    # What is left of one of length 1 by mere rounding is nothing, and must not be blown up.
+    vectors = np.where(lengths > 1e-4, np.float32(LENGTH) * vectors / np.maximum(lengths, 1e-4), 0)
+    return TermVectors(listed, vectors[np.array([number_of[text] for text in texts], np.int64)])
+
+
+def _plain(surface: str) -> str:
+    return " ".join(surface.casefold().replace("_", " ").split())
+
+
+def _picked(texts: Sequence[str], rows: Numbers) -> list[str]:
+    return [texts[row] for row in rows.tolist()]
+
+
+def _rapidfuzz() -> tuple[Any, Any, Any]:
+    try:
+        from rapidfuzz import process
+        from rapidfuzz.distance import Indel, JaroWinkler
+    except ImportError as error:
+        problem = "string similarities need the extra: pip install 'synsetmine[compare]'"
+        raise SynsetmineError(problem) from error
+    return process, Indel, JaroWinkler

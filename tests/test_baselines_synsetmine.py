@@ -1,0 +1,139 @@
+"""The project's own model under the comparison's protocol: the same sets as called by hand."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from synsetmine.baselines.base import Lesson, Method, Problem, TermViews
+from synsetmine.baselines.synsetmine import SynSetMine, TrainedSynSetMine
+from synsetmine.errors import DataError
+from synsetmine.generation import generate_sets
+from synsetmine.metrics import compare_labels
+from synsetmine.training import train_scorer
+from synsetmine.types import SynonymSets, Term, order_terms
+from synsetmine.views import TermVectors
+from tests.worlds import make_world
+
+CHANGES: dict[str, Any] = {
+    "architecture": "both-100-200",
+    "dropout": 0.2,
+    "learning_rate": 3e-3,
+    "epochs": 20,
+    "negatives": 10,
+    "batch_sets": 8,
+}
+METHOD = SynSetMine(changes=CHANGES)
+SHORT = SynSetMine(changes={**CHANGES, "architecture": "both-8-16", "epochs": 5})
+
+
+def lesson(sets: SynonymSets, vectors: TermVectors, **values: Any) -> Lesson:
+    return Lesson(training=sets, views=TermViews((vectors,)), **{"size": 1000, **values})
+
+
+def problem(sets: SynonymSets, vectors: TermVectors, seed: int = 0) -> Problem:
+    walk = tuple(order_terms(sets.terms, "random", seed=seed))
+    return Problem(terms=walk, views=TermViews((vectors,)), sets=len(sets), seed=seed)
+
+
+@pytest.fixture(scope="module")
+def learned() -> TrainedSynSetMine:
+    training = make_world(entities=200, dimension=4, noise=0.1, seed=1)
+    return METHOD.learn(lesson(*training, seed=3))
+
+
+@pytest.fixture
+def easy() -> Problem:
+    return problem(*make_world(entities=30, dimension=4, noise=0.1, seed=2))
+
+
+def test_what_it_says_of_itself() -> None:
+    method: Method = SynSetMine()
+    assert method.needs == {"vectors"}
+    assert not method.told
+    assert method.ordered
+    assert list(method.choices) == [{"threshold": 0.5}]
+    assert SynSetMine(changes={"threshold": 0.7}).choices == ({"threshold": 0.7},)
+
+
+def test_it_learns(learned: TrainedSynSetMine, easy: Problem) -> None:
+    gold, _ = make_world(entities=30, dimension=4, noise=0.1, seed=2)
+    [labels] = learned.cluster(easy, METHOD.choices)
+    assert labels.dtype == np.int64
+    assert compare_labels(labels, gold.labels(easy.terms)).ari > 0.4
+
+
+def test_it_trains_as_the_project_does() -> None:
+    sets, vectors = make_world(seed=1)
+    by_hand = train_scorer(sets, vectors, SHORT.settings.updated({"seed": 3}))
+    trained = SHORT.learn(lesson(sets, vectors, seed=3)).trained
+    assert trained.settings == by_hand.settings
+    assert trained.history == by_hand.history
+    assert SHORT.learn(lesson(sets, vectors, seed=4)).trained.history != by_hand.history
+
+
+def test_it_walks_the_terms_in_the_problems_order(learned: TrainedSynSetMine) -> None:
+    sets, vectors = make_world(entities=30, dimension=4, noise=0.1, seed=2)
+    found = []
+    for seed in range(3):
+        given = problem(sets, vectors, seed)
+        bars = (0.5, 0.2, 0.9)
+        choices = [{"threshold": bar} for bar in bars]
+        for bar, labels in zip(bars, learned.cluster(given, choices), strict=True):
+            mined = generate_sets(learned.trained.scorer, vectors, given.terms, threshold=bar).sets
+            assert SynonymSets.from_labels(given.terms, labels.tolist()).sets == mined.sets
+            found.append(mined.partition)
+    assert len(set(found)) == 9
+
+
+@pytest.mark.parametrize(("size", "share"), [(10_000, 0.1), (5, 5), (1, 1), (0, 1)])
+def test_no_more_is_held_out_than_will_be_clustered(size: int, share: float) -> None:
+    sets, vectors = make_world()
+    settings = SHORT.learn(lesson(sets, vectors, size=size)).trained.settings
+    assert settings.held_out == (share if share < 1 else share / len(sets.terms))
+    assert settings == SHORT.settings.updated({"held_out": settings.held_out, "seed": 0})
+
+
+def test_a_lower_share_of_the_preset_stays() -> None:
+    sets, vectors = make_world()
+    method = SynSetMine(changes={**SHORT.changes, "held_out": 0.04})
+    assert method.learn(lesson(sets, vectors)).trained.settings.held_out == 0.04
+
+
+def test_methods_clusterers_and_labels_pickle(learned: TrainedSynSetMine, easy: Problem) -> None:
+    assert pickle.loads(pickle.dumps(METHOD)) == METHOD
+    copied = pickle.loads(pickle.dumps(learned))
+    [labels] = learned.cluster(easy, METHOD.choices)
+    assert np.array_equal(labels, next(copied.cluster(easy, METHOD.choices)))
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+@pytest.mark.parametrize("scale", [0, 1])
+def test_tiny_vocabularies_and_vectors_of_zeros(
+    learned: TrainedSynSetMine, count: int, scale: int
+) -> None:
+    terms = tuple(Term(f"t{i}") for i in range(count))
+    vectors = TermVectors(terms, np.full((count, 4), scale, dtype=np.float32))
+    given = Problem(terms=terms, views=TermViews((vectors,)), sets=1)
+    [labels] = learned.cluster(given, METHOD.choices)
+    assert labels.shape == (count,)
+
+
+def test_labels_do_not_depend_on_senses(learned: TrainedSynSetMine, easy: Problem) -> None:
+    vectors = easy.views.table("vectors")
+    bare = TermVectors(tuple(Term(term.surface) for term in vectors.terms), vectors.matrix)
+    terms = tuple(Term(term.surface) for term in easy.terms)
+    plain = replace(easy, terms=terms, views=TermViews((bare,)))
+    [labels] = learned.cluster(easy, METHOD.choices)
+    assert np.array_equal(labels, next(learned.cluster(plain, METHOD.choices)))
+
+
+def test_wrong_settings_are_told_before_anything_runs() -> None:
+    with pytest.raises(DataError, match=r"no such preset; there are paper, .*: 'papers'"):
+        SynSetMine(preset="papers")
+    with pytest.raises(DataError, match=r"no such setting; there are .*: 'epoch'"):
+        SynSetMine(changes={"epoch": 3})

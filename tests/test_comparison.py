@@ -1,0 +1,242 @@
+from __future__ import annotations
+
+import json
+import os
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from synsetmine.baselines import Choice, Labels, Lesson, Problem, TermViews, View
+from synsetmine.baselines.registry import Entry, methods, select
+from synsetmine.comparison import Plan, SeedResult, compare, summarise, write_comparison
+from synsetmine.comparison.page import cells, notes
+from synsetmine.comparison.running import run_seed
+from synsetmine.comparison.tuning import choose, subsample
+from synsetmine.errors import DataError
+from synsetmine.metrics import evaluate
+from synsetmine.types import SynonymSets, Term
+from synsetmine.views import TermVectors
+from tests.worlds import make_world
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grid:
+    """Sorts terms by their first coordinate, rounded: coarse or fine, as it is told."""
+
+    choices: Sequence[Choice] = ({"digits": 0}, {"digits": 1}, {"digits": 4})
+    needs: frozenset[View] = frozenset({"vectors"})
+    told: bool = False
+    ordered: bool = False
+    failure: str = ""
+
+    def learn(self, lesson: Lesson) -> Grid:
+        if self.failure == "exit":
+            os._exit(3)
+        if self.failure:
+            raise DataError(self.failure, value=lesson.seed)
+        return self
+
+    def cluster(self, problem: Problem, choices: Sequence[Choice]) -> Iterator[Labels]:
+        column = problem.views.table("vectors").select(problem.terms)[:, 0]
+        for choice in choices:
+            yield np.unique(column.round(choice["digits"]), return_inverse=True)[1]
+
+
+def entry(method: Grid, name: str = "grid") -> Entry:
+    return Entry(name, name.title(), "today", (method,))
+
+
+def tenths() -> tuple[SynonymSets, TermVectors]:
+    """Sets that rounding to one digit finds exactly."""
+    sets = [[Term(f"{n}-{i}") for i in range(2 + n % 3)] for n in range(40)]
+    rows = [[n / 10 + 0.001 * i, 1.0] for n in range(40) for i in range(2 + n % 3)]
+    terms = tuple(term for members in sets for term in members)
+    return SynonymSets.of(sets), TermVectors(terms, np.array(rows, dtype=np.float32))
+
+
+def make_plan(**changes: int) -> Plan:
+    sets, vectors = tenths()
+    training, test = sets.split(0.3, seed=1)
+    plan = Plan(
+        training=training, test=test, views=TermViews((vectors,)), seeds=2, orders=3, samples=2
+    )
+    return replace(plan, **changes)  # type: ignore[arg-type]
+
+
+@given(terms=st.integers(1, 60), seed=st.integers(0, 50), size=st.integers(1, 5))
+def test_a_subsample_splits_by_entity_and_is_about_as_large_as_asked(
+    terms: int, seed: int, size: int
+) -> None:
+    sets, _ = tenths()
+    rest, held = subsample(sets, terms, seed=seed, expect_size=size)
+    assert rest.partition | held.partition == sets.partition
+    assert not rest.partition & held.partition
+    assert len(held) <= len(sets) // 2
+    assert len(held.terms) >= min(terms, 1)
+    if len(held) < len(sets) // 2:
+        assert terms <= len(held.terms) < terms + max(sets.sizes)
+    small = [s for s in held.sizes if s < size]
+    if small:  # all the larger ones are held out, or half of all sets are
+        assert all(s < size for s in rest.sizes) or len(held) == len(sets) // 2
+
+
+def test_a_subsample_of_one_set_is_an_error() -> None:
+    with pytest.raises(DataError, match="two or more"):
+        subsample(SynonymSets.of([[Term("a")]]), 1, seed=0)
+
+
+def test_tuning_finds_the_choice_that_suits_the_training_sets() -> None:
+    plan = make_plan()
+    found = choose(entry(Grid()), plan.lesson(entry(Grid()), 0), samples=2, expect_size=2)
+    assert found.choice == {"digits": 1}
+    assert found.score == pytest.approx(1.0)
+
+
+def test_tuning_compares_variants_and_takes_the_first_of_equals() -> None:
+    plan = make_plan()
+    coarse, fine = Grid(choices=({"digits": 0},)), Grid(choices=({"digits": 1}, {"digits": 1}))
+    several = Entry("g", "G", "today", (coarse, fine))
+    found = choose(several, plan.lesson(several, 0), samples=1, expect_size=2)
+    assert found.variant == 1
+    assert found.choice is fine.choices[0]
+
+
+def test_where_there_is_no_choice_nothing_is_learned() -> None:
+    broken = entry(Grid(choices=({"digits": 1},), failure="must not be called"))
+    found = choose(broken, make_plan().lesson(broken, 0), samples=2, expect_size=2)
+    assert found.score is None
+
+
+def test_a_seed_runs_orders_only_where_they_matter() -> None:
+    plan = make_plan()
+    once = run_seed(plan, entry(Grid()), 0)
+    often = run_seed(plan, entry(Grid(ordered=True)), 0)
+    assert [len(once.reports), len(often.reports)] == [1, 3]
+    assert once.reports[0]["ari"] == pytest.approx(1.0)
+    assert once.choice == {"digits": 1}
+
+
+def test_terms_without_a_vector_stand_alone_and_are_counted() -> None:
+    plan = make_plan()
+    lost = plan.test.sets[0][0]
+    table = plan.views.vectors[0]
+    kept = tuple(term for term in table.terms if term != lost)
+    partly = replace(plan, views=TermViews((TermVectors(kept, table.select(kept)),)))
+    result = run_seed(partly, entry(Grid()), 0)
+    alone = [m for m in [tuple(t for t in s if t != lost) for s in plan.test] if m]
+    wanted = evaluate(SynonymSets.of([*alone, [lost]]), plan.test)
+    assert result.reports[0]["ari"] == pytest.approx(wanted.ari)
+    assert result.without_view == 1
+
+
+def test_processes_give_the_same_and_a_broken_comparison_goes_on(tmp_path: Path) -> None:
+    plan = make_plan()
+    entries = [entry(Grid()), entry(Grid(ordered=True), "other")]
+    first = compare(plan, entries[:1], out=tmp_path)
+    written = {p: p.stat().st_mtime_ns for p in (tmp_path / "seeds").iterdir()}
+    assert len(written) == 2
+    seen: list[tuple[int, int, str]] = []
+    both = compare(
+        plan, entries, out=tmp_path, workers=2, progress=lambda *state: seen.append(state)
+    )
+    assert seen[0] == (2, 4, "")
+    assert seen[-1] == (4, 4, "other")
+    assert both["grid"] == first["grid"]
+    assert all(path.stat().st_mtime_ns == when for path, when in written.items())
+    assert both["other"][1].reports == run_seed(plan, entries[1], 1).reports
+
+
+def test_results_of_another_plan_are_not_mixed_in(tmp_path: Path) -> None:
+    compare(make_plan(seeds=1), [entry(Grid())], out=tmp_path)
+    with pytest.raises(DataError, match=r"grid-0\.json: this result belongs to other data"):
+        compare(make_plan(seeds=1, orders=4), [entry(Grid())], out=tmp_path)
+    (tmp_path / "seeds" / "grid-0.json").write_text('{"method": 1}')
+    with pytest.raises(DataError, match=r"grid-0\.json: not a result"):
+        compare(make_plan(seeds=1), [entry(Grid())], out=tmp_path)
+
+
+def test_a_method_that_fails_or_dies_takes_no_other_with_it(tmp_path: Path) -> None:
+    plan = make_plan(seeds=1)
+    only = ({"digits": 1},)
+    entries = [
+        entry(Grid(failure="exit", choices=only), "dead"),
+        entry(Grid(failure="not today", choices=only), "sick"),
+        entry(Grid()),
+    ]
+    results = compare(plan, entries, out=tmp_path)
+    assert results["dead"][0].failure == "its process died, perhaps for lack of memory"
+    assert results["sick"][0].failure == "not today: 0"
+    rows = summarise(entries, results)
+    assert rows[0].name == "grid"
+    assert "failed" in cells(rows[1])
+    assert any("Sick failed: not today: 0" in note for note in notes(rows))
+    again = compare(plan, [entry(Grid(), "sick")], out=tmp_path)  # tried anew
+    assert again["sick"][0].failure is None
+
+
+def test_rows_are_means_over_seeds_and_orders(tmp_path: Path) -> None:
+    def result(seed: int, *aris: float) -> SeedResult:
+        report = dict.fromkeys(("fmi", "nmi", "pair_precision", "pair_recall", "pair_f1"), 0.5)
+        reports = tuple({"ari": ari, **report} for ari in aris)
+        choice = {"digits": seed}
+        return SeedResult(
+            method="grid", seed=seed, digest="", reports=reports, choice=choice, tuned_score=0.1
+        )
+
+    told = entry(Grid(told=True))
+    rows = summarise([told], {"grid": [result(0, 0.2, 0.4), result(1, 0.6)]})
+    assert rows[0].scores["ari"] == pytest.approx((40.0, np.std([20, 40, 60])))
+    assert rows[0].choices == {"digits 0": 1, "digits 1": 1}
+    assert cells(rows[0])[:2] == ["Grid*", "40.00 ± 16.33"]
+    assert notes(rows) == ["* is given the true number of sets."]
+    write_comparison(tmp_path, make_plan(), rows)
+    page = (tmp_path / "comparison.md").read_text()
+    assert "| Grid* | 40.00 ± 16.33 |" in page
+    assert "digits 0 (1), digits 1 (1)" in page
+    ET.fromstring((tmp_path / "comparison.svg").read_text())
+    found = json.loads((tmp_path / "comparison.json").read_text())
+    assert found["methods"][0]["scores"]["ari"][0] == pytest.approx(40.0)
+
+
+def test_a_term_in_training_and_test_is_an_error() -> None:
+    sets, vectors = tenths()
+    with pytest.raises(DataError, match="also in a training set: '0-0'"):
+        Plan(training=sets, test=sets, views=TermViews((vectors,)))
+
+
+def test_methods_are_chosen_by_name_and_group() -> None:
+    known = methods()
+    assert [e.name for e in select(["louvain", "kmeans"], known)] == ["kmeans", "louvain"]
+    assert select(["all"], known) == list(known.values())
+    assert {e.origin for e in select(["paper", "ours"], known)} == {"paper", "ours"}
+    with pytest.raises(DataError, match=r"no such method; there are synsetmine, .*: 'louvian'"):
+        select(["louvian"], known)
+
+
+@pytest.mark.slow
+def test_every_method_finds_an_easy_world() -> None:
+    sets, vectors = make_world(entities=60, dimension=10, noise=0.05, seed=3)
+    renamed = {t: Term(f"name of {t.sense} {t.surface[4]}", t.sense) for t in sets.terms}
+    sets = SynonymSets.of([[renamed[t] for t in members] for members in sets])
+    table = TermVectors(tuple(renamed[t] for t in vectors.terms), vectors.matrix)
+    training, test = sets.split(0.4, seed=0)
+    plan = Plan(
+        training=training,
+        test=test,
+        views=TermViews((table,), table),
+        seeds=1,
+        orders=1,
+        samples=1,
+        preset="paper",
+    )
+    weak = {"l2c", "svm-linear", "svm-rbf", "synsetmine", "cop-kmeans", "cop-kmeans-unit"}
+    for name, method in methods().items():
+        if name != "synsetmine":  # five hundred epochs; its own tests train it
+            ari = run_seed(plan, method, 0).reports[0]["ari"]
+            assert ari > (0.3 if name in weak or "strings" in name else 0.7), (name, ari)
