@@ -9,10 +9,11 @@ is given, all else the CPU, as in the paper. Loading of data and models is not c
 from __future__ import annotations
 
 import platform
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from experiments.benchmarkdata import MADE, Benchmark, benchmarks, encoder_vectors
+from experiments.comparison import lighter
 from experiments.options import Options, read_options
 from experiments.pages import paper_values, remarks, table, write_page
 from experiments.trainings import device_name
@@ -72,7 +73,8 @@ def _entries(benchmark: Benchmark, options: Options) -> list[Entry]:
     ours = SynSetMine(preset="paper", changes=settings)
     known = methods()
     named = known["synsetmine"]
-    return [Entry(named.name, named.title, named.origin, (ours,)), *list(known.values())[1:]]
+    others = [lighter(entry, options) for entry in known.values() if entry is not named]
+    return [replace(named, variants=(ours,)), *others]
 
 
 def _table(benchmark: Benchmark, rows: list[Row]) -> str:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import xml.etree.ElementTree as ET
@@ -222,7 +223,8 @@ def test_methods_are_chosen_by_name_and_group() -> None:
 @pytest.mark.slow
 def test_every_method_finds_an_easy_world() -> None:
     sets, vectors = make_world(entities=60, dimension=10, noise=0.05, seed=3)
-    renamed = {t: Term(f"name of {t.sense} {t.surface[4]}", t.sense) for t in sets.terms}
+    words = {t.sense: hashlib.sha256(t.sense.encode()).hexdigest()[:12] for t in sets.terms}
+    renamed = {t: Term(f"{words[t.sense]} {t.surface[4]}", t.sense) for t in sets.terms}
     sets = SynonymSets.of([[renamed[t] for t in members] for members in sets])
     table = TermVectors(tuple(renamed[t] for t in vectors.terms), vectors.matrix)
     training, test = sets.split(0.4, seed=0)
@@ -235,8 +237,8 @@ def test_every_method_finds_an_easy_world() -> None:
         samples=1,
         preset="paper",
     )
-    weak = {"l2c", "svm-linear", "svm-rbf", "synsetmine", "cop-kmeans", "cop-kmeans-unit"}
+    weak = {"svm-linear", "svm-rbf"}
     for name, method in methods().items():
-        if name != "synsetmine":  # five hundred epochs; its own tests train it
+        if name not in ("synsetmine", "l2c"):  # these train long; their own tests do it
             ari = run_seed(plan, method, 0).reports[0]["ari"]
-            assert ari > (0.3 if name in weak or "strings" in name else 0.7), (name, ari)
+            assert ari > (0.3 if name in weak else 0.7), (name, ari)

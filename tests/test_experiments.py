@@ -26,19 +26,6 @@ def run(*command: str) -> str:
 
 
 @pytest.mark.slow
-def test_nyt_core_quick(nyt: Path, tmp_path: Path) -> None:
-    command = ["experiments/nyt_core.py", "--data", str(nyt), "--quick", "--out", str(tmp_path)]
-    page = run(*command)
-    assert "| paper | 44.91 ± 2.16 |" in page
-    assert "| authors |" in page
-    assert "| honest |" in page
-    assert (tmp_path / "nyt-core-cpu-quick.md").read_text() in page
-    before = {p: p.stat().st_mtime_ns for p in (tmp_path / "nyt-core-cpu-quick").iterdir()}
-    run(*command)
-    assert {p: p.stat().st_mtime_ns for p in (tmp_path / "nyt-core-cpu-quick").iterdir()} == before
-
-
-@pytest.mark.slow
 def test_medline_mesh_on_a_small_world(tmp_path: Path) -> None:
     write_text_world(tmp_path)
     for made, wanted in {"corpus.jsonl": "corpus.jsonl.gz", "kb.jsonl": "mesh.jsonl.gz"}.items():

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from synsetmine.downloads import BrokenError, receive
 from synsetmine.errors import DataError
-from synsetmine.files import atomic_write, sha256, write_text
+from synsetmine.files import atomic_write, cache_root, sha256, write_text
 
 T = TypeVar("T")
 Progress = Callable[[str, int, int], None]
@@ -83,7 +83,7 @@ def fetch_dataset(
     """
     if name not in DATASETS:
         raise DataError(f"no such dataset, there are {', '.join(DATASETS)}", value=name)
-    folder = _cache_root(cache) / "datasets" / name
+    folder = (cache or cache_root()) / "datasets" / name
     own_pins = {file: pins[key] for file in _KNOWN if (key := f"{name}/{file}") in pins}
     report = progress or (lambda *_: None)
     fetch = _Fetch(folder, own_pins, report, retries, timeout, backoff)
@@ -100,13 +100,6 @@ def fetch_dataset(
         raise DataError(problem, path=error.filename or folder) from error
     vectors = {key: folder / file for key, file in VECTOR_FILES.items() if file in files}
     return Dataset(name, folder, folder / TRAINING_SETS, folder / TEST_SETS, vectors)
-
-
-def _cache_root(cache: Path | None) -> Path:
-    if cache is None and (own := os.environ.get("SYNSETMINE_CACHE")):
-        return Path(own)
-    shared = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return cache or Path(shared, "synsetmine")
 
 
 @contextmanager

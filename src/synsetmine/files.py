@@ -200,3 +200,11 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def cache_root() -> Path:
+    """Where downloads and encodings are kept: $SYNSETMINE_CACHE or in the user's own cache."""
+    if own := os.environ.get("SYNSETMINE_CACHE"):
+        return Path(own)
+    shared = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(shared, "synsetmine")

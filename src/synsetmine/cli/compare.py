@@ -175,10 +175,14 @@ def _views(
         console.report_missing(missing, len(terms), f"in {path} take no part in what needs it")
     if encoder is None:
         return TermViews(tables)
+    from synsetmine.files import cache_root
     from synsetmine.views.encoder import encode_terms
 
+    cache = cache_root() / "encoders"
     with console.progress_bar("encoding") as bar:
-        encoded = encode_terms(terms, encoder, device=choose_device(device), progress=bar.update)
+        encoded = encode_terms(
+            terms, encoder, cache=cache, device=choose_device(device), progress=bar.update
+        )
     return TermViews(tables, encoded)
 
 
