@@ -56,8 +56,8 @@ def run(options: Options) -> str:
         "The paper leaves out the embedding transformer (no-et) or the post transformer (no-pt), "
         "and tries six sizes: both-X-Y has an embedding transformer of hidden sizes 50 and X and "
         "a post transformer of X, Y and X. We train each with the released program's other "
-        "settings. The paper's vectors are word2vec's; a second table of vectors has no "
-        "counterpart in the paper.",
+        "settings. The first table of vectors is the word2vec file of the paper's data; the "
+        "second has no counterpart in the paper.",
         protocol(options),
     ]
     findings: list[str] = []

@@ -83,6 +83,17 @@ def test_the_settings_page_has_the_presets_values() -> None:
             )
 
 
+def test_every_method_is_in_the_reference_and_counted() -> None:
+    from synsetmine.baselines.registry import methods
+
+    page = (ROOT / "docs" / "reference" / "methods.md").read_text(encoding="utf-8")
+    for name, entry in methods().items():
+        star = "*" if entry.told else ""
+        assert f"`{name}`{star}" in page, name
+    others = len(methods()) - 1
+    assert f"[{others} others]" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
 def test_public_names_are_what_the_readme_imports() -> None:
     (block,) = blocks(ROOT / "README.md", "python")
     imported = {

@@ -39,7 +39,7 @@ def compare(
     With `out`, each is written there when it is done, and a broken comparison goes on with what
     is left. What failed before is tried again.
     """
-    jobs = [(entry, seed) for entry in entries for seed in range(plan.seeds)]
+    jobs = [(entry, seed) for seed in range(plan.seeds) for entry in entries]
     done = {} if out is None else _read_results(out, plan, jobs)
     waiting = [(entry, seed) for entry, seed in jobs if (entry.name, seed) not in done]
     if progress:
