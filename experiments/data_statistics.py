@@ -66,7 +66,7 @@ def run(options: Options) -> str:
         *(_sizes_plot(options, files) for files in found),
         "## Which terms have a vector",
         _coverage_table(coverage),
-        remarks(NAME, "The counts, one by one:", _findings(found)),
+        remarks(options, NAME, "The counts, one by one:", _findings(found)),
     ]
     figures = {
         "counts": {files.name: files.counts for files in found},

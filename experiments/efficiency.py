@@ -1,4 +1,4 @@
-"""Experiment 3: training and prediction time of all methods, in one run.
+"""Table 3: training and prediction time of all methods, in one run.
 
     python -m experiments.efficiency --data DIR --device cuda
 
@@ -13,7 +13,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from experiments.benchmarkdata import MADE, Benchmark, benchmarks, encoder_vectors
-from experiments.comparison import lighter
+from experiments.comparison import can_run, lighter, paper_name
 from experiments.options import Options, read_options
 from experiments.pages import paper_values, remarks, table, write_page
 from experiments.trainings import device_name
@@ -21,6 +21,8 @@ from synsetmine.baselines import TermViews
 from synsetmine.baselines.registry import Entry, methods
 from synsetmine.baselines.synsetmine import SynSetMine
 from synsetmine.comparison import Plan, Row, compare, summarise
+from synsetmine.comparison.page import notes
+from synsetmine.engines.processes import cores
 
 NAME = "efficiency"
 ORDERS = 3
@@ -33,17 +35,19 @@ def run(options: Options) -> str:
     for benchmark in benchmarks(options, made=MADE):
         if benchmark.vectors_name not in SECOND:
             rows = _rows(benchmark, options)
-            pieces += [f"## {benchmark.title}", _table(benchmark, rows)]
+            said = "\n".join(f"- {note}" for note in notes(rows))
+            pieces += [f"## {benchmark.title}", _table(benchmark, rows), said]
             figures[f"{benchmark.name}-{benchmark.vectors_name}"] = [asdict(row) for row in rows]
     smoke = "**A smoke run on few sets: its figures mean nothing.**" if options.quick else ""
     about = (
-        f"Seconds on {platform.machine()} CPU and, for SynSetMine and L2C, "
+        f"Seconds on {platform.machine()} CPU with {cores()} cores and, for SynSetMine and L2C, "
         f"{device_name(options.device)}; one seed, one method after the other, each in a process "
         "of its own. *Tuning* is the search for hyper-parameters on subsamples of the training "
-        "sets, *prediction* the median over orders, *memory* the peak beyond the data, libraries "
-        "included. The paper: one Quadro P4000 for SynSetMine and L2C, a CPU for the rest."
+        "sets, *prediction* the median over orders, *memory* the peak of main memory beyond what "
+        "the process held with the data and torch. The paper: one Quadro P4000 for SynSetMine and "
+        "L2C, a CPU for the rest."
     )
-    page = ["# Time of all methods", about, smoke, *pieces, remarks(NAME)]
+    page = ["# Table 3: time of all methods", about, smoke, *pieces, remarks(options, NAME)]
     return write_page(options.out, NAME, page, figures)
 
 
@@ -58,7 +62,7 @@ def _rows(benchmark: Benchmark, options: Options) -> list[Row]:
         samples=1 if options.quick else 2,
         device=options.device,
     )
-    entries = [e for e in _entries(benchmark, options) if not e.lacks(plan.views)]
+    entries = [e for e in _entries(benchmark, options) if can_run(e, plan)]
     folder = options.work / NAME / f"{benchmark.name}-{benchmark.vectors_name}"
 
     def say(done: int, total: int, method: str) -> None:
@@ -81,14 +85,14 @@ def _table(benchmark: Benchmark, rows: list[Row]) -> str:
     stated = paper_values()["seconds"]
     lines = []
     for row in rows:
-        name = row.title.partition(",")[0] if row.origin != "today" else ""
+        name = paper_name(row)
         paper = [stated[phase][benchmark.name].get(name) for phase in ("training", "prediction")]
-        ours = [row.tuning_seconds, row.training_seconds, row.prediction_seconds]
+        times = [row.tuning_seconds, row.training_seconds, row.prediction_seconds]
+        ours = [*(f"{value:.3g}" for value in times), f"{row.memory_mb or 0:.0f}"]
         lines.append(
             [
                 row.title,
-                *(f"{value:.3g}" for value in ours),
-                f"{row.memory_mb:.0f}",
+                *(ours if row.scores else ["failed", "", "", ""]),
                 *("" if value is None else f"{value:g}" for value in paper),
             ]
         )

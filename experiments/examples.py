@@ -76,7 +76,7 @@ def run(options: Options) -> str:
         "The paper shows a handful of good sets and says neither how many there are nor on which "
         "data it ranks the terms of Table 6, so they do not compare with our random ones."
     )
-    parts.append(remarks(NAME, always, findings))
+    parts.append(remarks(options, NAME, always, findings))
     return write_page(options.out, NAME, parts, figures)
 
 

@@ -60,7 +60,7 @@ def run(options: Options) -> str:
             f"{strategy} {count}": [outcome.record for outcome in of_one]
             for (strategy, count), of_one in outcomes.items()
         }
-    parts.append(remarks(NAME, _claims(figures), findings))
+    parts.append(remarks(options, NAME, _claims(figures), findings))
     return write_page(options.out, NAME, parts, figures)
 
 

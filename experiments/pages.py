@@ -51,10 +51,11 @@ def protocol(options: Options, tried: str | None = None, *, unit: str = "percent
     )
 
 
-def remarks(name: str, said: str = "", findings: Sequence[str] = ()) -> str:
+def remarks(options: Options, name: str, said: str = "", findings: Sequence[str] = ()) -> str:
     """The last section of a page: what follows from the figures, and what a person wrote."""
     path = REMARKS / f"{name}.md"
-    written = path.read_text(encoding="utf-8").strip() if path.exists() else ""
+    shown = path.exists() and not options.quick  # a person wrote of the figures of a full run
+    written = path.read_text(encoding="utf-8").strip() if shown else ""
     found = "\n".join(f"- {finding}" for finding in findings if finding)
     texts = [text for text in (said, found, written) if text]
     return "\n\n".join(["## Where ours and the paper differ", *texts]) if texts else ""

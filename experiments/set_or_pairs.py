@@ -93,7 +93,7 @@ def run(options: Options) -> str:
         findings.append(_finding(benchmark, found))
         figures[f"{benchmark.name} {benchmark.vectors_name}"] = found
     claim = "The paper says that the set-instance classifier is much better in accuracy and F1."
-    parts.append(remarks(NAME, claim, findings))
+    parts.append(remarks(options, NAME, claim, findings))
     return write_page(options.out, NAME, parts, figures)
 
 

@@ -60,7 +60,7 @@ def run(options: Options) -> str:
         "and that 0.5 works well on all its data. Good means here: mean ARI at most one "
         "standard deviation (of the best θ, over seeds and orders) below the best."
     )
-    parts.append(remarks(NAME, claims, findings))
+    parts.append(remarks(options, NAME, claims, findings))
     return write_page(options.out, NAME, parts, figures)
 
 

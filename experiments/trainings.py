@@ -24,6 +24,7 @@ import torch
 from experiments.benchmarkdata import Benchmark, benchmarks, load
 from experiments.options import Options
 from synsetmine.comparison.plan import MEASURES
+from synsetmine.engines.processes import end_with_parent
 from synsetmine.files import sha256, write_text
 from synsetmine.generation import generate_sets
 from synsetmine.metrics import evaluate
@@ -43,10 +44,11 @@ class Training:
     vectors: str
     settings: TrainingSettings
     protocol: Protocol = "honest"
+    data: str = ""  # the digest of the benchmark
 
     @property
     def key(self) -> str:
-        described = json.dumps([self.settings.to_dict(), self.protocol], sort_keys=True)
+        described = json.dumps([self.settings.to_dict(), self.protocol, self.data], sort_keys=True)
         digest = hashlib.sha256(described.encode()).hexdigest()[:16]
         return f"{self.benchmark}-{self.vectors}-{digest}"
 
@@ -114,7 +116,13 @@ def seeds_of(
 ) -> list[Training]:
     """The same training with each seed."""
     return [
-        Training(benchmark.name, benchmark.vectors_name, replace(settings, seed=seed), protocol)
+        Training(
+            benchmark.name,
+            benchmark.vectors_name,
+            replace(settings, seed=seed),
+            protocol,
+            benchmark.digest,
+        )
         for seed in range(options.seeds)
     ]
 
@@ -128,10 +136,14 @@ def run_trainings(trainings: Sequence[Training], options: Options) -> dict[Train
         for number, training in enumerate(waiting, 1):
             _say(number, len(waiting), training, train(training, options))
     else:
-        with ProcessPoolExecutor(options.workers, mp_context=get_context("spawn")) as pool:
+        spawn = get_context("spawn")
+        pool = ProcessPoolExecutor(options.workers, spawn, initializer=end_with_parent)
+        try:
             running = {pool.submit(train, training, options): training for training in waiting}
             for number, future in enumerate(as_completed(running), 1):
                 _say(number, len(waiting), running[future], future.result())
+        finally:
+            pool.shutdown(cancel_futures=True)
     return {t: _outcome(_folder(t, options), options) for t in distinct}
 
 
@@ -153,7 +165,10 @@ def train(training: Training, options: Options) -> float:
     seconds = time.perf_counter() - started
     orders = [walk] if training.protocol == "authors" else random_orders(walk, options.orders)
     started = time.perf_counter()
-    mined = [generate_sets(trained.scorer, benchmark.vectors, o).sets for o in orders]
+    mined = [
+        generate_sets(trained.scorer, benchmark.vectors, order, threshold=settings.threshold).sets
+        for order in orders
+    ]
     mining = (time.perf_counter() - started) / len(orders)
     scored = [evaluate(sets, benchmark.test) for sets in mined]
     reports = [{m: 100 * float(getattr(report, m)) for m in MEASURES} for report in scored]

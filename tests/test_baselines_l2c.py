@@ -197,7 +197,7 @@ def test_log_odds_are_moved_from_those_of_a_batch(learned: TrainedL2C, easy: Pro
         [labels] = TrainedL2C(SMALL, learned.network, odds).cluster(easy, ONE)
         found.append(len(set(labels.tolist())))
     assert found[0] == 1  # all pairs are likely now
-    assert found[1] > easy.sets / 2  # none is
+    assert found[1] > easy.told_sets / 2  # none is
 
 
 # --- clustering ---------------------------------------------------------------------------------
@@ -212,15 +212,15 @@ def test_an_easy_world_is_clustered_well(
     for labels in learned.cluster(easy, SMALL.choices):
         assert labels.dtype == np.int64
         assert labels.min() >= 0
-        assert labels.max() < easy.sets
+        assert labels.max() < easy.told_sets
         assert compare_labels(labels, gold.labels(easy.terms)).ari > 0.8
 
 
 def test_the_start_with_the_lowest_loss_is_kept(learned: TrainedL2C, easy: Problem) -> None:
     x = l2c._inputs(easy.views.table("vectors").select(easy.terms), torch.device("cpu"))
-    shift = log_odds(len(easy.terms), easy.sets) - learned.trained_odds
+    shift = log_odds(len(easy.terms), easy.told_sets) - learned.trained_odds
     together = torch.sigmoid(pair_logits(learned.network, x) + shift)
-    starts = [learned._sort(x, together, easy.sets, 1.0, [easy.seed, i]) for i in range(2)]
+    starts = [learned._sort(x, together, easy.told_sets, 1.0, [easy.seed, i]) for i in range(2)]
     assert starts[0][0] != starts[1][0]
     [labels] = learned.cluster(easy, ONE)
     assert np.array_equal(labels, min(starts, key=lambda start: start[0])[1])

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from synsetmine.setfiles import write_sets
-from synsetmine.views import packaged_encoder, write_vectors
+from synsetmine.setfiles import read_sets, write_sets
+from synsetmine.views import packaged_encoder, read_vectors, write_vectors
 from tests.test_cli import synsetmine
 from tests.worlds import make_world
 
@@ -75,7 +75,8 @@ def test_the_list_of_methods() -> None:
         (["-m", "louvian"], "no such method; there are synsetmine, kmeans"),
         (["-m", "average-encoder"], "this method needs --encoder: 'average-encoder'"),
         (["--encoder", "no/such/model"], "no/such/model"),
-        (["--test", "train.set"], "a test term is also in a training set"),
+        (["--test", "train.set"], "train.set: this term is also in train.set: 'name"),
+        (["-o", "train.set"], "train.set"),
         (["--test", "missing.set"], "missing.set"),
         (["--held-out", "1.5"], "between 0 and 1"),
     ],
@@ -92,7 +93,15 @@ def test_what_is_wrong_is_said_in_a_line(place: Path, arguments: list[str], prob
 def test_wrong_vectors_are_named(place: Path) -> None:
     (place / "other.txt").write_text("1 2\nnothing 0.5 0.5\n")
     failed = synsetmine("compare", "train.set", "-v", "other.txt", *FEW, cwd=place, code=1)
-    assert "other.txt: no term of the sets has a vector" in failed.stderr
+    assert "other.txt: no term of the training sets has a vector: 'name" in failed.stderr
+    training = read_sets(place / "train.set")
+    write_vectors(place / "half.txt", read_vectors(place / "vectors.txt").only(training.terms))
+    failed = synsetmine(
+        *["compare", "train.set", "--test", "test.jsonl", "-v", "half.txt", *FEW],
+        cwd=place,
+        code=1,
+    )
+    assert "half.txt: no term of the test sets has a vector: 'name" in failed.stderr
 
 
 def test_training_sets_are_asked_for() -> None:

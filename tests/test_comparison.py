@@ -123,6 +123,85 @@ def test_a_seed_runs_orders_only_where_they_matter() -> None:
     assert once.choice == {"digits": 1}
 
 
+@dataclass(frozen=True, kw_only=True)
+class Spy(Grid):
+    """Tells what it is shown, in labels that only it can have made."""
+
+    told: bool = True
+    ordered: bool = True
+    choices: Sequence[Choice] = ({"digits": 1},)
+
+    def cluster(self, problem: Problem, choices: Sequence[Choice]) -> Iterator[Labels]:
+        sets = problem.told_sets
+        for _ in choices:
+            random = np.random.default_rng(problem.seed)
+            yield random.integers(0, sets, len(problem.terms))
+
+
+def test_seeds_and_orders_both_matter_and_only_those_who_are_told_see_the_number_of_sets() -> None:
+    plan = make_plan()
+    first, second = (run_seed(plan, entry(Spy()), seed) for seed in (0, 1))
+    scores = [report["ari"] for result in (first, second) for report in result.reports]
+    assert len(set(scores)) == 6
+    assert run_seed(plan, entry(Spy()), 1).reports == second.reports
+    assert plan.problem(entry(Grid()), 0, 0).sets is None
+    with pytest.raises(DataError, match="must be told"):
+        run_seed(plan, entry(Spy(told=False)), 0)
+
+
+def test_the_number_of_sets_told_is_that_of_the_terms_shown() -> None:
+    plan = make_plan()
+    lost = plan.test.sets[0]
+    table = plan.views.vectors[0]
+    left = table.only(term for term in table.terms if term not in lost)
+    partly = replace(plan, views=TermViews((left,)))
+    assert partly.problem(entry(Spy()), 0, 0).sets == len(plan.test) - 1
+
+
+def test_tuning_never_sees_a_test_term() -> None:
+    plan = make_plan()
+    shown: list[Term] = []
+
+    @dataclass(frozen=True, kw_only=True)
+    class Watch(Grid):
+        def learn(self, lesson: Lesson) -> Watch:
+            shown.extend(lesson.training.terms)
+            return self
+
+        def cluster(self, problem: Problem, choices: Sequence[Choice]) -> Iterator[Labels]:
+            shown.extend(problem.terms)
+            return super().cluster(problem, choices)
+
+    watched = entry(Watch())
+    choose(watched, plan.lesson(watched, 0), samples=2, expect_size=2)
+    assert shown
+    assert not set(shown) & set(plan.test.terms)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hungry(Grid):
+    """Takes fifty megabytes for a moment."""
+
+    choices: Sequence[Choice] = ({"digits": 1},)
+
+    def learn(self, lesson: Lesson) -> Hungry:
+        assert np.ones(50_000_000, dtype=np.int8).sum() == 50_000_000
+        return self
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's /proc")
+def test_memory_is_what_the_method_takes_whatever_the_data_took() -> None:
+    plan = make_plan(seeds=1)
+    rows = np.zeros((20_000, 500), dtype=np.float32)  # 40 MB, twice while it is handed over
+    wide = TermVectors(tuple(Term(f"other {n}") for n in range(len(rows))), rows)
+    large = replace(plan, views=TermViews((plan.views.vectors[0], wide)))
+    for chosen in (plan, large):
+        results = compare(chosen, [entry(Hungry(), "hungry"), entry(Grid())])
+        taken = results["hungry"][0].memory
+        assert taken is not None
+        assert 45e6 < taken < 80e6
+
+
 def test_terms_without_a_vector_stand_alone_and_are_counted() -> None:
     plan = make_plan()
     lost = plan.test.sets[0][0]
@@ -155,8 +234,10 @@ def test_processes_give_the_same_and_a_broken_comparison_goes_on(tmp_path: Path)
 
 def test_results_of_another_plan_are_not_mixed_in(tmp_path: Path) -> None:
     compare(make_plan(seeds=1), [entry(Grid())], out=tmp_path)
-    with pytest.raises(DataError, match=r"grid-0\.json: this result belongs to other data"):
-        compare(make_plan(seeds=1, orders=4), [entry(Grid())], out=tmp_path)
+    other = entry(Grid(choices=({"digits": 1}, {"digits": 2})))
+    for plan, method in ((make_plan(seeds=1, orders=4), entry(Grid())), (make_plan(), other)):
+        with pytest.raises(DataError, match=r"grid-0\.json: this result belongs to other data"):
+            compare(plan, [method], out=tmp_path)
     (tmp_path / "seeds" / "grid-0.json").write_text('{"method": 1}')
     with pytest.raises(DataError, match=r"grid-0\.json: not a result"):
         compare(make_plan(seeds=1), [entry(Grid())], out=tmp_path)
@@ -176,7 +257,7 @@ def test_a_method_that_fails_or_dies_takes_no_other_with_it(tmp_path: Path) -> N
     rows = summarise(entries, results)
     assert rows[0].name == "grid"
     assert "failed" in cells(rows[1])
-    assert any("Sick failed: not today: 0" in note for note in notes(rows))
+    assert any("Sick failed with 1 of 1 seeds: not today: 0" in note for note in notes(rows))
     again = compare(plan, [entry(Grid(), "sick")], out=tmp_path)  # tried anew
     assert again["sick"][0].failure is None
 
@@ -235,10 +316,47 @@ def test_every_method_finds_an_easy_world() -> None:
         seeds=1,
         orders=1,
         samples=1,
-        preset="paper",
     )
     weak = {"svm-linear", "svm-rbf"}
     for name, method in methods().items():
         if name not in ("synsetmine", "l2c"):  # these train long; their own tests do it
             ari = run_seed(plan, method, 0).reports[0]["ari"]
             assert ari > (0.3 if name in weak else 0.7), (name, ari)
+
+
+@pytest.mark.slow
+def test_no_method_reads_the_senses() -> None:
+    """In the paper's files the sense is the label."""
+    sets, vectors = make_world(entities=30, dimension=6, noise=0.3, seed=5)
+    training, test = sets.split(0.4, seed=0)
+    rows = dict(zip(vectors.terms, vectors.matrix, strict=True))
+    found = []
+    for kind in ("true", "none", "wrong"):
+        named = _renamed(sets, kind)
+        terms = tuple(named[term] for term in vectors.terms)
+        table = TermVectors(terms, np.array([rows[t] for t in vectors.terms]))
+        plan = Plan(
+            training=SynonymSets.of([[named[t] for t in members] for members in training]),
+            test=SynonymSets.of([[named[t] for t in members] for members in test]),
+            views=TermViews((table,), table),
+            seeds=1,
+            orders=1,
+            samples=1,
+        )
+        found.append(
+            {
+                name: run_seed(plan, method, 0).reports
+                for name, method in methods().items()
+                if name not in ("synsetmine", "l2c")  # their own tests see to it
+            }
+        )
+    assert found[0] == found[1] == found[2]
+
+
+def _renamed(sets: SynonymSets, kind: str) -> dict[Term, Term]:
+    terms = sets.terms
+    if kind == "true":
+        return {t: t for t in terms}
+    if kind == "none":
+        return {t: Term(t.surface) for t in terms}
+    return {t: Term(t.surface, terms[-1 - n].sense) for n, t in enumerate(terms)}

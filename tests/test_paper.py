@@ -172,7 +172,7 @@ def test_claims_about_negatives_are_judged_by_the_figures() -> None:
     assert "Claim 2 holds: the best is mixture with K = 50 (43.50)" in negatives.second_claim(ari)
     ari["share-token", 10] = [90.0, 90.0]
     assert "Claim 1 holds in part: " in negatives.first_claim(ari)
-    assert "at 3 of 4 K" in negatives.first_claim(ari)
+    assert "at 2 of 3 K" in negatives.first_claim(ari)
     assert "Claim 2 does not hold: the best is share-token with K = 10" in (
         negatives.second_claim(ari)
     )
@@ -215,11 +215,12 @@ def test_found_sets_are_sorted_by_how_right_they_are() -> None:
 
 def test_remarks_of_a_person_end_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages, "REMARKS", tmp_path)
-    assert pages.remarks("x") == ""
+    assert pages.remarks(Options(), "x") == ""
     (tmp_path / "x.md").write_text("Less, since we look once.\n")
-    written = pages.remarks("x", "Claims.", ["one", "", "two"])
+    written = pages.remarks(Options(), "x", "Claims.", ["one", "", "two"])
     heading = "## Where ours and the paper differ"
     assert written == f"{heading}\n\nClaims.\n\n- one\n- two\n\nLess, since we look once."
+    assert pages.remarks(Options(quick=True), "x", "Claims.") == f"{heading}\n\nClaims."
 
 
 def test_what_is_found_with_a_model_is_kept_until_the_model_changes(tmp_path: Path) -> None:
@@ -260,9 +261,9 @@ def test_experiments_share_their_trainings(tmp_path: Path) -> None:
     gathered = gather([architecture, negatives], options)
     assert len(gathered) == len({training.key for training in gathered})
     # Both tables and seeds; the paper's own sizes and K = 20 at random are the same training.
-    assert len(gathered) == 2 * 2 * (8 + 3 * 4 - 1)
+    assert len(gathered) == 2 * 2 * (8 + 3 * 3 - 1)
     assert gathered[0].settings.negatives == 50
-    assert gathered[-1].settings.negatives == 5
+    assert gathered[-1].settings.negatives == 10
 
 
 # --- Whole runs -------------------------------------------------------------------------------

@@ -57,8 +57,15 @@ class Problem:
 
     terms: tuple[Term, ...]  # every term has what the method needs
     views: TermViews
-    sets: int  # the true number of sets; only methods that say `told` look at it
+    sets: int | None = None  # the true number of sets, for methods that say `told` alone
     seed: int = 0
+
+    @property
+    def told_sets(self) -> int:
+        """The true number of sets, for a method that must be told."""
+        if self.sets is None:
+            raise DataError("this method must be told the number of sets")
+        return self.sets
 
     @cached_property
     def surfaces(self) -> list[str]:

@@ -66,7 +66,7 @@ class Constrained:
         labels = constrained_kmeans(
             np.concatenate([self.means, terms]),
             np.concatenate([self.sizes, np.ones(len(terms), np.int64)]),
-            centres=self._centres(terms, min(problem.sets, len(terms)), random),
+            centres=self._centres(terms, min(problem.told_sets, len(terms)), random),
             order=random.permutation(len(self.means)),
         )
         for _ in choices:

@@ -36,7 +36,7 @@ class KMeans:
         vectors = problem.views.table("vectors").select(problem.terms)
         points = unit_rows(vectors) if self.unit else vectors
         # Squares of large or tiny float32 numbers are no float32 numbers.
-        labels = _clusters(points.astype(np.float64), problem.sets, seed=problem.seed)
+        labels = _clusters(points.astype(np.float64), problem.told_sets, seed=problem.seed)
         for _ in choices:
             yield labels
 

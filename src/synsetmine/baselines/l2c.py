@@ -69,7 +69,7 @@ class L2C:
     told: bool = field(default=True, init=False)
     ordered: bool = field(default=True, init=False)
     choices: tuple[Choice, ...] = field(
-        default=grid("weight", [1.0, 0.5, 0.25]), init=False, hash=False
+        default=grid("weight", [1.0, 0.5, 0.25, 0.1]), init=False, hash=False
     )
 
     def learn(self, lesson: Lesson) -> TrainedL2C:
@@ -94,7 +94,7 @@ class L2C:
         sets = lesson.training
         if sum(size > 1 for size in sets.sizes) < 10:  # too few to hold some out
             return sets, sets
-        share = min(self.held_out, max(lesson.size, 1) / len(sets.terms))
+        share = min(self.held_out, max(lesson.size, 100) / len(sets.terms))
         return sets.split(share, seed=lesson.seed)
 
     def _train(
@@ -137,7 +137,7 @@ class TrainedL2C:
     trained_odds: float
 
     def cluster(self, problem: Problem, choices: Sequence[Choice]) -> Iterator[Labels]:
-        terms, sets = len(problem.terms), problem.sets
+        terms, sets = len(problem.terms), problem.told_sets
         if terms < 2 or sets < 2:
             yield from (np.zeros(terms, dtype=np.int64) for _ in choices)
             return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Literal, TypeAlias, get_args
 
 from synsetmine.baselines.base import Method, TermViews, View
@@ -33,6 +34,7 @@ class Entry:
     title: str
     origin: Origin  # our model, one of the paper's comparison, or what people use now
     variants: tuple[Method, ...]
+    package: str = ""  # beyond the core, which it imports
 
     @property
     def needs(self) -> frozenset[View]:
@@ -50,6 +52,10 @@ class Entry:
         """Which of the views that it needs are not there."""
         return sorted(view for view in self.needs if not views.has(view))
 
+    @property
+    def is_installed(self) -> bool:
+        return not self.package or find_spec(self.package) is not None
+
 
 def methods(*, preset: str = "paper") -> Mapping[str, Entry]:
     """All methods; `preset` is that of our own model."""
@@ -57,8 +63,8 @@ def methods(*, preset: str = "paper") -> Mapping[str, Entry]:
         Entry("synsetmine", "SynSetMine", "ours", (SynSetMine(preset=preset),)),
         Entry("kmeans", "Kmeans", "paper", (KMeans(),)),
         Entry("kmeans-unit", "Kmeans, unit length", "paper", (KMeans(unit=True),)),
-        Entry("louvain", "Louvain", "paper", (Louvain(),)),
-        Entry("setexpan-louvain", "SetExpan+Louvain", "paper", (SetExpanLouvain(),)),
+        Entry("louvain", "Louvain", "paper", (Louvain(),), "networkx"),
+        Entry("setexpan-louvain", "SetExpan+Louvain", "paper", (SetExpanLouvain(),), "networkx"),
         Entry("cop-kmeans", "COP-Kmeans", "paper", _constrained(unit=False)),
         Entry("cop-kmeans-unit", "COP-Kmeans, unit length", "paper", _constrained(unit=True)),
         Entry(
@@ -66,12 +72,14 @@ def methods(*, preset: str = "paper") -> Mapping[str, Entry]:
             "SVM+Louvain, linear",
             "paper",
             tuple(SvmLouvain(kernel="linear", C=cost) for cost in COSTS),
+            "networkx",
         ),
         Entry(
             "svm-rbf",
             "SVM+Louvain, RBF",
             "paper",
             tuple(SvmLouvain(kernel="rbf", C=cost) for cost in COSTS),
+            "networkx",
         ),
         Entry("l2c", "L2C", "paper", (L2C(),)),
         *_on("vectors"),
@@ -126,11 +134,17 @@ def _linked(view: View) -> list[Entry]:
             f"{link} link, {view}",
             "today",
             tuple(Agglomerative(view=view, link=link, scorer=scorer) for scorer in scorers),
+            "rapidfuzz" if view == "strings" else "",
         )
         for link in get_args(Link)
     ]
 
 
 def _pairs(*views: View) -> Entry:
-    title = f"pair classifier, {' + '.join(views)}"
-    return Entry(f"pairs-{'-'.join(views)}", title, "today", (PairClassifier(views=views),))
+    return Entry(
+        f"pairs-{'-'.join(views)}",
+        f"pair classifier, {' + '.join(views)}",
+        "today",
+        (PairClassifier(views=views),),
+        "rapidfuzz" if "strings" in views else "",
+    )

@@ -70,7 +70,7 @@ class TrainedSynSetMine:
 def fit_held_out(settings: TrainingSettings, sets: SynonymSets, size: int) -> TrainingSettings:
     """Hold out no more than makes a vocabulary of `size` terms, as many as will be clustered.
 
-    More would only cost training sets and time.
+    More would only cost training sets and time; fewer than 100 would leave the choice to chance.
     """
-    share = max(size, 1) / len(sets.terms)
+    share = max(size, 100) / max(len(sets.terms), 1)
     return settings.updated({"held_out": min(settings.held_out, share)})

@@ -116,7 +116,6 @@ def compare(
         training=training,
         test=gold,
         views=views,
-        preset=preset,
         seeds=seeds,
         orders=orders,
         samples=samples,
@@ -124,11 +123,13 @@ def compare(
         device=choose_device(device),
     )
     entries = _possible(chosen, views, named=wanted)
+    if workers > 1:
+        console.say(f"{workers} methods run side by side: the times will be too long")
     with console.progress_bar("comparing") as bar:
         results = run(plan, entries, out=out, workers=workers, progress=bar.update)
     rows = summarise(entries, results)
     if out is not None:
-        write_comparison(out, plan, rows)
+        write_comparison(out, plan, rows, workers=workers)
     if as_json:
         console.show_json([asdict(row) for row in rows])
     else:
@@ -151,9 +152,13 @@ def _split(
     sets: Path, test: Path | None, held_out: float, skip_bad: bool
 ) -> tuple[SynonymSets, SynonymSets]:
     training = load_sets(sets, skip_bad)
-    return (
-        training.split(held_out, seed=0) if test is None else (training, load_sets(test, skip_bad))
-    )
+    if test is None:
+        return training.split(held_out, seed=0)
+    gold = load_sets(test, skip_bad)
+    for term in gold.terms:
+        if term in training:
+            raise DataError(f"this term is also in {sets}", path=test, value=str(term))
+    return training, gold
 
 
 def _views(
@@ -167,11 +172,14 @@ def _views(
     from synsetmine.baselines import TermViews
 
     terms = (*training.terms, *gold.terms)
-    tables = tuple(load_vectors(path, skip_bad) for path in paths)
+    # Only what the sets name: the tables travel to every process.
+    tables = tuple(load_vectors(path, skip_bad).only(terms) for path in paths)
     for path, table in zip(paths, tables, strict=True):
+        for kind, sets in (("training", training), ("test", gold)):
+            if len(table.missing(sets.terms)) == len(sets.terms):
+                problem = f"no term of the {kind} sets has a vector"
+                raise DataError(problem, path=path, value=str(sets.terms[0]))
         missing = table.missing(terms)
-        if len(missing) == len(terms):
-            raise DataError("no term of the sets has a vector", path=path, value=str(terms[0]))
         console.report_missing(missing, len(terms), f"in {path} take no part in what needs it")
     if encoder is None:
         return TermViews(tables)
@@ -187,16 +195,22 @@ def _views(
 
 
 def _possible(entries: Sequence[Entry], views: TermViews, named: Sequence[str]) -> list[Entry]:
-    """The methods that the data allows; one asked for by name that it does not is an error."""
-    possible = [entry for entry in entries if not entry.lacks(views)]
-    left = [entry for entry in entries if entry.lacks(views)]
+    """The methods that can run; one asked for by name that cannot is an error."""
+    wanting: dict[str, list[str]] = {}
+    possible: list[Entry] = []
     options = {"vectors": "--vectors", "encoder": "--encoder"}
-    for entry in left:
-        if entry.name in named or not possible:
-            lacking = " and ".join(options[view] for view in entry.lacks(views))
-            raise DataError(f"this method needs {lacking}", value=entry.name)
-    for view, option in options.items():
-        names = [entry.name for entry in left if view in entry.lacks(views)]
-        if names:
-            console.say(f"left out for want of {option}: {', '.join(names)}")
+    for entry in entries:
+        lacking = [options[view] for view in entry.lacks(views)]
+        if not entry.is_installed:
+            lacking.append(f"{entry.package} (pip install 'synsetmine[compare]')")
+        if lacking and entry.name in named:
+            raise DataError(f"this method needs {' and '.join(lacking)}", value=entry.name)
+        if not lacking:
+            possible.append(entry)
+        for what in lacking:
+            wanting.setdefault(what, []).append(entry.name)
+    for what, names in wanting.items():
+        console.say(f"left out for want of {what}: {', '.join(names)}")
+    if not possible:
+        raise SynsetmineError("none of these methods can run with what is given")
     return possible

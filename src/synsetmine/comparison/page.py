@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -46,10 +47,11 @@ class Row:
     tuning_seconds: float
     training_seconds: float
     prediction_seconds: float
-    memory_mb: float
+    memory_mb: float | None  # the largest of all seeds; None where it is not known
     without_view: int
     device: str
-    failures: tuple[str, ...] = ()
+    seeds: int
+    failures: Mapping[str, int]  # what went wrong, and with how many seeds
 
     @property
     def ari(self) -> float:
@@ -74,7 +76,7 @@ def cells(row: Row) -> list[str]:
         *scores,
         "{:.2f} ± {:.2f}".format(*row.scores["pair_f1"]),
         *(f"{value:.3g}" for value in seconds),
-        f"{row.memory_mb:.0f}",
+        "" if row.memory_mb is None else f"{row.memory_mb:.0f}",
     ]
 
 
@@ -86,11 +88,14 @@ def notes(rows: Sequence[Row]) -> list[str]:
     for row in rows:
         if row.without_view:
             said.append(f"{row.title}: {row.without_view} terms have no vector and stand alone.")
-        said += [f"{row.title} failed: {failure}." for failure in row.failures]
+        said += [
+            f"{row.title} failed with {count} of {row.seeds} seeds: {failure}."
+            for failure, count in row.failures.items()
+        ]
     return said
 
 
-def write_comparison(out: Path, plan: Plan, rows: Sequence[Row]) -> None:
+def write_comparison(out: Path, plan: Plan, rows: Sequence[Row], *, workers: int = 1) -> None:
     """Write comparison.json, comparison.md and comparison.svg into a folder."""
     about = {
         "training_sets": len(plan.training),
@@ -101,7 +106,10 @@ def write_comparison(out: Path, plan: Plan, rows: Sequence[Row]) -> None:
         "orders": plan.orders,
         "samples": plan.samples,
         "expect_size": plan.expect_size,
-        "preset": plan.preset,
+        "tables": len(plan.views.vectors),
+        "encoder": plan.views.encoder is not None,
+        "device": plan.device,
+        "workers": workers,
     }
     found = {"plan": about, "methods": [asdict(row) for row in rows]}
     write_text(out / "comparison.json", json.dumps(found, indent=1, ensure_ascii=False) + "\n")
@@ -130,8 +138,11 @@ def _page(about: Mapping[str, Any], rows: Sequence[Row]) -> str:
         f"{about['test_sets']} sets of {about['test_terms']} terms to find, "
         f"{about['training_sets']} training sets; mean ± standard deviation over "
         f"{about['seeds']} seeds and up to {about['orders']} vocabulary orders each, in percent. "
-        f"Hyper-parameters were tuned on {about['samples']} subsamples of the training sets."
+        f"Hyper-parameters were tuned on {about['samples']} subsamples of the training sets, sets "
+        f"of {about['expect_size']} or more terms first."
     )
+    if about["workers"] > 1:
+        protocol += f" {about['workers']} methods ran side by side, so times are too long."
     chosen = [
         f"- {row.title}: {', '.join(f'{c} ({n})' for c, n in row.choices.items())}"
         for row in rows
@@ -158,6 +169,7 @@ def _row(entry: Entry, results: Sequence[SeedResult]) -> Row:
         measure: _mean_sd([100 * r[measure] for result in good for r in result.reports])
         for measure in (MEASURES if good else ())
     }
+    taken = [r.memory for r in good if r.memory is not None]
     return Row(
         name=entry.name,
         title=entry.title,
@@ -168,10 +180,11 @@ def _row(entry: Entry, results: Sequence[SeedResult]) -> Row:
         tuning_seconds=_mean([r.tuning_seconds for r in good]),
         training_seconds=_mean([r.training_seconds for r in good]),
         prediction_seconds=_mean([r.prediction_seconds for r in good]),
-        memory_mb=max((r.memory for r in good), default=0) / 1e6,
+        memory_mb=max(taken) / 1e6 if taken else None,
         without_view=max((r.without_view for r in good), default=0),
         device=", ".join(sorted({r.device for r in good})),
-        failures=tuple(dict.fromkeys(r.failure for r in results if r.failure is not None)),
+        seeds=len(results),
+        failures=Counter(r.failure for r in results if r.failure is not None),
     )
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from synsetmine.baselines.base import Lesson, Problem, TermViews, View
+from synsetmine import __version__
+from synsetmine.baselines.base import Lesson, Method, Problem, TermViews, View
 from synsetmine.baselines.registry import Entry
 from synsetmine.errors import DataError
 from synsetmine.training.checkpoint import fingerprint
@@ -25,7 +26,6 @@ class Plan:
     training: SynonymSets
     test: SynonymSets
     views: TermViews
-    preset: str = "paper"  # of our own model
     seeds: int = 5
     orders: int = 20  # random vocabulary orders for each seed
     samples: int = 5  # subsamples of the training sets that hyper-parameters are tuned on
@@ -41,14 +41,18 @@ class Plan:
             raise DataError("a test term is also in a training set", value=str(shared[0]))
 
     @cached_property
-    def digest(self) -> str:
-        """Two plans with the same digest give the same scores."""
+    def _digest(self) -> str:
         tables = [*self.views.vectors, *filter(None, [self.views.encoder])]
         sets = [[[str(t) for t in members] for members in s] for s in (self.training, self.test)]
-        protocol = [self.preset, self.orders, self.samples, self.expect_size]
+        protocol = [self.orders, self.samples, self.expect_size, self.device]
         known = [[str(term) for term in table.terms] for table in tables]
         shape = [len(self.views.vectors), self.views.encoder is not None]
         return fingerprint([sets, protocol, known, shape], [table.matrix for table in tables])
+
+    def digest(self, entry: Entry) -> str:
+        """With the same digest, a method gives the same scores."""
+        variants = [_described(method) for method in entry.variants]
+        return fingerprint([self._digest, entry.name, variants, __version__], [])
 
     def lesson(self, entry: Entry, seed: int) -> Lesson:
         return Lesson(
@@ -59,15 +63,28 @@ class Plan:
             device=self.device,
         )
 
-    def problem(self, entry: Entry, order: int) -> Problem:
+    def problem(self, entry: Entry, seed: int, order: int) -> Problem:
         """The test terms that have what the method needs, in a random order."""
         walk = order_terms(self._known(entry, self.test.terms), "random", seed=order)
-        return Problem(terms=tuple(walk), views=self.views, sets=len(self.test), seed=order)
+        sets = len(self.test.restrict(walk)) if entry.told else None
+        return Problem(
+            terms=tuple(walk), views=self.views, sets=sets, seed=seed * self.orders + order
+        )
 
     def _known(self, entry: Entry, terms: tuple[Term, ...]) -> list[Term]:
         views: list[View] = [view for view in entry.needs if view != "strings"]
         tables = [self.views.table(view) for view in views]
         return [term for term in terms if all(term in table for table in tables)]
+
+
+def _described(method: Method) -> list[Any]:
+    """A method with its settings and grid; the order of a set differs from run to run."""
+    values = {
+        field.name: sorted(value) if isinstance(value, frozenset) else str(value)
+        for field in fields(cast("Any", method))
+        for value in [getattr(method, field.name)]
+    }
+    return [type(method).__name__, values, [dict(choice) for choice in method.choices]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +93,7 @@ class SeedResult:
 
     method: str
     seed: int
-    digest: str  # of the plan
+    digest: str  # of the plan and the method
     reports: tuple[Mapping[str, float], ...] = ()
     variant: str = ""
     choice: Mapping[str, Any] | None = None
@@ -84,7 +101,7 @@ class SeedResult:
     tuning_seconds: float = 0.0
     training_seconds: float = 0.0
     prediction_seconds: float = 0.0  # the median over orders
-    memory: int = 0  # bytes at the peak beyond what the data took
+    memory: int | None = None  # bytes at the peak beyond what was there before; None: not known
     without_view: int = 0  # test terms that lack what the method needs, and stand alone
     device: str = "cpu"
     failure: str | None = None

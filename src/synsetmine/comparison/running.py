@@ -3,7 +3,7 @@ are its own, and one that fails takes no other with it."""
 
 from __future__ import annotations
 
-import os
+import pickle
 import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,10 +14,10 @@ from pathlib import Path
 
 from synsetmine.baselines.base import Labels
 from synsetmine.baselines.registry import Entry
-from synsetmine.comparison.memory import peak_memory
+from synsetmine.comparison.memory import Memory
 from synsetmine.comparison.plan import MEASURES, Plan, SeedResult
 from synsetmine.comparison.tuning import choose
-from synsetmine.engines.processes import end_with_parent
+from synsetmine.engines.processes import cores, end_with_parent
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.files import write_text
 from synsetmine.metrics import evaluate
@@ -39,6 +39,8 @@ def compare(
     With `out`, each is written there when it is done, and a broken comparison goes on with what
     is left. What failed before is tried again.
     """
+    if out is not None:
+        (out / "seeds").mkdir(parents=True, exist_ok=True)  # an unwritable place is told at once
     jobs = [(entry, seed) for seed in range(plan.seeds) for entry in entries]
     done = {} if out is None else _read_results(out, plan, jobs)
     waiting = [(entry, seed) for entry, seed in jobs if (entry.name, seed) not in done]
@@ -56,7 +58,7 @@ def compare(
 def run_seed(plan: Plan, entry: Entry, seed: int) -> SeedResult:
     """One method with one seed: tune, learn, then cluster the test terms in each order."""
     lesson = plan.lesson(entry, seed)
-    before = peak_memory()
+    memory = Memory()
     started = time.perf_counter()
     chosen = choose(entry, lesson, samples=plan.samples, expect_size=plan.expect_size)
     tuned = time.perf_counter()
@@ -66,16 +68,17 @@ def run_seed(plan: Plan, entry: Entry, seed: int) -> SeedResult:
     seconds: list[float] = []
     reports: list[dict[str, float]] = []
     for order in range(plan.orders if entry.ordered else 1):
-        problem = plan.problem(entry, order)
+        problem = plan.problem(entry, seed, order)
         begun = time.perf_counter()
         (labels,) = clusterer.cluster(problem, [chosen.choice])
         seconds.append(time.perf_counter() - begun)
         report = evaluate(_sets(problem.terms, labels), plan.test)
         reports.append({measure: float(getattr(report, measure)) for measure in MEASURES})
+    taken = memory.peak()
     return SeedResult(
         method=entry.name,
         seed=seed,
-        digest=plan.digest,
+        digest=plan.digest(entry),
         reports=tuple(reports),
         variant=str(method),
         choice=chosen.choice,
@@ -83,7 +86,7 @@ def run_seed(plan: Plan, entry: Entry, seed: int) -> SeedResult:
         tuning_seconds=tuned - started,
         training_seconds=learned - tuned,
         prediction_seconds=statistics.median(seconds),
-        memory=peak_memory() - before,
+        memory=taken,
         without_view=len(plan.test.terms) - len(problem.terms),
         device=plan.device,
     )
@@ -97,7 +100,7 @@ def _sets(terms: Sequence[Term], labels: Labels) -> SynonymSets:
 
 def _run(plan: Plan, jobs: Iterable[tuple[Entry, int]], workers: int) -> Iterator[SeedResult]:
     """Results as they come; a thread waits for each process."""
-    threads = max(len(os.sched_getaffinity(0)) // workers, 1)
+    threads = max(cores() // workers, 1)
     with ThreadPoolExecutor(workers) as pool:
         waiting = [pool.submit(_in_process, plan, entry, seed, threads) for entry, seed in jobs]
         try:
@@ -113,24 +116,27 @@ def _in_process(plan: Plan, entry: Entry, seed: int, threads: int) -> SeedResult
     context.set_forkserver_preload(["synsetmine.baselines.registry"])
     with ProcessPoolExecutor(1, context, initializer=end_with_parent) as process:
         try:
-            return process.submit(_guarded, plan, entry, seed, threads).result()
+            found = process.submit(_guarded, pickle.dumps((plan, entry, seed)), threads).result()
         except BrokenProcessPool:
-            problem = "its process died, perhaps for lack of memory"
-            return SeedResult(method=entry.name, seed=seed, digest=plan.digest, failure=problem)
+            found = "its process died, perhaps for lack of memory"
+    if isinstance(found, SeedResult):
+        return found
+    return SeedResult(method=entry.name, seed=seed, digest=plan.digest(entry), failure=found)
 
 
-def _guarded(plan: Plan, entry: Entry, seed: int, threads: int) -> SeedResult:
-    """What goes wrong in one method is its result; the others go on."""
+def _guarded(job: bytes, threads: int) -> SeedResult | str:
+    """The result, or what went wrong in words: the other methods go on."""
     from threadpoolctl import threadpool_limits
     from torch import set_num_threads
 
     set_num_threads(threads)
     try:
+        # Unpacked here, so that a job that cannot be is told from one that died.
+        plan, entry, seed = pickle.loads(job)  # noqa: S301
         with threadpool_limits(threads):
             return run_seed(plan, entry, seed)
     except Exception as error:
-        failure = str(error) if isinstance(error, SynsetmineError) else repr(error)
-        return SeedResult(method=entry.name, seed=seed, digest=plan.digest, failure=failure)
+        return str(error) if isinstance(error, SynsetmineError) else repr(error)
 
 
 def _result_file(out: Path, method: str, seed: int) -> Path:
@@ -146,9 +152,10 @@ def _read_results(
         if not path.exists():
             continue
         result = SeedResult.read(path)
-        if result.digest != plan.digest:
+        if result.failure is not None:
+            continue
+        if result.digest != plan.digest(entry):
             problem = "this result belongs to other data or settings; choose another folder"
             raise DataError(problem, path=path)
-        if result.failure is None:
-            found[entry.name, seed] = result
+        found[entry.name, seed] = result
     return found

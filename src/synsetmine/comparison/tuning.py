@@ -18,6 +18,8 @@ from synsetmine.errors import DataError
 from synsetmine.metrics import compare_labels
 from synsetmine.types import SynonymSets, order_terms
 
+SMALLEST = 100  # terms of a subsample: with fewer, chance would choose
+
 
 @dataclass(frozen=True)
 class Chosen:
@@ -36,7 +38,8 @@ def choose(entry: Entry, lesson: Lesson, *, samples: int, expect_size: int) -> C
     scores: dict[tuple[int, int], list[float]] = {candidate: [] for candidate in candidates}
     for sample in range(samples):
         seed = lesson.seed * samples + sample
-        rest, held = subsample(lesson.training, lesson.size, seed=seed, expect_size=expect_size)
+        size = max(lesson.size, SMALLEST)
+        rest, held = subsample(lesson.training, size, seed=seed, expect_size=expect_size)
         for number, method in enumerate(entry.variants):
             found = _score(method, replace(lesson, training=rest), held, seed)
             for choice, score in enumerate(found):
@@ -80,7 +83,8 @@ def _score(method: Method, lesson: Lesson, held: SynonymSets, seed: int) -> list
     """The ARI of each choice on the held-out sets."""
     clusterer = method.learn(lesson)
     walk = tuple(order_terms(held.terms, "random", seed=seed))
-    problem = Problem(terms=walk, views=lesson.views, sets=len(held), seed=seed)
+    sets = len(held) if method.told else None
+    problem = Problem(terms=walk, views=lesson.views, sets=sets, seed=seed)
     gold = held.labels(walk)
     return [
         compare_labels(labels, gold).ari for labels in clusterer.cluster(problem, method.choices)

@@ -1,10 +1,17 @@
-"""Worker processes that do not outlive the one they work for."""
+"""How many worker processes there can be, and that they do not outlive the one they work for."""
 
 from __future__ import annotations
 
 import os
 from multiprocessing import parent_process
 from threading import Thread
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def end_with_parent() -> None:

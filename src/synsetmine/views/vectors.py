@@ -62,6 +62,11 @@ class TermVectors:
             raise DataError("this term's vector is not finite", value=str(terms[bad[0]]))
         return chosen
 
+    def only(self, terms: Iterable[Term]) -> TermVectors:
+        """The part of the table that these terms have, in their order."""
+        known = tuple(dict.fromkeys(term for term in terms if term in self))
+        return TermVectors(known, np.array(self.matrix[self.rows(known)]))
+
     def replaced(self, other: TermVectors) -> TermVectors:
         """This table, with the rows of `other` in place of ours where both know a term."""
         if other.dimension != self.dimension:
