@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.text import tokens
-from synsetmine.types import Term
-from synsetmine.views import FEATURES, StringView, ngram_vectors
-from synsetmine.views.strings import STOP_WORDS, ngram_weights
-from tests.strategies import PIECES, term_lists
+from synsetmine.views import FEATURES, StringView
+from synsetmine.views.strings import STOP_WORDS
+from tests.strategies import PIECES
 
 quick = settings(max_examples=60, deadline=None)
 
@@ -231,52 +230,3 @@ def test_without_rapidfuzz_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, "rapidfuzz", None)
     with pytest.raises(SynsetmineError, match=r"pip install 'synsetmine\[compare\]'"):
         StringView(["a"])
-    assert len(ngram_vectors([Term("a")])) == 1  # which needs no more than scikit-learn
-
-
-# --- Vectors from strings ---------------------------------------------------------------------
-
-
-@given(term_lists(8), st.integers(1, 12), st.integers(0, 3))
-@quick
-def test_every_term_has_a_vector_and_equal_surfaces_have_the_same(
-    terms: list[Term], dimension: int, seed: int
-) -> None:
-    doubled = [*terms, *(Term(term.surface, "other") for term in terms)]
-    table = ngram_vectors(doubled, dimension=dimension, seed=seed)
-    assert table.terms == tuple(dict.fromkeys(doubled))
-    assert table.dimension == dimension
-    assert np.isfinite(table.matrix).all()
-    lengths = np.linalg.norm(table.matrix, axis=1)
-    assert all(length == pytest.approx(3, rel=1e-3) or length == 0 for length in lengths)
-    for term in terms:
-        one, other = table.select([term, Term(term.surface, "other")])
-        np.testing.assert_array_equal(one, other)
-    again = ngram_vectors(doubled, dimension=dimension, seed=seed)
-    np.testing.assert_array_equal(table.matrix, again.matrix)
-
-
-def test_with_enough_dimensions_cosines_are_those_of_the_ngrams() -> None:
-    names = [f"{a} {b}" for a in ("heart", "lung", "liver") for b in ("failure", "attack", "pain")]
-    table = ngram_vectors([Term(name) for name in names], dimension=20)
-    weights = ngram_weights(names)
-    np.testing.assert_allclose(
-        table.matrix @ table.matrix.T / 9, (weights @ weights.T).toarray(), atol=1e-4
-    )
-
-
-def test_alike_strings_have_alike_vectors() -> None:
-    words = [f"{chr(97 + i)}{chr(97 + 7 * i % 26)}{chr(97 + 3 * i % 26)}on" for i in range(26)]
-    terms = [Term(f"{word}{end}") for word in words for end in ("ia", "ium")]
-    table = ngram_vectors(terms, dimension=26)
-    cosine = table.matrix @ table.matrix.T
-    np.fill_diagonal(cosine, -np.inf)
-    nearest = cosine.argmax(axis=1)
-    assert np.mean(nearest // 2 == np.arange(len(terms)) // 2) > 0.9
-
-
-def test_no_terms_and_no_dimensions() -> None:
-    assert ngram_vectors([], dimension=3).matrix.shape == (0, 3)
-    assert not ngram_vectors([Term("_"), Term(" ")], dimension=3).matrix.any()
-    with pytest.raises(DataError, match="expected a number from 1 on: 0"):
-        ngram_vectors([Term("a")], dimension=0)

@@ -22,7 +22,7 @@ Kind: TypeAlias = Literal["union", "mutual"]
 BLOCK = 1024  # rows at a time: 40 MB of float32 products for 10,000 terms
 
 
-def louvain(count: int, edges: Pairs, *, seed: int, weights: Floats | None = None) -> Labels:
+def louvain(count: int, edges: Pairs, *, seed: int) -> Labels:
     """The communities of largest modularity that Louvain's walk finds; networkx does the work.
 
     Each edge stands once, in any order and direction: the result hangs on the edges and the seed
@@ -32,12 +32,10 @@ def louvain(count: int, edges: Pairs, *, seed: int, weights: Floats | None = Non
 
     low, high = edges.min(axis=1), edges.max(axis=1)
     order = np.lexsort((high, low))
-    worth = np.ones(len(edges)) if weights is None else weights.astype(np.float64)
     graph: Any = nx.Graph()
     # Plain integers: they hash to themselves, so networkx's sets have one order everywhere.
     graph.add_nodes_from(range(count))
-    rows = (low[order].tolist(), high[order].tolist(), worth[order].tolist())
-    graph.add_weighted_edges_from(zip(*rows, strict=True))
+    graph.add_edges_from(zip(low[order].tolist(), high[order].tolist(), strict=True))
     labels = np.arange(count)
     for members in nx.community.louvain_communities(graph, seed=seed):
         labels[list(members)] = min(members)
@@ -58,22 +56,6 @@ def edges_above(matrix: Floats, threshold: float, *, block: int = BLOCK) -> tupl
         pairs.append(np.column_stack((rows, columns)) + start)
         products.append(found[rows, columns])
     return np.concatenate(pairs), np.concatenate(products)
-
-
-def nearest(matrix: Floats, k: int, *, block: int = BLOCK) -> tuple[Neighbours, Floats]:
-    """The k rows of largest product with each row, itself left out, and these products.
-
-    Fewer than k where there are fewer other rows; of equal products the earlier row comes first.
-    """
-    size = min(k, len(matrix) - 1)
-    neighbours = np.empty((len(matrix), size), np.int64)
-    products = np.empty((len(matrix), size), np.float32)
-    for start in range(0, len(matrix), block):
-        rows = slice(start, start + block)
-        found = others_only(matrix[rows] @ matrix.T, start)  # (block, terms)
-        neighbours[rows] = highest(found, size)
-        products[rows] = np.take_along_axis(found, neighbours[rows], axis=1)
-    return neighbours, products
 
 
 def others_only(products: Floats, start: int) -> Floats:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -59,7 +59,6 @@ class PairClassifier:
 
     views: tuple[View, ...] = ("vectors",)
     link: Link = "average"
-    model: Literal["logistic"] = "logistic"
     told: bool = field(default=False, init=False)
     ordered: bool = field(default=False, init=False)
 

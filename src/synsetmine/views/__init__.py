@@ -1,7 +1,7 @@
 """What is known about a term, as vectors."""
 
 from synsetmine.views.encoder import encode_terms, packaged_encoder
-from synsetmine.views.strings import FEATURES, StringView, ngram_vectors
+from synsetmine.views.strings import FEATURES, StringView
 from synsetmine.views.vectorfiles import read_vectors, write_vectors
 from synsetmine.views.vectors import TermVectors
 
@@ -10,7 +10,6 @@ __all__ = [
     "StringView",
     "TermVectors",
     "encode_terms",
-    "ngram_vectors",
     "packaged_encoder",
     "read_vectors",
     "write_vectors",

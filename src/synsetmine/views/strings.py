@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -13,8 +13,6 @@ import numpy.typing as npt
 
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.text import tokens
-from synsetmine.types import Term
-from synsetmine.views.vectors import TermVectors
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 Numbers: TypeAlias = npt.NDArray[np.int64]
@@ -199,32 +197,6 @@ def ngram_weights(texts: Sequence[str]) -> Any:
 
     vectorizer = TfidfVectorizer(analyzer="char_wb", ngram_range=NGRAMS, lowercase=False)
     return sparse.csr_array(vectorizer.fit_transform(texts))
-
-
-def ngram_vectors(terms: Iterable[Term], *, dimension: int = 50, seed: int = 0) -> TermVectors:
-    """Vectors from strings alone, for where no corpus has made any.
-
-    They are the character n-grams of the surfaces, reduced to `dimension` numbers by a truncated
-    SVD and scaled to the length that corpus vectors have. Equal surfaces have equal vectors; one
-    that shares nothing with the others may be left with zeros where `dimension` is small.
-    """
-    if dimension < 1:
-        raise DataError("expected a number from 1 on", value=dimension)
-    from sklearn.utils.extmath import randomized_svd
-
-    listed = tuple(dict.fromkeys(terms))
-    texts = [_plain(term.surface) for term in listed]
-    number_of = {text: number for number, text in enumerate(dict.fromkeys(texts))}
-    weights = ngram_weights([*number_of])
-    vectors = np.zeros((len(number_of), dimension), np.float32)
-    rank = min(dimension, *weights.shape)
-    if weights.nnz:
-        left, values, _ = randomized_svd(weights, rank, random_state=seed)
-        vectors[:, :rank] = left * values
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    # What is left of one of length 1 by mere rounding is nothing, and must not be blown up.
-    vectors = np.where(lengths > 1e-4, np.float32(LENGTH) * vectors / np.maximum(lengths, 1e-4), 0)
-    return TermVectors(listed, vectors[np.array([number_of[text] for text in texts], np.int64)])
 
 
 def _plain(surface: str) -> str:
