@@ -18,7 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synsetmine.errors import DataError
-from synsetmine.report.figures import DARK, LIGHT, Bar, Series, bar_chart, line_chart
+from synsetmine.report.card import DARK, LIGHT
+from synsetmine.report.figures import Bar, Series, bar_chart, line_chart
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
