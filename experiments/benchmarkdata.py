@@ -114,16 +114,13 @@ def load(options: Options, name: str, vectors_name: str) -> Benchmark:
         raise DataError("this benchmark is not at hand", value=name)
     training, test = read_sets(folder / "train-cold.set"), read_sets(folder / "test.set")
     if options.quick:
-        training, test = _first(training, QUICK_SETS), _first(test, QUICK_TEST)
+        training = training.pick(range(min(QUICK_SETS, len(training))))
+        test = test.pick(range(min(QUICK_TEST, len(test))))
     if vectors_name in MADE:
         vectors = _made(options.work, [*training.terms, *test.terms])
     else:
         vectors = read_vectors(folder / VECTOR_FILES[vectors_name])
     return Benchmark(name, vectors_name, training, test, vectors)
-
-
-def _first(sets: SynonymSets, count: int) -> SynonymSets:
-    return SynonymSets.of(sets.sets[:count], sets.ids[:count])
 
 
 def encoder_vectors(options: Options, benchmark: Benchmark) -> TermVectors | None:

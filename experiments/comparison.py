@@ -45,7 +45,7 @@ from synsetmine.baselines import TermViews
 from synsetmine.baselines.l2c import L2C
 from synsetmine.baselines.registry import Entry, methods
 from synsetmine.comparison import Plan, Row, SeedResult, compare, summarise
-from synsetmine.comparison.page import notes, plot
+from synsetmine.comparison.page import choices, notes, plot
 
 NAME = "comparison"
 SHOWN = ("ari", "fmi", "nmi")
@@ -268,11 +268,7 @@ def _authors(part: Part, outcomes: Mapping[Training, Outcome], options: Options)
 
 def _chosen(rows: Sequence[Row]) -> str:
     """What tuning chose, folded away."""
-    lines = [
-        f"- {row.title}: {', '.join(f'{c} ({n})' for c, n in row.choices.items())}"
-        for row in rows
-        if row.choices
-    ]
+    lines = choices(rows)
     if not lines:
         return ""
     summary = "<summary>What tuning chose, and with how many seeds</summary>"

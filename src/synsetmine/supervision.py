@@ -138,7 +138,7 @@ def split_entities(
     if not test:
         problem = "all entities share surfaces with so many others that none can be held out"
         raise DataError(problem, value=fraction)
-    return _pick(sets, (i for i in range(len(sets)) if i not in test)), _pick(sets, sorted(test))
+    return sets.pick(i for i in range(len(sets)) if i not in test), sets.pick(sorted(test))
 
 
 @dataclass(frozen=True)
@@ -226,8 +226,3 @@ def _linked_by_surface(sets: SynonymSets) -> list[list[int]]:
     for number in range(len(sets)):
         groups.setdefault(root(number), []).append(number)
     return list(groups.values())
-
-
-def _pick(sets: SynonymSets, numbers: Iterable[int]) -> SynonymSets:
-    chosen = list(numbers)
-    return SynonymSets.of([sets.sets[i] for i in chosen], [sets.ids[i] for i in chosen])

@@ -164,7 +164,15 @@ class SynonymSets:
         """Only these terms; sets that lose all their terms go."""
         keep = frozenset(terms)
         kept = [tuple(t for t in members if t in keep) for members in self.sets]
-        return self._pick([i for i, members in enumerate(kept) if members], kept)
+        left = [
+            (members, set_id) for members, set_id in zip(kept, self.ids, strict=True) if members
+        ]
+        return SynonymSets.of((m for m, _ in left), (set_id for _, set_id in left))
+
+    def pick(self, numbers: Iterable[int]) -> SynonymSets:
+        """The sets at these positions, in this order."""
+        chosen = list(numbers)
+        return SynonymSets.of((self.sets[n] for n in chosen), (self.ids[n] for n in chosen))
 
     def split(self, fraction: float, *, seed: int) -> tuple[SynonymSets, SynonymSets]:
         """Split by entity into (rest, held out), `fraction` of the sets held out."""
@@ -172,7 +180,7 @@ class SynonymSets:
             raise DataError("the held-out fraction must lie between 0 and 1", value=fraction)
         order = self._shuffled(seed)
         cut = min(max(round(len(self) * fraction), 1), len(self) - 1)
-        return self._pick(sorted(order[cut:])), self._pick(sorted(order[:cut]))
+        return self.pick(sorted(order[cut:])), self.pick(sorted(order[:cut]))
 
     def folds(self, k: int, *, seed: int) -> list[tuple[SynonymSets, SynonymSets]]:
         """k-fold cross validation by entity: a list of (training, held out)."""
@@ -181,7 +189,7 @@ class SynonymSets:
         order = self._shuffled(seed)
         held = [set(order[fold::k]) for fold in range(k)]
         return [
-            (self._pick([i for i in range(len(self)) if i not in out]), self._pick(sorted(out)))
+            (self.pick([i for i in range(len(self)) if i not in out]), self.pick(sorted(out)))
             for out in held
         ]
 
@@ -191,12 +199,6 @@ class SynonymSets:
         order = list(range(len(self)))
         random.Random(seed).shuffle(order)  # noqa: S311
         return order
-
-    def _pick(
-        self, indices: Sequence[int], sets: Sequence[tuple[Term, ...]] | None = None
-    ) -> SynonymSets:
-        source = self.sets if sets is None else sets
-        return SynonymSets(tuple(source[i] for i in indices), tuple(self.ids[i] for i in indices))
 
 
 Order = Literal["given", "frequent", "random"]

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from scipy.cluster.hierarchy import fcluster, linkage
 
 from synsetmine.baselines.base import Choice, Floats, Labels, Lesson, Problem, View, grid, unit_rows
-from synsetmine.errors import SynsetmineError
+from synsetmine.views.strings import load_rapidfuzz, plain
 
 Link: TypeAlias = Literal["average", "complete"]
 Scorer: TypeAlias = Literal["ratio", "token_sort", "jaro_winkler"]
@@ -98,7 +98,7 @@ def term_distances(
     """
     surfaces = problem.surfaces
     if view == "strings":
-        strings = [surface.casefold().replace("_", " ") for surface in surfaces]
+        strings = [plain(surface) for surface in surfaces]
         order = sorted(range(len(strings)), key=lambda i: (strings[i], surfaces[i]))
         likeness = _string_likeness([strings[i] for i in order], scorer)
     else:
@@ -123,21 +123,19 @@ def _cosines(rows: Floats) -> Likeness:
 
 
 def _string_likeness(strings: Sequence[str], scorer: Scorer) -> Likeness:
-    try:
-        from rapidfuzz import distance, fuzz, process
-    except ImportError as error:
-        problem = "string similarities need the extra: pip install 'synsetmine[compare]'"
-        raise SynsetmineError(problem) from error
+    rapidfuzz = load_rapidfuzz()
     compare: dict[Scorer, tuple[Any, float]] = {  # how, and what it gives to equal strings
-        "ratio": (fuzz.ratio, 100),
-        "token_sort": (fuzz.token_sort_ratio, 100),
-        "jaro_winkler": (distance.JaroWinkler.normalized_similarity, 1),
+        "ratio": (rapidfuzz.fuzz.ratio, 100),
+        "token_sort": (rapidfuzz.fuzz.token_sort_ratio, 100),
+        "jaro_winkler": (rapidfuzz.distance.JaroWinkler.normalized_similarity, 1),
     }
     how, most = compare[scorer]
 
     def likeness(start: int, stop: int) -> Floats:
         some, rest = strings[start:stop], strings[start:]
-        scores: Floats = process.cdist(some, rest, scorer=how, dtype=np.float32, workers=1)
+        scores: Floats = rapidfuzz.process.cdist(
+            some, rest, scorer=how, dtype=np.float32, workers=1
+        )
         return scores / np.float32(most)
 
     return likeness

@@ -95,6 +95,15 @@ def notes(rows: Sequence[Row]) -> list[str]:
     return said
 
 
+def choices(rows: Sequence[Row]) -> list[str]:
+    """What tuning chose, and with how many seeds, as lines of a list."""
+    return [
+        f"- {row.title}: {', '.join(f'{c} ({n})' for c, n in row.choices.items())}"
+        for row in rows
+        if row.choices
+    ]
+
+
 def write_comparison(out: Path, plan: Plan, rows: Sequence[Row], *, workers: int = 1) -> None:
     """Write comparison.json, comparison.md and comparison.svg into a folder."""
     about = {
@@ -143,11 +152,7 @@ def _page(about: Mapping[str, Any], rows: Sequence[Row]) -> str:
     )
     if about["workers"] > 1:
         protocol += f" {about['workers']} methods ran side by side, so times are too long."
-    chosen = [
-        f"- {row.title}: {', '.join(f'{c} ({n})' for c, n in row.choices.items())}"
-        for row in rows
-        if row.choices
-    ]
+    chosen = choices(rows)
     parts = [
         "# Comparison",
         protocol,

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import random
 import statistics
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from synsetmine.baselines.base import Choice, Lesson, Method, Problem
@@ -70,13 +69,7 @@ def subsample(
             break
         held.add(number)
         size += sets.sizes[number]
-    numbers = range(len(sets))
-    return _pick(sets, (n for n in numbers if n not in held)), _pick(sets, sorted(held))
-
-
-def _pick(sets: SynonymSets, numbers: Iterable[int]) -> SynonymSets:
-    chosen = list(numbers)
-    return SynonymSets.of([sets.sets[n] for n in chosen], [sets.ids[n] for n in chosen])
+    return sets.pick(n for n in range(len(sets)) if n not in held), sets.pick(sorted(held))
 
 
 def _score(method: Method, lesson: Lesson, held: SynonymSets, seed: int) -> list[float]:

@@ -51,7 +51,7 @@ class StringView:
     surfaces: Sequence[str]
 
     def __post_init__(self) -> None:
-        _rapidfuzz()  # a long run should learn at once what it lacks
+        load_rapidfuzz()  # a long run should learn at once what it lacks
 
     def __len__(self) -> int:
         return len(self.surfaces)
@@ -73,12 +73,12 @@ class StringView:
         """
         if columns is None:
             columns = np.arange(len(self))
-        process, indel, jaro = _rapidfuzz()
+        process = load_rapidfuzz().process
         result = np.empty((len(rows), len(columns), len(FEATURES)), np.float32)
         result[..., 0] = (self.ngrams[rows] @ self.ngrams[columns].T).toarray()
         shared = (self._words[rows] @ self._words[columns].T).toarray()
         self._word_shares(shared, rows[:, None], columns, result)
-        for feature, texts, scorer in self._scorers(indel, jaro):
+        for feature, texts, scorer in self._scorers():
             queries, choices = _picked(texts, rows), _picked(texts, columns)
             if len(rows) and len(columns):  # it asks for something to compare
                 result[..., feature] = process.cdist(
@@ -88,11 +88,11 @@ class StringView:
         return np.clip(result, 0, 1, out=result)
 
     def _compare_pairs(self, left: Numbers, right: Numbers, result: Floats) -> None:
-        process, indel, jaro = _rapidfuzz()
+        process = load_rapidfuzz().process
         result[:, 0] = self.ngrams[left].multiply(self.ngrams[right]).sum(axis=1)
         shared = self._words[left].multiply(self._words[right]).sum(axis=1)
         self._word_shares(np.asarray(shared), left, right, result)
-        for feature, texts, scorer in self._scorers(indel, jaro):
+        for feature, texts, scorer in self._scorers():
             queries, choices = _picked(texts, left), _picked(texts, right)
             result[:, feature] = process.cpdist(queries, choices, scorer=scorer, dtype=np.float32)
         self._matches(left, right, result)
@@ -103,12 +103,13 @@ class StringView:
         result[..., 1] = shared / (ours + theirs - shared)
         result[..., 2] = shared / np.minimum(ours, theirs)
 
-    def _scorers(self, indel: Any, jaro: Any) -> tuple[tuple[int, list[str], Any], ...]:
-        similarity = indel.normalized_similarity
+    def _scorers(self) -> tuple[tuple[int, list[str], Any], ...]:
+        measures = load_rapidfuzz().distance
+        similarity = measures.Indel.normalized_similarity
         return (
             (3, self._texts, similarity),
             (4, self._sorted, similarity),
-            (5, self._texts, jaro.normalized_similarity),
+            (5, self._texts, measures.JaroWinkler.normalized_similarity),
         )
 
     def _matches(self, left: Numbers, right: Numbers, result: Floats) -> None:
@@ -127,7 +128,7 @@ class StringView:
 
     @cached_property
     def _texts(self) -> list[str]:
-        return [_plain(surface) for surface in self.surfaces]
+        return [plain(surface) for surface in self.surfaces]
 
     @cached_property
     def _tokens(self) -> list[tuple[str, ...]]:
@@ -199,7 +200,8 @@ def ngram_weights(texts: Sequence[str]) -> Any:
     return sparse.csr_array(vectorizer.fit_transform(texts))
 
 
-def _plain(surface: str) -> str:
+def plain(surface: str) -> str:
+    """A surface as it is compared: case folded, `_` and runs of blanks as one blank."""
     return " ".join(surface.casefold().replace("_", " ").split())
 
 
@@ -207,11 +209,13 @@ def _picked(texts: Sequence[str], rows: Numbers) -> list[str]:
     return [texts[row] for row in rows.tolist()]
 
 
-def _rapidfuzz() -> tuple[Any, Any, Any]:
+def load_rapidfuzz() -> Any:
+    """The package, or an error that names the extra."""
     try:
-        from rapidfuzz import process
-        from rapidfuzz.distance import Indel, JaroWinkler
+        import rapidfuzz.distance
+        import rapidfuzz.fuzz
+        import rapidfuzz.process
     except ImportError as error:
         problem = "string similarities need the extra: pip install 'synsetmine[compare]'"
         raise SynsetmineError(problem) from error
-    return process, Indel, JaroWinkler
+    return rapidfuzz
