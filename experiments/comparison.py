@@ -88,7 +88,7 @@ def run(options: Options) -> str:
     if options.quick:  # all methods once, then a few of them
         others = [replace(part, entries=part.entries[-2:]) for part in others]
     for part in (first, *others):
-        rows = _rows(part, outcomes, options)
+        rows = rows_of(part, outcomes, options)
         stated = {row.title: part.paper[name]["ari"][0] for row, name in _stated(part, rows)}
         drawing = plot(part.title, rows, stated)
         pieces += [
@@ -189,7 +189,7 @@ def _plan(benchmark: Benchmark, views: TermViews, options: Options) -> Plan:
     )
 
 
-def _rows(part: Part, outcomes: Mapping[Training, Outcome], options: Options) -> list[Row]:
+def rows_of(part: Part, outcomes: Mapping[Training, Outcome], options: Options) -> list[Row]:
     folder = options.work / "comparison" / part.key
 
     def say(done: int, total: int, method: str) -> None:

@@ -75,9 +75,14 @@ def cells(row: Row) -> list[str]:
         title,
         *scores,
         "{:.2f} ± {:.2f}".format(*row.scores["pair_f1"]),
-        *(f"{value:.3g}" for value in seconds),
+        *map(in_seconds, seconds),
         "" if row.memory_mb is None else f"{row.memory_mb:.0f}",
     ]
+
+
+def in_seconds(value: float) -> str:
+    """A time as it stands in tables; less than a millisecond is nothing."""
+    return f"{value:.3g}" if value >= 1e-3 else "0"
 
 
 def notes(rows: Sequence[Row]) -> list[str]:
