@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from synsetmine.baselines.base import Lesson, Method, Problem, TermViews
-from synsetmine.baselines.synsetmine import SynSetMine, TrainedSynSetMine
+from synsetmine.baselines.synsetmine import SynSetMine, TrainedSynSetMine, fit_held_out
 from synsetmine.errors import DataError
 from synsetmine.generation import generate_sets
 from synsetmine.metrics import compare_labels
@@ -90,12 +90,20 @@ def test_it_walks_the_terms_in_the_problems_order(learned: TrainedSynSetMine) ->
     assert len(set(found)) == 9
 
 
-@pytest.mark.parametrize(("size", "share"), [(10_000, 0.1), (5, 5), (1, 1), (0, 1)])
-def test_no_more_is_held_out_than_will_be_clustered(size: int, share: float) -> None:
+@pytest.mark.parametrize(("size", "terms"), [(10_000, None), (150, 150), (5, 100), (0, 100)])
+def test_no_more_is_held_out_than_will_be_clustered(size: int, terms: int | None) -> None:
+    """But at least a hundred terms, where the preset's share has as many."""
+    sets, _ = make_world(entities=600)
+    share = SHORT.settings.held_out if terms is None else terms / len(sets.terms)
+    assert share <= SHORT.settings.held_out
+    assert fit_held_out(SHORT.settings, sets, size).held_out == share
+
+
+def test_the_share_fits_the_lesson() -> None:
     sets, vectors = make_world()
-    settings = SHORT.learn(lesson(sets, vectors, size=size)).trained.settings
-    assert settings.held_out == (share if share < 1 else share / len(sets.terms))
-    assert settings == SHORT.settings.updated({"held_out": settings.held_out, "seed": 0})
+    settings = SHORT.learn(lesson(sets, vectors, size=5)).trained.settings
+    fitted = fit_held_out(SHORT.settings, sets, 5)
+    assert settings == fitted.updated({"seed": 0})
 
 
 def test_a_lower_share_of_the_preset_stays() -> None:
