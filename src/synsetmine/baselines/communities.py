@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from synsetmine.baselines.base import Choice, Labels, Lesson, Problem, View, grid, unit_rows
-from synsetmine.baselines.graphs import Graph, adjacency, edges_above
+from synsetmine.baselines.base import Choice, Labels, Lesson, Problem, View, grid
+from synsetmine.baselines.graphs import Graph, adjacency, cosine_graphs
 
 THRESHOLDS = (0.85, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9, 0.95)
 
@@ -32,13 +32,10 @@ class CommunityDetection:
         return self
 
     def cluster(self, problem: Problem, choices: Sequence[Choice]) -> Iterator[Labels]:
-        matrix = unit_rows(problem.views.table(self.view).select(problem.terms))
-        lowest = np.float32(min(choice["threshold"] for choice in choices))
         # Above the next smaller number is "at least".
-        pairs, cosines = edges_above(matrix, np.nextafter(lowest, np.float32(-np.inf)))
-        for choice in choices:
-            kept = cosines >= choice["threshold"]
-            yield take_balls(adjacency(len(matrix), pairs[kept], cosines[kept]))
+        least = [np.nextafter(np.float32(c["threshold"]), np.float32(-np.inf)) for c in choices]
+        for graph in cosine_graphs(problem, self.view, [float(bar) for bar in least]):
+            yield take_balls(adjacency(len(problem.terms), *graph))
 
 
 def take_balls(graph: Graph) -> Labels:

@@ -6,13 +6,14 @@ vectors are taken in blocks of rows, so that the square of all terms is never he
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_array, csr_array
 
-from synsetmine.baselines.base import Floats, Labels
+from synsetmine.baselines.base import Floats, Labels, Problem, View, unit_rows
 
 Pairs: TypeAlias = npt.NDArray[np.int64]  # (edges, 2)
 Neighbours: TypeAlias = npt.NDArray[np.int64]  # (terms, k), the nearest first, -1 for none
@@ -40,6 +41,20 @@ def louvain(count: int, edges: Pairs, *, seed: int) -> Labels:
     for members in nx.community.louvain_communities(graph, seed=seed):
         labels[list(members)] = min(members)
     return labels
+
+
+def cosine_graphs(
+    problem: Problem, view: View, thresholds: Sequence[float]
+) -> Iterator[tuple[Pairs, Floats]]:
+    """For each threshold the pairs of terms whose cosine is above it, with the cosines.
+
+    The products are made once, for the lowest threshold.
+    """
+    matrix = unit_rows(problem.views.table(view).select(problem.terms))
+    pairs, cosines = edges_above(matrix, min(thresholds))
+    for threshold in thresholds:
+        kept = cosines > threshold
+        yield pairs[kept], cosines[kept]
 
 
 def edges_above(matrix: Floats, threshold: float, *, block: int = BLOCK) -> tuple[Pairs, Floats]:

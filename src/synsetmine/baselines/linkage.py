@@ -11,7 +11,7 @@ All distances between n terms are kept, 8 bytes each and twice while the tree is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -105,7 +105,22 @@ def term_distances(
         rows = unit_rows(problem.views.table(view).select(problem.terms))  # (terms, dimension)
         order = sorted(range(len(rows)), key=lambda i: (rows[i].tobytes(), surfaces[i]))
         likeness = _cosines(rows[order])
-    return np.array(order, np.int64), _condensed(likeness, len(order))
+    return np.array(order, np.int64), _distances(likeness, len(order))
+
+
+def condense(blocks: Iterable[Floats], count: int) -> Distances:
+    """The values of all pairs in the order of scipy's `pdist`; the square would take twice that.
+
+    Each block holds the next rows, from the column of its own first row on.
+    """
+    condensed = np.empty(count * (count - 1) // 2)
+    filled = 0
+    for block in blocks:
+        for row, values in enumerate(block):
+            rest = values[row + 1 :]
+            condensed[filled : filled + len(rest)] = rest
+            filled += len(rest)
+    return condensed
 
 
 def in_given_order(labels: Labels, order: npt.NDArray[np.int64]) -> Labels:
@@ -141,15 +156,9 @@ def _string_likeness(strings: Sequence[str], scorer: Scorer) -> Likeness:
     return likeness
 
 
-def _condensed(likeness: Likeness, count: int) -> Distances:
-    """One minus the likeness of each pair, by blocks: the square matrix would take twice this."""
-    condensed = np.empty(count * (count - 1) // 2)
-    filled = 0
-    for start in range(0, count, _ROWS):
-        block = likeness(start, min(start + _ROWS, count))  # (rows, count - start)
-        for row, alike in enumerate(block):
-            rest = alike[row + 1 :]
-            condensed[filled : filled + len(rest)] = rest
-            filled += len(rest)
+def _distances(likeness: Likeness, count: int) -> Distances:
+    """One minus the likeness of each pair."""
+    starts = range(0, count, _ROWS)
+    condensed = condense((likeness(s, min(s + _ROWS, count)) for s in starts), count)
     np.subtract(1, condensed, out=condensed)
     return np.maximum(condensed, 0, out=condensed)  # a cosine may be a little over one

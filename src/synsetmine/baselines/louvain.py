@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from synsetmine.baselines.base import Choice, Labels, Lesson, Problem, View, grid, unit_rows
-from synsetmine.baselines.graphs import edges_above, louvain
+from synsetmine.baselines.base import Choice, Labels, Lesson, Problem, View, grid
+from synsetmine.baselines.graphs import cosine_graphs, louvain
 
 ALPHAS = (0.9, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.95)
 
@@ -33,8 +33,5 @@ class Louvain:
         return self
 
     def cluster(self, problem: Problem, choices: Sequence[Choice]) -> Iterator[Labels]:
-        matrix = unit_rows(problem.views.table(self.view).select(problem.terms))
-        pairs, cosines = edges_above(matrix, min(choice["alpha"] for choice in choices))
-        for choice in choices:
-            edges = pairs[cosines > choice["alpha"]]
-            yield louvain(len(matrix), edges, seed=problem.seed)
+        for edges, _ in cosine_graphs(problem, self.view, [c["alpha"] for c in choices]):
+            yield louvain(len(problem.terms), edges, seed=problem.seed)

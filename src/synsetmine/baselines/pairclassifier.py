@@ -24,7 +24,7 @@ from synsetmine.baselines.base import (
     grid,
     unit_rows,
 )
-from synsetmine.baselines.linkage import Link, cut, in_given_order
+from synsetmine.baselines.linkage import Link, condense, cut, in_given_order
 from synsetmine.baselines.pairs import Rows, Table, blocks, nearest_in, training_pairs
 from synsetmine.errors import DataError
 from synsetmine.types import Term
@@ -118,24 +118,22 @@ class LearnedPairs:
             yield in_given_order(labels, order)
 
     def scores(self, terms: Sequence[Term], views: TermViews) -> npt.NDArray[np.float64]:
-        """The scores of all pairs of terms, in the order of scipy's `pdist`, found by blocks."""
+        """The scores of all pairs of terms, in the order of scipy's `pdist`."""
         count = len(terms)
         parts = _parts(terms, self.needs, views, np.arange(count))
         if len(parts) != len(self.weights):
             problem = f"learned from {len(self.weights)} tables and strings"
             raise DataError(f"{problem}, but there are others here", value=len(parts))
-        condensed = np.empty(count * (count - 1) // 2)
-        filled = 0
-        for rows in blocks(count, count * max(map(len, self.weights)), most=VALUES):
-            some, rest = np.arange(rows.start, rows.stop), np.arange(rows.start, count)
-            found = np.full((len(some), len(rest)), self.bias, np.float32)
-            for part, weights in zip(parts, self.weights, strict=True):
-                found += part.block(some, rest) @ weights
-            for row, scores in enumerate(found):
-                later = scores[row + 1 :]
-                condensed[filled : filled + len(later)] = later
-                filled += len(later)
-        return condensed
+        slices = blocks(count, count * max(map(len, self.weights)), most=VALUES)
+        return condense((self._block(parts, rows, count) for rows in slices), count)
+
+    def _block(self, parts: Sequence[TableView | StringView], rows: slice, count: int) -> Floats:
+        """Some rows against all from the first of them on."""
+        some, rest = np.arange(rows.start, rows.stop), np.arange(rows.start, count)
+        found = np.full((len(some), len(rest)), self.bias, np.float32)
+        for part, weights in zip(parts, self.weights, strict=True):
+            found += part.block(some, rest) @ weights
+        return found
 
 
 @dataclass(frozen=True, eq=False)

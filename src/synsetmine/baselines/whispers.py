@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from synsetmine.baselines.base import Choice, Labels, Lesson, Problem, View, grid, unit_rows
-from synsetmine.baselines.graphs import Graph, adjacency, edges_above
+from synsetmine.baselines.base import Choice, Labels, Lesson, Problem, View, grid
+from synsetmine.baselines.graphs import Graph, adjacency, cosine_graphs
 
 ALPHAS = (0.85, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9, 0.95)
 PASSES = 100
@@ -36,12 +36,8 @@ class ChineseWhispers:
         return self
 
     def cluster(self, problem: Problem, choices: Sequence[Choice]) -> Iterator[Labels]:
-        matrix = unit_rows(problem.views.table(self.view).select(problem.terms))
-        pairs, cosines = edges_above(matrix, min(choice["alpha"] for choice in choices))
-        for choice in choices:
-            kept = cosines > choice["alpha"]
-            graph = adjacency(len(matrix), pairs[kept], cosines[kept])
-            yield whisper(graph, seed=problem.seed)
+        for graph in cosine_graphs(problem, self.view, [c["alpha"] for c in choices]):
+            yield whisper(adjacency(len(problem.terms), *graph), seed=problem.seed)
 
 
 def whisper(graph: Graph, *, seed: int, passes: int = PASSES) -> Labels:

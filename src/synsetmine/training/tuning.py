@@ -6,7 +6,6 @@ run goes on with what is left.
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 import os
@@ -21,8 +20,10 @@ from typing import Any
 
 import torch
 
+from synsetmine.engines.processes import end_with_parent
 from synsetmine.errors import DataError
 from synsetmine.files import numbered_lines, write_text
+from synsetmine.training.checkpoint import fingerprint
 from synsetmine.training.loop import train_scorer
 from synsetmine.training.settings import TrainingSettings
 from synsetmine.training.validation import Validation
@@ -130,7 +131,7 @@ def _run(
     with ProcessPoolExecutor(
         workers,
         mp_context=get_context("spawn"),
-        initializer=torch.set_num_threads,
+        initializer=_start,
         initargs=(threads,),
     ) as pool:
         queue = iter(jobs)
@@ -144,6 +145,11 @@ def _run(
                 yield running.pop(future), future.result()
                 for key, job in itertools.islice(queue, 1):
                     running[pool.submit(_score_fold, *job)] = key
+
+
+def _start(threads: int) -> None:
+    end_with_parent()
+    torch.set_num_threads(threads)
 
 
 def _score_fold(
@@ -189,9 +195,7 @@ def _line(digest: str, key: str, result: Mapping[str, Any]) -> str:
 
 def _digest(sets: SynonymSets, vectors: TermVectors, base: TrainingSettings, folds: int) -> str:
     described = [base.to_dict(), folds, [[str(t) for t in members] for members in sets]]
-    digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode())
-    digest.update(vectors.select(sets.terms).tobytes())
-    return digest.hexdigest()
+    return fingerprint(described, [vectors.select(sets.terms)])
 
 
 def _read_results(path: Path, digest: str) -> dict[str, dict[str, Any]]:
