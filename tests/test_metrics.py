@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import warnings
 from collections.abc import Sequence
@@ -17,8 +16,7 @@ from sklearn import metrics as sklearn_metrics
 
 from synsetmine import matching
 from synsetmine.errors import DataError
-from synsetmine.metrics import ClusterReport, compare_labels, evaluate, evaluate_pairs
-from synsetmine.types import SynonymSets, Term
+from synsetmine.metrics import compare_labels
 
 Labelling = tuple[int, ...]
 
@@ -307,46 +305,7 @@ def test_scores_are_fractions_and_perfect_for_gold_itself(
     assert set(floats.values()) == {1.0}
 
 
-# --- Synonym sets, with terms that only one side knows ----------------------------------------
-
-
-def synonym_sets(*sets: str) -> SynonymSets:
-    return SynonymSets.of([[Term(letter) for letter in letters] for letters in sets])
-
-
-def test_missing_terms_stand_alone_and_unknown_ones_are_left_out() -> None:
-    # Compared: ab, d, and the missing c and e alone; x and y are unknown to gold.
-    report = evaluate(synonym_sets("abx", "d", "y"), synonym_sets("ab", "c", "de"))
-    assert (report.ignored_terms, report.missing_terms, report.terms) == (2, 2, 5)
-    assert (report.predicted_sets, report.gold_sets) == (4, 3)
-    assert report.exact_sets == 2  # ab and c
-    assert (report.pair_precision, report.pair_recall) == (1, 1 / 2)
-
-
-def test_a_prediction_without_any_gold_term() -> None:
-    report = evaluate(synonym_sets("xyz"), synonym_sets("ab"))
-    assert (report.ignored_terms, report.missing_terms) == (3, 2)
-    assert report.pair_recall == 0
-
-
-def test_evaluate_agrees_with_the_labels() -> None:
-    terms = [Term(f"t{i}") for i in range(6)]
-    predicted, gold = [0, 0, 1, 1, 2, 2], [0, 0, 0, 1, 1, 2]
-    sets = [SynonymSets.from_labels(terms, labels) for labels in (predicted, gold)]
-    assert evaluate(*sets) == compare_labels(predicted, gold)
-
-
-def test_senses_keep_terms_apart() -> None:
-    gold = SynonymSets.of([[Term("jaguar", "cat"), Term("panthera onca")], [Term("jaguar", "car")]])
-    report = evaluate(gold, gold)
-    assert (report.terms, report.exact_sets) == (3, 2)
-
-
-def test_the_report_is_ready_for_json() -> None:
-    report = evaluate(synonym_sets("ab", "cx"), synonym_sets("a", "bc", "d"))
-    values = report.to_dict()
-    assert {type(value) for value in values.values()} == {int, float}
-    assert ClusterReport(**json.loads(json.dumps(values))) == report
+# --- Broken labels ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -363,62 +322,3 @@ def test_broken_labels_are_named(
 ) -> None:
     with pytest.raises(DataError, match=problem):
         compare_labels(predicted, gold)
-
-
-def test_gold_without_terms() -> None:
-    with pytest.raises(DataError, match="nothing to compare"):
-        evaluate(synonym_sets("ab"), synonym_sets())
-
-
-# --- Set-instance predictions -----------------------------------------------------------------
-
-
-def test_set_instances_by_hand() -> None:
-    # Accepted above 0.5: the first, second and fifth; 0.5 itself is not above.
-    report = evaluate_pairs([0.9, 0.6, 0.5, 0.2, 0.7], [1, 0, 1, 0, 1])
-    assert (report.tp, report.fp, report.fn, report.tn) == (2, 1, 1, 1)
-    assert report.accuracy == 3 / 5
-    assert (report.precision, report.recall) == (2 / 3, 2 / 3)
-    assert report.f1 == close(2 / 3)
-    assert {type(value) for value in report.to_dict().values()} == {int, float}
-
-
-@settings(deadline=None)
-@given(
-    st.lists(st.tuples(st.floats(0, 1, width=32), st.booleans()), min_size=1),
-    st.sampled_from([0.0, 0.25, 0.5, 1.0]),
-)
-def test_set_instances_agree_with_a_loop(
-    instances: list[tuple[float, bool]], threshold: float
-) -> None:
-    probabilities, labels = zip(*instances, strict=True)
-    report = evaluate_pairs(np.array(probabilities, np.float32), np.array(labels), threshold)
-    outcomes = [(p > threshold, label) for p, label in instances]
-    assert report.tp == outcomes.count((True, True))
-    assert report.fp == outcomes.count((True, False))
-    assert report.fn == outcomes.count((False, True))
-    assert report.tn == outcomes.count((False, False))
-    assert report.accuracy == sum(a == b for a, b in outcomes) / len(outcomes)
-    agree = float(not any(accepted or label for accepted, label in outcomes))
-    if report.tp:
-        assert report.precision == report.tp / (report.tp + report.fp)
-        assert report.recall == report.tp / (report.tp + report.fn)
-    else:
-        assert (report.precision, report.recall, report.f1) == (agree, agree, agree)
-
-
-@pytest.mark.parametrize(
-    ("probabilities", "labels", "problem"),
-    [
-        ([], [], "nothing to compare"),
-        ([0.5], [0, 1], "one length"),
-        ([0.5, math.nan], [0, 1], "between 0 and 1: nan"),
-        ([0.5, 1.5], [0, 1], r"between 0 and 1: 1\.5"),
-        ([0.5, 0.5], [0, 2], "must be 0 or 1: 2"),
-    ],
-)
-def test_broken_set_instances_are_named(
-    probabilities: list[float], labels: list[int], problem: str
-) -> None:
-    with pytest.raises(DataError, match=problem):
-        evaluate_pairs(probabilities, labels)

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import pytest
 
 from synsetmine.report import Findings, MinedSet, MinedTerm, Sentence, write_report
-from tests.test_report import NASTY, findings_with, medical_sets, sample
+from tests.findings import NASTY, findings_with, medical_sets, sample
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page
