@@ -22,7 +22,7 @@ from experiments.pages import (
     write_page,
     write_plot,
 )
-from experiments.trainings import Outcome, Training, run_trainings, scores, seed_scores, seeds_of
+from experiments.trainings import Outcome, Training, run_trainings, scores, seed_scores, variants_of
 from synsetmine.report.figures import Bar, bar_chart
 
 NAME = "architecture"
@@ -35,6 +35,7 @@ SIZES = (
     "both-350-600",
 )
 ARCHITECTURES = ("no-et", "no-pt", *SIZES)
+VARIANTS = {name: {"architecture": name} for name in ARCHITECTURES}
 PAPERS_BEST = "both-250-500"
 SHOWN = {"ari": "ARI", "fmi": "FMI", "nmi": "NMI"}
 Outcomes = Mapping[str, Sequence[Outcome]]  # of each architecture, one for each seed
@@ -44,7 +45,7 @@ def trainings(options: Options) -> list[Training]:
     return [
         training
         for benchmark in benchmarks(options)
-        for of_one in _trainings_of(benchmark, options).values()
+        for of_one in variants_of(benchmark, VARIANTS, options).values()
         for training in of_one
     ]
 
@@ -65,7 +66,7 @@ def run(options: Options) -> str:
     for benchmark in benchmarks(options):
         outcomes = {
             name: [done[training] for training in of_one]
-            for name, of_one in _trainings_of(benchmark, options).items()
+            for name, of_one in variants_of(benchmark, VARIANTS, options).items()
         }
         stated = _stated(benchmark)
         parts += [
@@ -91,14 +92,6 @@ def papers_order(ours: Mapping[str, float], stated: Mapping[str, float]) -> tupl
     pairs = list(combinations(stated, 2))
     kept = sum((ours[a] < ours[b]) == (stated[a] < stated[b]) for a, b in pairs)
     return kept, len(pairs)
-
-
-def _trainings_of(benchmark: Benchmark, options: Options) -> dict[str, list[Training]]:
-    settings = benchmark.settings(options)
-    return {
-        name: seeds_of(benchmark, settings.updated({"architecture": name}), options)
-        for name in ARCHITECTURES
-    }
 
 
 def _stated(benchmark: Benchmark) -> dict[str, dict[str, float]]:

@@ -82,7 +82,7 @@ class Benchmark:
 def available(options: Options) -> list[tuple[str, str]]:
     """(benchmark, vectors) for all data at hand: the paper's setting first."""
     found: list[tuple[str, str]] = []
-    for name in DATASETS:
+    for name in options.benchmarks or DATASETS:
         folder = data_folder(options, name)
         if folder is not None:
             found += [(name, key) for key, file in VECTOR_FILES.items() if (folder / file).exists()]

@@ -81,13 +81,23 @@ class Part:
 
 
 def run(options: Options) -> str:
+    """Write a page for each benchmark; they may be of different runs."""
     outcomes = run_trainings(trainings(options), options)
-    pieces: list[str] = []
-    figures: dict[str, Any] = {}
     first, *others = parts(options)
     if options.quick:  # all methods once, then a few of them
         others = [replace(part, entries=part.entries[-2:]) for part in others]
+    by_benchmark: dict[str, list[Part]] = {}
     for part in (first, *others):
+        by_benchmark.setdefault(part.benchmark.name, []).append(part)
+    return "\n".join(_write(b, found, outcomes, options) for b, found in by_benchmark.items())
+
+
+def _write(
+    benchmark: str, found: list[Part], outcomes: Mapping[Training, Outcome], options: Options
+) -> str:
+    pieces: list[str] = []
+    figures: dict[str, Any] = {}
+    for part in found:
         rows = rows_of(part, outcomes, options)
         stated = {row.title: part.paper[name]["ari"][0] for row, name in _stated(part, rows)}
         drawing = plot(part.title, rows, stated)
@@ -100,8 +110,10 @@ def run(options: Options) -> str:
             _chosen(rows),
         ]
         figures[part.key] = [asdict(row) for row in rows]
-    page = ["# Table 2: all methods side by side", INTRODUCTION, protocol(options), *pieces]
-    return write_page(options.out, NAME, [*page, remarks(options, NAME)], figures)
+    name = f"{NAME}-{benchmark}"
+    title = f"# Table 2, {TITLES[benchmark]}: all methods side by side"
+    page = [title, INTRODUCTION, protocol(options), *pieces, remarks(options, name)]
+    return write_page(options.out, name, page, figures)
 
 
 def trainings(options: Options) -> list[Training]:

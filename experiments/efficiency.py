@@ -8,14 +8,13 @@ of its own; they are true if these ran with `--workers 1`. Loading of data is no
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
 
 from experiments.comparison import Part, paper_name, parts, rows_of, trainings
 from experiments.options import Options, read_options
 from experiments.pages import paper_values, remarks, table, write_page
-from experiments.trainings import Outcome, honest_trainings, run_trainings
+from experiments.trainings import Outcome, Training, honest_trainings, run_trainings
 from synsetmine.comparison import Row
 from synsetmine.comparison.page import in_seconds, notes
 from synsetmine.engines.processes import cores
@@ -23,26 +22,36 @@ from synsetmine.engines.processes import cores
 NAME = "efficiency"
 
 
+ABOUT = (
+    "Seconds, mean over the seeds. *Tuning* is the search for hyper-parameters on subsamples of "
+    "the training sets, *prediction* the median over orders, *memory* the peak of main memory "
+    "beyond what the process held with the data and torch. The paper: one Quadro P4000 for "
+    "SynSetMine and L2C, a CPU for the rest."
+)
+
+
 def run(options: Options) -> str:
+    """Write a page for each benchmark, of its first table of vectors."""
     outcomes = run_trainings(trainings(options), options)
-    pieces: list[str] = []
-    figures: dict[str, Any] = {}
-    for part in parts(options):
-        if part.paper:  # the first table of each benchmark
-            rows = rows_of(part, outcomes, options)
-            ours = [outcomes[t] for t in honest_trainings(part.benchmark, options)]
-            said = [_where(ours, options), *notes(rows)]
-            pieces += [f"## {part.title}", _table(part, rows), "\n".join(f"- {s}" for s in said)]
-            figures[part.key] = [asdict(row) for row in rows]
+    firsts = [part for part in parts(options) if part.paper]
+    return "\n".join(_write(part, outcomes, options) for part in firsts)
+
+
+def _write(part: Part, outcomes: Mapping[Training, Outcome], options: Options) -> str:
+    name = f"{NAME}-{part.benchmark.name}"
+    rows = rows_of(part, outcomes, options)
+    ours = [outcomes[t] for t in honest_trainings(part.benchmark, options)]
+    said = [_where(ours, options), *notes(rows)]
     smoke = "**A smoke run on few sets: its figures mean nothing.**" if options.quick else ""
-    about = (
-        "Seconds, mean over the seeds. *Tuning* is the search for hyper-parameters on subsamples "
-        "of the training sets, *prediction* the median over orders, *memory* the peak of main "
-        "memory beyond what the process held with the data and torch. The paper: one Quadro "
-        "P4000 for SynSetMine and L2C, a CPU for the rest."
-    )
-    page = ["# Table 3: time of all methods", about, smoke, *pieces, remarks(options, NAME)]
-    return write_page(options.out, NAME, page, figures)
+    page = [
+        f"# Table 3: time of all methods, {part.title}",
+        ABOUT,
+        smoke,
+        _table(part, rows),
+        "\n".join(f"- {note}" for note in said),
+        remarks(options, name),
+    ]
+    return write_page(options.out, name, page, {part.key: [asdict(row) for row in rows]})
 
 
 def _where(ours: Sequence[Outcome], options: Options) -> str:

@@ -17,7 +17,14 @@ from experiments.benchmarkdata import MADE, TITLES, Benchmark, benchmarks
 from experiments.options import Options, read_options
 from experiments.pages import mean_sd, paper_values, protocol, remarks, table, write_page
 from experiments.set_or_pairs import averaged_pairs
-from experiments.trainings import Outcome, Training, honest_trainings, random_orders, run_trainings
+from experiments.trainings import (
+    Outcome,
+    Training,
+    honest_trainings,
+    honest_trainings_of,
+    random_orders,
+    run_trainings,
+)
 from synsetmine.generation import generate_sets
 from synsetmine.model import probabilities
 from synsetmine.types import SynonymSets, Term
@@ -47,8 +54,7 @@ class Ranking:
 
 
 def trainings(options: Options) -> list[Training]:
-    found = benchmarks(options, made=MADE)
-    return [training for benchmark in found for training in honest_trainings(benchmark, options)]
+    return honest_trainings_of(benchmarks(options, made=MADE), options)
 
 
 def run(options: Options) -> str:

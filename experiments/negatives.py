@@ -12,13 +12,18 @@ from typing import Any, get_args
 from experiments.benchmarkdata import Benchmark, benchmarks
 from experiments.options import Options, read_options
 from experiments.pages import gap, mean_sd, protocol, remarks, table, write_page, write_plot
-from experiments.trainings import Outcome, Training, run_trainings, scores, seed_scores, seeds_of
+from experiments.trainings import Outcome, Training, run_trainings, scores, seed_scores, variants_of
 from synsetmine.report.figures import Series, line_chart
 from synsetmine.training.sampling import Strategy
 
 NAME = "negatives"
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 COUNTS = (10, 20, 50)  # K, the negatives of each positive pair
+VARIANTS: Mapping[tuple[Strategy, int], Mapping[str, Any]] = {
+    (strategy, count): {"strategy": strategy, "negatives": count}
+    for strategy in STRATEGIES
+    for count in COUNTS
+}
 Outcomes = Mapping[tuple[Strategy, int], Sequence[Outcome]]  # one for each seed
 
 
@@ -26,7 +31,7 @@ def trainings(options: Options) -> list[Training]:
     return [
         training
         for benchmark in benchmarks(options)
-        for of_one in _trainings_of(benchmark, options).values()
+        for of_one in variants_of(benchmark, VARIANTS, options).values()
         for training in of_one
     ]
 
@@ -47,7 +52,7 @@ def run(options: Options) -> str:
     for benchmark in benchmarks(options):
         outcomes = {
             key: [done[training] for training in of_one]
-            for key, of_one in _trainings_of(benchmark, options).items()
+            for key, of_one in variants_of(benchmark, VARIANTS, options).items()
         }
         parts += [
             f"## {benchmark.title}",
@@ -98,19 +103,6 @@ def _claims(figures: Mapping[str, Any]) -> str:
         f"negatives is best. {'' if on_wiki else 'The paper has them from Wiki, ours is not. '}"
         "A claim is judged by mean ARI alone; the differences say how far the seeds agree."
     )
-
-
-def _trainings_of(
-    benchmark: Benchmark, options: Options
-) -> dict[tuple[Strategy, int], list[Training]]:
-    settings = benchmark.settings(options)
-    return {
-        (strategy, count): seeds_of(
-            benchmark, settings.updated({"strategy": strategy, "negatives": count}), options
-        )
-        for strategy in STRATEGIES
-        for count in COUNTS
-    }
 
 
 def _table(outcomes: Outcomes) -> str:

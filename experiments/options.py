@@ -6,6 +6,8 @@ import argparse
 from dataclasses import dataclass
 from pathlib import Path
 
+from synsetmine.datasets import DATASETS
+
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "docs" / "results" / "paper"
 WORK = HERE.parent / ".paper"
@@ -14,6 +16,7 @@ WORK = HERE.parent / ".paper"
 @dataclass(frozen=True, kw_only=True)
 class Options:
     data: Path | None = None  # a folder with nyt/, pubmed/, wiki/; without it they are fetched
+    benchmarks: tuple[str, ...] = ()  # only these; all at hand if empty
     work: Path = WORK  # trained scorers and vectors, so that a broken run goes on
     out: Path = RESULTS  # the pages, with their JSON and plots
     device: str = "cpu"
@@ -34,6 +37,12 @@ def read_options(description: str | None, arguments: list[str] | None = None) ->
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, help="folder with nyt/, pubmed/, wiki/")
+    parser.add_argument(
+        "--benchmark",
+        action="append",
+        choices=[*DATASETS],
+        help="only this one; may be repeated",
+    )
     parser.add_argument("--work", type=Path, help="folder for models and vectors (.paper)")
     parser.add_argument("--out", type=Path, help="folder for pages (docs/results/paper)")
     parser.add_argument("--device", default="cpu")
@@ -47,6 +56,7 @@ def to_options(given: argparse.Namespace) -> Options:
     quick: bool = given.quick
     return Options(
         data=given.data,
+        benchmarks=tuple(given.benchmark or ()),
         work=given.work or (WORK / "quick" if quick else WORK),
         out=given.out or (WORK / "quick" / "pages" if quick else RESULTS),
         device=given.device,

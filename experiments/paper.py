@@ -63,7 +63,7 @@ def main() -> None:
         started = time.monotonic()
         experiment.run(options)
         seconds = time.monotonic() - started
-        print(f"page {number}/{len(chosen)}: {experiment.NAME}.md, {seconds:.0f} s", flush=True)
+        print(f"page {number}/{len(chosen)}: {experiment.NAME}, {seconds:.0f} s", flush=True)
         write_index(options)
 
 
@@ -89,12 +89,12 @@ def write_index(options: Options) -> None:
     """README.md: the pages that are there, with a line each."""
     rows = [
         [
-            f"[{experiment.NAME}]({experiment.NAME}.md)",
+            f"[{page.stem}]({page.name})",
             (experiment.__doc__ or "").partition("\n")[0],
             f"`python -m {getattr(experiment, '__name__', '')}`",
         ]
         for experiment in EXPERIMENTS
-        if (options.out / f"{experiment.NAME}.md").exists()
+        for page in sorted(options.out.glob(f"{experiment.NAME}*.md"))
     ]
     said = (
         f"# The paper's tables and figures\n\n{paper_values()['source']}. `make paper` makes all "

@@ -28,7 +28,13 @@ from experiments.pages import (
     write_page,
     write_plot,
 )
-from experiments.trainings import Outcome, Training, honest_trainings, run_trainings
+from experiments.trainings import (
+    Outcome,
+    Training,
+    honest_trainings,
+    honest_trainings_of,
+    run_trainings,
+)
 from synsetmine.metrics import evaluate_pairs
 from synsetmine.model import SetScorer, probabilities
 from synsetmine.report.figures import Bar, bar_chart
@@ -61,8 +67,7 @@ class Question:
 
 
 def trainings(options: Options) -> list[Training]:
-    found = benchmarks(options, made=MADE)
-    return [training for benchmark in found for training in honest_trainings(benchmark, options)]
+    return honest_trainings_of(benchmarks(options, made=MADE), options)
 
 
 def run(options: Options) -> str:

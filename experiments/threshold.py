@@ -12,7 +12,14 @@ from typing import Any
 from experiments.benchmarkdata import Benchmark, benchmarks
 from experiments.options import Options, read_options
 from experiments.pages import mean_sd, protocol, remarks, table, write_page, write_plot
-from experiments.trainings import Outcome, Training, honest_trainings, random_orders, run_trainings
+from experiments.trainings import (
+    Outcome,
+    Training,
+    honest_trainings,
+    honest_trainings_of,
+    random_orders,
+    run_trainings,
+)
 from synsetmine.generation import generate_sets
 from synsetmine.metrics import evaluate
 from synsetmine.report.figures import Series, line_chart
@@ -26,8 +33,7 @@ Values = Mapping[float, Mapping[str, Sequence[float]]]  # θ, measure: all seeds
 
 
 def trainings(options: Options) -> list[Training]:
-    found = benchmarks(options)
-    return [training for benchmark in found for training in honest_trainings(benchmark, options)]
+    return honest_trainings_of(benchmarks(options), options)
 
 
 def run(options: Options) -> str:

@@ -11,17 +11,17 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import torch
 
-from experiments.benchmarkdata import Benchmark, benchmarks, load
+from experiments.benchmarkdata import MADE, Benchmark, benchmarks, load
 from experiments.options import Options
 from synsetmine.comparison.plan import MEASURES
 from synsetmine.engines.processes import end_with_parent
@@ -34,6 +34,7 @@ from synsetmine.training import TrainingSettings, Validation, train_scorer
 from synsetmine.types import Term, order_terms
 
 Protocol = Literal["honest", "authors"]
+Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ def seed_scores(outcomes: Sequence[Outcome], measure: str) -> list[float]:
 def main_trainings(options: Options) -> list[Training]:
     """What most experiments share: honest on every table, the authors' on the paper's own."""
     found: list[Training] = []
-    for benchmark in benchmarks(options, made=["minilm-50"]):
+    for benchmark in benchmarks(options, made=MADE):
         settings = benchmark.settings(options)
         found += seeds_of(benchmark, settings, options)
         if benchmark.vectors_name == "word2vec":
@@ -106,6 +107,21 @@ def main_trainings(options: Options) -> list[Training]:
 def honest_trainings(benchmark: Benchmark, options: Options) -> list[Training]:
     """The main trainings of one benchmark whose test sets have had no say."""
     return seeds_of(benchmark, benchmark.settings(options), options)
+
+
+def honest_trainings_of(found: Sequence[Benchmark], options: Options) -> list[Training]:
+    return [training for benchmark in found for training in honest_trainings(benchmark, options)]
+
+
+def variants_of(
+    benchmark: Benchmark, variants: Mapping[Key, Mapping[str, Any]], options: Options
+) -> dict[Key, list[Training]]:
+    """Trainings with changed settings, each with all seeds."""
+    settings = benchmark.settings(options)
+    return {
+        key: seeds_of(benchmark, settings.updated(changes), options)
+        for key, changes in variants.items()
+    }
 
 
 def seeds_of(

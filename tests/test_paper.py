@@ -20,11 +20,12 @@ from hypothesis import strategies as st
 
 from experiments import architecture, examples, negatives, pages, set_or_pairs, threshold
 from experiments.benchmarkdata import available, benchmarks
-from experiments.options import Options
+from experiments.options import Options, read_options
 from experiments.paper import EXPERIMENTS, gather
 from experiments.set_or_pairs import Question, averaged_pairs, pair_probabilities, questions
 from experiments.trainings import Outcome, honest_trainings, main_trainings, run_trainings
 from synsetmine.datasets import VECTOR_FILES
+from synsetmine.errors import DataError
 from synsetmine.model import SetScorer, StoredModel, probabilities, save_model
 from synsetmine.setfiles import write_sets
 from synsetmine.training.sampling import Strategy
@@ -35,6 +36,7 @@ from tests.worlds import make_world
 ROOT = Path(__file__).parents[1]
 # The comparison starts a process for each method and seed: too slow for a smoke run here.
 NAMES = [experiment.NAME for experiment in EXPERIMENTS]
+PAGES = [f"{name}-nyt" if name in ("comparison", "efficiency") else name for name in NAMES]
 quick = settings(max_examples=30, deadline=None)
 
 
@@ -266,6 +268,18 @@ def test_experiments_share_their_trainings(tmp_path: Path) -> None:
     assert gathered[-1].settings.negatives == 10
 
 
+def test_benchmarks_are_those_at_hand_or_those_asked_for(tmp_path: Path) -> None:
+    for name in ("nyt", "wiki"):
+        write_benchmark(tmp_path / name, tables=["word2vec"])
+    data = f"--data={tmp_path}"
+    assert available(read_options("", [data])) == [("nyt", "word2vec"), ("wiki", "word2vec")]
+    only = read_options("", [data, "--benchmark", "wiki"])
+    assert [benchmark.title for benchmark in benchmarks(only)] == ["Wiki, word2vec"]
+    assert main_trainings(only)[0].settings.negatives == 50  # as in the released program
+    with pytest.raises(DataError, match="no benchmark with vectors here"):
+        available(read_options("", [data, "--benchmark", "pubmed"]))
+
+
 # --- Whole runs -------------------------------------------------------------------------------
 
 
@@ -310,7 +324,7 @@ def smoke(tmp_path_factory: pytest.TempPathFactory) -> Options:
         quick=True,
     )
     said = drive(options)
-    assert f"page {len(NAMES)}/{len(NAMES)}: examples.md" in said
+    assert f"page {len(NAMES)}/{len(NAMES)}: examples, " in said
     return options
 
 
@@ -331,7 +345,7 @@ def drive(options: Options, *more: str) -> str:
 def test_every_page_is_there_with_its_figures_and_plots(smoke: Options) -> None:
     index = (smoke.out / "README.md").read_text("utf-8")
     assert len(NAMES) == 8
-    for name in NAMES:
+    for name in PAGES:
         assert f"({name}.md)" in index
         page = (smoke.out / f"{name}.md").read_text("utf-8")
         assert page.startswith("# ")
@@ -353,12 +367,12 @@ def test_every_page_is_there_with_its_figures_and_plots(smoke: Options) -> None:
         ("data-statistics", "| NYT | word2vec | the authors' file, 10-d | 100.0 % | 100.0 % |"),
         ("data-statistics", "training sets 120 instead of 1,273"),
         ("data-statistics", "Not at hand, so not counted: PubMed, Wiki."),
-        ("comparison", "| Louvain | "),
-        ("comparison", " | 21.83 ± 0.00 | 30.58 ± 0.00 | 90.13 ± 0.00 |"),
-        ("comparison", "## NYT, 2 tables of vectors"),
-        ("comparison", "the paper states 44.91 ± 2.16/46.37 ± 1.92/90.62 ± 1.53"),
-        ("efficiency", "| SynSetMine | "),
-        ("efficiency", " | 37 | 5.8 |"),
+        ("comparison-nyt", "| Louvain | "),
+        ("comparison-nyt", " | 21.83 ± 0.00 | 30.58 ± 0.00 | 90.13 ± 0.00 |"),
+        ("comparison-nyt", "## NYT, 2 tables of vectors"),
+        ("comparison-nyt", "the paper states 44.91 ± 2.16/46.37 ± 1.92/90.62 ± 1.53"),
+        ("efficiency-nyt", "| SynSetMine | "),
+        ("efficiency-nyt", " | 37 | 5.8 |"),
         ("architecture", "| no-pt | 0.82 | "),
         ("architecture", "| both-250-500 | 48.89 | "),
         ("architecture", "A smoke run on few sets: its figures mean nothing."),
