@@ -41,11 +41,11 @@ from experiments.trainings import (
     scores,
     seeds_of,
 )
-from synsetmine.baselines import TermViews
 from synsetmine.baselines.l2c import L2C
 from synsetmine.baselines.registry import Entry, methods
 from synsetmine.comparison import Plan, Row, SeedResult, compare, summarise
 from synsetmine.comparison.page import choices, notes, plot
+from synsetmine.views import TermViews
 
 NAME = "comparison"
 SHOWN = ("ari", "fmi", "nmi")

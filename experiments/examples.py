@@ -104,7 +104,7 @@ def sort_out(mined: SynonymSets, test: SynonymSets) -> dict[str, list[tuple[Term
 def _sets(benchmark: Benchmark, outcome: Outcome) -> tuple[list[str], dict[str, Any]]:
     test = benchmark.test.restrict(benchmark.walk)
     walk = random_orders(benchmark.walk, 1)[0]
-    mined = generate_sets(outcome.model().scorer, benchmark.vectors, walk).sets
+    mined = generate_sets(outcome.scorer(), benchmark.vectors, walk).sets
     kinds = sort_out(mined, test)
     training = _some(benchmark.training.sets)
     shown = {kind: _some(kinds[kind]) for kind in ("right", "partly right", "wrong")}
@@ -222,7 +222,7 @@ def rank_both_ways(
     benchmark: Benchmark, outcome: Outcome, own: Sequence[Term]
 ) -> dict[str, Ranking]:
     """All other terms with vectors by f(S, t) and by averaged pairs; equals in file order."""
-    scorer, vectors = outcome.model().scorer, benchmark.vectors
+    scorer, vectors = outcome.scorer(), benchmark.vectors
     known = dict.fromkeys([*benchmark.training.terms, *benchmark.test.terms])
     others = [term for term in known if term in vectors and term not in own]
     scored = {

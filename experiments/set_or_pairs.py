@@ -165,7 +165,7 @@ def _judged(benchmark: Benchmark, outcome: Outcome) -> dict[str, Any]:
     """Reports of both ways with one scorer, one for each draw of negatives; fractions."""
 
     def judge() -> dict[str, Any]:
-        scorer = outcome.model().scorer
+        scorer = outcome.scorer()
         asked = questions(benchmark.test, benchmark.vectors, draws=DRAWS)
         return {
             "questions": len(asked),

@@ -96,7 +96,7 @@ def _tried(benchmark: Benchmark, outcome: Outcome, orders: int) -> dict[str, Any
     """For each θ the scores of each order with one scorer, in percent, and the number of sets."""
 
     def mine() -> dict[str, Any]:
-        scorer, walks = outcome.model().scorer, random_orders(benchmark.walk, orders)
+        scorer, walks = outcome.scorer(), random_orders(benchmark.walk, orders)
         found: dict[str, list[dict[str, float]]] = {}
         for theta in THRESHOLDS:
             found[str(theta)] = []

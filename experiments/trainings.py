@@ -25,10 +25,11 @@ from experiments.benchmarkdata import MADE, Benchmark, benchmarks, load
 from experiments.options import Options
 from synsetmine.comparison.plan import MEASURES
 from synsetmine.engines.processes import end_with_parent
+from synsetmine.errors import DataError
 from synsetmine.files import sha256, write_text
 from synsetmine.generation import generate_sets
 from synsetmine.metrics import evaluate
-from synsetmine.model import StoredModel, load_model, save_model
+from synsetmine.model import SetScorer, StoredModel, load_model, save_model
 from synsetmine.model.storage import WEIGHTS
 from synsetmine.training import TrainingSettings, Validation, train_scorer
 from synsetmine.types import Term, order_terms
@@ -67,8 +68,11 @@ class Outcome:
         reports: list[dict[str, float]] = self.record["reports"]
         return reports
 
-    def model(self) -> StoredModel:
-        return load_model(self.folder / "model")
+    def scorer(self) -> SetScorer:
+        scorer = load_model(self.folder / "model").scorer
+        if not isinstance(scorer, SetScorer):
+            raise DataError("not a model of the paper's kind", path=self.folder)
+        return scorer
 
     def kept(self, name: str, asked: Any, compute: Callable[[], Any]) -> Any:
         """What was found with this model before, if the same was asked; else computed and kept."""

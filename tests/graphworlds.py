@@ -9,10 +9,10 @@ import numpy.typing as npt
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from synsetmine.baselines.base import Choice, Floats, Labels, Lesson, Method, Problem, TermViews
+from synsetmine.baselines.base import Choice, Floats, Labels, Lesson, Method, Problem
 from synsetmine.baselines.graphs import Pairs
 from synsetmine.types import SynonymSets, Term
-from synsetmine.views import TermVectors
+from synsetmine.views import TermVectors, TermViews
 
 
 def problem_of(matrix: npt.ArrayLike, *, seed: int = 0) -> Problem:

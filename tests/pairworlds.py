@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from synsetmine.baselines.base import Floats, TermViews, unit_rows
+from synsetmine.baselines.base import Floats
 from synsetmine.types import SynonymSets
-from synsetmine.views import TermVectors
+from synsetmine.views import TermVectors, TermViews, unit_rows
 from tests.worlds import make_world
 
 

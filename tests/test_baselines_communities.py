@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synsetmine.baselines.base import Floats, Method, Problem, TermViews, View, unit_rows
+from synsetmine.baselines.base import Floats, Method, Problem
 from synsetmine.baselines.communities import CommunityDetection, take_balls
 from synsetmine.baselines.graphs import Pairs, adjacency, edges_above
 from synsetmine.baselines.louvain import Louvain
@@ -23,7 +23,7 @@ from synsetmine.errors import DataError
 from synsetmine.metrics import compare_labels
 from synsetmine.setfiles import read_sets
 from synsetmine.types import Term
-from synsetmine.views import TermVectors, read_vectors
+from synsetmine.views import TermVectors, TermViews, View, read_vectors, unit_rows
 from tests.graphworlds import clustered, graphs, parts, problem_of
 from tests.worlds import make_world
 

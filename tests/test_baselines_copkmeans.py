@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synsetmine.baselines import copkmeans
-from synsetmine.baselines.base import Lesson, Method, Problem, TermViews, unit_rows
+from synsetmine.baselines.base import Lesson, Method, Problem
 from synsetmine.baselines.copkmeans import (
     Constrained,
     CopKMeans,
@@ -22,7 +22,7 @@ from synsetmine.baselines.copkmeans import (
     constrained_kmeans,
 )
 from synsetmine.types import SynonymSets, Term
-from synsetmine.views import TermVectors
+from synsetmine.views import TermVectors, TermViews, unit_rows
 from tests.copworlds import World, worlds
 from tests.worlds import make_world
 

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import squareform
 from sklearn.cluster import DBSCAN, HDBSCAN
 
-from synsetmine.baselines.base import Choice, Labels, Lesson, Method, Problem, TermViews, View
+from synsetmine.baselines.base import Choice, Labels, Lesson, Method, Problem
 from synsetmine.baselines.density import Hdbscan
 from synsetmine.baselines.linkage import term_distances
 from synsetmine.types import SynonymSets, Term
-from synsetmine.views import TermVectors
+from synsetmine.views import TermVectors, TermViews, View
 from tests.strategies import term_vectors
 from tests.worlds import make_world
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from synsetmine.baselines.base import Floats, unit_rows
+from synsetmine.baselines.base import Floats
 from synsetmine.baselines.graphs import (
     Kind,
     Pairs,
@@ -23,6 +23,7 @@ from synsetmine.baselines.graphs import (
     louvain,
     neighbour_pairs,
 )
+from synsetmine.views import unit_rows
 from tests.graphworlds import graphs, parts, whole_matrices
 from tests.worlds import make_world
 

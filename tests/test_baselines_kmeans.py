@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from synsetmine.baselines.base import Labels, Lesson, Method, Problem, TermViews
+from synsetmine.baselines.base import Labels, Lesson, Method, Problem
 from synsetmine.baselines.kmeans import KMeans
 from synsetmine.metrics import compare_labels
 from synsetmine.setfiles import read_sets
 from synsetmine.types import SynonymSets, Term
-from synsetmine.views import TermVectors, read_vectors
+from synsetmine.views import TermVectors, TermViews, read_vectors
 from tests.worlds import make_world
 
 quick = settings(max_examples=40, deadline=None)

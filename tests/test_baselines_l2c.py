@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synsetmine.baselines import l2c
-from synsetmine.baselines.base import Lesson, Method, Problem, TermViews
+from synsetmine.baselines.base import Lesson, Method, Problem
 from synsetmine.baselines.l2c import (
     L2C,
     PairNetwork,
@@ -28,7 +28,7 @@ from synsetmine.baselines.l2c import (
 from synsetmine.errors import DataError
 from synsetmine.metrics import compare_labels
 from synsetmine.types import SynonymSets, Term, order_terms
-from synsetmine.views import TermVectors
+from synsetmine.views import TermVectors, TermViews
 from tests.worlds import make_world
 
 SMALL = L2C(

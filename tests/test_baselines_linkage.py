@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import sys
 from collections.abc import Callable, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -19,13 +18,13 @@ from scipy.spatial.distance import squareform
 from sklearn.cluster import AgglomerativeClustering
 
 from synsetmine.baselines import linkage
-from synsetmine.baselines.base import Labels, Lesson, Method, Problem, TermViews, View
+from synsetmine.baselines.base import Labels, Lesson, Method, Problem
 from synsetmine.baselines.linkage import Agglomerative, Link, Scorer, cut, term_distances
-from synsetmine.errors import DataError, SynsetmineError
+from synsetmine.errors import DataError
 from synsetmine.metrics import evaluate
 from synsetmine.setfiles import read_sets
 from synsetmine.types import SynonymSets, Term
-from synsetmine.views import TermVectors, read_vectors
+from synsetmine.views import TermVectors, TermViews, View, read_vectors
 from tests.strategies import term_lists, term_vectors
 from tests.worlds import make_world
 
@@ -178,13 +177,6 @@ def test_any_strings_have_distances_from_zero_to_one(scorer: Scorer, terms: list
     problem = Problem(terms=tuple(terms), views=TermViews(), sets=1)
     _, condensed = term_distances(problem, "strings", scorer)
     assert ((condensed >= 0) & (condensed <= 1)).all()
-
-
-def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "rapidfuzz", None)
-    method = Agglomerative(view="strings")
-    with pytest.raises(SynsetmineError, match=r"pip install 'synsetmine\[compare\]'"):
-        next(method.cluster(named("a", "b"), method.choices))
 
 
 # --- The method -------------------------------------------------------------------------------

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synsetmine.baselines.base import Labels, Lesson, Problem, TermViews, unit_rows
+from synsetmine.baselines.base import Labels, Lesson, Problem
 from synsetmine.baselines.pairclassifier import LearnedPairs, PairClassifier, TableView
 from synsetmine.baselines.pairs import training_pairs
 from synsetmine.errors import DataError
 from synsetmine.metrics import compare_labels
 from synsetmine.setfiles import read_sets
 from synsetmine.types import SynonymSets, Term
-from synsetmine.views import FEATURES, StringView, TermVectors, read_vectors
+from synsetmine.views import FEATURES, StringView, TermVectors, TermViews, read_vectors, unit_rows
 from tests.pairworlds import easy_world, some_rows
 from tests.worlds import make_world
 

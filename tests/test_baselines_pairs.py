@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from synsetmine.baselines import pairs as pairs_module
-from synsetmine.baselines.base import Lesson, Method, Problem, unit_rows
+from synsetmine.baselines.base import Lesson, Method, Problem
 from synsetmine.baselines.pairclassifier import PairClassifier
 from synsetmine.baselines.pairs import nearest_in, training_pairs
 from synsetmine.baselines.svm import SvmLouvain
 from synsetmine.errors import DataError
 from synsetmine.metrics import compare_labels
 from synsetmine.types import SynonymSets, Term
-from synsetmine.views import TermVectors
+from synsetmine.views import TermVectors, unit_rows
 from tests.pairworlds import easy_world, some_rows, world_views
 from tests.worlds import make_world
 

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synsetmine.baselines.base import Floats, Problem, TermViews, unit_rows
+from synsetmine.baselines.base import Floats, Problem
 from synsetmine.baselines.setexpan import SetExpanLouvain, drawn_features, expand
 from synsetmine.errors import DataError
 from synsetmine.types import SynonymSets
+from synsetmine.views import TermViews, unit_rows
 from tests.graphworlds import clustered, whole_matrices
 from tests.worlds import make_world
 

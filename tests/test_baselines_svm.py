@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from synsetmine.baselines import svm as svm_module
-from synsetmine.baselines.base import Floats, Lesson, unit_rows
+from synsetmine.baselines.base import Floats, Lesson
 from synsetmine.baselines.pairs import training_pairs
 from synsetmine.baselines.svm import LearnedSvm, SvmLouvain, pair_features
 from synsetmine.errors import DataError
+from synsetmine.views import unit_rows
 from tests.pairworlds import easy_world, some_rows
 
 

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from synsetmine.baselines.base import Lesson, Method, Problem, TermViews
+from synsetmine.baselines.base import Lesson, Method, Problem
 from synsetmine.baselines.synsetmine import SynSetMine, TrainedSynSetMine, fit_held_out
 from synsetmine.errors import DataError
 from synsetmine.generation import generate_sets
 from synsetmine.metrics import compare_labels
 from synsetmine.training import train_scorer
 from synsetmine.types import SynonymSets, Term, order_terms
-from synsetmine.views import TermVectors
+from synsetmine.views import TermVectors, TermViews
 from tests.worlds import make_world
 
 CHANGES: dict[str, Any] = {

@@ -21,6 +21,8 @@ TRAIN = [
     "train.set",
     "-v",
     "vectors.txt",
+    "--preset",
+    "paper",
     "--epochs",
     "10",
     "--architecture",
@@ -192,7 +194,7 @@ def test_a_finished_model_is_known_again_and_not_lost_by_accident(place: Path) -
 
 
 def test_an_interrupt_ends_with_130_and_can_be_taken_up(place: Path) -> None:
-    command = [sys.executable, "-m", "synsetmine", *TRAIN[:4], "--epochs", "5000", "-o", "stopped"]
+    command = [sys.executable, "-m", "synsetmine", *TRAIN[:6], "--epochs", "5000", "-o", "stopped"]
     with subprocess.Popen(command, cwd=place, stderr=subprocess.PIPE, text=True) as run:
         assert run.stderr is not None
         assert run.stderr.readline().startswith("training 5/5000")

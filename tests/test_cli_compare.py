@@ -72,7 +72,7 @@ def test_the_list_of_methods() -> None:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["-m", "louvian"], "no such method; there are synsetmine, kmeans"),
+        (["-m", "louvian"], "no such method; there are synsetmine, synsetmine-vectors"),
         (["-m", "average-encoder"], "this method needs --encoder: 'average-encoder'"),
         (["--encoder", "no/such/model"], "no/such/model"),
         (["--test", "train.set"], "train.set: this term is also in train.set: 'name"),

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synsetmine.baselines import Choice, Labels, Lesson, Problem, TermViews, View
+from synsetmine.baselines import Choice, Labels, Lesson, Problem
 from synsetmine.baselines.registry import Entry, methods, select
 from synsetmine.comparison import Plan, SeedResult, compare, summarise, write_comparison
 from synsetmine.comparison.page import cells, notes
@@ -22,7 +22,7 @@ from synsetmine.comparison.tuning import choose, subsample
 from synsetmine.errors import DataError
 from synsetmine.metrics import evaluate
 from synsetmine.types import SynonymSets, Term
-from synsetmine.views import TermVectors
+from synsetmine.views import TermVectors, TermViews, View
 from tests.worlds import make_world
 
 

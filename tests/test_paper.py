@@ -292,7 +292,7 @@ def test_the_ranking_case_agrees_with_a_plain_ranking(tmp_path: Path) -> None:
     assert "S = {u.k., britain}" in page
     (benchmark,) = benchmarks(options)
     (training,) = honest_trainings(benchmark, options)
-    scorer = run_trainings([training], options)[training].model().scorer
+    scorer = run_trainings([training], options)[training].scorer()
     known = [*benchmark.training.terms, *benchmark.test.terms]
     own = [t for t in benchmark.test.terms if t.surface in ("u.k.", "britain")]
     others = [t for t in known if t not in own]

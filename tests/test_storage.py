@@ -60,6 +60,7 @@ def test_a_loaded_model_answers_as_the_saved_one(
     scorer = SetScorer(dimension=4, embed_sizes=embed, post_sizes=post, dropout=0.25, seed=9)
     save_model(tmp_path / "deep" / "model", StoredModel(scorer, 0.375, TRAINING))
     found = load_model(tmp_path / "deep" / "model")
+    assert isinstance(found.scorer, SetScorer)
     assert not found.scorer.training
     assert found.threshold == 0.375
     assert found.training == TRAINING
@@ -100,6 +101,7 @@ def test_vectors_of_another_dimension_are_refused(tuned: bool) -> None:
 def test_a_model_is_saved_over_another(folder: Path) -> None:
     save_model(folder, make_model(embed=(3, 3)))
     found = load_model(folder)
+    assert isinstance(found.scorer, SetScorer)
     assert found.scorer.embed_sizes == (3, 3)
     assert found.tuned_vectors is None
 

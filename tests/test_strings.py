@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import pickle
 import re
-import sys
 from collections import Counter
 
 import numpy as np
@@ -13,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from synsetmine.errors import DataError, SynsetmineError
+from synsetmine.errors import DataError
 from synsetmine.text import tokens
 from synsetmine.views import FEATURES, StringView
 from synsetmine.views.strings import STOP_WORDS
@@ -224,9 +223,3 @@ def test_a_view_travels_to_other_processes() -> None:
     view = StringView(["heart failure", "heart attack"])
     before = view.block(np.arange(2))
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(view)).block(np.arange(2)), before)
-
-
-def test_without_rapidfuzz_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "rapidfuzz", None)
-    with pytest.raises(SynsetmineError, match=r"pip install 'synsetmine\[compare\]'"):
-        StringView(["a"])

@@ -121,6 +121,7 @@ def test_killed_training_goes_on_to_the_same_model(tmp_path: Path) -> None:
     write_sets(tmp_path / "train.set", sets)
     write_vectors(tmp_path / "vectors.txt", vectors)
     command = [sys.executable, "-m", "synsetmine", "train", "train.set", "-v", "vectors.txt"]
+    command += ["--preset", "paper"]
     command += ["--epochs", "80", "--validate-every", "1", "--architecture", "both-20-40"]
     subprocess.run([*command, "-o", "whole"], cwd=tmp_path, check=True, capture_output=True)
     checkpoint = tmp_path / "broken" / "checkpoint.safetensors"

@@ -1,15 +1,6 @@
 """Methods that group terms into sets, ours and others', under one protocol."""
 
-from synsetmine.baselines.base import (
-    Choice,
-    Clusterer,
-    Labels,
-    Lesson,
-    Method,
-    Problem,
-    TermViews,
-    View,
-)
+from synsetmine.baselines.base import Choice, Clusterer, Labels, Lesson, Method, Problem
 
 __all__ = [
     "Choice",
@@ -18,6 +9,4 @@ __all__ = [
     "Lesson",
     "Method",
     "Problem",
-    "TermViews",
-    "View",
 ]

@@ -5,39 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from synsetmine.errors import DataError
 from synsetmine.types import SynonymSets, Term
-from synsetmine.views import TermVectors
+from synsetmine.views import TermViews, View
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 Labels: TypeAlias = npt.NDArray[np.int64]  # (terms,): equal labels, one set
-View: TypeAlias = Literal["vectors", "strings", "encoder"]
 Choice: TypeAlias = Mapping[str, Any]  # hyper-parameters of `cluster`, as JSON would have them
-
-
-@dataclass(frozen=True)
-class TermViews:
-    """What is known of terms beside their surfaces; a method takes what it `needs`."""
-
-    vectors: tuple[TermVectors, ...] = ()  # corpus vectors, the main table first
-    encoder: TermVectors | None = None  # a sentence encoder's vectors of the surfaces
-
-    def table(self, view: View) -> TermVectors:
-        """The table of a view that is one."""
-        table = self.encoder if view == "encoder" else next(iter(self.vectors), None)
-        if table is None or view == "strings":
-            raise DataError("there is no table of this view", value=view)
-        return table
-
-    def has(self, view: View) -> bool:
-        if view == "strings":
-            return True
-        return bool(self.vectors) if view == "vectors" else self.encoder is not None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,14 +82,6 @@ class Method(Protocol):
         ...
 
     def learn(self, lesson: Lesson) -> Clusterer: ...
-
-
-def unit_rows(matrix: Floats) -> Floats:
-    """Rows scaled to length one; a row of zeros stays."""
-    # In float64, since squares of extreme float32 values overflow or vanish.
-    lengths = np.linalg.norm(matrix.astype(np.float64), axis=1, keepdims=True)
-    scaled: Floats = (matrix / np.where(lengths > 0, lengths, 1)).astype(np.float32)
-    return scaled
 
 
 def grid(name: str, values: Sequence[Any]) -> tuple[Choice, ...]:

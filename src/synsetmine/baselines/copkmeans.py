@@ -9,8 +9,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from synsetmine.baselines.base import Choice, Labels, Lesson, Problem, TermViews, View, unit_rows
+from synsetmine.baselines.base import Choice, Labels, Lesson, Problem
 from synsetmine.types import Term
+from synsetmine.views import TermViews, View, unit_rows
 
 Points: TypeAlias = npt.NDArray[np.float64]
 Start: TypeAlias = Literal["points", "sets"]

@@ -12,8 +12,9 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import squareform
 
-from synsetmine.baselines.base import Choice, Labels, Lesson, Problem, View
+from synsetmine.baselines.base import Choice, Labels, Lesson, Problem
 from synsetmine.baselines.linkage import Distances, in_given_order, term_distances
+from synsetmine.views import View
 
 SMALLEST = (2, 3)
 SELECTIONS = ("eom", "leaf")

@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_array, csr_array
 
-from synsetmine.baselines.base import Floats, Labels, Problem, View, unit_rows
+from synsetmine.baselines.base import Floats, Labels, Problem
+from synsetmine.views import View, unit_rows
 
 Pairs: TypeAlias = npt.NDArray[np.int64]  # (edges, 2)
 Neighbours: TypeAlias = npt.NDArray[np.int64]  # (terms, k), the nearest first, -1 for none

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from synsetmine.baselines.base import Choice, Labels, Lesson, Problem, View, unit_rows
+from synsetmine.baselines.base import Choice, Labels, Lesson, Problem
+from synsetmine.views import View, unit_rows
 
 STARTS = 10  # k-means ends in another optimum for each start; the tightest of these is kept
 

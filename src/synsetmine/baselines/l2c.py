@@ -17,19 +17,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from synsetmine.baselines.base import (
-    Choice,
-    Floats,
-    Labels,
-    Lesson,
-    Problem,
-    View,
-    grid,
-    unit_rows,
-)
+from synsetmine.baselines.base import Choice, Floats, Labels, Lesson, Problem, grid
 from synsetmine.errors import DataError
 from synsetmine.types import SynonymSets
-from synsetmine.views import TermVectors
+from synsetmine.views import TermVectors, View, unit_rows
 
 EPSILON = 1e-7  # keeps logarithms finite where a pair is surely together or surely apart
 VALUES_AT_ONCE = 2**23  # pair features in memory while a vocabulary's pairs are judged

@@ -17,10 +17,12 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from rapidfuzz import distance, fuzz, process
 from scipy.cluster.hierarchy import fcluster, linkage
 
-from synsetmine.baselines.base import Choice, Floats, Labels, Lesson, Problem, View, grid, unit_rows
-from synsetmine.views.strings import load_rapidfuzz, plain
+from synsetmine.baselines.base import Choice, Floats, Labels, Lesson, Problem, grid
+from synsetmine.views import View, unit_rows
+from synsetmine.views.strings import plain
 
 Link: TypeAlias = Literal["average", "complete"]
 Scorer: TypeAlias = Literal["ratio", "token_sort", "jaro_winkler"]
@@ -138,19 +140,16 @@ def _cosines(rows: Floats) -> Likeness:
 
 
 def _string_likeness(strings: Sequence[str], scorer: Scorer) -> Likeness:
-    rapidfuzz = load_rapidfuzz()
     compare: dict[Scorer, tuple[Any, float]] = {  # how, and what it gives to equal strings
-        "ratio": (rapidfuzz.fuzz.ratio, 100),
-        "token_sort": (rapidfuzz.fuzz.token_sort_ratio, 100),
-        "jaro_winkler": (rapidfuzz.distance.JaroWinkler.normalized_similarity, 1),
+        "ratio": (fuzz.ratio, 100),
+        "token_sort": (fuzz.token_sort_ratio, 100),
+        "jaro_winkler": (distance.JaroWinkler.normalized_similarity, 1),
     }
     how, most = compare[scorer]
 
     def likeness(start: int, stop: int) -> Floats:
         some, rest = strings[start:stop], strings[start:]
-        scores: Floats = rapidfuzz.process.cdist(
-            some, rest, scorer=how, dtype=np.float32, workers=1
-        )
+        scores: Floats = process.cdist(some, rest, scorer=how, dtype=np.float32, workers=1)
         return scores / np.float32(most)
 
     return likeness

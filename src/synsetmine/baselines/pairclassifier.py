@@ -13,22 +13,12 @@ from typing import get_args
 import numpy as np
 import numpy.typing as npt
 
-from synsetmine.baselines.base import (
-    Choice,
-    Floats,
-    Labels,
-    Lesson,
-    Problem,
-    TermViews,
-    View,
-    grid,
-    unit_rows,
-)
+from synsetmine.baselines.base import Choice, Floats, Labels, Lesson, Problem, grid
 from synsetmine.baselines.linkage import Link, condense, cut, in_given_order
 from synsetmine.baselines.pairs import Rows, Table, blocks, nearest_in, training_pairs
 from synsetmine.errors import DataError
 from synsetmine.types import Term
-from synsetmine.views import TermVectors
+from synsetmine.views import TermVectors, TermViews, View, unit_rows
 from synsetmine.views.strings import StringView
 
 NEIGHBOURS = 10

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Literal, TypeAlias, get_args
 
-from synsetmine.baselines.base import Method, TermViews, View
+from synsetmine.baselines.base import Method
 from synsetmine.baselines.communities import CommunityDetection
 from synsetmine.baselines.copkmeans import CopKMeans
 from synsetmine.baselines.density import Hdbscan
@@ -18,9 +18,10 @@ from synsetmine.baselines.louvain import Louvain
 from synsetmine.baselines.pairclassifier import PairClassifier
 from synsetmine.baselines.setexpan import SetExpanLouvain
 from synsetmine.baselines.svm import SvmLouvain
-from synsetmine.baselines.synsetmine import SynSetMine
+from synsetmine.baselines.synsetmine import SynSetMine, ViewSynSetMine
 from synsetmine.baselines.whispers import ChineseWhispers
 from synsetmine.errors import DataError
+from synsetmine.views import TermViews, View
 
 Origin: TypeAlias = Literal["ours", "paper", "today"]
 COSTS = (0.1, 1.0, 10.0)  # C of the SVMs
@@ -61,6 +62,11 @@ def methods(*, preset: str = "paper") -> Mapping[str, Entry]:
     """All methods; `preset` is that of our own model."""
     entries = [
         Entry("synsetmine", "SynSetMine", "ours", (SynSetMine(preset=preset),)),
+        _ours("vectors"),
+        _ours("strings"),
+        _ours("vectors", "strings"),
+        _ours("strings", "encoder"),
+        _ours("vectors", "strings", "encoder"),
         Entry("kmeans", "Kmeans", "paper", (KMeans(),)),
         Entry("kmeans-unit", "Kmeans, unit length", "paper", (KMeans(unit=True),)),
         Entry("louvain", "Louvain", "paper", (Louvain(),), "networkx"),
@@ -134,10 +140,18 @@ def _linked(view: View) -> list[Entry]:
             f"{link} link, {view}",
             "today",
             tuple(Agglomerative(view=view, link=link, scorer=scorer) for scorer in scorers),
-            "rapidfuzz" if view == "strings" else "",
         )
         for link in get_args(Link)
     ]
+
+
+def _ours(*views: View) -> Entry:
+    return Entry(
+        f"synsetmine-{'-'.join(views)}",
+        f"SynSetMine views, {' + '.join(views)}",
+        "ours",
+        (ViewSynSetMine(views=views),),
+    )
 
 
 def _pairs(*views: View) -> Entry:
@@ -146,5 +160,4 @@ def _pairs(*views: View) -> Entry:
         f"pair classifier, {' + '.join(views)}",
         "today",
         (PairClassifier(views=views),),
-        "rapidfuzz" if "strings" in views else "",
     )

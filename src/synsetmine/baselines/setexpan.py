@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from synsetmine.baselines.base import Choice, Floats, Labels, Lesson, Problem, View, unit_rows
+from synsetmine.baselines.base import Choice, Floats, Labels, Lesson, Problem
 from synsetmine.baselines.graphs import (
     Neighbours,
     highest,
@@ -18,6 +18,7 @@ from synsetmine.baselines.graphs import (
     others_only,
 )
 from synsetmine.errors import DataError
+from synsetmine.views import View, unit_rows
 
 DEPTH = 100  # further down a ranking a term counts nothing: 1/rank is small there
 BLOCK = 512  # rows at a time: 20 MB of products and 40 MB of scores for 10,000 terms

@@ -9,19 +9,11 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from synsetmine.baselines.base import (
-    Choice,
-    Floats,
-    Labels,
-    Lesson,
-    Problem,
-    View,
-    grid,
-    unit_rows,
-)
+from synsetmine.baselines.base import Choice, Floats, Labels, Lesson, Problem, grid
 from synsetmine.baselines.graphs import louvain
 from synsetmine.baselines.pairs import blocks, training_pairs
 from synsetmine.errors import DataError
+from synsetmine.views import View, unit_rows
 
 # Below 0 too: where vectors are poor, hardly a pair of the many others' side crosses the border.
 BARS = (0.0, *(-tenth / 10 for tenth in range(1, 9)), 0.5, 1.0, 1.5, 2.0)

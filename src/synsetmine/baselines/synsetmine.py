@@ -1,4 +1,4 @@
-"""SynSetMine, the project's own model, as one of the methods of the comparison."""
+"""SynSetMine, the paper's model and the project's own, as methods of the comparison."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from synsetmine.baselines.base import Choice, Labels, Lesson, Problem, View, grid
+from synsetmine.baselines.base import Choice, Labels, Lesson, Problem, grid
 from synsetmine.errors import DataError
 from synsetmine.generation import generate_sets
 from synsetmine.training import PRESETS, Trained, TrainingSettings, train_scorer
+from synsetmine.training.viewtraining import TrainedViews, ViewSettings, train_views
 from synsetmine.types import SynonymSets
+from synsetmine.views import View
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +65,52 @@ class TrainedSynSetMine:
         for choice in choices:
             mined = generate_sets(
                 self.trained.scorer, table, problem.terms, threshold=choice["threshold"]
+            )
+            yield np.array(mined.sets.labels(problem.terms), dtype=np.int64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ViewSynSetMine:
+    """The view scorer: sets by everything that the views know of a term.
+
+    Nothing is tuned here: its bar is found in training.
+    """
+
+    views: tuple[View, ...] = ("vectors",)
+    told: bool = field(default=False, init=False)
+    ordered: bool = field(default=True, init=False)
+
+    @property
+    def needs(self) -> frozenset[View]:
+        return frozenset(self.views)
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        return grid("threshold", [0.5])
+
+    def learn(self, lesson: Lesson) -> TrainedViewSynSetMine:
+        settings = ViewSettings(views=self.views, seed=lesson.seed)
+        trained = train_views(
+            lesson.training, lesson.views, settings, size=lesson.size, device=lesson.device
+        )
+        return TrainedViewSynSetMine(trained, lesson.device)
+
+
+@dataclass(frozen=True)
+class TrainedViewSynSetMine:
+    """A trained view scorer that walks the terms in the problem's order."""
+
+    trained: TrainedViews
+    device: str
+
+    def cluster(self, problem: Problem, choices: Sequence[Choice]) -> Iterator[Labels]:
+        for choice in choices:
+            mined = generate_sets(
+                self.trained.scorer,
+                problem.views,
+                problem.terms,
+                threshold=choice["threshold"],
+                device=self.device,
             )
             yield np.array(mined.sets.labels(problem.terms), dtype=np.int64)
 

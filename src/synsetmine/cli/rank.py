@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from synsetmine.cli import console
 from synsetmine.cli.inputs import (
     Device,
+    Encoder,
     Model,
     SkipBad,
-    Vectors,
+    Tables,
     find_terms,
     load_stored_model,
     load_vectors,
+    load_views,
     load_vocabulary,
 )
+from synsetmine.errors import SynsetmineError
+
+if TYPE_CHECKING:
+    from synsetmine.model import StoredModel
+    from synsetmine.types import Term
+    from synsetmine.views import TermVectors, TermViews
 
 Members = Annotated[
     list[str], typer.Option("--set", "-s", help="A term of the set; give it once for each term.")
@@ -28,8 +37,9 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 def score(
     model: Model,
     terms: Annotated[list[str], typer.Argument(help="Terms to judge.", show_default=False)],
-    vectors: Vectors,
     members: Members,
+    vectors: Tables = None,
+    encoder: Encoder = None,
     as_json: AsJson = False,
     device: Device = "auto",
     skip_bad: SkipBad = False,
@@ -43,16 +53,18 @@ def score(
     from synsetmine.model import probabilities
 
     stored = load_stored_model(model, device)
-    table = stored.apply_to(load_vectors(vectors, skip_bad))
-    judged = find_terms(terms, table)
-    found = probabilities(stored.scorer, table, find_terms(members, table), judged)
+    tables = [load_vectors(path, skip_bad) for path in vectors or ()]
+    judged, own = _meant(terms, stored, tables), _meant(members, stored, tables)
+    views = _see(stored, tables, encoder, [*judged, *own], device)
+    found = probabilities(stored.scorer, views, own, judged)
     _show(list(zip(map(str, judged), found, strict=True)), as_json)
 
 
 def rank(
     model: Model,
-    vectors: Vectors,
     members: Members,
+    vectors: Tables = None,
+    encoder: Encoder = None,
     vocabulary: Annotated[
         Path | None, typer.Option(help="Terms to rank. Default: all terms that have vectors.")
     ] = None,
@@ -65,16 +77,44 @@ def rank(
 
     Example: `synsetmine rank model -v vectors.txt --set u.k. --set united_kingdom --top 5`
     """
+    from synsetmine.generation import known_terms
     from synsetmine.model import rank as best_terms
 
     stored = load_stored_model(model, device)
-    table = stored.apply_to(load_vectors(vectors, skip_bad))
-    terms = load_vocabulary(vocabulary, table, skip_bad).terms
-    missing = table.missing(terms)
+    tables = [load_vectors(path, skip_bad) for path in vectors or ()]
+    terms = load_vocabulary(vocabulary, tables[0] if tables else None, skip_bad).terms
+    own = _meant(members, stored, tables)
+    views = _see(stored, tables, encoder, [*own, *terms], device)
+    known = known_terms(stored.scorer, views, terms)
+    there = set(known)
+    missing = [term for term in terms if term not in there]
     console.report_missing(missing, len(terms), "cannot be ranked")
-    known = [term for term in terms if term in table] if missing else terms
-    found = best_terms(stored.scorer, table, find_terms(members, table), known, top=top)
+    found = best_terms(stored.scorer, views, own, known, top=top)
     _show([(str(term), probability) for term, probability in found], as_json)
+
+
+def _meant(texts: Sequence[str], stored: StoredModel, tables: Sequence[TermVectors]) -> list[Term]:
+    """The terms of these texts; a model that looks at strings knows any."""
+    from synsetmine.model import ViewScorer
+    from synsetmine.types import Term
+
+    if isinstance(stored.scorer, ViewScorer) and "strings" in stored.scorer.views:
+        known = {str(term): term for table in tables for term in table.terms}
+        return [known.get(text) or Term.parse(text) for text in texts]
+    if not tables:
+        raise SynsetmineError("this model needs --vectors")
+    return find_terms(texts, tables[0])
+
+
+def _see(
+    stored: StoredModel,
+    tables: Sequence[TermVectors],
+    encoder: str | None,
+    terms: Sequence[Term],
+    device: str,
+) -> TermViews:
+    named = encoder or stored.training.get("encoder")
+    return stored.see(load_views((), named, terms, skip_bad=False, device=device, tables=tables))
 
 
 def _show(found: list[tuple[str, float]], as_json: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -11,12 +12,14 @@ import typer
 from synsetmine.cli import console
 from synsetmine.cli.inputs import (
     Device,
+    Encoder,
     SkipBad,
-    Vectors,
+    Tables,
     choose_device,
     load_sets,
     load_vectors,
 )
+from synsetmine.cli.trainviews import train_view_model
 from synsetmine.errors import CheckpointError, DataError, SynsetmineError
 from synsetmine.files import sha256
 
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
     from synsetmine.types import SynonymSets
     from synsetmine.views import TermVectors
 
-Preset = Literal["paper", "released-nyt", "released-wiki", "released-pubmed", "project"]
+Preset = Literal["views", "paper", "released-nyt", "released-wiki", "released-pubmed", "project"]
 
 CHECKPOINT = "checkpoint.safetensors"
 TRAINING = "Training"
@@ -35,12 +38,19 @@ def train(
     sets: Annotated[
         Path, typer.Argument(help="Training sets, .set or .jsonl.", show_default=False)
     ],
-    vectors: Vectors,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the model.")],
+    vectors: Tables = None,
+    encoder: Encoder = None,
+    strings: Annotated[
+        bool, typer.Option("--strings/--no-strings", help="Look at the terms' strings too.")
+    ] = True,
     preset: Annotated[
         Preset,
-        typer.Option(help="paper, released-nyt, released-wiki, released-pubmed or project."),
-    ] = "paper",
+        typer.Option(
+            help="views, our own model; or the paper's, with the settings of paper, released-nyt, "
+            "released-wiki, released-pubmed or project."
+        ),
+    ] = "views",
     settings: Annotated[
         Path | None, typer.Option(help="JSON file of settings, such as `tune` writes.")
     ] = None,
@@ -121,10 +131,13 @@ def train(
         bool, typer.Option("--overwrite", help="Replace a model or checkpoint in the folder.")
     ] = False,
 ) -> None:
-    """Train a set-instance classifier on synonym sets and term vectors.
+    """Train a set-instance classifier on synonym sets and what is known of their terms.
 
-    The epoch is chosen on training sets that are held out. A broken run goes on where it stopped
-    when the same command is given again.
+    The default model looks at strings, at any number of vector tables and at an encoder. The
+    paper's model takes one table of vectors; it chooses its epoch on training sets that are held
+    out, and a broken run goes on where it stopped when the same command is given again.
+
+    Example: `synsetmine train train.set --vectors vectors.txt --out model`
 
     Example: `synsetmine train train.set --vectors vectors.txt --out model --preset paper`
     """
@@ -146,12 +159,26 @@ def train(
         "train_vectors": train_vectors,
         "seed": seed,
     }
+    if preset == "views" and settings is None:
+        train_view_model(
+            sets,
+            vectors or [],
+            encoder,
+            strings,
+            out,
+            given={**given, "tensorboard": tensorboard},
+            device=device,
+            skip_bad=skip_bad,
+            overwrite=overwrite,
+        )
+        return
     chosen = resolve_settings(preset, settings, given)
     place = choose_device(device)
-    inputs = _describe_inputs(sets, vectors, chosen, place)
+    only = only_table(vectors, encoder)
+    inputs = _describe_inputs(sets, only, chosen, place)
     if not overwrite and _already_trained(out, inputs):
         return
-    table = load_vectors(vectors, skip_bad)
+    table = load_vectors(only, skip_bad)
     training_sets = load_sets(sets, skip_bad)
     missing = table.missing(training_sets.terms)
     console.report_missing(missing, len(training_sets.terms), "are not trained on")
@@ -160,6 +187,15 @@ def train(
     trained = _train(training_sets, table, chosen, place, out, overwrite, tensorboard)
     _save(out, trained, inputs)
     _report(trained, out)
+
+
+def only_table(vectors: Sequence[Path] | None, encoder: str | None) -> Path:
+    """The one table of vectors that the paper's model takes."""
+    if encoder is not None:
+        raise DataError("the paper's model takes no encoder; leave out --preset", value=encoder)
+    if not vectors or len(vectors) != 1:
+        raise DataError("the paper's model takes one --vectors", value=len(vectors or []))
+    return vectors[0]
 
 
 def _train(
@@ -239,7 +275,8 @@ def resolve_settings(preset: Preset, path: Path | None, given: dict[str, Any]) -
     """The preset, changed by a file of settings, changed by the options given."""
     from synsetmine.training import PRESETS
 
-    chosen = PRESETS[preset]
+    # A file of settings, such as `tune` writes, is one of the paper's model.
+    chosen = PRESETS["paper" if preset == "views" else preset]
     if path is not None:
         try:
             changes = json.loads(path.read_text(encoding="utf-8"))

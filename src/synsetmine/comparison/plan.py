@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any, cast
 
 from synsetmine import __version__
-from synsetmine.baselines.base import Lesson, Method, Problem, TermViews, View
+from synsetmine.baselines.base import Lesson, Method, Problem
 from synsetmine.baselines.registry import Entry
 from synsetmine.errors import DataError
 from synsetmine.training.checkpoint import fingerprint
 from synsetmine.types import SynonymSets, Term, order_terms
+from synsetmine.views import TermViews, View
 
 MEASURES = ("ari", "fmi", "nmi", "pair_precision", "pair_recall", "pair_f1")
 

@@ -1,6 +1,15 @@
-"""From a vocabulary to synonym sets in one pass."""
+"""From a vocabulary to synonym sets."""
 
-from synsetmine.generation.onepass import Action, Decision, Mined, generate_sets
+from synsetmine.generation.generate import generate_sets, known_terms
+from synsetmine.generation.mined import Action, Decision, Mined
 from synsetmine.generation.trace import read_trace, write_trace
 
-__all__ = ["Action", "Decision", "Mined", "generate_sets", "read_trace", "write_trace"]
+__all__ = [
+    "Action",
+    "Decision",
+    "Mined",
+    "generate_sets",
+    "known_terms",
+    "read_trace",
+    "write_trace",
+]

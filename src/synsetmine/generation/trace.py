@@ -9,7 +9,7 @@ from typing import get_args
 
 from synsetmine.errors import DataError
 from synsetmine.files import numbered_lines, write_text
-from synsetmine.generation.onepass import Action, Decision
+from synsetmine.generation.mined import Action, Decision
 from synsetmine.types import Term
 
 

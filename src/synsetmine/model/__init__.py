@@ -3,5 +3,14 @@
 from synsetmine.model.classifier import probabilities, rank
 from synsetmine.model.scorer import SetScorer
 from synsetmine.model.storage import StoredModel, load_model, save_model
+from synsetmine.model.viewscorer import ViewScorer
 
-__all__ = ["SetScorer", "StoredModel", "load_model", "probabilities", "rank", "save_model"]
+__all__ = [
+    "SetScorer",
+    "StoredModel",
+    "ViewScorer",
+    "load_model",
+    "probabilities",
+    "rank",
+    "save_model",
+]

@@ -12,13 +12,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.numpy import load_file, save_file
 
 from synsetmine.errors import ModelError, shorten
 from synsetmine.files import atomic_write, sha256, write_text
+from synsetmine.model import viewweights
 from synsetmine.model.scorer import SetScorer
-from synsetmine.views import TermVectors, read_vectors, write_vectors
+from synsetmine.model.viewscorer import ViewScorer
+from synsetmine.views import TermVectors, TermViews, read_vectors, write_vectors
 
 FORMAT = "synsetmine-model"
 VERSION = 1
@@ -38,13 +42,30 @@ KINDS: dict[str, type | tuple[type, ...]] = {
 class StoredModel:
     """A scorer with what was recorded of its training, and its own vectors if it tuned any."""
 
-    scorer: SetScorer
+    scorer: SetScorer | ViewScorer
     threshold: float
     training: Mapping[str, Any]
     tuned_vectors: TermVectors | None = None
 
+    def to(self, device: str) -> StoredModel:
+        """This model with a set scorer on that device; a view scorer is moved when it is used."""
+        if isinstance(self.scorer, SetScorer):
+            self.scorer.to(device)
+        return self
+
+    def see(self, views: TermViews) -> TermViews:
+        """The views to use with this scorer: checked, and tuned where it has its own vectors."""
+        if isinstance(self.scorer, ViewScorer):
+            self.scorer.check(views)
+            return views
+        if len(views.vectors) != 1:
+            raise ModelError(f"the model takes one table of vectors, not {len(views.vectors)}")
+        return TermViews((self.apply_to(views.vectors[0]),))
+
     def apply_to(self, vectors: TermVectors) -> TermVectors:
-        """The vectors to use with this scorer: checked, and tuned where it has its own."""
+        """The vectors to use with a set scorer: checked, and tuned where it has its own."""
+        if isinstance(self.scorer, ViewScorer):
+            raise ModelError("the model takes several views of a term, not one table of vectors")
         if vectors.dimension != self.scorer.dimension:
             raise ModelError(
                 f"the model was trained on vectors of {self.scorer.dimension} dimensions, "
@@ -58,8 +79,7 @@ def save_model(folder: Path, model: StoredModel) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / CONFIG).unlink(missing_ok=True)
     with atomic_write(folder / WEIGHTS) as temporary:
-        state = {name: tensor.cpu() for name, tensor in model.scorer.state_dict().items()}
-        save_file(state, temporary)
+        save_file(_arrays(model.scorer), temporary)
     files = [WEIGHTS]
     if model.tuned_vectors is not None:
         write_vectors(folder / VECTORS, model.tuned_vectors)
@@ -67,7 +87,7 @@ def save_model(folder: Path, model: StoredModel) -> None:
     config = {
         "format": FORMAT,
         "version": VERSION,
-        "scorer": {name: getattr(model.scorer, name) for name in ARCHITECTURE},
+        "scorer": _description(model.scorer),
         "threshold": model.threshold,
         "training": dict(model.training),
         "sha256": {name: sha256(folder / name) for name in files},
@@ -86,15 +106,35 @@ def load_model(folder: Path) -> StoredModel:
         if sha256(folder / name) != expected:
             raise ModelError(f"{folder / name} is damaged: its checksum differs from {CONFIG}")
     try:
-        scorer = SetScorer(**{name: config["scorer"][name] for name in ARCHITECTURE})
-        scorer.load_state_dict(load_file(folder / WEIGHTS))
-    except (KeyError, TypeError, ValueError, RuntimeError, SafetensorError) as error:
+        scorer = _scorer(config["scorer"], load_file(folder / WEIGHTS))
+    except (KeyError, TypeError, ValueError, RuntimeError, SafetensorError, ModelError) as error:
         problem = f"{folder}: the weights do not fit {CONFIG}"
         reason = " ".join(str(error).split())  # torch writes a line for each layer
         raise ModelError(f"{problem} ({shorten(reason)})") from error
-    scorer.eval()
     tuned = read_vectors(folder / VECTORS) if VECTORS in config["sha256"] else None
     return StoredModel(scorer, float(config["threshold"]), config["training"], tuned)
+
+
+def _description(scorer: SetScorer | ViewScorer) -> dict[str, Any]:
+    if isinstance(scorer, ViewScorer):
+        return viewweights.describe(scorer)
+    return {name: getattr(scorer, name) for name in ARCHITECTURE}
+
+
+def _arrays(scorer: SetScorer | ViewScorer) -> dict[str, np.ndarray[Any, Any]]:
+    if isinstance(scorer, ViewScorer):
+        return viewweights.to_arrays(scorer)
+    return {name: tensor.cpu().numpy() for name, tensor in scorer.state_dict().items()}
+
+
+def _scorer(
+    described: Mapping[str, Any], arrays: dict[str, np.ndarray[Any, Any]]
+) -> SetScorer | ViewScorer:
+    if described.get("kind") == "views":
+        return viewweights.from_arrays(described, arrays)
+    scorer = SetScorer(**{name: described[name] for name in ARCHITECTURE})
+    scorer.load_state_dict({name: torch.from_numpy(array) for name, array in arrays.items()})
+    return scorer.eval()
 
 
 def model_files(folder: Path, *, tuned: bool) -> list[Path]:

@@ -143,8 +143,8 @@ class _Miner:
     """A stored model with its vectors, ready to mine."""
 
     def __init__(self, model: Path, vectors: Path, device: str, threshold: float | None) -> None:
-        stored = load_model(model)
-        self._scorer = stored.scorer.to(device)
+        stored = load_model(model).to(device)
+        self._scorer = stored.scorer
         self._vectors = stored.apply_to(read_vectors(vectors))
         self.threshold = stored.threshold if threshold is None else threshold
 

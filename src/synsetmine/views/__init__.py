@@ -2,15 +2,19 @@
 
 from synsetmine.views.encoder import encode_terms, packaged_encoder
 from synsetmine.views.strings import FEATURES, StringView
+from synsetmine.views.termviews import TermViews, View
 from synsetmine.views.vectorfiles import read_vectors, write_vectors
-from synsetmine.views.vectors import TermVectors
+from synsetmine.views.vectors import TermVectors, unit_rows
 
 __all__ = [
     "FEATURES",
     "StringView",
     "TermVectors",
+    "TermViews",
+    "View",
     "encode_terms",
     "packaged_encoder",
     "read_vectors",
+    "unit_rows",
     "write_vectors",
 ]

@@ -10,8 +10,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from rapidfuzz import distance, process
 
-from synsetmine.errors import DataError, SynsetmineError
+from synsetmine.errors import DataError
 from synsetmine.text import tokens
 
 Floats: TypeAlias = npt.NDArray[np.float32]
@@ -45,13 +46,10 @@ class StringView:
 
     `pairs` and `block` give the same values, the one for lists of pairs, the other for all pairs
     between some rows and some columns. Words are those of `text.tokens`; a surface without any
-    is a word of its own. `_` counts as a blank. Needs the extra `compare`.
+    is a word of its own. `_` counts as a blank.
     """
 
     surfaces: Sequence[str]
-
-    def __post_init__(self) -> None:
-        load_rapidfuzz()  # a long run should learn at once what it lacks
 
     def __len__(self) -> int:
         return len(self.surfaces)
@@ -73,7 +71,6 @@ class StringView:
         """
         if columns is None:
             columns = np.arange(len(self))
-        process = load_rapidfuzz().process
         result = np.empty((len(rows), len(columns), len(FEATURES)), np.float32)
         result[..., 0] = (self.ngrams[rows] @ self.ngrams[columns].T).toarray()
         shared = (self._words[rows] @ self._words[columns].T).toarray()
@@ -88,7 +85,6 @@ class StringView:
         return np.clip(result, 0, 1, out=result)
 
     def _compare_pairs(self, left: Numbers, right: Numbers, result: Floats) -> None:
-        process = load_rapidfuzz().process
         result[:, 0] = self.ngrams[left].multiply(self.ngrams[right]).sum(axis=1)
         shared = self._words[left].multiply(self._words[right]).sum(axis=1)
         self._word_shares(np.asarray(shared), left, right, result)
@@ -104,12 +100,11 @@ class StringView:
         result[..., 2] = shared / np.minimum(ours, theirs)
 
     def _scorers(self) -> tuple[tuple[int, list[str], Any], ...]:
-        measures = load_rapidfuzz().distance
-        similarity = measures.Indel.normalized_similarity
+        similarity = distance.Indel.normalized_similarity
         return (
             (3, self._texts, similarity),
             (4, self._sorted, similarity),
-            (5, self._texts, measures.JaroWinkler.normalized_similarity),
+            (5, self._texts, distance.JaroWinkler.normalized_similarity),
         )
 
     def _matches(self, left: Numbers, right: Numbers, result: Floats) -> None:
@@ -207,15 +202,3 @@ def plain(surface: str) -> str:
 
 def _picked(texts: Sequence[str], rows: Numbers) -> list[str]:
     return [texts[row] for row in rows.tolist()]
-
-
-def load_rapidfuzz() -> Any:
-    """The package, or an error that names the extra."""
-    try:
-        import rapidfuzz.distance
-        import rapidfuzz.fuzz
-        import rapidfuzz.process
-    except ImportError as error:
-        problem = "string similarities need the extra: pip install 'synsetmine[compare]'"
-        raise SynsetmineError(problem) from error
-    return rapidfuzz

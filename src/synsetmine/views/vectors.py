@@ -75,3 +75,13 @@ class TermVectors:
         matrix = np.array(self.matrix)
         matrix[self.rows(shared)] = other.matrix[other.rows(shared)]
         return TermVectors(self.terms, matrix)
+
+
+def unit_rows(matrix: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Rows scaled to length one; a row of zeros stays."""
+    # In float64, since squares of extreme float32 values overflow or vanish.
+    lengths = np.linalg.norm(matrix.astype(np.float64), axis=1, keepdims=True)
+    scaled: npt.NDArray[np.float32] = (matrix / np.where(lengths > 0, lengths, 1)).astype(
+        np.float32
+    )
+    return scaled

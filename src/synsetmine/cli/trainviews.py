@@ -1,0 +1,118 @@
+"""`synsetmine train --preset views`: our own model, from all that is known of terms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from synsetmine.cli import console
+from synsetmine.cli.inputs import choose_device, load_sets, load_views
+from synsetmine.errors import DataError, SynsetmineError
+from synsetmine.files import sha256
+
+if TYPE_CHECKING:
+    from synsetmine.training.viewtraining import ViewSettings
+    from synsetmine.views import TermViews, View
+
+THRESHOLD = 0.5
+
+
+def train_view_model(
+    sets: Path,
+    vectors: Sequence[Path],
+    encoder: str | None,
+    strings: bool,
+    out: Path,
+    *,
+    given: Mapping[str, Any],
+    device: str,
+    skip_bad: bool,
+    overwrite: bool,
+) -> None:
+    """Train and save; the same command again finds its model and does nothing."""
+    from synsetmine.model import StoredModel, save_model
+    from synsetmine.training.viewtraining import ViewSettings, train_views
+
+    for name, value in given.items():
+        if value is not None and name not in ("seed", "threshold"):
+            problem = "the preset views has no such setting; take another --preset"
+            raise DataError(problem, value=name)
+    settings = ViewSettings(
+        views=_views(bool(vectors), strings, encoder is not None), seed=given["seed"] or 0
+    )
+    threshold = THRESHOLD if given["threshold"] is None else given["threshold"]
+    if not 0 <= threshold <= 1:
+        raise DataError("threshold must be between 0 and 1", value=threshold)
+    inputs = _describe(sets, vectors, encoder, settings, threshold)
+    if not overwrite and _already_trained(out, inputs):
+        return
+    training_sets = load_sets(sets, skip_bad)
+    views = load_views(vectors, encoder, training_sets.terms, skip_bad=skip_bad, device=device)
+    _report_missing(vectors, views, training_sets.terms)
+    known = training_sets.restrict(_known(training_sets.terms, views, settings))
+    with console.progress_bar("training") as bar:
+        trained = train_views(
+            known, views, settings, device=choose_device(device), progress=bar.update
+        )
+    record = {"inputs": inputs, "encoder": encoder, **trained.record()}
+    save_model(out, StoredModel(trained.scorer, threshold, record))
+    console.say(
+        f"on training sets that it had not seen: F1 of pairs {100 * trained.score:.2f}; "
+        f"model in {out}"
+    )
+
+
+def _views(vectors: bool, strings: bool, encoder: bool) -> tuple[View, ...]:
+    there: dict[View, bool] = {"vectors": vectors, "strings": strings, "encoder": encoder}
+    views = tuple(view for view, given in there.items() if given)
+    if not views:
+        raise SynsetmineError("nothing is known of terms: give --vectors, --strings or --encoder")
+    return views
+
+
+def _known(terms: Sequence[Any], views: TermViews, settings: ViewSettings) -> list[Any]:
+    """The terms that some view knows; strings know all."""
+    if "strings" in settings.views:
+        return list(terms)
+    tables = [*views.vectors, *filter(None, [views.encoder])]
+    return [term for term in terms if any(term in table for table in tables)]
+
+
+def _report_missing(paths: Sequence[Path], views: TermViews, terms: Sequence[Any]) -> None:
+    for path, table in zip(paths, views.vectors, strict=True):
+        missing = table.missing(terms)
+        if len(missing) == len(terms):
+            raise DataError("no term of the training sets has a vector", path=path)
+        console.report_missing(missing, len(terms), f"in {path} are known by other views alone")
+
+
+def _describe(
+    sets: Path,
+    vectors: Sequence[Path],
+    encoder: str | None,
+    settings: ViewSettings,
+    threshold: float,
+) -> dict[str, Any]:
+    """What a model was made of, by content, so that the same command is known again."""
+    for path in (sets, *vectors):
+        if not path.is_file():
+            raise DataError("No such file or directory", path=path)
+    return {
+        "settings": settings.to_dict(),
+        "threshold": threshold,
+        "encoder": encoder,
+        "sets_sha256": sha256(sets),
+        "vectors_sha256": [sha256(path) for path in vectors],
+    }
+
+
+def _already_trained(out: Path, inputs: Mapping[str, Any]) -> bool:
+    from synsetmine.model.storage import is_model, load_model
+
+    if not is_model(out):
+        return False
+    if load_model(out).training.get("inputs") != inputs:
+        raise SynsetmineError(f"{out} holds another finished model; --overwrite replaces it")
+    console.say(f"{out} holds this model already; --overwrite trains it anew")
+    return True

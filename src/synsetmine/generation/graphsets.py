@@ -1,0 +1,236 @@
+"""Set generation on a graph of odds: the most certain first, then moves until nothing changes.
+
+The weight of an edge is the odds that two terms are synonyms; pairs without an edge count as
+odds 0. How well a term fits a set, or a set another, is the mean of the odds between them, on a
+log scale, so that they have to be alike as a whole but need not be alike in every single pair.
+Sums are all that is kept, so the work grows with the edges and no faster.
+
+Nothing here hangs on the order of the vocabulary but the choice among equals.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from synsetmine.generation.mined import Action, Outcome, log_odds
+from synsetmine.model.viewscorer import Bar
+
+PASSES = 10  # at most; two or three are usual
+ROUNDS = 8  # at most, in which the bar and the size of sets find each other
+CLOSE = 0.05  # bars that differ by less are one
+
+
+class GraphSets:
+    """Sets of the terms of a graph, which are its rows; seeds are known sets, the first ones.
+
+    Each term starts as a set of its own. `bar` is the log of the mean odds that two sets need to
+    become one, or that a term needs to be in a set.
+    """
+
+    def __init__(
+        self,
+        graph: Any,  # scipy.sparse.csr_array of odds (terms, terms), symmetric, no diagonal
+        order: Sequence[int],
+        bar: float,
+        *,
+        seeds: Sequence[Sequence[int]] = (),
+        max_sets: float = math.inf,
+    ) -> None:
+        self.bar = bar
+        self.max_sets = max_sets
+        self.order = order
+        self.set_of: dict[int, int] = {}
+        self.members: dict[int, list[int]] = {}
+        self._graph = graph
+        self._ends = graph.indptr.tolist()
+        self._seeds = len(seeds)
+        self._opened = 0
+        for terms in (*seeds, *([term] for term in order)):
+            self._open(terms)
+
+    def best(self, term: int) -> tuple[int, float]:
+        """The set that a term fits best but for itself, and its log mean odds: (-1, -inf): none."""
+        home = self.set_of.get(term, -1)
+        best, fit = -1, -math.inf
+        for number, total in self._sums(term).items():
+            size = len(self.members[number]) - (number == home)
+            if size == 0 or total <= 0:
+                continue
+            found = math.log(total / size)
+            # The set opened first among equals, but nobody leaves home for an equal.
+            if found > fit or (found == fit and (number == home or (best != home < number < best))):
+                best, fit = number, found
+        return best, fit
+
+    def fit(self, term: int, number: int) -> float:
+        """The log mean odds of a term with the other members of a set."""
+        size = len(self.members[number]) - (self.set_of.get(term) == number)
+        total = self._sums(term).get(number, 0.0)
+        return math.log(total / size) if total > 0 and size else -math.inf
+
+    def merge(self) -> int:
+        """Join the two sets that fit best, again and again; how many were joined.
+
+        Two seeds never are. Beyond the largest number of sets, those are joined too that do not
+        pass the bar, but never two that have no edge.
+        """
+        between = self._between()
+        heap = [
+            (-total / self._pairs(a, b), a, b)
+            for a, others in between.items()
+            for b, total in others.items()
+            if a < b
+        ]
+        heapq.heapify(heap)
+        merged = 0
+        bar = math.exp(min(self.bar, 700.0))
+        while heap and (-heap[0][0] > bar or len(self.members) > self.max_sets):
+            mean, a, b = heapq.heappop(heap)
+            if b not in between.get(a, ()) or -between[a][b] / self._pairs(a, b) != mean:
+                continue  # one of them has changed since, and a newer entry tells
+            for term in self.members.pop(b):
+                self._join(term, a)
+            merged += 1
+            for other in _absorb(between, a, b, seeds=self._seeds):
+                first, second = min(a, other), max(a, other)
+                mean = -between[a][other] / self._pairs(a, other)
+                heapq.heappush(heap, (mean, first, second))
+        return merged
+
+    def move(self) -> int:
+        """Let each term go where it fits better, or be alone; how many have moved."""
+        moved = 0
+        for term in self.order:
+            home = self.set_of[term]
+            best, fit = self.best(term)
+            if fit > self.bar:
+                if best != home:
+                    self._leave(term)
+                    self._join(term, best)
+                    moved += 1
+            elif len(self.members[home]) > 1 and len(self.members) < self.max_sets:
+                self._leave(term)
+                self._open([term])
+                moved += 1
+        return moved
+
+    def _pairs(self, a: int, b: int) -> int:
+        return len(self.members[a]) * len(self.members[b])
+
+    def _between(self) -> dict[int, dict[int, float]]:
+        """The sums of odds between sets that may merge: two seeds never do."""
+        numbers = np.full(self._graph.shape[0], -1, np.int64)
+        for term, number in self.set_of.items():
+            numbers[term] = number
+        rows = np.repeat(numbers, np.diff(self._graph.indptr))
+        columns = numbers[self._graph.indices]
+        apart = (rows >= 0) & (columns >= 0) & (rows != columns)
+        apart &= (rows >= self._seeds) | (columns >= self._seeds)
+        keys = rows[apart] * (self._opened + 1) + columns[apart]
+        distinct, position = np.unique(keys, return_inverse=True)
+        totals = np.bincount(position, self._graph.data[apart])
+        found: dict[int, dict[int, float]] = {number: {} for number in self.members}
+        firsts, seconds = np.divmod(distinct, self._opened + 1)
+        for a, b, total in zip(firsts.tolist(), seconds.tolist(), totals.tolist(), strict=True):
+            found[a][b] = total
+        return found
+
+    def _sums(self, term: int) -> dict[int, float]:
+        """The sum of a term's odds with the members of each set that it has an edge to."""
+        part = slice(self._ends[term], self._ends[term + 1])
+        found: dict[int, float] = {}
+        others, odds = self._graph.indices[part].tolist(), self._graph.data[part].tolist()
+        for other, value in zip(others, odds, strict=True):
+            number = self.set_of.get(other)
+            if number is not None:
+                found[number] = found.get(number, 0.0) + value
+        return found
+
+    def _open(self, terms: Sequence[int]) -> None:
+        self.members[self._opened] = list(terms)
+        self.set_of.update(dict.fromkeys(terms, self._opened))
+        self._opened += 1
+
+    def _join(self, term: int, number: int) -> None:
+        self.members[number].append(term)
+        self.set_of[term] = number
+
+    def _leave(self, term: int) -> None:
+        number = self.set_of.pop(term)
+        self.members[number].remove(term)
+        if not self.members[number]:
+            del self.members[number]
+
+
+def _absorb(
+    between: dict[int, dict[int, float]], a: int, b: int, *, seeds: int
+) -> dict[int, float]:
+    """Add the sums of set b to those of set a; gives the sums of a."""
+    theirs, ours = between.pop(b), between[a]
+    del ours[b], theirs[a]
+    for other, value in theirs.items():
+        del between[other][b]
+        if a >= seeds or other >= seeds:
+            ours[other] = ours.get(other, 0.0) + value
+    for other, value in ours.items():
+        between[other][a] = value
+    return ours
+
+
+def mine_graph(
+    graph: Any,
+    order: Sequence[int],
+    bar: float,
+    *,
+    seeds: Sequence[Sequence[int]] = (),
+    max_sets: float = math.inf,
+) -> GraphSets:
+    """The sets of a graph's terms at a given bar; `seeds` are known sets, of other terms."""
+    sets = GraphSets(graph, order, bar, seeds=seeds, max_sets=max_sets)
+    for _ in range(PASSES):
+        merged = sets.merge()
+        if not sets.move() and not merged:
+            break
+    return sets
+
+
+def mine_by_size(
+    graph: Any,
+    count: int,
+    bar: Bar,
+    *,
+    threshold: float = 0.5,
+    seeds: Sequence[Sequence[int]] = (),
+    max_sets: float = math.inf,
+) -> Outcome:
+    """The sets of the first `count` terms, at the bar that fits how large sets turn out.
+
+    A threshold of 0.5 is that bar; others are above or below it by their log odds.
+    """
+    above = log_odds(threshold)
+    level = bar.at
+    order = range(count)
+    for _ in range(ROUNDS):
+        sets = mine_graph(graph, order, level + above, seeds=seeds, max_sets=max_sets)
+        following = bar.for_size(len(sets.set_of) / max(len(sets.members), 1))
+        if abs(following - level) < CLOSE or not math.isfinite(above):
+            break
+        level = following
+    # Sets were joined all over; they are numbered by their seeds, then by their first term.
+    numbers = sorted(
+        sets.members, key=lambda n: (n >= len(seeds), n if n < len(seeds) else min(sets.members[n]))
+    )
+    number_of = {number: i for i, number in enumerate(numbers)}
+    decisions: list[tuple[int, float, Action]] = []
+    for term in order:
+        home = sets.set_of[term]
+        together = len(sets.members[home]) > 1
+        best, fit = (home, sets.fit(term, home)) if together else sets.best(term)
+        action: Action = "opened" if not together else "joined" if fit > sets.bar else "forced"
+        decisions.append((number_of.get(best, -1), fit - level, action))
+    return Outcome([sorted(sets.members[number]) for number in numbers], decisions)

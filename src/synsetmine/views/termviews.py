@@ -1,0 +1,31 @@
+"""The views of terms together: tables of corpus vectors, an encoder's vectors, and strings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from synsetmine.errors import DataError
+from synsetmine.views.vectors import TermVectors
+
+View: TypeAlias = Literal["vectors", "strings", "encoder"]
+
+
+@dataclass(frozen=True)
+class TermViews:
+    """What is known of terms beside their surfaces."""
+
+    vectors: tuple[TermVectors, ...] = ()  # corpus vectors, the main table first
+    encoder: TermVectors | None = None  # a sentence encoder's vectors of the surfaces
+
+    def table(self, view: View) -> TermVectors:
+        """The table of a view that is one."""
+        table = self.encoder if view == "encoder" else next(iter(self.vectors), None)
+        if table is None or view == "strings":
+            raise DataError("there is no table of this view", value=view)
+        return table
+
+    def has(self, view: View) -> bool:
+        if view == "strings":
+            return True
+        return bool(self.vectors) if view == "vectors" else self.encoder is not None

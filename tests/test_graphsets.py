@@ -1,0 +1,151 @@
+"""Set generation on a graph of odds, against plain references and by its properties."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from synsetmine.generation.graphsets import GraphSets, mine_by_size, mine_graph
+from synsetmine.model.viewscorer import Bar
+
+Matrix = np.ndarray[tuple[int, int], np.dtype[np.float64]]
+
+BAR = Bar(at=0.0, size=2.0, slope=1.0)
+
+
+@st.composite
+def odds(draw: st.DrawFn, most: int = 9) -> Matrix:
+    """A symmetric matrix of odds, zero for about half of the pairs."""
+    count = draw(st.integers(1, most))
+    values = st.sampled_from([0.0, 0.0, 0.0, 0.1, 0.5, 0.9, 1.5, 2.0, 7.0, 20.0])
+    matrix = np.zeros((count, count))
+    for i in range(count):
+        for j in range(i):
+            matrix[i, j] = matrix[j, i] = draw(values)
+    return matrix
+
+
+def graph(matrix: Matrix) -> sparse.csr_array:
+    return sparse.csr_array(matrix)
+
+
+def partition(walk: GraphSets) -> set[frozenset[int]]:
+    return {frozenset(members) for members in walk.members.values()}
+
+
+def plain_merges(matrix: Matrix, bar: float) -> set[frozenset[int]]:
+    """Average link of single terms, best pair first, the earliest among equals."""
+    sets = {i: [i] for i in range(len(matrix))}
+    while True:
+        pairs = [
+            (-float(np.mean(matrix[np.ix_(sets[a], sets[b])])), a, b)
+            for a in sets
+            for b in sets
+            if a < b
+        ]
+        if not pairs or -min(pairs)[0] <= math.exp(bar) + 1e-12:
+            return {frozenset(members) for members in sets.values()}
+        _, a, b = min(pairs)
+        sets[a] += sets.pop(b)
+
+
+@given(st.integers(0, 10_000), st.sampled_from([-2.0, -0.5, 0.5]))
+def test_merging_is_average_link(seed: int, bar: float) -> None:
+    chance = np.random.default_rng(seed)  # no two means are equal
+    matrix = np.triu(chance.random((8, 8)) * 3 * (chance.random((8, 8)) < 0.6), 1)
+    matrix = matrix + matrix.T
+    walk = GraphSets(graph(matrix), range(8), bar)
+    walk.merge()
+    assert partition(walk) == plain_merges(matrix, bar)
+
+
+@given(odds(), st.sampled_from([-1.0, 0.0, 0.7]))
+def test_settled_sets_are_a_partition_that_nothing_would_leave(matrix: Matrix, bar: float) -> None:
+    order = range(len(matrix))
+    walk = mine_graph(graph(matrix), order, bar)
+    assert sorted(term for members in walk.members.values() for term in members) == list(order)
+    before = partition(walk)
+    settled = not walk.merge() and not walk.move()
+    if settled:  # or the bound on passes was reached
+        assert partition(walk) == before
+        for term in order:
+            best, fit = walk.best(term)
+            home = walk.set_of[term]
+            assert best == home if fit > bar else len(walk.members[home]) == 1
+
+
+def test_clear_sets_are_found_in_any_order() -> None:
+    truth = np.array([0, 0, 0, 1, 1, 2, 3, 3, 3, 3])
+    matrix = np.where(truth[:, None] == truth[None], 5.0, 0.05)
+    np.fill_diagonal(matrix, 0)
+    expected = {frozenset(np.flatnonzero(truth == label).tolist()) for label in range(4)}
+    for seed in range(20):
+        order = np.random.default_rng(seed).permutation(10).tolist()
+        assert partition(mine_graph(graph(matrix), order, 0.0)) == expected
+
+
+def test_one_sure_pair_does_not_join_two_sets() -> None:
+    matrix = np.full((6, 6), 0.01)
+    matrix[:3, :3] = matrix[3:, 3:] = 9.0
+    matrix[2, 3] = matrix[3, 2] = 5.0  # mean odds between the two sets: 0.56
+    np.fill_diagonal(matrix, 0)
+    walk = mine_graph(graph(matrix), range(6), 0.0)
+    assert partition(walk) == {frozenset({0, 1, 2}), frozenset({3, 4, 5})}
+
+
+def test_seeds_stay_apart_and_gain_terms() -> None:
+    matrix = np.zeros((5, 5))
+    for a, b, value in ((0, 2, 9.0), (2, 3, 9.0), (3, 4, 9.0), (1, 4, 9.0)):
+        matrix[a, b] = matrix[b, a] = value
+    walk = mine_graph(graph(matrix), [0, 1], 0.0, seeds=[[2], [3, 4]])
+    assert partition(walk) == {frozenset({0, 2}), frozenset({1, 3, 4})}
+
+
+def test_no_more_sets_than_allowed() -> None:
+    matrix = np.zeros((4, 4))
+    matrix[0, 1] = matrix[1, 0] = 0.2
+    matrix[2, 3] = matrix[3, 2] = 0.3
+    outcome = mine_by_size(graph(matrix), 4, BAR, max_sets=3)
+    assert len(outcome.members) == 3
+    assert [action for *_, action in outcome.decisions].count("forced") == 2
+
+
+@pytest.mark.parametrize(("threshold", "together"), [(0.0, True), (0.5, True), (1.0, False)])
+def test_the_threshold_is_a_probability(threshold: float, together: bool) -> None:
+    matrix = np.array([[0.0, 3.0], [3.0, 0.0]])
+    outcome = mine_by_size(graph(matrix), 2, BAR, threshold=threshold)
+    assert (len(outcome.members) == 1) == together
+    assert [logit > 0 for _, logit, _ in outcome.decisions] == [True, True]
+
+
+def test_the_bar_is_lower_where_sets_are_larger() -> None:
+    """Sets of six whose terms have odds just below the bar that is right for pairs."""
+    truth = np.arange(60) // 6
+    matrix = np.where(truth[:, None] == truth[None], 0.8, 0.0)
+    matrix[::2, ::2] *= 4  # half of each set is found at once
+    np.fill_diagonal(matrix, 0)
+    alone = mine_graph(graph(matrix), range(60), 0.0)
+    outcome = mine_by_size(graph(matrix), 60, Bar(at=0.0, size=1.3, slope=1.0))
+    assert len(outcome.members) == 10 < len(alone.members)
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"), [(2.0, 1.0), (3.0, 1.0 - math.log(2)), (1.5, 1.0 + math.log(2))]
+)
+def test_the_bar_moves_with_the_log_of_the_size(size: float, expected: float) -> None:
+    assert Bar(at=1.0, size=2.0, slope=1.0).for_size(size) == pytest.approx(expected, abs=1e-3)
+
+
+def test_the_bar_does_not_run_away() -> None:
+    bar = Bar(at=0.0, size=1.2, slope=2.0)
+    assert bar.for_size(1e9) == -3.0
+    assert bar.for_size(1.0) <= 3.0
+
+
+def test_an_empty_graph_has_no_sets() -> None:
+    assert mine_by_size(sparse.csr_array((0, 0)), 0, BAR).members == []
