@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -137,6 +137,18 @@ def load_stored_model(folder: Path, device: str) -> StoredModel:
     from synsetmine.model import load_model
 
     return load_model(folder).to(choose_device(device))
+
+
+def already_trained(out: Path, inputs: Mapping[str, Any]) -> bool:
+    """Whether the folder holds the finished model of this very command; another is an error."""
+    from synsetmine.model.storage import is_model, load_model
+
+    if not is_model(out):
+        return False
+    if load_model(out).training.get("inputs") != inputs:
+        raise SynsetmineError(f"{out} holds another finished model; --overwrite replaces it")
+    console.say(f"{out} holds this model already; --overwrite trains it anew")
+    return True
 
 
 def choose_device(name: str) -> str:

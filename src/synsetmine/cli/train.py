@@ -15,6 +15,7 @@ from synsetmine.cli.inputs import (
     Encoder,
     SkipBad,
     Tables,
+    already_trained,
     choose_device,
     load_sets,
     load_vectors,
@@ -176,7 +177,8 @@ def train(
     place = choose_device(device)
     only = only_table(vectors, encoder)
     inputs = _describe_inputs(sets, only, chosen, place)
-    if not overwrite and _already_trained(out, inputs):
+    if not overwrite and already_trained(out, inputs):
+        (out / CHECKPOINT).unlink(missing_ok=True)  # a kill may have come between the two
         return
     table = load_vectors(only, skip_bad)
     training_sets = load_sets(sets, skip_bad)
@@ -247,19 +249,6 @@ def _describe_inputs(
         "sets_sha256": sha256(sets),
         "vectors_sha256": sha256(vectors),
     }
-
-
-def _already_trained(out: Path, inputs: dict[str, Any]) -> bool:
-    """Whether the folder holds the finished model of this very command; another is an error."""
-    from synsetmine.model.storage import is_model, load_model
-
-    if not is_model(out):
-        return False
-    if load_model(out).training.get("inputs") != inputs:
-        raise SynsetmineError(f"{out} holds another finished model; --overwrite replaces it")
-    (out / CHECKPOINT).unlink(missing_ok=True)  # a kill may have come between the two
-    console.say(f"{out} holds this model already; --overwrite trains it anew")
-    return True
 
 
 def _save(out: Path, trained: Trained, inputs: dict[str, Any]) -> None:

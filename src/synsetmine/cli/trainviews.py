@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from synsetmine.cli import console
-from synsetmine.cli.inputs import choose_device, load_sets, load_views
+from synsetmine.cli.inputs import already_trained, choose_device, load_sets, load_views
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.files import sha256
 
@@ -45,7 +45,7 @@ def train_view_model(
     if not 0 <= threshold <= 1:
         raise DataError("threshold must be between 0 and 1", value=threshold)
     inputs = _describe(sets, vectors, encoder, settings, threshold)
-    if not overwrite and _already_trained(out, inputs):
+    if not overwrite and already_trained(out, inputs):
         return
     training_sets = load_sets(sets, skip_bad)
     views = load_views(vectors, encoder, training_sets.terms, skip_bad=skip_bad, device=device)
@@ -105,14 +105,3 @@ def _describe(
         "sets_sha256": sha256(sets),
         "vectors_sha256": [sha256(path) for path in vectors],
     }
-
-
-def _already_trained(out: Path, inputs: Mapping[str, Any]) -> bool:
-    from synsetmine.model.storage import is_model, load_model
-
-    if not is_model(out):
-        return False
-    if load_model(out).training.get("inputs") != inputs:
-        raise SynsetmineError(f"{out} holds another finished model; --overwrite replaces it")
-    console.say(f"{out} holds this model already; --overwrite trains it anew")
-    return True
