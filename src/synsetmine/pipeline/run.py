@@ -45,6 +45,24 @@ def _stages(
 ) -> Iterator[Stage]:
     """Each stage when its turn comes, so that its inputs are there."""
     at = Artefacts(folder.path)
+    yield from _corpus_stages(project, at, watcher, engine)
+    yield from _model_stages(project, at, watcher, device)
+    yield Stage(
+        name="report",
+        settings=asdict(project.report) | {"counts": folder.counts},
+        inputs=[
+            *(at.mined, at.trace, at.scores, at.supervision, at.documents, at.knowledge),
+            *(at.model / "config.json", at.names, at.vocabulary, at.vectors),
+        ],
+        outputs=[at.report],
+        work=lambda: write_run_report(project.report, folder, at.report, watcher.progress),
+    )
+
+
+def _corpus_stages(
+    project: Project, at: Artefacts, watcher: Watcher, engine: LocalEngine
+) -> Iterator[Stage]:
+    """From a corpus and a knowledge base to training sets, a vocabulary and vectors."""
     yield Stage(
         name="read",
         settings=_without(project.corpus, "path"),
@@ -123,6 +141,12 @@ def _stages(
             progress=watcher.progress,
         ),
     )
+
+
+def _model_stages(
+    project: Project, at: Artefacts, watcher: Watcher, device: str
+) -> Iterator[Stage]:
+    """From training sets to a model, mined sets, and scores on the entities held out."""
     yield Stage(
         name="train",
         settings=project.train.to_dict() | {"device": device},
@@ -171,16 +195,6 @@ def _stages(
             device=device,
             progress=watcher.progress,
         ),
-    )
-    yield Stage(
-        name="report",
-        settings=asdict(project.report) | {"counts": folder.counts},
-        inputs=[
-            *(at.mined, at.trace, at.scores, at.supervision, at.documents, at.knowledge),
-            *(at.model / "config.json", at.names, at.vocabulary, at.vectors),
-        ],
-        outputs=[at.report],
-        work=lambda: write_run_report(project.report, folder, at.report, watcher.progress),
     )
 
 
