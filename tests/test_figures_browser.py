@@ -18,21 +18,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 from tests.figureparts import NYT, SVG, moved, number, of_class, rows
 
-CHROMIUM = Path("/usr/bin/chromium")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    api = pytest.importorskip("playwright.sync_api")
-    if not CHROMIUM.exists():
-        pytest.skip("chromium is not at hand")
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=str(CHROMIUM), args=["--no-sandbox", "--disable-gpu"]
-        )
-        yield browser
-        browser.close()
-
 
 @pytest.fixture
 def show(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Page]]:

@@ -35,11 +35,7 @@ from tests.spotlightserver import NAMES, Fault, SpotlightServer, answer, resourc
 quick = settings(max_examples=150, deadline=None)
 
 
-@pytest.fixture(autouse=True)
-def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
+pytestmark = pytest.mark.usefixtures("no_proxy")
 
 
 @pytest.fixture

@@ -24,11 +24,7 @@ from tests.spotlightlinks import documents, linker_of, many
 from tests.spotlightserver import NAMES, Fault, SpotlightServer, answer, resource, serve
 
 
-@pytest.fixture(autouse=True)
-def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
+pytestmark = pytest.mark.usefixtures("no_proxy")
 
 
 @pytest.fixture

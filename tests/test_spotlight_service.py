@@ -23,11 +23,7 @@ HTML = Fault(body=b"<html><h1>It works!</h1></html>", kind="text/html")
 JAVA = b"java.lang.StringIndexOutOfBoundsException: String index out of range: 4\n\tat x.Y"
 
 
-@pytest.fixture(autouse=True)
-def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
+pytestmark = pytest.mark.usefixtures("no_proxy")
 
 
 @pytest.fixture
