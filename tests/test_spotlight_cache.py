@@ -23,7 +23,6 @@ from synsetmine.linking.cache import open_cache
 from tests.spotlightlinks import documents, linker_of, many
 from tests.spotlightserver import NAMES, Fault, SpotlightServer, answer, resource, serve
 
-
 pytestmark = pytest.mark.usefixtures("no_proxy")
 
 
