@@ -52,8 +52,8 @@ class LetterCounter:
 def counter(monkeypatch: pytest.MonkeyPatch) -> LetterCounter:
     """An encoder for all names, without the packages of the real ones."""
     fake = LetterCounter()
-    monkeypatch.setattr(encoder, "_load", lambda _model, _device: fake)
-    monkeypatch.setattr(encoder, "_quiet", nullcontext)
+    monkeypatch.setattr(encoder, "load_encoder", lambda _model, _device: fake)
+    monkeypatch.setattr(encoder, "quiet", nullcontext)
     return fake
 
 
@@ -89,7 +89,7 @@ def test_batches_are_of_one_length_and_told(counter: LetterCounter) -> None:
 
 
 def test_no_terms_have_no_vectors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(encoder, "_load", None)  # calling it would raise
+    monkeypatch.setattr(encoder, "load_encoder", None)  # calling it would raise
     assert len(encode_terms([], "any")) == 0
     assert len(encode_terms([], "any", cache=tmp_path)) == 0
 
@@ -116,7 +116,7 @@ def test_what_is_known_needs_no_model(
     counter: LetterCounter, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     first = encode_terms(TERMS, "any", cache=tmp_path / "new")
-    monkeypatch.setattr(encoder, "_load", None)  # calling it would raise
+    monkeypatch.setattr(encoder, "load_encoder", None)  # calling it would raise
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     again = encode_terms([Term(t.surface, "m.7") for t in TERMS], "any", cache=tmp_path / "new")
     assert again.matrix.tolist() == first.matrix.tolist()
@@ -133,11 +133,11 @@ def test_any_surfaces_come_back_from_the_cache(
     cache = tmp_path_factory.mktemp("cache")
     fake = LetterCounter()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(encoder, "_load", lambda _model, _device: fake)
-        patch.setattr(encoder, "_quiet", nullcontext)
+        patch.setattr(encoder, "load_encoder", lambda _model, _device: fake)
+        patch.setattr(encoder, "quiet", nullcontext)
         plain = encode_terms(terms, "any")
         kept = encode_terms(terms, "any", cache=cache)
-        patch.setattr(encoder, "_load", None)
+        patch.setattr(encoder, "load_encoder", None)
         again = encode_terms(terms, "any", cache=cache)
     assert plain.terms == kept.terms == again.terms == tuple(terms)
     assert plain.matrix.tolist() == kept.matrix.tolist() == again.matrix.tolist()

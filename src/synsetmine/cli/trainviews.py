@@ -32,7 +32,7 @@ def train_view_model(
 ) -> None:
     """Train and save; the same command again finds its model and does nothing."""
     from synsetmine.model import StoredModel, save_model
-    from synsetmine.training.viewtraining import ViewSettings, train_views
+    from synsetmine.training.viewtraining import ViewSettings, known_sets, train_views
 
     for name, value in given.items():
         if value is not None and name not in ("seed", "threshold"):
@@ -50,10 +50,13 @@ def train_view_model(
     training_sets = load_sets(sets, skip_bad)
     views = load_views(vectors, encoder, training_sets.terms, skip_bad=skip_bad, device=device)
     _report_missing(vectors, views, training_sets.terms)
-    known = training_sets.restrict(_known(training_sets.terms, views, settings))
     with console.progress_bar("training") as bar:
         trained = train_views(
-            known, views, settings, device=choose_device(device), progress=bar.update
+            known_sets(training_sets, views, settings),
+            views,
+            settings,
+            device=choose_device(device),
+            progress=bar.update,
         )
     record = {"inputs": inputs, "encoder": encoder, **trained.record()}
     save_model(out, StoredModel(trained.scorer, threshold, record))
@@ -69,14 +72,6 @@ def _views(vectors: bool, strings: bool, encoder: bool) -> tuple[View, ...]:
     if not views:
         raise SynsetmineError("nothing is known of terms: give --vectors, --strings or --encoder")
     return views
-
-
-def _known(terms: Sequence[Any], views: TermViews, settings: ViewSettings) -> list[Any]:
-    """The terms that some view knows; strings know all."""
-    if "strings" in settings.views:
-        return list(terms)
-    tables = [*views.vectors, *filter(None, [views.encoder])]
-    return [term for term in terms if any(term in table for table in tables)]
 
 
 def _report_missing(paths: Sequence[Path], views: TermViews, terms: Sequence[Any]) -> None:

@@ -10,7 +10,7 @@ all that has to be kept to extend it: f(S, t) = sigmoid(log(mean of odds(s, t) o
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ import torch
 
 from synsetmine.errors import DataError
 from synsetmine.model.comparer import Comparer, Floats
-from synsetmine.model.scene import Scene
+from synsetmine.model.scene import EXACT, Progress, Scene
 from synsetmine.model.termmaps import LinearMap, NgramMap
 from synsetmine.types import Term
 from synsetmine.views import StringView, TermVectors, TermViews, View, unit_rows
@@ -104,7 +104,7 @@ class ViewScorer:
         number_of = {term: number for number, term in enumerate(everyone)}
         rows = torch.tensor([number_of[term] for term in members])
         columns = torch.tensor([number_of[term] for term in terms], dtype=torch.int64)
-        signals = self.scene(everyone, views).signals(rows, columns)
+        signals = self.scene(everyone, views).block(rows, columns)
         odds = self.comparer.log_odds(signals).clamp(max=HIGHEST).exp()
         fit: Floats = odds.mean(dim=0).log().numpy()
         return fit
@@ -114,11 +114,13 @@ class ViewScorer:
         terms: Sequence[Term],
         views: TermViews,
         *,
+        exact: int = EXACT,
         device: torch.device | str = "cpu",
-        progress: Callable[[int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> Any:
         """The odds of all pairs that count, a scipy.sparse.csr_array: (terms, terms)."""
-        return odds_graph(self.comparer, self.scene(terms, views, device=device), progress)
+        scene = self.scene(terms, views, device=device)
+        return odds_graph(self.comparer, scene, exact=exact, progress=progress)
 
 
 def chosen_tables(chosen: Sequence[View], views: TermViews) -> list[TermVectors]:
@@ -164,19 +166,22 @@ def make_scene(
 
 
 def odds_graph(
-    comparer: Comparer, scene: Scene, progress: Callable[[int, int], None] | None = None
+    comparer: Comparer,
+    scene: Scene,
+    *,
+    exact: int = EXACT,
+    progress: Progress | None = None,
 ) -> Any:
     """The odds of all pairs that count; the others are not stored."""
     from scipy import sparse
 
     none = np.zeros(0, np.int64)
     parts = [(none, none, np.zeros(0))]
-    for rows, columns, signals in scene.blocks(progress):
+    for left, right, signals in scene.pairs(exact=exact, progress=progress):
         log_odds = comparer.log_odds(signals)
-        counts = (log_odds > LOWEST) & (rows[:, None] < columns[None])
-        left, right = counts.nonzero(as_tuple=True)
+        counts = log_odds > LOWEST
         odds = log_odds[counts].clamp(max=HIGHEST).double().exp()
-        parts.append((rows[left].cpu().numpy(), columns[right].cpu().numpy(), odds.cpu().numpy()))
+        parts.append((left[counts].cpu().numpy(), right[counts].cpu().numpy(), odds.cpu().numpy()))
     firsts, seconds, values = (np.concatenate(part) for part in zip(*parts, strict=True))
     upper = sparse.csr_array((values, (firsts, seconds)), shape=(scene.count, scene.count))
     return sparse.csr_array(upper + upper.T)

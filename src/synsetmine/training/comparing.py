@@ -15,7 +15,8 @@ from synsetmine.model.scene import Scene
 from synsetmine.training.contrastive import Numbers
 
 HIDDEN = 8
-DECAY = 1e-3  # of weights, for each positive pair
+MEMBERS = 3  # fits from other random starts, of which the mean is taken
+PRIOR = 5.0  # how strongly weights are pulled to zero; a positive pair pulls with 1
 STEPS = 200
 NEAR = 0.97  # pairs whose signals, standardised, are on average above this quantile are all kept
 FAR = 0.05  # share of the others that is kept, and counts the more
@@ -36,35 +37,48 @@ def draw_pairs(scene: Scene, labels: Numbers, *, seed: int) -> Pairs:
     chance = torch.Generator().manual_seed(seed)
     numbers = torch.from_numpy(labels).to(scene.device)
     mean, scale, near = _nearness(scene, chance)
-    signals, same, weight = [], [], []
-    for rows, columns, block in scene.blocks():
-        upper = rows[:, None] < columns[None]
-        alike = numbers[rows, None] == numbers[None, columns]
-        close = ((block - mean) * scale).mean(dim=-1) >= near
-        drawn = torch.rand(alike.shape, generator=chance).to(scene.device) < FAR
-        kept = upper & (alike | close | drawn)
-        signals.append(block[kept])
-        same.append(alike[kept].float())
-        weight.append(torch.where((alike | close)[kept], 1.0, 1 / FAR))
-    return Pairs(torch.cat(signals), torch.cat(same), torch.cat(weight))
+    kept_signals, kept_same, weight = [], [], []
+    for left, right, signals in scene.pairs(exact=scene.count):
+        same = numbers[left] == numbers[right]
+        close = same | (((signals - mean) * scale).mean(dim=-1) >= near)
+        drawn = torch.rand(len(left), generator=chance).to(scene.device) < FAR
+        kept = close | drawn
+        kept_signals.append(signals[kept])
+        kept_same.append(same[kept].float())
+        weight.append(torch.where(close[kept], 1.0, 1 / FAR))
+    return Pairs(torch.cat(kept_signals), torch.cat(kept_same), torch.cat(weight))
 
 
 def _nearness(scene: Scene, chance: torch.Generator) -> tuple[Tensor, Tensor, float]:
     """Mean and scale of the signals, and the bar for nearness, from a sample of rows."""
     rows = torch.randperm(scene.count, generator=chance)[:64].to(scene.device)
     columns = torch.arange(scene.count, device=scene.device)
-    sample = scene.signals(rows, columns)[rows[:, None] != columns[None]]
+    sample = scene.block(rows, columns)[rows[:, None] != columns[None]]
     mean, scale = sample.mean(dim=0), _scale(sample)
     return mean, scale, float(np.quantile(((sample - mean) * scale).mean(dim=-1).cpu(), NEAR))
 
 
 def fit_comparer(parts: Sequence[Pairs], *, seed: int) -> Comparer:
-    """Logistic regression with a small hidden layer, by L-BFGS on all pairs at once."""
+    """Logistic regression with a small hidden layer, the mean of several fits.
+
+    The mean of networks on the same signals is one network with all of their hidden units.
+    """
     signals = torch.cat([part.signals for part in parts])
     same = torch.cat([part.same for part in parts])
     weight = torch.cat([part.weight for part in parts])
     mean, scale = signals.mean(dim=0), _scale(signals)
     x = (signals - mean) * scale
+    fits = [_fit(x, same, weight, seed=MEMBERS * seed + n) for n in range(MEMBERS)]
+    linear, bias, inner, inner_bias, outer = zip(*fits, strict=True)
+    learned = (
+        *(mean, scale, torch.stack(linear).mean(dim=0), torch.stack(bias).mean(dim=0)),
+        *(torch.cat(inner, dim=1), torch.cat(inner_bias), torch.cat(outer) / MEMBERS),
+    )
+    return Comparer(*(tensor.detach().cpu().numpy() for tensor in learned))
+
+
+def _fit(x: Tensor, same: Tensor, weight: Tensor, *, seed: int) -> tuple[Tensor, ...]:
+    """Weights by L-BFGS on all pairs at once: linear, bias, inner, inner bias, outer."""
     place, width = x.device, x.shape[1]
     chance = torch.Generator().manual_seed(seed)
     linear = torch.zeros(width, device=place, requires_grad=True)
@@ -79,14 +93,14 @@ def fit_comparer(parts: Sequence[Pairs], *, seed: int) -> Comparer:
     def loss() -> Tensor:
         optimizer.zero_grad()
         logits = x @ linear + bias + torch.tanh(x @ inner + inner_bias) @ outer
-        fit = (weight * (functional.softplus(logits) - same * logits)).sum() / positives
-        total: Tensor = fit + DECAY * torch.stack([w.square().sum() for w in weights]).sum()
+        fit = (weight * (functional.softplus(logits) - same * logits)).sum()
+        pull = PRIOR * torch.stack([w.square().sum() for w in weights]).sum()
+        total: Tensor = (fit + pull) / positives
         total.backward()  # type: ignore[no-untyped-call]
         return total
 
     optimizer.step(loss)  # type: ignore[no-untyped-call]
-    learned = (mean, scale, linear, bias, inner, inner_bias, outer)
-    return Comparer(*(tensor.detach().cpu().numpy() for tensor in learned))
+    return linear, bias, inner, inner_bias, outer
 
 
 def _scale(signals: Tensor) -> Tensor:

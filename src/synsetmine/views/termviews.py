@@ -17,6 +17,7 @@ class TermViews:
 
     vectors: tuple[TermVectors, ...] = ()  # corpus vectors, the main table first
     encoder: TermVectors | None = None  # a sentence encoder's vectors of the surfaces
+    learned: frozenset[str] = frozenset()  # surfaces that the encoder was tuned on
 
     def table(self, view: View) -> TermVectors:
         """The table of a view that is one."""

@@ -1,0 +1,189 @@
+"""Tunes a sentence encoder on synonym sets: synonyms are to lie closer than all other terms.
+
+The sets of a batch are near each other, as the encoder sees them at the time, since far ones
+teach little. What an encoder has learned by heart says nothing of how it does on new terms, so
+some sets are kept from it: the folder of a tuned encoder lists those that it has learned, and
+training of the scorer compares terms of the others only.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+from synsetmine.errors import DataError, SynsetmineError
+from synsetmine.setfiles import write_sets
+from synsetmine.training.contrastive import Numbers, contrast
+from synsetmine.types import SynonymSets
+from synsetmine.views import unit_rows
+from synsetmine.views.encoder import LEARNED, load_encoder, quiet
+
+SETS_AT_ONCE = 256  # in a batch: a quarter drawn, the others near them
+NEAR = 10  # sets that each set's companions are drawn from
+TEMPERATURE = 0.05
+RATE = 1e-4
+WARM = 0.1  # share of the steps in which the rate rises
+LENGTH = 32  # tokens of a surface that are read
+FEWEST = 20  # sets
+
+Progress: TypeAlias = Callable[[int, int], None]
+Pair: TypeAlias = tuple[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TuningSettings:
+    """What tuning an encoder needs to know."""
+
+    epochs: int = 3
+    held_out: float = 0.2  # share of the sets that the encoder does not see
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.epochs < 1:
+            raise DataError("epochs must be 1 or more", value=self.epochs)
+        if not 0 < self.held_out < 1:
+            raise DataError("held_out must lie between 0 and 1", value=self.held_out)
+        if not 0 <= self.seed < 2**32:
+            raise DataError("seed must be in [0, 2**32)", value=self.seed)
+
+
+def tune_encoder(
+    sets: SynonymSets,
+    model: str,
+    out: Path,
+    settings: TuningSettings,
+    *,
+    device: str = "cpu",
+    progress: Progress | None = None,
+) -> SynonymSets:
+    """Tune the encoder and write its folder, whole or not at all; the sets that it learned."""
+    check_free(out)
+    several = sets.pick(n for n, size in enumerate(sets.sizes) if size > 1)
+    if len(several) < FEWEST:
+        problem = f"tuning needs {FEWEST} or more sets of two or more terms, here are"
+        raise DataError(problem, value=len(several))
+    order = np.random.default_rng(settings.seed).permutation(len(several))
+    kept = max(1, round(settings.held_out * len(several)))
+    learned = several.pick(sorted(order[kept:].tolist()))
+    encoder = load_encoder(model, device)
+    with _seeded(settings.seed), quiet():
+        _train(encoder, learned, settings, device, progress)
+        _save(encoder, learned, out)
+    return learned
+
+
+def _train(
+    encoder: Any,
+    sets: SynonymSets,
+    settings: TuningSettings,
+    device: str,
+    progress: Progress | None,
+) -> None:
+    chance = np.random.default_rng(settings.seed)
+    names = [[term.surface for term in members] for members in sets]
+    drawn = SETS_AT_ONCE // 4
+    steps = settings.epochs * -(-len(names) // drawn)
+    optimizer = torch.optim.AdamW(encoder.parameters(), lr=RATE, weight_decay=0.01)
+    rate = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min((step + 1) / (WARM * steps), 1) * (1 - step / steps)
+    )
+    done = 0
+    for _ in range(settings.epochs):
+        near = _near_sets(encoder, names)
+        order = chance.permutation(len(names))
+        for start in range(0, len(order), drawn):
+            batch = _companions(order[start : start + drawn], near, chance)
+            pairs = [_two(names[number], chance) for number in batch]
+            optimizer.zero_grad()
+            _loss(encoder, pairs, device).backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+            rate.step()
+            done += 1
+            if progress:
+                progress(done, steps)
+    encoder.eval()
+
+
+def _loss(encoder: Any, pairs: list[Pair], device: str) -> torch.Tensor:
+    """The contrast of two names of each set."""
+    encoder.train()
+    texts = [one for one, _ in pairs] + [other for _, other in pairs]
+    read = encoder.tokenizer(
+        texts, padding=True, truncation=True, max_length=LENGTH, return_tensors="pt"
+    ).to(device)
+    with torch.autocast(device, torch.bfloat16, enabled=device != "cpu"):
+        rows = encoder(dict(read))["sentence_embedding"]
+    labels = torch.arange(len(pairs), device=rows.device).repeat(2)
+    return contrast(functional.normalize(rows.float(), dim=1), labels, TEMPERATURE)
+
+
+@torch.no_grad()
+def _near_sets(encoder: Any, names: list[list[str]]) -> Numbers:
+    """The nearest other sets of each, by the mean of their names: (sets, NEAR)."""
+    encoder.eval()
+    texts = [name for members in names for name in members]
+    rows = unit_rows(np.asarray(encoder.encode(texts, batch_size=512, show_progress_bar=False)))
+    ends = np.cumsum([len(members) for members in names])[:-1]
+    means = torch.from_numpy(
+        unit_rows(np.stack([part.mean(axis=0) for part in np.split(rows, ends)]))
+    )
+    most = min(NEAR, len(names) - 1)
+    found = []
+    for start in range(0, len(means), 1024):
+        alike = means[start : start + 1024] @ means.T
+        alike[torch.arange(len(alike)), torch.arange(start, start + len(alike))] = -torch.inf
+        found.append(alike.topk(most, dim=1).indices.numpy())
+    return np.concatenate(found)
+
+
+def _companions(drawn: Numbers, near: Numbers, chance: np.random.Generator) -> list[int]:
+    """The sets drawn and some of those near them, each once."""
+    count = min(3, near.shape[1])
+    batch = (
+        number
+        for one in drawn.tolist()
+        for number in (one, *chance.choice(near[one], count, replace=False).tolist())
+    )
+    return list(dict.fromkeys(batch))
+
+
+def _two(names: list[str], chance: np.random.Generator) -> Pair:
+    one, other = chance.choice(len(names), 2, replace=False)
+    return names[one], names[other]
+
+
+def check_free(out: Path) -> None:
+    """Nothing may lie where the encoder's folder is to be."""
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise SynsetmineError(f"{out} is there already; name a new folder for the encoder")
+
+
+def _save(encoder: Any, learned: SynonymSets, out: Path) -> None:
+    out.parent.mkdir(parents=True, exist_ok=True)
+    temporary = out.with_name(f".{out.name}.part")
+    shutil.rmtree(temporary, ignore_errors=True)
+    try:
+        encoder.save(str(temporary), create_model_card=False)
+        write_sets(temporary / LEARNED, learned)
+        temporary.rename(out)  # an empty folder may be there
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextmanager
+def _seeded(seed: int) -> Iterator[None]:
+    """Dropout by this seed; torch's own generator is afterwards as it was."""
+    state = torch.get_rng_state()
+    torch.manual_seed(seed)
+    try:
+        yield
+    finally:
+        torch.set_rng_state(state)
