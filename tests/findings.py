@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from hypothesis import strategies as st
 
-from synsetmine.report import Findings, MinedSet, MinedTerm, Score, Sentence, Stage
+from synsetmine.report import Bars, Epochs, Findings, MinedSet, MinedTerm, Score, Sentence, Stage
 from synsetmine.supervision import Tally
 from synsetmine.types import Link
 from tests.strategies import PIECES
@@ -54,12 +54,19 @@ MEDICINE: Mapping[tuple[str, str], Sequence[tuple[str, int, float | None, bool]]
 }
 
 
-def sample(*, sets: Sequence[MinedSet] | None = None) -> Findings:
+BARS = Bars([(i / 4, 0.7 - abs(i + 5) / 40) for i in range(-20, 13)], -1.25)
+
+
+def sample(
+    *, sets: Sequence[MinedSet] | None = None, training: Epochs | Bars | None = None
+) -> Findings:
     """A small run on medical abstracts, with everything that a report can show."""
     mined = medical_sets() if sets is None else sets
     names = {entity: name for entity, name in MEDICINE if entity}
     terms = [(term.text, s.id) for s in mined for term in s.terms][:1500]
-    epochs = range(1, 21)
+    history = [
+        (e, 0.1 + 0.6 / e, 0.8 - abs(e - 14) / 50 if e % 2 == 0 else None) for e in range(1, 21)
+    ]
     return Findings(
         title="Names of diseases and drugs",
         version="1.2.3",
@@ -73,11 +80,7 @@ def sample(*, sets: Sequence[MinedSet] | None = None) -> Findings:
             "seen too seldom": Tally(4120, 4120, (Link("CHF", "D999999", 1),)),
         },
         entity_names=names,
-        history=[
-            (e, 0.1 + 0.6 / e, 0.8 - abs(e - 14) / 50 if e % 2 == 0 else None) for e in epochs
-        ],
-        best_epoch=14,
-        select_by="ARI",
+        training=training or Epochs(history, 14, "ARI"),
         scores=[Score("ARI", 0.8472, 0.0112, "adjusted Rand index"), Score("NMI", 0.97)],
         thresholds=[(i / 10, i / 12, i / 11, i / 13) for i in range(1, 10)],
         threshold=0.5,
@@ -133,9 +136,7 @@ def findings_with(text: str) -> Findings:
         kept=tally,
         dropped={text: tally},
         entity_names={text: text},
-        history=[(1, 0.5, 0.5)],
-        best_epoch=1,
-        select_by=text,
+        training=Epochs([(1, 0.5, 0.5)], 1, text),
         scores=[Score(text, 0.5, 0.1, text)],
         thresholds=[(0.5, 0.5, 0.5, 0.5)],
         threshold=0.5,

@@ -68,8 +68,7 @@ def test_the_stages_one_by_one_give_what_a_run_gives(world: Path, tmp_path: Path
         "vocabulary documents.parquet --sets sets --phrases 40 -o vocabulary.tsv",
         "vectors documents.parquet --terms vocabulary.tsv --terms sets/training.jsonl "
         "--terms sets/test.jsonl --dimension 20 -o vectors.safetensors",
-        "train sets/training.jsonl -v vectors.safetensors -o model --preset project --epochs 5 "
-        "--validation-orders 1",
+        "train sets/training.jsonl -v vectors.safetensors -o model",
     ]
     for step in steps:
         synsetmine(tmp_path, *step.split())
@@ -86,9 +85,11 @@ def test_the_stages_one_by_one_give_what_a_run_gives(world: Path, tmp_path: Path
     (tmp_path / "known.jsonl").write_bytes(
         (run / "training.jsonl").read_bytes() + (run / "test.jsonl").read_bytes()
     )
-    mine = "mine model -v vectors.safetensors --vocabulary vocabulary.tsv --seeds known.jsonl"
-    synsetmine(tmp_path, *mine.split(), "--order", "frequent", "-o", "mined.jsonl")
-    assert read_sets(tmp_path / "mined.jsonl") == read_sets(run / "mined.jsonl")
+    mine = "-v vectors.safetensors --vocabulary vocabulary.tsv --seeds known.jsonl"
+    for model in ("model", f"{run}/model"):
+        options = [*mine.split(), "--order", "frequent", "-o", "mined.jsonl"]
+        synsetmine(tmp_path, "mine", model, *options)
+        assert read_sets(tmp_path / "mined.jsonl") == read_sets(run / "mined.jsonl")
     said = synsetmine(tmp_path, "report", str(run), "--title", "Once <more>", "-o", "once.html")
     assert "once.html" in said
     assert "Once &lt;more&gt;" in (tmp_path / "once.html").read_text()
@@ -137,7 +138,7 @@ def test_the_demo_runs(tmp_path: Path) -> None:
     assert "Of 190 entities that training never saw" in said
     assert "Scores on these entities: ARI" in said
     scores = json.loads((tmp_path / "demo/run/scores.json").read_text())
-    assert scores["on their own"]["ari"][0] > 0.2  # all alone or all together: 0
+    assert scores["on their own"]["ari"][0] > 0.6  # all alone or all together: 0
     assert (tmp_path / "demo/run/report.html").stat().st_size > 100_000
     assert "report (unchanged)" in synsetmine(tmp_path, "demo", "--out", "demo")
 

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.types import Term
 from synsetmine.views import TermVectors, encoder, read_vectors, write_vectors
-from synsetmine.views.encoder import encode_terms, packaged_encoder
+from synsetmine.views.encoder import encode_terms, find_encoder, packaged_encoder
 from tests.strategies import term_lists
 
 SURFACES = [
@@ -258,6 +258,17 @@ def test_the_packaged_encoder_is_found_only_where_it_is(monkeypatch: pytest.Monk
     assert packaged_encoder() is None
     monkeypatch.setattr(encoder, "PACKAGE", "this")  # no package at all
     assert packaged_encoder() is None
+
+
+def test_only_the_packaged_encoder_has_a_name_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(encoder, "packaged_encoder", lambda: tmp_path)
+    assert find_encoder("minilm") == str(tmp_path)
+    assert find_encoder("some/name") == "some/name"
+    monkeypatch.setattr(encoder, "packaged_encoder", lambda: None)
+    with pytest.raises(SynsetmineError, match="`minilm` needs its package: pip install gt-all-"):
+        find_encoder("minilm")
 
 
 # --- The real model ---------------------------------------------------------------------------

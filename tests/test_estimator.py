@@ -14,18 +14,26 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from synsetmine.estimator import SynSetMiner
+from tests.viewworlds import name_world
 from tests.worlds import make_world
 
 # Checks that cannot hold here, each with its reason.
 NOT_FOR_US = {
     "check_clustering": "clusters without a y; we learn from entities",
     "check_methods_subset_invariance": "a set depends on the other rows: that is its meaning",
-    "check_methods_sample_order_invariance": "the paper's one pass depends on the order",
 }
+ONE_PASS = {"check_methods_sample_order_invariance": "the paper's one pass depends on the order"}
 
 
 def small(**changes: Any) -> SynSetMiner:
-    given = {"architecture": "both-16-32", "epochs": 10, "patience": 10, **changes}
+    """The paper's model, with little to learn."""
+    given = {
+        "preset": "paper",
+        "architecture": "both-16-32",
+        "epochs": 10,
+        "patience": 10,
+        **changes,
+    }
     return SynSetMiner(**given)
 
 
@@ -35,8 +43,10 @@ def data(seed: int = 0) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]
 
 
 @parametrize_with_checks(
-    [SynSetMiner(architecture="both-4-4", epochs=5, patience=5)],
-    expected_failed_checks=lambda _: NOT_FOR_US,
+    [SynSetMiner(), SynSetMiner(preset="paper", architecture="both-4-4", epochs=5, patience=5)],
+    expected_failed_checks=lambda miner: (
+        NOT_FOR_US if miner.preset == "views" else NOT_FOR_US | ONE_PASS
+    ),
     xfail_strict=True,
 )  # type: ignore[untyped-decorator]
 def test_scikit_learns_own_checks(estimator: Any, check: Callable[[Any], None]) -> None:
@@ -114,3 +124,37 @@ def test_bad_parameters_are_value_errors(changes: dict[str, Any], message: str) 
     X, y = data()
     with pytest.raises(ValueError, match=message):
         small(**changes).fit(X, y)
+
+
+# --- Our own model, the default ---------------------------------------------------------------
+
+
+def test_the_default_is_our_own_model() -> None:
+    sets, views = name_world(120, noise=0.5)
+    held, new = name_world(40, seed=9, noise=0.5)
+    X, y = views.vectors[0].matrix, np.array(sets.labels(sets.terms))
+    miner = SynSetMiner().fit(X, y)
+    assert miner.score(new.vectors[0].matrix, np.array(held.labels(held.terms))) > 0.6
+    with pytest.raises(ValueError, match="fitted without surfaces"):
+        miner.predict(X, surfaces=["x"] * len(X))
+
+
+def test_surfaces_are_one_more_view() -> None:
+    sets, views = name_world(120, noise=1.5)
+    held, new = name_world(40, seed=9, noise=1.5)
+    X, y = views.vectors[0].matrix, np.array(sets.labels(sets.terms))
+    other, gold = new.vectors[0].matrix, np.array(held.labels(held.terms))
+    surfaces, others = ([term.surface for term in found.terms] for found in (sets, held))
+    alone = SynSetMiner().fit(X, y).score(other, gold)
+    miner = SynSetMiner().fit(X, y, surfaces=surfaces)
+    assert miner.score(other, gold, surfaces=others) > alone + 0.1
+    with pytest.raises(ValueError, match="fitted with surfaces"):
+        miner.predict(other)
+    with pytest.raises(ValueError, match="1 surfaces for"):
+        miner.predict(other, surfaces=["one"])
+
+
+def test_the_paper_models_parameters_are_not_for_our_own() -> None:
+    X, y = data()
+    with pytest.raises(ValueError, match="no parameter 'epochs'"):
+        SynSetMiner(epochs=5).fit(X, y)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from synsetmine.errors import DataError, SynsetmineError
-from synsetmine.pipeline.settings import Project, read_project
+from synsetmine.pipeline.settings import Project, ViewTrainSettings, read_project
 from synsetmine.pipeline.template import TEMPLATE, write_project
 from synsetmine.training import PRESETS
 
@@ -60,6 +60,23 @@ def test_what_stands_there_is_taken(tmp_path: Path) -> None:
     assert not read.mine.known
 
 
+def test_our_own_model_is_the_default(tmp_path: Path) -> None:
+    plain = read_project(project(tmp_path, LEAST)).train
+    assert plain == ViewTrainSettings()
+    text = LEAST + '[train]\npreset = "views"\nstrings = false\nseed = 7\nthreshold = 1\n'
+    given = read_project(project(tmp_path, text)).train
+    assert given == ViewTrainSettings(strings=False, seed=7, threshold=1.0)
+
+
+def test_an_encoder_is_a_folder_if_there_is_one(tmp_path: Path) -> None:
+    (tmp_path / "models" / "mine").mkdir(parents=True)
+    (tmp_path / "minilm").mkdir()
+    told = {"models/mine": str(tmp_path / "models/mine"), "some/name": "some/name"}
+    for given, meant in (told | {"minilm": "minilm", "": ""}).items():
+        read = read_project(project(tmp_path, f'{LEAST}encoder.model = "{given}"\n'))
+        assert read.encoder.model == meant
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -76,8 +93,24 @@ def test_what_stands_there_is_taken(tmp_path: Path) -> None:
         (LEAST + "[mine]\nknown = 1\n", r"known must be true or false: 1"),
         (LEAST + "[report]\ntitle = 1\n", r"title must be a text: 1"),
         (LEAST + "report = 1\n", r"toml:3: \[report\] expected a section"),
-        (LEAST + '[train]\npreset = "x"\n', r"preset must be one of paper, .*: 'x'"),
-        (LEAST + "[train]\nepochs = 0\n", r"\[train\] epochs must be at least 1: 0"),
+        (LEAST + '[train]\npreset = "x"\n', r"preset must be one of views, paper, .*: 'x'"),
+        (LEAST + "[train]\npreset = [1]\n", r"preset must be one of views, paper, .*: \[1\]"),
+        (
+            LEAST + "[train]\nepochs = 9\n",
+            r"toml:3: \[train\] no such setting; there are preset, strings, seed, .*: 'epochs'",
+        ),
+        (LEAST + "[train]\nstrings = 1\n", r"\[train\] strings must be true or false: 1"),
+        (LEAST + "[train]\nthreshold = 2\n", r"threshold must lie between 0 and 1: 2\.0"),
+        (LEAST + "[train]\nseed = 4294967296\n", r"seed must be in \[0, 2\*\*32\): 4294967296"),
+        (
+            LEAST + '[train]\npreset = "project"\nepochs = 0\n',
+            r"\[train\] epochs must be at least 1: 0",
+        ),
+        (
+            LEAST + '[train]\npreset = "paper"\n[encoder]\nmodel = "minilm"\n',
+            r"toml:5: \[encoder\] the paper's model takes none; .*: 'minilm'",
+        ),
+        (LEAST + "[encoder]\nname = 1\n", r"\[encoder\] no such setting; there are model: 'name'"),
         ('corpus.path = ""\nkb.path = "x"\n', r"\[corpus\] path must be"),
         ('corpus.path = [1]\nkb.path = "x"\n', r"\[corpus\] path must be a text or a list"),
         ('corpus.form = "text"\nkb.path = "x"\n', r"\[corpus\] path is missing"),
@@ -116,8 +149,7 @@ def test_the_template_shows_every_setting_with_its_default(tmp_path: Path) -> No
             if setting.name in examples:
                 continue
             assert getattr(given, setting.name) == getattr(default, setting.name)
-            if section.name != "train":
-                assert re.search(rf"^#? ?{setting.name} = ", TEMPLATE, re.M), setting.name
+            assert re.search(rf"^#? ?{setting.name} = ", TEMPLATE, re.M), setting.name
 
 
 def test_a_project_file_is_not_overwritten_by_accident(tmp_path: Path) -> None:

@@ -13,9 +13,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from synsetmine.report import Findings, MinedSet, MinedTerm, Score, Sentence, Stage, write_report
+from synsetmine.report import (
+    Bars,
+    Epochs,
+    Findings,
+    MinedSet,
+    MinedTerm,
+    Score,
+    Sentence,
+    Stage,
+    write_report,
+)
 from synsetmine.supervision import Tally
-from tests.findings import medical_sets, sample
+from tests.findings import BARS, medical_sets, sample
 from tests.pages import Page, read_back
 
 
@@ -56,6 +66,17 @@ def test_the_page_tells_what_went_in_and_what_was_dropped(page: Page) -> None:
     assert kept == "Kept heart attack → linked to Myocardial Infarction 58× 9,211402,112"
     assert dropped[1] == "Dropped: seen too seldom CHF → linked to D999999 1× 4,1204,120"
     assert "0.847 ± 0.011" in page.text
+
+
+def test_the_training_of_our_model_is_shown_by_bars(folder: Path) -> None:
+    page = Page.of(folder, sample(training=BARS))
+    (curve,) = [e for e in page.all("svg") if "Training" in (e.attributes.get("aria-label") or "")]
+    assert "The bar chosen is -1.25 with 0.7." in (curve.attributes["aria-label"] or "")
+    (best,) = [row for row in page.all("tr") if row.text.startswith("-1.25")]
+    assert best.attributes["class"] == "best"
+    assert best.text == "-1.250.700"
+    assert "by the bar" in page.text
+    assert "epoch" not in page.text
 
 
 def test_the_first_sets_stand_in_the_page_itself(folder: Path) -> None:
@@ -178,9 +199,7 @@ def empty() -> Findings:
         kept=nothing,
         dropped={},
         entity_names={},
-        history=[],
-        best_epoch=0,
-        select_by="ARI",
+        training=Epochs([], 0, "ARI"),
         scores=[],
         thresholds=[],
         threshold=0.5,
@@ -197,12 +216,17 @@ def test_a_run_without_anything_still_has_a_page(folder: Path) -> None:
     assert not [e for e in page.all("svg") if e.attributes.get("role") == "img"]
 
 
+def test_bars_without_scores_are_told(folder: Path) -> None:
+    page = Page.of(folder, replace(empty(), training=Bars([], 0.0)))
+    assert "Nothing to show: no bar was tried." in page.text
+
+
 def test_values_that_are_no_numbers_are_left_out(folder: Path) -> None:
     nan, inf = math.nan, math.inf
     term = MinedTerm("a", 1, "joined", False, probability=nan)
     findings = replace(
         empty(),
-        history=[(1, nan, None), (2, inf, nan), (3, 0.5, -inf)],
+        training=Epochs([(1, nan, None), (2, inf, nan), (3, 0.5, -inf)], 0, "ARI"),
         scores=[Score("ARI", nan, inf)],
         stages=[Stage("a", nan), Stage("b", 1.0)],
         thresholds=[(0.1, nan, 0.5, 0.5), (0.2, 0.3, 0.4, inf)],

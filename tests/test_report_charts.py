@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from synsetmine.report import Bars, Epochs
 from synsetmine.report.charts import size_histogram, size_table, threshold_curve, training_curve
 from synsetmine.report.plot import short, tag, ticks
 from synsetmine.report.scatter import term_scatter
@@ -63,12 +64,12 @@ def words(element: ET.Element) -> str:
 def test_any_training_can_be_drawn(
     history: list[tuple[int, float, float | None]], best: int
 ) -> None:
-    check_drawing(training_curve(history, best, "a < b"))
+    check_drawing(training_curve(Epochs(history, best, "a < b")))
 
 
 def test_the_training_curve_shows_both_lines_and_the_best_epoch() -> None:
     history = [(1, 0.7, None), (2, 0.4, 0.5), (3, 0.3, 0.8), (4, 0.25, 0.6)]
-    drawing = check_drawing(training_curve(history, 3, "ARI"))
+    drawing = check_drawing(training_curve(Epochs(history, 3, "ARI")))
     assert [words(e) for e in classes(drawing, "name")] == ["validation ARI", "loss"]
     score, loss = classes(drawing, "line")
     assert len(score.attrib["points"].split()) == 3
@@ -85,7 +86,30 @@ def test_the_training_curve_shows_both_lines_and_the_best_epoch() -> None:
 
 
 def test_a_single_epoch_is_seen_as_a_dot() -> None:
-    assert len(classes(check_drawing(training_curve([(1, 0.7, 0.5)], 1, "ARI")), "only")) == 2
+    drawing = check_drawing(training_curve(Epochs([(1, 0.7, 0.5)], 1, "ARI")))
+    assert len(classes(drawing, "only")) == 2
+
+
+@given(st.lists(st.tuples(numbers, numbers), max_size=80), numbers)
+@example([(-1.25, 0.5)], -1.25)
+@example([(1e99, -1e99), (-1e99, 1e99)], 1e99)
+@quick
+def test_any_bars_can_be_drawn(scores: list[tuple[float, float]], chosen: float) -> None:
+    check_drawing(training_curve(Bars(scores, chosen)))
+
+
+def test_the_bar_curve_shows_the_bar_that_was_chosen() -> None:
+    scores = [(0.5, 0.6), (-1.0, 0.4), (-0.25, 0.8)]
+    drawing = check_drawing(training_curve(Bars(scores, -0.25)))
+    (line,) = classes(drawing, "line")
+    places = [float(place.split(",")[0]) for place in line.attrib["points"].split()]
+    assert places == sorted(places)
+    (marker,) = classes(drawing, "marker")
+    assert float(marker.attrib["x1"]) == places[1]
+    assert [words(e) for e in classes(drawing, "note")] == ["chosen: -0.25"]
+    assert drawing.attrib["aria-label"] == (
+        "Training curve. F1 of pairs at bars from -1 to 0.5. The bar chosen is -0.25 with 0.8."
+    )
 
 
 @given(st.lists(st.integers(0, 300) | st.integers(0, 10**6), max_size=50))

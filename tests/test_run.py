@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,15 @@ import pytest
 
 from synsetmine.errors import DataError
 from synsetmine.kb import KnowledgeBase
+from synsetmine.model import SetScorer, ViewScorer, load_model
 from synsetmine.pipeline import STAGES, Artefacts, RunFolder, read_project, run_project
 from synsetmine.setfiles import read_sets, read_vocabulary
-from synsetmine.views import read_vectors
+from synsetmine.views import encoder, read_vectors
+from tests.test_encoder import LetterCounter, model_folder
 from tests.worlds import write_text_world
 
 COMMAND = [sys.executable, "-m", "synsetmine"]
+PAPERS = 'train = {preset = "project", epochs = 5, validation_orders = 1}\n'
 
 
 class Watch:
@@ -78,6 +82,94 @@ def test_every_stage_leaves_its_files(finished: Path) -> None:
     assert all(str(term) in page for term in mined.terms[:20])
 
 
+def test_our_own_model_is_trained_on_vectors_and_strings(finished: Path) -> None:
+    folder = RunFolder(finished.parent / "run")
+    at = Artefacts(folder.path)
+    model = load_model(at.model)
+    assert isinstance(model.scorer, ViewScorer)
+    assert model.scorer.views == ("vectors", "strings")
+    assert model.training["encoder"] is None
+    assert folder.counts["train"] == {
+        "vocabularies": model.training["vocabularies"],
+        "validation F1 of pairs": round(model.training["validation_f1"], 4),
+    }
+    assert folder.counts["encode"] == {}
+    assert not at.encoded.exists()
+    scores = json.loads(at.scores.read_text())
+    assert scores["on their own"]["ari"][0] > 0.6
+    assert len(scores["thresholds"]) == 9
+    assert f"The bar chosen is {model.scorer.bar.at:.4g}" in at.report.read_text()
+
+
+def test_the_papers_model_is_a_preset(tmp_path: Path) -> None:
+    project = write_text_world(tmp_path)
+    project.write_text(project.read_text() + PAPERS)
+    folder, _ = carry_out(project)
+    at = Artefacts(folder.path)
+    assert isinstance(load_model(at.model).scorer, SetScorer)
+    assert folder.counts["train"]["epochs"] == 5
+    assert not list(at.model.glob("checkpoint*"))
+    assert "The loss goes from" in at.report.read_text()
+    _, skipped = carry_out(project)
+    assert skipped == dict.fromkeys(STAGES, True)
+    changed = project.read_text().replace("epochs = 5", "epochs = 5, train_vectors = true")
+    project.write_text(changed)
+    _, skipped = carry_out(project)
+    assert [stage for stage in STAGES if not skipped[stage]] == [*STAGES[-4:]]
+    assert load_model(at.model).tuned_vectors is not None
+
+
+@pytest.fixture
+def counter(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> LetterCounter:
+    """An encoder for all names, which does not come from a package and has a cache of its own."""
+    fake = LetterCounter("bdklmnrst")
+    monkeypatch.setattr(encoder, "load_encoder", lambda _model, _device: fake)
+    monkeypatch.setattr(encoder, "quiet", nullcontext)
+    monkeypatch.setenv("SYNSETMINE_CACHE", str(tmp_path / "cache"))
+    return fake
+
+
+def test_an_encoder_is_one_more_view(counter: LetterCounter, tmp_path: Path) -> None:
+    project = write_text_world(tmp_path)
+    plain = project.read_text()
+    carry_out(project)
+    at = Artefacts(tmp_path / "run")
+    project.write_text(plain + 'encoder.model = "letters"\n')
+    folder, skipped = carry_out(project)
+    assert [stage for stage in STAGES if not skipped[stage]] == [*STAGES[STAGES.index("encode") :]]
+    encoded = read_vectors(at.encoded)
+    everyone = {*read_vocabulary(at.vocabulary).terms, *read_sets(at.mined).terms}
+    assert set(encoded.terms) == everyone
+    assert folder.counts["encode"] == {"vectors": len(everyone), "dimension": 10}
+    model = load_model(at.model)
+    assert isinstance(model.scorer, ViewScorer)
+    assert model.scorer.views == ("vectors", "strings", "encoder")
+    assert model.training["encoder"] == "letters"
+    for stage in ("train", "mine", "evaluate"):
+        assert "encoded.safetensors" in folder.stages[stage]["inputs"]
+    project.write_text(project.read_text() + "train.strings = false\n")
+    _, skipped = carry_out(project, until="train")
+    assert [stage for stage in skipped if not skipped[stage]] == ["train"]
+    model = load_model(at.model)
+    assert isinstance(model.scorer, ViewScorer)
+    assert model.scorer.views == ("vectors", "encoder")
+    project.write_text(plain)
+    carry_out(project, until="encode")
+    assert not at.encoded.exists()
+
+
+def test_an_encoder_is_known_by_what_its_folder_holds(
+    counter: LetterCounter, tmp_path: Path
+) -> None:
+    project = write_text_world(tmp_path)
+    model_folder(tmp_path / "encoder")
+    project.write_text(project.read_text() + 'encoder.model = "encoder"\n')
+    carry_out(project, until="encode")
+    assert carry_out(project, until="encode")[1]["encode"]
+    (tmp_path / "encoder" / "model.safetensors").write_bytes(b"other")
+    assert not carry_out(project, until="encode")[1]["encode"]
+
+
 def test_given_again_nothing_is_done(finished: Path) -> None:
     _, skipped = carry_out(finished)
     assert skipped == dict.fromkeys(STAGES, True)
@@ -130,12 +222,15 @@ def test_killed_at_many_moments_the_same_command_ends_the_same(
         ("mine.threshold = 1.5", "threshold must lie between 0 and 1: 1.5"),
         ("evaluate.orders = 0", "orders must be 1 or more: 0"),
         ("supervise.held_out = 1.0", "held_out must lie between 0 and 1: 1.0"),
+        ('encoder.model = "empty"', "empty: no encoder in this folder"),
+        (f'{PAPERS}encoder.model = "empty"', "the paper's model takes none"),
     ],
 )
 def test_what_cannot_work_is_said_before_any_work(
     tmp_path: Path, setting: str, message: str
 ) -> None:
     project = write_text_world(tmp_path)
+    (tmp_path / "empty").mkdir()
     project.write_text(f"{setting}\n{project.read_text()}".replace("evaluate.orders = 2\n", ""))
     with pytest.raises(DataError, match=re.escape(message)):
         run_project(read_project(project), Watch())

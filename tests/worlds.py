@@ -62,7 +62,7 @@ def write_text_world(
     project.write_text(
         'corpus.path = "corpus.jsonl"\nkb.path = "kb.jsonl"\n'
         "supervise.min_count = 2\nvocabulary.phrases = 40\nvectors.dimension = 20\n"
-        "train.epochs = 5\ntrain.validation_orders = 1\nevaluate.orders = 2\n"
+        "evaluate.orders = 2\n"
     )
     return project
 

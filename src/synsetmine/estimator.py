@@ -15,9 +15,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from synsetmine.errors import DataError
 from synsetmine.generation import generate_sets
+from synsetmine.model.scorer import SetScorer
+from synsetmine.model.viewscorer import ViewScorer
 from synsetmine.training import PRESETS, TrainingSettings, Validation, train_scorer
+from synsetmine.training.viewtraining import FEWEST, ViewSettings, train_views
 from synsetmine.types import SynonymSets, Term, order_terms
-from synsetmine.views import TermVectors
+from synsetmine.views import TermVectors, TermViews
 
 Surfaces = Sequence[str] | npt.NDArray[np.str_]
 
@@ -36,18 +39,20 @@ SETTINGS = (
 class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """Learns from labelled terms how synonym sets look; groups new terms into sets.
 
-    `fit(X, y)` takes term vectors and the entity each term names. `predict(X)` walks the rows of
-    X once, in random order by `random_state`, and gives each row the number of its set. Training
-    and prediction vocabularies are usually disjoint. Cross-validate with folds that keep an
-    entity together (`GroupKFold`, groups=y).
+    `fit(X, y)` takes term vectors and the entity each term names; `predict(X)` gives each row of X
+    the number of its set. With `surfaces`, the terms' strings, the model looks at those too, and
+    then `predict` needs them as well. Training and prediction vocabularies are usually disjoint.
+    Cross-validate with folds that keep an entity together (`GroupKFold`, groups=y).
 
-    Parameters that are None keep the value of the preset.
+    `preset` is "views", our own model, or one of the paper's model, which walks the rows once in
+    random order. The parameters from `architecture` to `patience` are the paper's model's; None
+    keeps the value of the preset.
     """
 
     def __init__(
         self,
         *,
-        preset: str = "paper",
+        preset: str = "views",
         architecture: str | None = None,
         learning_rate: float | None = None,
         dropout: float | None = None,
@@ -78,7 +83,7 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, *, surfaces: Surfaces | None = None) -> Self:
         """Train on vectors X (terms, dimension) of entities y (terms,).
 
-        `surfaces`, the terms' strings, are needed by the strategies `share-token` and `mixture`.
+        `surfaces` are the terms' strings, which some strategies of the paper's model need.
         """
         X, y = validate_data(self, X, y, dtype=np.float32)
         check_classification_targets(y)
@@ -89,11 +94,6 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             if isinstance(given, Integral)
             else int(check_random_state(given).randint(2**31))
         )
-        settings = self._settings()
-        if surfaces is None and settings.strategy != "complete-random":
-            raise ValueError(f"strategy {settings.strategy!r} needs the terms' surfaces")
-        if surfaces is not None and len(surfaces) != len(X):
-            raise ValueError(f"{len(surfaces)} surfaces for {len(X)} rows")
         self.classes_, labels = np.unique(y, return_inverse=True)
         terms = _terms(len(X), surfaces)
         sets = SynonymSets.from_labels(terms, labels.tolist())
@@ -103,54 +103,79 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 f"{len(sets)} class(es), the largest with {max(sets.sizes)}"
             )
         vectors = TermVectors(tuple(terms), X)
+        try:
+            if self.preset == "views":
+                self._fit_views(sets, vectors, strings=surfaces is not None)
+            else:
+                self._fit_paper(sets, vectors, strings=surfaces is not None)
+        except DataError as error:
+            raise ValueError(str(error)) from error
+        self.labels_ = self._generate(vectors)
+        return self
+
+    def _fit_views(self, sets: SynonymSets, vectors: TermVectors, *, strings: bool) -> None:
+        wrong = [name for name in SETTINGS if getattr(self, name) is not None]
+        if wrong:
+            raise ValueError(f"the preset 'views' has no parameter {wrong[0]!r}")
+        several = sum(size > 1 for size in sets.sizes)
+        trained = train_views(
+            sets,
+            TermViews((vectors,)),
+            ViewSettings(
+                views=("vectors", "strings") if strings else ("vectors",), seed=self.seed_
+            ),
+            # Too few entities to hold some out: the bar is then found on what was learned.
+            hold_out=several >= FEWEST,
+            device=self.device,
+        )
+        self.scorer_: SetScorer | ViewScorer = trained.scorer
+
+    def _fit_paper(self, sets: SynonymSets, vectors: TermVectors, *, strings: bool) -> None:
+        settings = self._settings()
+        if not strings and settings.strategy != "complete-random":
+            raise ValueError(f"strategy {settings.strategy!r} needs the terms' surfaces")
         # Too few entities to hold some out: the epoch is then chosen on the training sets.
         several = [members for members in sets if len(members) > 1]
         validation = None
-        if len(several) < 10:
-            walk = order_terms(terms, "random", seed=settings.seed)
+        if len(several) < FEWEST:
+            walk = order_terms(sets.terms, "random", seed=settings.seed)
             validation = Validation(sets, [walk], settings.select_by, settings.threshold)
         trained = train_scorer(sets, vectors, settings, validation=validation, device=self.device)
         self.scorer_ = trained.scorer
         self.best_epoch_ = trained.best_epoch
         self.n_iter_ = len(trained.history)
-        self.labels_ = self._generate(vectors)
-        return self
 
-    def predict(self, X: Any) -> npt.NDArray[np.int64]:
+    def predict(self, X: Any, *, surfaces: Surfaces | None = None) -> npt.NDArray[np.int64]:
         """The number of each row's set; sets are numbered by their first row."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float32, reset=False)
-        return self._generate(TermVectors(tuple(_terms(len(X), None)), X))
+        strings = isinstance(self.scorer_, ViewScorer) and "strings" in self.scorer_.views
+        if strings != (surfaces is not None):
+            had = "with" if strings else "without"
+            raise ValueError(f"it was fitted {had} surfaces, so it predicts {had} them")
+        return self._generate(TermVectors(tuple(_terms(len(X), surfaces)), X))
 
     def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> npt.NDArray[np.int64]:
         """Train on X and y, then group the rows of X itself."""
         return self.fit(X, y, **fit_params).labels_
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: Any, y: Any, *, surfaces: Surfaces | None = None) -> float:
         """The adjusted Rand index of `predict(X)` against the entities y."""
         from synsetmine.metrics import compare_labels
 
         _, gold = np.unique(y, return_inverse=True)
-        return compare_labels(self.predict(X), gold).ari
+        return compare_labels(self.predict(X, surfaces=surfaces), gold).ari
 
     def _settings(self) -> TrainingSettings:
         if self.preset not in PRESETS:
-            raise ValueError(f"no such preset {self.preset!r}; there are {', '.join(PRESETS)}")
+            known = ", ".join(("views", *PRESETS))
+            raise ValueError(f"no such preset {self.preset!r}; there are {known}")
         given = {name: getattr(self, name) for name in SETTINGS if getattr(self, name) is not None}
-        try:
-            preset = PRESETS[self.preset]
-            # A short patience asks for looking more often.
-            often = min(preset.validate_every, self.patience or preset.patience)
-            return preset.updated(
-                {
-                    **given,
-                    "validate_every": often,
-                    "threshold": self.threshold,
-                    "seed": self.seed_,
-                }
-            )
-        except DataError as error:
-            raise ValueError(str(error)) from error
+        preset = PRESETS[self.preset]
+        # A short patience asks for looking more often.
+        often = min(preset.validate_every, self.patience or preset.patience)
+        changes = {"validate_every": often, "threshold": self.threshold, "seed": self.seed_}
+        return preset.updated({**given, **changes})
 
     def _generate(self, vectors: TermVectors) -> npt.NDArray[np.int64]:
         mined = generate_sets(
@@ -159,6 +184,7 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             order_terms(vectors.terms, "random", seed=self.seed_),
             threshold=self.threshold,
             max_sets=self.max_sets,
+            device=self.device,
         )
         labels = np.array(mined.sets.labels(vectors.terms), dtype=np.int64)
         _, first, numbers = np.unique(labels, return_index=True, return_inverse=True)
@@ -172,5 +198,7 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _terms(count: int, surfaces: Surfaces | None) -> list[Term]:
+    if surfaces is not None and len(surfaces) != count:
+        raise ValueError(f"{len(surfaces)} surfaces for {count} rows")
     # The row number as the sense keeps equal surfaces apart.
     return [Term("row" if surfaces is None else str(surfaces[i]), str(i)) for i in range(count)]

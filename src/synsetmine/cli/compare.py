@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from synsetmine.cli import console
-from synsetmine.cli.inputs import Device, SkipBad, choose_device, encode, load_sets, load_vectors
+from synsetmine.cli.inputs import (
+    Device,
+    SkipBad,
+    choose_device,
+    load_sets,
+    load_vectors,
+    load_views,
+)
 from synsetmine.cli.train import Preset
 from synsetmine.errors import DataError, SynsetmineError
 
@@ -169,8 +176,6 @@ def _views(
     skip_bad: bool,
     device: str,
 ) -> TermViews:
-    from synsetmine.views import TermViews
-
     terms = (*training.terms, *gold.terms)
     # Only what the sets name: the tables travel to every process.
     tables = tuple(load_vectors(path, skip_bad).only(terms) for path in paths)
@@ -181,7 +186,7 @@ def _views(
                 raise DataError(problem, path=path, value=str(sets.terms[0]))
         missing = table.missing(terms)
         console.report_missing(missing, len(terms), f"in {path} take no part in what needs it")
-    return TermViews(tables, None if encoder is None else encode(encoder, terms, device))
+    return load_views(paths, encoder, terms, skip_bad=skip_bad, device=device, tables=tables)
 
 
 def _possible(entries: Sequence[Entry], views: TermViews, named: Sequence[str]) -> list[Entry]:

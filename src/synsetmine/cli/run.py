@@ -49,13 +49,16 @@ def run(
         str | None,
         typer.Option(
             help="Stop after this stage: read, knowledge, link, supervise, vocabulary, vectors, "
-            "train, mine, evaluate or report."
+            "encode, train, mine, evaluate or report."
         ),
     ] = None,
     workers: Workers = None,
     device: Device = "auto",
 ) -> None:
     """Mine synonym sets from a corpus and a knowledge base, with a report.
+
+    The model is our own, of the terms' vectors and strings and of an encoder where the project
+    names one; `[train] preset` in the project file chooses the paper's instead.
 
     Each stage leaves its files in the run folder. Given again, the command skips what is done and
     unchanged, and goes on where it was broken off.
@@ -159,7 +162,8 @@ def tell(counts: Mapping[str, Any], where: str = "") -> None:
 
     for found in counts.get("skipped", []):
         console.warn(f"{found['count']} left out: {found['examples'][0]}")
-    console.say(f"{in_words(counts)}; {where}" if where else in_words(counts))
+    said = in_words(counts) or "nothing to do"
+    console.say(f"{said}; {where}" if where else said)
 
 
 def show_fates(path: Path) -> None:

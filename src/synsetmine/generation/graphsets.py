@@ -5,6 +5,9 @@ odds 0. How well a term fits a set, or a set another, is the mean of the odds be
 log scale, so that they have to be alike as a whole but need not be alike in every single pair.
 Sums are all that is kept, so the work grows with the edges and no faster.
 
+Two sets of several terms each need more to become one than a term needs to join a set: what is
+said by many pairs, and is not much, counts against them.
+
 Nothing here hangs on the order of the vocabulary but the choice among equals.
 """
 
@@ -23,6 +26,7 @@ from synsetmine.model.viewscorer import Bar
 PASSES = 10  # at most; two or three are usual
 ROUNDS = 8  # at most, in which the bar and the size of sets find each other
 CLOSE = 0.05  # bars that differ by less are one
+RELUCTANCE = 0.5  # how the odds that two sets need grow: with this power of the smaller one's size
 
 
 class GraphSets:
@@ -81,7 +85,7 @@ class GraphSets:
         """
         between = self._between()
         heap = [
-            (-total / self._pairs(a, b), a, b)
+            (-self._fit_of(a, b, total), a, b)
             for a, others in between.items()
             for b, total in others.items()
             if a < b
@@ -90,16 +94,15 @@ class GraphSets:
         merged = 0
         bar = math.exp(min(self.bar, 700.0))
         while heap and (-heap[0][0] > bar or len(self.members) > self.max_sets):
-            mean, a, b = heapq.heappop(heap)
-            if b not in between.get(a, ()) or -between[a][b] / self._pairs(a, b) != mean:
+            fit, a, b = heapq.heappop(heap)
+            if b not in between.get(a, ()) or -self._fit_of(a, b, between[a][b]) != fit:
                 continue  # one of them has changed since, and a newer entry tells
             for term in self.members.pop(b):
                 self._join(term, a)
             merged += 1
             for other in _absorb(between, a, b, seeds=self._seeds):
                 first, second = min(a, other), max(a, other)
-                mean = -between[a][other] / self._pairs(a, other)
-                heapq.heappush(heap, (mean, first, second))
+                heapq.heappush(heap, (-self._fit_of(a, other, between[a][other]), first, second))
         return merged
 
     def move(self) -> int:
@@ -119,8 +122,10 @@ class GraphSets:
                 moved += 1
         return moved
 
-    def _pairs(self, a: int, b: int) -> int:
-        return len(self.members[a]) * len(self.members[b])
+    def _fit_of(self, a: int, b: int, total: float) -> float:
+        """How well two sets fit: their mean odds, of which `total` is the sum, less reluctance."""
+        smaller, larger = sorted((len(self.members[a]), len(self.members[b])))
+        return total / (smaller * larger * math.pow(smaller, RELUCTANCE))
 
     def _between(self) -> dict[int, dict[int, float]]:
         """The sums of odds between sets that may merge: two seeds never do."""

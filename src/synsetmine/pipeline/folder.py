@@ -33,12 +33,16 @@ STAGES = (
     "supervise",
     "vocabulary",
     "vectors",
+    "encode",
     "train",
     "mine",
     "evaluate",
     "report",
 )
-PACKAGES = ("numpy", "scipy", "scikit-learn", "torch", "pyarrow", "duckdb", "daachorse", "gensim")
+PACKAGES = (
+    *("numpy", "scipy", "scikit-learn", "torch", "pyarrow", "duckdb", "daachorse", "gensim"),
+    "sentence-transformers",
+)
 
 
 Progress = Callable[[int, int], None]  # done, of how much
@@ -87,6 +91,7 @@ class Artefacts:
         self.supervision = folder / "supervision.json"
         self.vocabulary = folder / "vocabulary.tsv"
         self.vectors = folder / "vectors.safetensors"
+        self.encoded = folder / "encoded.safetensors"
         self.model = folder / "model"
         self.mined = folder / "mined.jsonl"
         self.trace = folder / "trace.jsonl"

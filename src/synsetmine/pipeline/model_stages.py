@@ -1,54 +1,149 @@
-"""The stages on the model: training, mining, and scores on the entities held out."""
+"""The stages on the model: encoding, training, mining, and scores on the entities held out."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import mean, pstdev
+from typing import get_args
 
-from synsetmine.files import write_text
+from synsetmine.files import cache_root, write_text
 from synsetmine.generation import Mined, generate_sets, write_trace
 from synsetmine.metrics import ClusterReport, evaluate
 from synsetmine.model import StoredModel, load_model, save_model
 from synsetmine.pipeline.folder import Counts, Progress
-from synsetmine.pipeline.settings import EvaluateSettings, MineSettings
+from synsetmine.pipeline.settings import (
+    EncoderSettings,
+    EvaluateSettings,
+    MineSettings,
+    ViewTrainSettings,
+)
 from synsetmine.setfiles import Vocabulary, read_sets, read_vocabulary, write_sets
 from synsetmine.training import Epoch, TrainingSettings, train_scorer
+from synsetmine.training.viewtraining import ViewSettings, known_sets, train_views
 from synsetmine.types import SynonymSets, Term, order_terms
-from synsetmine.views import read_vectors
+from synsetmine.views import (
+    TermViews,
+    View,
+    encode_terms,
+    find_encoder,
+    read_vectors,
+    write_vectors,
+)
+from synsetmine.views.encoder import learned_surfaces
 
 CHECKPOINT = "checkpoint.safetensors"
 THRESHOLDS = tuple(round(0.1 * i, 1) for i in range(1, 10))
 SHOWN = ("ari", "fmi", "nmi", "pair_precision", "pair_recall", "pair_f1", "bcubed_f1")
 
+Noted = Callable[[int, int, str], None]  # done, of how much, a few words
+
+
+def encode_known(
+    settings: EncoderSettings,
+    vocabulary: Path,
+    sets: Sequence[Path],
+    out: Path,
+    *,
+    device: str,
+    progress: Progress,
+) -> Counts:
+    """The encoder's vectors of all terms; without an encoder there is nothing to do."""
+    if not settings.model:
+        out.unlink(missing_ok=True)  # of an earlier run
+        return {}
+    vectors = encode_terms(
+        [*read_vocabulary(vocabulary).terms, *_together(sets).terms],
+        find_encoder(settings.model),
+        cache=cache_root() / "encoders",
+        device=device,
+        progress=progress,
+    )
+    write_vectors(out, vectors)
+    return {"vectors": len(vectors), "dimension": vectors.dimension}
+
 
 def train_model(
-    settings: TrainingSettings,
+    settings: ViewTrainSettings | TrainingSettings,
+    encoder: EncoderSettings,
     training: Path,
-    vectors: Path,
+    views: Sequence[Path],
     folder: Path,
     *,
     device: str,
-    on_epoch: Callable[[Epoch], None],
+    progress: Noted,
 ) -> Counts:
-    """Training sets and vectors to a model; a broken training goes on where it stopped."""
-    checkpoint = folder / CHECKPOINT
+    """Training sets and views to a model, ours or the paper's.
+
+    `views` are the file of vectors and, where there is an encoder, that of its vectors, here and
+    below.
+    """
+    sets, seen = read_sets(training), _read_views(views)
+    if isinstance(settings, TrainingSettings):
+        model, counts = _train_set_scorer(settings, sets, seen, folder, device, progress)
+    else:
+        model, counts = _train_view_scorer(settings, encoder, sets, seen, device, progress)
+    save_model(folder, model)
+    (folder / CHECKPOINT).unlink(missing_ok=True)
+    return counts
+
+
+def _train_view_scorer(
+    settings: ViewTrainSettings,
+    encoder: EncoderSettings,
+    sets: SynonymSets,
+    views: TermViews,
+    device: str,
+    progress: Noted,
+) -> tuple[StoredModel, Counts]:
+    if encoder.model:
+        views = replace(views, learned=learned_surfaces(find_encoder(encoder.model)))
+    there: list[View] = [view for view in get_args(View) if views.has(view)]
+    chosen = ViewSettings(
+        views=tuple(view for view in there if settings.strings or view != "strings"),
+        seed=settings.seed,
+    )
+    trained = train_views(
+        known_sets(sets, views, chosen),
+        views,
+        chosen,
+        device=device,
+        progress=lambda done, total: progress(done, total, ""),
+    )
+    record = {"encoder": encoder.model or None, **trained.record()}
+    return StoredModel(trained.scorer, settings.threshold, record), {
+        "vocabularies": trained.vocabularies,
+        "validation F1 of pairs": round(trained.score, 4),
+    }
+
+
+def _train_set_scorer(
+    settings: TrainingSettings,
+    sets: SynonymSets,
+    views: TermViews,
+    folder: Path,
+    device: str,
+    progress: Noted,
+) -> tuple[StoredModel, Counts]:
+    """A broken training goes on where it stopped."""
+
+    def on_epoch(epoch: Epoch) -> None:
+        score = "" if epoch.score is None else f" validation {100 * epoch.score:.2f}"
+        progress(epoch.number, settings.epochs, f"loss {epoch.loss:.4f}{score}")
+
     trained = train_scorer(
-        read_sets(training),
-        read_vectors(vectors),
+        sets,
+        views.table("vectors"),
         settings,
         device=device,
-        checkpoint=checkpoint,
+        checkpoint=folder / CHECKPOINT,
         replace_checkpoint=True,
         on_epoch=on_epoch,
     )
-    save_model(
-        folder,
-        StoredModel(trained.scorer, settings.threshold, trained.record(), trained.tuned_vectors),
-    )
-    checkpoint.unlink(missing_ok=True)
-    return {
+    model = StoredModel(trained.scorer, settings.threshold, trained.record(), trained.tuned_vectors)
+    return model, {
         "epochs": len(trained.history),
         "best epoch": trained.best_epoch,
         f"validation {settings.select_by}": round(trained.best_score, 4),
@@ -58,7 +153,7 @@ def train_model(
 def mine_sets(
     settings: MineSettings,
     model: Path,
-    vectors: Path,
+    views: Sequence[Path],
     vocabulary: Path,
     *,
     known: Sequence[Path],
@@ -70,7 +165,7 @@ def mine_sets(
     """A vocabulary to synonym sets; known sets may seed them."""
     terms = read_vocabulary(vocabulary)
     seeds = _together(known) if settings.known else SynonymSets((), ())
-    miner = _Miner(model, vectors, device, settings.threshold)
+    miner = _Miner(model, views, device, settings.threshold)
     mined = miner.mine(_walk(settings, terms), seeds=seeds, progress=progress)
     write_sets(out, mined.sets)
     write_trace(trace, mined.trace)
@@ -87,7 +182,7 @@ def score_held_out(
     settings: EvaluateSettings,
     mining: MineSettings,
     model: Path,
-    vectors: Path,
+    views: Sequence[Path],
     vocabulary: Path,
     *,
     known: Sequence[Path],
@@ -103,7 +198,7 @@ def score_held_out(
     """
     gold = read_sets(test)
     seeds = _together(known) if mining.known else SynonymSets((), ())
-    miner = _Miner(model, vectors, device, mining.threshold)
+    miner = _Miner(model, views, device, mining.threshold)
     terms = read_vocabulary(vocabulary)
     # Test terms that are too rare for the vocabulary come last; in their sets' order they would
     # stand beside their synonyms, and that would leak.
@@ -140,12 +235,15 @@ def score_held_out(
 
 
 class _Miner:
-    """A stored model with its vectors, ready to mine."""
+    """A stored model with its views, ready to mine."""
 
-    def __init__(self, model: Path, vectors: Path, device: str, threshold: float | None) -> None:
+    def __init__(
+        self, model: Path, views: Sequence[Path], device: str, threshold: float | None
+    ) -> None:
         stored = load_model(model).to(device)
         self._scorer = stored.scorer
-        self._vectors = stored.apply_to(read_vectors(vectors))
+        self._views = stored.see(_read_views(views))
+        self._device = device
         self.threshold = stored.threshold if threshold is None else threshold
 
     def mine(
@@ -158,12 +256,18 @@ class _Miner:
     ) -> Mined:
         return generate_sets(
             self._scorer,
-            self._vectors,
+            self._views,
             terms,
             threshold=self.threshold if threshold is None else threshold,
             seeds=seeds,
+            device=self._device,
             progress=progress,
         )
+
+
+def _read_views(paths: Sequence[Path]) -> TermViews:
+    vectors, *encoded = map(read_vectors, paths)
+    return TermViews((vectors,), next(iter(encoded), None))
 
 
 def _walk(settings: MineSettings, vocabulary: Vocabulary) -> list[Term]:

@@ -14,10 +14,20 @@ from synsetmine.dictionary import NameMatcher
 from synsetmine.errors import SynsetmineError
 from synsetmine.generation import Decision, read_trace
 from synsetmine.kb import KnowledgeBase
-from synsetmine.model import StoredModel, load_model
+from synsetmine.model import StoredModel, ViewScorer, load_model
 from synsetmine.pipeline.folder import STAGES, Artefacts, RunFolder, in_words
 from synsetmine.pipeline.settings import ReportSettings
-from synsetmine.report import Findings, MinedSet, MinedTerm, Score, Sentence, Stage, write_report
+from synsetmine.report import (
+    Bars,
+    Epochs,
+    Findings,
+    MinedSet,
+    MinedTerm,
+    Score,
+    Sentence,
+    Stage,
+    write_report,
+)
 from synsetmine.report.sentences import find_sentences
 from synsetmine.report.termmap import term_map
 from synsetmine.setfiles import read_sets, read_vocabulary
@@ -67,9 +77,7 @@ def write_run_report(
         kept=kept,
         dropped=dropped,
         entity_names=_entity_names(kb, sets, [kept, *dropped.values()]),
-        history=[(e["number"], e["loss"], e["score"]) for e in model.training["history"]],
-        best_epoch=model.training["best_epoch"],
-        select_by=SCORES[model.training["settings"]["select_by"]],
+        training=_training(model),
         scores=_scores(scores),
         thresholds=[tuple(row) for row in scores["thresholds"]],
         threshold=scores["threshold"],
@@ -78,6 +86,14 @@ def write_run_report(
     )
     write_report(out, findings)
     return {"sets": len(findings.several), "new names": findings.new_names}
+
+
+def _training(model: StoredModel) -> Epochs | Bars:
+    record = model.training
+    if isinstance(model.scorer, ViewScorer):
+        return Bars([(bar, score) for bar, score in record["bars"]], model.scorer.bar.at)
+    history = [(e["number"], e["loss"], e["score"]) for e in record["history"]]
+    return Epochs(history, record["best_epoch"], SCORES[record["settings"]["select_by"]])
 
 
 def _examples(
@@ -187,7 +203,9 @@ def _points(
     model: StoredModel,
 ) -> list[tuple[str, float, float, str]]:
     """Where the most frequent terms of sets of two or more stand."""
-    vectors = model.apply_to(read_vectors(at.vectors))
+    vectors = read_vectors(at.vectors)
+    if model.tuned_vectors is not None:
+        vectors = vectors.replaced(model.tuned_vectors)
     several = [term for members in mined if len(members) > 1 for term in members]
     shown = sorted((t for t in several if t in vectors), key=lambda t: -counts.get(t, 0))[:most]
     set_of = {t: i for i, members in zip(mined.ids, mined, strict=True) for t in members}

@@ -16,7 +16,9 @@ from synsetmine.pipeline import corpus_stages, model_stages
 from synsetmine.pipeline.folder import STAGES, Artefacts, RunFolder, Stage, Watcher
 from synsetmine.pipeline.reporting import write_run_report
 from synsetmine.pipeline.settings import Project
-from synsetmine.training import Epoch
+from synsetmine.training import TrainingSettings
+from synsetmine.views import find_encoder
+from synsetmine.views.encoder import encoder_files
 
 
 def run_project(
@@ -147,29 +149,49 @@ def _model_stages(
     project: Project, at: Artefacts, watcher: Watcher, device: str
 ) -> Iterator[Stage]:
     """From training sets to a model, mined sets, and scores on the entities held out."""
+    encoder = project.encoder.model
+    terms = [at.vocabulary, *at.known, at.test]
+    encoded = [at.encoded] if encoder else []
+    yield Stage(
+        name="encode",
+        settings=asdict(project.encoder),
+        inputs=[*terms, *_encoder_files(project)] if encoder else [],
+        outputs=encoded,
+        work=lambda: model_stages.encode_known(
+            project.encoder,
+            at.vocabulary,
+            [*at.known, at.test],
+            at.encoded,
+            device=device,
+            progress=watcher.progress,
+        ),
+    )
+    views = [at.vectors, *encoded]
+    tuned = isinstance(project.train, TrainingSettings) and project.train.train_vectors
     yield Stage(
         name="train",
-        settings=project.train.to_dict() | {"device": device},
-        inputs=[at.training, at.vectors],
-        outputs=model_files(at.model, tuned=project.train.train_vectors),
+        settings=asdict(project.train) | {"encoder": encoder, "device": device},
+        inputs=[at.training, *views],
+        outputs=model_files(at.model, tuned=tuned),
         work=lambda: model_stages.train_model(
             project.train,
+            project.encoder,
             at.training,
-            at.vectors,
+            views,
             at.model,
             device=device,
-            on_epoch=lambda epoch: watcher.progress(*_epoch(epoch, project.train.epochs)),
+            progress=watcher.progress,
         ),
     )
     yield Stage(
         name="mine",
         settings=asdict(project.mine),
-        inputs=[at.model / "config.json", at.vectors, at.vocabulary, *at.known, at.test],
+        inputs=[at.model / "config.json", *views, *terms],
         outputs=[at.mined, at.trace],
         work=lambda: model_stages.mine_sets(
             project.mine,
             at.model,
-            at.vectors,
+            views,
             at.vocabulary,
             known=[*at.known, at.test],
             out=at.mined,
@@ -181,13 +203,13 @@ def _model_stages(
     yield Stage(
         name="evaluate",
         settings=asdict(project.evaluate) | {"mine": asdict(project.mine)},
-        inputs=[at.model / "config.json", at.vectors, at.vocabulary, *at.known, at.test],
+        inputs=[at.model / "config.json", *views, *terms],
         outputs=[at.scores],
         work=lambda: model_stages.score_held_out(
             project.evaluate,
             project.mine,
             at.model,
-            at.vectors,
+            views,
             at.vocabulary,
             known=at.known,
             test=at.test,
@@ -202,13 +224,20 @@ def _check_inputs(project: Project, folder: Path) -> None:
     """All files that the run needs, looked for before hours of work; none may lie in its folder."""
     sources = [source.path for source in find_sources(project.corpus.path, project.corpus.form)]
     others = [project.kb.path, project.vocabulary.list, project.vectors.path]
-    for path in [*sources, *(Path(other) for other in others if other)]:
+    given = [Path(other) for other in others if other]
+    for path in [*sources, *given, *_encoder_files(project)]:
         if not path.is_file():
             raise DataError("no such file", path=path)
         if path.resolve().is_relative_to(folder.resolve()):
             raise DataError(
                 "this input lies in the run folder; give the run one of its own", path=path
             )
+
+
+def _encoder_files(project: Project) -> list[Path]:
+    """The files of an encoder that lies in a folder."""
+    model = project.encoder.model
+    return encoder_files(find_encoder(model)) if model else []
 
 
 def _without(settings: Any, *names: str) -> dict[str, Any]:
@@ -218,8 +247,3 @@ def _without(settings: Any, *names: str) -> dict[str, Any]:
 
 def _given(path: str) -> list[Path]:
     return [Path(path)] if path else []
-
-
-def _epoch(epoch: Epoch, epochs: int) -> tuple[int, int, str]:
-    score = "" if epoch.score is None else f" validation {100 * epoch.score:.2f}"
-    return epoch.number, epochs, f"loss {epoch.loss:.4f}{score}"

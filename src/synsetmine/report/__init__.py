@@ -1,6 +1,8 @@
 """The report of a run: one HTML file that a person opens, without network or server."""
 
 from synsetmine.report.findings import (
+    Bars,
+    Epochs,
     Findings,
     MinedSet,
     MinedTerm,
@@ -13,6 +15,8 @@ from synsetmine.report.sentences import find_sentences
 from synsetmine.report.termmap import term_map
 
 __all__ = [
+    "Bars",
+    "Epochs",
     "Findings",
     "MinedSet",
     "MinedTerm",

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from markupsafe import Markup
 
+from synsetmine.report.findings import Bars, Epochs
 from synsetmine.report.plot import Frame, Scale, drawable, drawing, short, tag, ticks, whole_ticks
 
 WIDTH, HEIGHT = 480, 300
@@ -24,10 +25,38 @@ def nothing_to_show(why: str) -> Markup:
     return tag("p", why, class_="nothing")
 
 
-def training_curve(
-    history: Sequence[tuple[int, float, float | None]], best_epoch: int, select_by: str
-) -> Markup:
+def training_curve(training: Epochs | Bars) -> Markup:
+    """What the training of either model has to show."""
+    return epoch_curve(training) if isinstance(training, Epochs) else bar_curve(training)
+
+
+def bar_curve(training: Bars) -> Markup:
+    """F1 of pairs on training sets held out against the bar, with the bar that was chosen."""
+    points = sorted(point for point in training.scores if all(map(drawable, point)))
+    if not points:
+        return nothing_to_show("Nothing to show: no bar was tried.")
+    chosen, bars = training.chosen, [bar for bar, _ in points]
+    x = Scale(bars[0], bars[-1], LEFT, RIGHT)
+    frame, marks = _panel(x, points, 34, BOTTOM)
+    said = [(bar, score, f"bar {bar:.4g}: F1 of pairs {score:.4g}") for bar, score in points]
+    parts = [
+        tag("text", "F1 of pairs", x=LEFT, y=18, class_="name a"),
+        frame.rows(marks),
+        frame.columns([v for v in ticks(bars[0], bars[-1], 6) if bars[0] <= v <= bars[-1]]),
+        tag("text", "bar", x=RIGHT, y=HEIGHT - 4, class_="tick end"),
+        frame.line(points, "a"),
+        frame.dots(_at_most(said), "dot a"),
+    ]
+    label = f"Training curve. F1 of pairs at bars from {bars[0]:.4g} to {bars[-1]:.4g}."
+    if chosen in bars:
+        parts.append(frame.marker(chosen, f"chosen: {chosen:.4g}", top=34))
+        label += f" The bar chosen is {chosen:.4g} with {dict(points)[chosen]:.4g}."
+    return drawing(label, WIDTH, HEIGHT, *parts)
+
+
+def epoch_curve(training: Epochs) -> Markup:
     """The validation score above, the loss below, on one axis of epochs."""
+    history, best_epoch, select_by = training.history, training.best, training.select_by
     losses = [(float(epoch), loss) for epoch, loss, _ in history if drawable(loss)]
     scores = [(float(e), s) for e, _, s in history if s is not None and drawable(s)]
     if not losses and not scores:
@@ -45,7 +74,7 @@ def training_curve(
             tag("text", name, x=LEFT, y=top - 10, class_=f"name {class_}"),
             frame.rows(marks),
             frame.line(points, class_),
-            frame.dots(said if len(said) <= 60 else said[:: len(said) // 60 + 1], f"dot {class_}"),
+            frame.dots(_at_most(said), f"dot {class_}"),
         ]
     frame = Frame(x, Scale(0, 1, BOTTOM, 0))
     parts.append(frame.columns(whole_ticks(min(epochs), max(epochs))))
@@ -54,6 +83,12 @@ def training_curve(
         parts.append(frame.marker(best_epoch, f"best: {best_epoch}", top=_share_of_height(0, 1)[0]))
     label = _training_in_words(losses, scores, best_epoch, select_by)
     return drawing(label, WIDTH, HEIGHT, *parts)
+
+
+def _at_most(
+    said: Sequence[tuple[float, float, str]], dots: int = 60
+) -> Sequence[tuple[float, float, str]]:
+    return said if len(said) <= dots else said[:: len(said) // dots + 1]
 
 
 def _share_of_height(number: int, panels: int) -> tuple[float, float]:

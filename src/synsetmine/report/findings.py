@@ -84,6 +84,23 @@ class MinedSet:
 
 
 @dataclass(frozen=True)
+class Epochs:
+    """How the paper's model learned, and the epoch that was kept."""
+
+    history: Sequence[tuple[int, float, float | None]]  # epoch, loss, validation score
+    best: int
+    select_by: str  # the measure that chose the epoch
+
+
+@dataclass(frozen=True)
+class Bars:
+    """How well our model mined training sets that it had not seen, by its bar."""
+
+    scores: Sequence[tuple[float, float]]  # bar, F1 of pairs
+    chosen: float
+
+
+@dataclass(frozen=True)
 class Findings:
     """All that the report of one run shows."""
 
@@ -96,9 +113,7 @@ class Findings:
     kept: Tally  # links that passed the filter of supervision
     dropped: Mapping[str, Tally]  # by reason
     entity_names: Mapping[str, str]  # entity -> its preferred name
-    history: Sequence[tuple[int, float, float | None]]  # epoch, loss, validation score
-    best_epoch: int
-    select_by: str  # the measure that chose the epoch
+    training: Epochs | Bars
     scores: Sequence[Score]
     thresholds: Sequence[tuple[float, float, float, float]]  # θ, ARI, FMI, pair F1; may be empty
     threshold: float  # the one used

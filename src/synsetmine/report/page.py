@@ -25,7 +25,7 @@ from synsetmine.report.charts import (
     threshold_curve,
     training_curve,
 )
-from synsetmine.report.findings import Findings, MinedSet, MinedTerm
+from synsetmine.report.findings import Bars, Epochs, Findings, MinedSet, MinedTerm
 from synsetmine.report.scatter import term_scatter
 
 PLAIN_ROWS = 100  # sets that stand in the page itself, for reading without JavaScript
@@ -80,12 +80,37 @@ def _context(findings: Findings) -> dict[str, Any]:
         "seconds": sum(stage.seconds for stage in findings.stages),
         "series": SERIES,
         "sizes": size_table(sizes),
-        "training_curve": training_curve(findings.history, findings.best_epoch, findings.select_by),
+        "training_curve": training_curve(findings.training),
+        "training": _training(findings.training),
         "size_histogram": size_histogram(sizes),
         "threshold_curve": threshold_curve(findings.thresholds, findings.threshold),
         "term_map": term_scatter(findings.points, titles),
         "data": _json(_data(findings)),
         "blocks": _sentence_blocks(findings),
+    }
+
+
+def _training(training: Epochs | Bars) -> dict[str, Any]:
+    """The words and the table under the training's figure; a row says first if it was kept."""
+    if isinstance(training, Epochs):
+        measure = training.select_by
+        return {
+            "said": f"Loss and validation {measure} by epoch; the best epoch is the one that was "
+            "kept.",
+            "columns": ("Epoch", "Loss", measure),
+            "rows": [
+                (epoch == training.best, epoch, [_score(loss, 4), _score(value)])
+                for epoch, loss, value in training.history
+            ],
+        }
+    return {
+        "said": "F1 of pairs on training sets that the model had not seen, by the bar: the log of "
+        "the mean odds that a term needs with a set to join it. The one chosen is marked.",
+        "columns": ("Bar", "F1 of pairs"),
+        "rows": [
+            (bar == training.chosen, _score(bar, 2), [_score(value)])
+            for bar, value in training.scores
+        ],
     }
 
 

@@ -22,7 +22,7 @@ from synsetmine.training.contrastive import Numbers
 BARS = tuple(step / 4 for step in range(-20, 13))  # -5 to 3
 LARGER = 3  # terms
 ENOUGH = 10  # larger sets, to be given half of the weight
-SLOPE = 1.5  # at most: how far the bar moves with the log of the mean size, less one
+SLOPE = 2.5  # at most: how far the bar moves with the log of the mean size, less one
 EQUAL = 0.01  # scores that differ by less are as good
 LOSS = 0.02  # of the score that pairs may lose where there are no larger sets to calibrate on
 GAIN = 0.5  # at most: how far a move of the bar may go on by the sizes that it changes itself

@@ -95,20 +95,24 @@ def train_views(
     settings: ViewSettings,
     *,
     size: int | None = None,
+    hold_out: bool = True,
     device: torch.device | str = "cpu",
     progress: Progress | None = None,
 ) -> TrainedViews:
     """Train on the sets, of whose terms each is known to some view.
 
-    `size` is about how many terms will be mined at a time.
+    `size` is about how many terms will be mined at a time. Without `hold_out` everything is learned
+    from all sets, which is a makeshift for very few.
     """
     several = sum(count > 1 for count in sets.sizes)
-    if several < FEWEST:
+    if hold_out and several < FEWEST:
         few = f"training needs {FEWEST} or more sets of two or more terms, here are"
         raise DataError(few, value=several)
     run = _Run(views, settings, torch.device(device))
     size = min(max(size or LARGEST, SMALLEST), LARGEST)
-    rounds = list(_rounds(sets, size, settings.seed, views.learned))
+    rounds = [(sets, [sets])]
+    if hold_out:
+        rounds = list(_rounds(sets, size, settings.seed, views.learned))
     steps = len(rounds) + 2
     vocabularies: list[_Vocabulary] = []
     for done, (learning, held_out) in enumerate(rounds, start=1):
@@ -195,7 +199,8 @@ class _Run:
         parts = min(VOCABULARIES, len(vocabularies))
         for part in range(parts):
             others = [v.pairs for i, v in enumerate(vocabularies) if i % parts != part]
-            comparer = fit_comparer(others, seed=self.settings.seed)
+            every = [v.pairs for v in vocabularies]  # of one vocabulary there are no others
+            comparer = fit_comparer(others or every, seed=self.settings.seed)
             for vocabulary in vocabularies[part::parts]:
                 graph = odds_graph(comparer, vocabulary.scene)
                 order = range(len(vocabulary.terms))
