@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from experiments import (
+    ablation,
     architecture,
     comparison,
     data_statistics,
@@ -49,6 +50,7 @@ EXPERIMENTS: Sequence[Experiment] = (
     negatives,
     threshold,
     examples,
+    ablation,
 )
 
 

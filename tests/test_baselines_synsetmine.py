@@ -10,13 +10,19 @@ import numpy as np
 import pytest
 
 from synsetmine.baselines.base import Lesson, Method, Problem
-from synsetmine.baselines.synsetmine import SynSetMine, TrainedSynSetMine, fit_held_out
+from synsetmine.baselines.synsetmine import (
+    SynSetMine,
+    TrainedSynSetMine,
+    ViewSynSetMine,
+    fit_held_out,
+)
 from synsetmine.errors import DataError
 from synsetmine.generation import generate_sets
 from synsetmine.metrics import compare_labels
 from synsetmine.training import train_scorer
 from synsetmine.types import SynonymSets, Term, order_terms
 from synsetmine.views import TermVectors, TermViews
+from tests.viewworlds import name_world
 from tests.worlds import make_world
 
 CHANGES: dict[str, Any] = {
@@ -145,3 +151,18 @@ def test_wrong_settings_are_told_before_anything_runs() -> None:
         SynSetMine(preset="papers")
     with pytest.raises(DataError, match=r"no such setting; there are .*: 'epoch'"):
         SynSetMine(changes={"epoch": 3})
+
+
+# --- Our own model ----------------------------------------------------------------------------
+
+
+def test_our_own_model_groups_as_mining_does_in_any_order() -> None:
+    sets, views = name_world(60)
+    held, new = name_world(30, seed=7)
+    lesson_ = Lesson(training=sets, views=views, size=100)
+    learned = ViewSynSetMine(views=("vectors", "strings")).learn(lesson_)
+    for seed in range(3):
+        terms = tuple(order_terms(held.terms, "random", seed=seed))
+        (labels,) = learned.cluster(Problem(terms=terms, views=new), [{"threshold": 0.5}])
+        mined = generate_sets(learned.trained.scorer, new, terms).sets
+        assert SynonymSets.from_labels(terms, labels.tolist()).partition == mined.partition

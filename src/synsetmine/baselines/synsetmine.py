@@ -11,9 +11,10 @@ import numpy as np
 from synsetmine.baselines.base import Choice, Labels, Lesson, Problem, grid
 from synsetmine.errors import DataError
 from synsetmine.generation import generate_sets
+from synsetmine.generation.graphsets import mine_by_size
 from synsetmine.training import PRESETS, Trained, TrainingSettings, train_scorer
 from synsetmine.training.viewtraining import TrainedViews, ViewSettings, train_views
-from synsetmine.types import SynonymSets
+from synsetmine.types import SynonymSets, Term
 from synsetmine.views import View
 
 
@@ -96,23 +97,33 @@ class ViewSynSetMine:
         return TrainedViewSynSetMine(trained, lesson.device)
 
 
-@dataclass(frozen=True)
+@dataclass
 class TrainedViewSynSetMine:
-    """A trained view scorer that walks the terms in the problem's order."""
+    """A trained view scorer; the graph of a vocabulary is made once for all of its orders."""
 
     trained: TrainedViews
     device: str
+    _seen: tuple[tuple[Term, ...], Any] = field(default=((), None), init=False)
 
     def cluster(self, problem: Problem, choices: Sequence[Choice]) -> Iterator[Labels]:
+        graph = self._graph(problem)
+        bar = self.trained.scorer.bar
         for choice in choices:
-            mined = generate_sets(
-                self.trained.scorer,
-                problem.views,
-                problem.terms,
-                threshold=choice["threshold"],
-                device=self.device,
-            )
-            yield np.array(mined.sets.labels(problem.terms), dtype=np.int64)
+            found = mine_by_size(graph, len(problem.terms), bar, threshold=choice["threshold"])
+            labels = np.empty(len(problem.terms), np.int64)
+            for number, members in enumerate(found.members):
+                labels[members] = number
+            yield labels
+
+    def _graph(self, problem: Problem) -> Any:
+        """The odds of all pairs, in the problem's order."""
+        terms = tuple(sorted(problem.terms))
+        if terms != self._seen[0]:
+            scorer = self.trained.scorer
+            self._seen = terms, scorer.graph(terms, problem.views, device=self.device)
+        row_of = {term: row for row, term in enumerate(terms)}
+        order = np.array([row_of[term] for term in problem.terms], np.int64)
+        return self._seen[1][order][:, order]
 
 
 def fit_held_out(settings: TrainingSettings, sets: SynonymSets, size: int) -> TrainingSettings:
