@@ -17,12 +17,14 @@ if TYPE_CHECKING:
     from synsetmine.kb import Entity, KnowledgeBase, read_kb
     from synsetmine.metrics import ClusterReport, evaluate
     from synsetmine.model import SetScorer, StoredModel, load_model, probabilities, rank, save_model
+    from synsetmine.model.viewscorer import ViewScorer
     from synsetmine.pipeline import Project, read_project, run_project
     from synsetmine.setfiles import read_sets, read_vocabulary, write_sets
     from synsetmine.supervision import Supervision, split_entities, supervise
     from synsetmine.training import PRESETS, Trained, TrainingSettings, Validation, train_scorer
+    from synsetmine.training.viewtraining import TrainedViews, ViewSettings, train_views
     from synsetmine.types import Document, Link, Mention, SynonymSets, Term, order_terms
-    from synsetmine.views import TermVectors, read_vectors, write_vectors
+    from synsetmine.views import TermVectors, TermViews, read_vectors, write_vectors
 
 __version__ = "0.1.0"
 
@@ -35,12 +37,14 @@ _HOMES = {
     "kb": ["Entity", "KnowledgeBase", "read_kb"],
     "metrics": ["ClusterReport", "evaluate"],
     "model": ["SetScorer", "StoredModel", "load_model", "probabilities", "rank", "save_model"],
+    "model.viewscorer": ["ViewScorer"],
     "pipeline": ["Project", "read_project", "run_project"],
     "setfiles": ["read_sets", "read_vocabulary", "write_sets"],
     "supervision": ["Supervision", "split_entities", "supervise"],
     "training": ["PRESETS", "Trained", "TrainingSettings", "Validation", "train_scorer"],
+    "training.viewtraining": ["TrainedViews", "ViewSettings", "train_views"],
     "types": ["Document", "Link", "Mention", "SynonymSets", "Term", "order_terms"],
-    "views": ["TermVectors", "read_vectors", "write_vectors"],
+    "views": ["TermVectors", "TermViews", "read_vectors", "write_vectors"],
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -64,9 +68,13 @@ __all__ = [
     "SynsetmineError",
     "Term",
     "TermVectors",
+    "TermViews",
     "Trained",
+    "TrainedViews",
     "TrainingSettings",
     "Validation",
+    "ViewScorer",
+    "ViewSettings",
     "evaluate",
     "fetch_dataset",
     "generate_sets",
@@ -85,6 +93,7 @@ __all__ = [
     "split_entities",
     "supervise",
     "train_scorer",
+    "train_views",
     "write_sets",
     "write_vectors",
 ]
