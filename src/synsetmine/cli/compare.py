@@ -18,7 +18,7 @@ from synsetmine.cli.inputs import (
     load_vectors,
     load_views,
 )
-from synsetmine.cli.train import Preset
+from synsetmine.cli.train import PaperPreset
 from synsetmine.errors import DataError, SynsetmineError
 
 if TYPE_CHECKING:
@@ -61,7 +61,9 @@ def compare(
         str | None,
         typer.Option(help="A sentence encoder for the strings: a folder or a hub name."),
     ] = None,
-    preset: Annotated[Preset, typer.Option(help="Settings of our own model.")] = "paper",
+    preset: Annotated[
+        PaperPreset, typer.Option(help="Settings of `synsetmine`, the paper's model.")
+    ] = "paper",
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each method.")] = 5,
     orders: Annotated[
         int, typer.Option(min=1, help="Random vocabulary orders for each seed.")

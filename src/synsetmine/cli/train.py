@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from synsetmine.types import SynonymSets
     from synsetmine.views import TermVectors
 
-Preset = Literal["views", "paper", "released-nyt", "released-wiki", "released-pubmed", "project"]
+PaperPreset = Literal["paper", "released-nyt", "released-wiki", "released-pubmed", "project"]
+Preset = Literal["views", PaperPreset]
 
 CHECKPOINT = "checkpoint.safetensors"
 TRAINING = "Training"

@@ -19,7 +19,7 @@ from synsetmine.cli.inputs import (
     load_sets,
     load_vectors,
 )
-from synsetmine.cli.train import Preset, resolve_settings
+from synsetmine.cli.train import PaperPreset, resolve_settings
 from synsetmine.errors import DataError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def tune(
         typer.Option(min=1, help="Try only this many random combinations of the grid."),
     ] = None,
     preset: Annotated[
-        Preset, typer.Option(help="Where settings outside the grid come from.")
+        PaperPreset, typer.Option(help="Where settings outside the grid come from.")
     ] = "paper",
     settings: Annotated[
         Path | None, typer.Option(help="JSON file of settings over the preset.")
