@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Event, Thread
+from http.server import BaseHTTPRequestHandler
+
+from tests.localserver import LocalServer
 
 
 @dataclass(frozen=True)
@@ -36,23 +36,16 @@ class Seen:
     sent: int
 
 
-class PaperServer(ThreadingHTTPServer):
+class PaperServer(LocalServer):
     """Serves `/data/<folder>` as listings and `/raw/<folder>/<name>` as files."""
 
-    daemon_threads = False  # closing waits for them, so that no socket outlives its test
-
     def __init__(self, files: dict[str, bytes]) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(_Handler)
         self.files = files
         self.extra_rows: list[object] = []
         self.seen: list[Seen] = []
-        self.closing = Event()
         self._once: dict[str, list[Fault]] = defaultdict(list)
         self._always: dict[str, Fault] = {}
-
-    @property
-    def root(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
 
     @property
     def home(self) -> str:
@@ -91,19 +84,6 @@ def row(name: str, content: bytes, url: str) -> dict[str, object]:
     """A file as GitHub's contents API lists it."""
     sha = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
     return {"name": name, "type": "file", "size": len(content), "sha": sha, "download_url": url}
-
-
-@contextmanager
-def serve(files: dict[str, bytes]) -> Iterator[PaperServer]:
-    with PaperServer(files) as server:
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.005})
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.closing.set()
-            server.shutdown()
-            thread.join()
 
 
 class _Handler(BaseHTTPRequestHandler):

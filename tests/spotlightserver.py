@@ -8,9 +8,11 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Barrier, BrokenBarrierError, Event, Lock, Thread
+from http.server import BaseHTTPRequestHandler
+from threading import Barrier, BrokenBarrierError, Lock
 from urllib.parse import parse_qs
+
+from tests.localserver import LocalServer
 
 NAMES = {
     "Berlin": "http://dbpedia.org/resource/Berlin",
@@ -49,14 +51,11 @@ class Seen:
         return self.form["text"]
 
 
-class SpotlightServer(ThreadingHTTPServer):
-    daemon_threads = False  # closing waits for them, so that no socket outlives its test
-
+class SpotlightServer(LocalServer):
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(_Handler)
         self.seen: list[Seen] = []
         self.most_at_once = 0
-        self.closing = Event()
         self.meeting: Barrier | None = None  # requests wait until so many are there together
         self._at_once = 0
         self._lock = Lock()
@@ -65,7 +64,7 @@ class SpotlightServer(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}/rest"
+        return f"{self.root}/rest"
 
     @property
     def texts(self) -> list[str]:
@@ -126,19 +125,6 @@ def resource(uri: object, surface: object, offset: object) -> dict[str, object]:
         "@similarityScore": "0.9999",
         "@percentageOfSecondRank": "2.384E-4",
     }
-
-
-@contextmanager
-def serve() -> Iterator[SpotlightServer]:
-    with SpotlightServer() as server:
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.005})
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.closing.set()
-            server.shutdown()
-            thread.join()
 
 
 class _Handler(BaseHTTPRequestHandler):

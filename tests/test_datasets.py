@@ -24,13 +24,13 @@ from tests.paperfiles import (
     fetch,
     part_of,
 )
-from tests.paperserver import Fault, PaperServer, row, serve
+from tests.paperserver import Fault, PaperServer, row
 
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[PaperServer]:
     monkeypatch.setenv("no_proxy", "*")
-    with serve({f"NYT/{name}": content for name, content in FILES.items()}) as running:
+    with PaperServer({f"NYT/{name}": c for name, c in FILES.items()}).running() as running:
         yield running
 
 

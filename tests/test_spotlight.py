@@ -30,7 +30,7 @@ from synsetmine.linking.annotations import (
 from synsetmine.linking.spotlight import SpotlightLinker, pieces
 from synsetmine.types import Mention
 from tests.spotlightlinks import documents, link_one, linker_of
-from tests.spotlightserver import NAMES, Fault, SpotlightServer, answer, resource, serve
+from tests.spotlightserver import NAMES, Fault, SpotlightServer, answer, resource
 
 quick = settings(max_examples=150, deadline=None)
 
@@ -40,7 +40,7 @@ pytestmark = pytest.mark.usefixtures("no_proxy")
 
 @pytest.fixture
 def server() -> Iterator[SpotlightServer]:
-    with serve() as running:
+    with SpotlightServer().running() as running:
         yield running
 
 

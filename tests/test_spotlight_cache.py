@@ -21,14 +21,14 @@ from synsetmine.linking.annotations import (
 )
 from synsetmine.linking.cache import open_cache
 from tests.spotlightlinks import documents, linker_of, many
-from tests.spotlightserver import NAMES, Fault, SpotlightServer, answer, resource, serve
+from tests.spotlightserver import NAMES, Fault, SpotlightServer, answer, resource
 
 pytestmark = pytest.mark.usefixtures("no_proxy")
 
 
 @pytest.fixture
 def server() -> Iterator[SpotlightServer]:
-    with serve() as running:
+    with SpotlightServer().running() as running:
         yield running
 
 
@@ -59,7 +59,7 @@ def test_other_settings_are_other_questions(
 ) -> None:
     cache = tmp_path / "cache.sqlite"
     linker_of(server, cache=cache).link(many(2))
-    with serve() as other:
+    with SpotlightServer().running() as other:
         if "url" in changed:
             changed = {"url": other.url}
         linker_of(server, cache=cache, **changed).link(many(2))

@@ -17,7 +17,7 @@ from synsetmine.linking import service
 from synsetmine.linking.spotlight import REFUSED, SpotlightLinker
 from synsetmine.types import Document
 from tests.spotlightlinks import documents, link_one, linker_of, many
-from tests.spotlightserver import Fault, SpotlightServer, answer, serve
+from tests.spotlightserver import Fault, SpotlightServer, answer
 
 HTML = Fault(body=b"<html><h1>It works!</h1></html>", kind="text/html")
 JAVA = b"java.lang.StringIndexOutOfBoundsException: String index out of range: 4\n\tat x.Y"
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("no_proxy")
 
 @pytest.fixture
 def server() -> Iterator[SpotlightServer]:
-    with serve() as running:
+    with SpotlightServer().running() as running:
         yield running
 
 
@@ -231,7 +231,7 @@ def test_giving_up_says_what_came(server: SpotlightServer, fault: Fault, problem
 
 
 def test_nobody_at_home() -> None:
-    with serve() as server:
+    with SpotlightServer().running() as server:
         url = server.url
     with pytest.raises(SynsetmineError, match=r"document 'd0': .*refused.*\(3 attempts\)"):
         SpotlightLinker(url=url, retries=2, backoff=0.001).link(many(1))
@@ -248,7 +248,7 @@ def test_other_refusals_are_final(server: SpotlightServer, status: int) -> None:
 
 
 def test_redirects_are_not_followed(server: SpotlightServer) -> None:
-    with serve() as other:
+    with SpotlightServer().running() as other:
         for status in (301, 302, 307, 308):
             headers = {"Location": f"{other.url}/annotate"}
             server.fail(Fault(status=status, headers=headers))
