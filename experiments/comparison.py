@@ -169,13 +169,15 @@ def lighter(entry: Entry, options: Options) -> Entry:
 
 
 def _all_tables(first: Part, options: Options) -> list[Part]:
-    """Pair classifiers over all tables of a benchmark at once."""
+    """What can look at several tables, over all of a benchmark at once."""
     name = first.benchmark.name
     tables = [load(options, n, key).vectors for n, key in available(options) if n == name]
     if len(tables) < 2:
         return []
     views = TermViews(tuple(tables), first.plan.views.encoder)
-    entries = [e for e in first.entries if e.name.startswith("pairs-vectors")]
+    several = [e for e in first.entries if e.name.startswith(("pairs-", "synsetmine-"))]
+    several = [e for e in several if "vectors" in e.needs]
+    tuned = [e for e in several if len(e.variants[0].choices) > 1]
     return [
         Part(
             f"{name}-all-{size}",
@@ -185,7 +187,10 @@ def _all_tables(first: Part, options: Options) -> list[Part]:
             tuple(entries),
             {},
         )
-        for size, said in ((2, ""), (LARGER, f", tuned on sets of {LARGER} or more"))
+        for size, said, entries in (
+            (2, "", several),
+            (LARGER, f", tuned on sets of {LARGER} or more", tuned),
+        )
     ]
 
 

@@ -159,20 +159,31 @@ def choose_device(name: str) -> str:
     return name
 
 
-def find_terms(texts: Iterable[str], vectors: TermVectors) -> list[Term]:
-    """The terms that a person means: as written, or the only term with that surface."""
+def find_terms(texts: Iterable[str], known: Sequence[Term], *, any_string: bool) -> list[Term]:
+    """The terms that a person means: as written, or the only known term with that surface.
+
+    With `any_string` one that is not known is meant as it is written.
+    """
     from synsetmine.types import Term
 
     wanted = [Term.parse(text) for text in texts]
-    surfaces = {term.surface for term in wanted if term not in vectors}
+    there = set(known)
+    surfaces = {term.surface for term in wanted if term not in there}
     by_surface: dict[str, list[Term]] = {}
-    for term in vectors.terms if surfaces else ():
+    for term in there if surfaces else ():
         if term.surface in surfaces:
             by_surface.setdefault(term.surface, []).append(term)
-    return [t if t in vectors else _only(t, by_surface.get(t.surface, []), vectors) for t in wanted]
+    found = []
+    for term in wanted:
+        senses = sorted(by_surface.get(term.surface, ()))
+        if term in there or (any_string and (term.sense or not senses)):
+            found.append(term)
+        else:
+            found.append(_only(term, senses, known))
+    return found
 
 
-def _only(term: Term, senses: Sequence[Term], vectors: TermVectors) -> Term:
+def _only(term: Term, senses: Sequence[Term], known: Sequence[Term]) -> Term:
     if len(senses) == 1 and not term.sense:
         return senses[0]
     if senses and not term.sense:
@@ -181,6 +192,6 @@ def _only(term: Term, senses: Sequence[Term], vectors: TermVectors) -> Term:
     from synsetmine.text import tokens
 
     words = tokens(term.surface)
-    near = [str(other) for other in vectors.terms if tokens(other.surface) == words]
+    near = [str(other) for other in known if tokens(other.surface) == words]
     hint = f", but there is {' and '.join(near[:3])}" if near and words else ""
     raise DataError(f"this term has no vector{hint}", value=str(term))

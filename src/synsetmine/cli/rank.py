@@ -83,7 +83,7 @@ def rank(
     stored = load_stored_model(model, device)
     tables = [load_vectors(path, skip_bad) for path in vectors or ()]
     terms = load_vocabulary(vocabulary, tables[0] if tables else None, skip_bad).terms
-    own = _meant(members, stored, tables)
+    own = _meant(members, stored, tables, terms)
     views = _see(stored, tables, encoder, [*own, *terms], device)
     known = known_terms(stored.scorer, views, terms)
     there = set(known)
@@ -93,17 +93,21 @@ def rank(
     _show([(str(term), probability) for term, probability in found], as_json)
 
 
-def _meant(texts: Sequence[str], stored: StoredModel, tables: Sequence[TermVectors]) -> list[Term]:
+def _meant(
+    texts: Sequence[str],
+    stored: StoredModel,
+    tables: Sequence[TermVectors],
+    others: Sequence[Term] = (),
+) -> list[Term]:
     """The terms of these texts; a model that looks at strings knows any."""
     from synsetmine.model import ViewScorer
-    from synsetmine.types import Term
 
     if isinstance(stored.scorer, ViewScorer) and "strings" in stored.scorer.views:
-        known = {str(term): term for table in tables for term in table.terms}
-        return [known.get(text) or Term.parse(text) for text in texts]
+        known = [*others, *(term for table in tables for term in table.terms)]
+        return find_terms(texts, known, any_string=True)
     if not tables:
         raise SynsetmineError("this model needs --vectors")
-    return find_terms(texts, tables[0])
+    return find_terms(texts, tables[0].terms, any_string=False)
 
 
 def _see(
