@@ -37,7 +37,7 @@ from synsetmine.views import TermViews, View, read_vectors
 NAME = "ablation"
 SPLITS = 3
 TITLES = {
-    "nyt": "NYT, three tables + strings",
+    "nyt": "NYT, word2vec + strings",
     "pubmed-3": "PubMed, strings, sets of 3 or more",
     "pubmed-6": "PubMed, strings, sets of 6 or more",
 }
@@ -126,19 +126,18 @@ def _data(
     )  # fmt: skip
     if name == "nyt":
         kept = {"nyt": larger[: len(larger) // 2] + pairs[:60]}
-        files = [folder / file for file in VECTOR_FILES.values()]
-        tables = tuple(read_vectors(file) for file in files if file.exists())
+        views = TermViews((read_vectors(folder / VECTOR_FILES["word2vec"]),))
     else:
         kept = {"pubmed-6": six[:60]}
         kept["pubmed-3"] = [n for n in larger if n not in set(six[:60])][:110]
-        tables = ()
+        views = TermViews()
     used = {n for numbers in kept.values() for n in numbers}
     rest = [int(n) for n in chance.permutation(len(sets)) if n not in used]
     learned = rest if name == "nyt" else rest[:1500]
     if options.quick:
         learned = learned[:80]
     held_out = {column: sets.pick(sorted(numbers)) for column, numbers in kept.items()}
-    return sets.pick(sorted(learned)), held_out, TermViews(tables)
+    return sets.pick(sorted(learned)), held_out, views
 
 
 def _page(found: Mapping[str, Mapping[str, Sequence[float]]]) -> list[str]:

@@ -158,3 +158,25 @@ def test_the_paper_models_parameters_are_not_for_our_own() -> None:
     X, y = data()
     with pytest.raises(ValueError, match="no parameter 'epochs'"):
         SynSetMiner(epochs=5).fit(X, y)
+
+
+@pytest.mark.parametrize("changes", [{"threshold": 2.0}, {"max_sets": 0}])
+def test_bad_limits_are_told_before_training(changes: dict[str, Any]) -> None:
+    X, y = data()
+    with pytest.raises(ValueError, match=next(iter(changes))):
+        SynSetMiner(**changes).fit(X, y)
+
+
+def test_nothing_is_left_of_an_earlier_fit() -> None:
+    X, y = data()
+    miner = small().fit(X, y)
+    assert miner.n_iter_
+    miner.set_params(preset="views", **dict.fromkeys(("architecture", "epochs", "patience")))
+    assert not hasattr(miner.fit(X, y), "n_iter_")
+
+
+def test_the_papers_model_takes_surfaces_and_does_not_look_at_them() -> None:
+    X, y = data()
+    surfaces = [f"word {i % 3}" for i in range(len(X))]
+    miner = small(strategy="share-token").fit(X, y, surfaces=surfaces)
+    assert np.array_equal(miner.predict(X), miner.predict(X, surfaces=surfaces))

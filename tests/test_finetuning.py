@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from synsetmine.cli.app import app
+from synsetmine.comparison import Plan
 from synsetmine.errors import DataError, SynsetmineError
+from synsetmine.model import load_model
 from synsetmine.setfiles import read_sets, write_sets
 from synsetmine.training.comparing import draw_pairs
 from synsetmine.training.finetuning import TuningSettings, tune_encoder
@@ -139,10 +142,39 @@ def test_nothing_is_left_of_a_tuning_that_fails(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_tuned_encoder_is_not_tuned_again(tiny: Path, tmp_path: Path) -> None:
+    """What it has learned first would be forgotten."""
+    tune_encoder(SETS, str(tiny), tmp_path / "tuned", TuningSettings(epochs=1))
+    with pytest.raises(SynsetmineError, match="is a tuned encoder"):
+        tune_encoder(SETS, str(tmp_path / "tuned"), tmp_path / "again", TuningSettings(epochs=1))
+
+
+def test_one_that_has_learned_the_test_sets_is_no_judge(tiny: Path, tmp_path: Path) -> None:
+    learned = tune_encoder(SETS, str(tiny), tmp_path / "tuned", TuningSettings(epochs=1))
+    encoded = encode_terms(SETS.terms, str(tmp_path / "tuned"))
+    views = TermViews((), encoded, surfaces(learned))
+    seen = set(learned.terms)
+    new = SynonymSets.of([members for members in SETS if not seen & set(members)])
+    Plan(training=learned, test=new, views=views)
+    with pytest.raises(DataError, match="tuned on 96 of 96 test terms"):
+        Plan(training=new, test=learned, views=views)
+
+
+def test_a_vocabulary_holds_sets_of_two_or_more_among_many_lone_terms() -> None:
+    alone = SynonymSets.of([[Term(f"lone {i}")] for i in range(300)])
+    both = SynonymSets.of([*SETS, *alone])
+    new = SETS.pick(range(12))
+    views = TermViews((), None, surfaces(SETS) - surfaces(new))
+    trained = train_views(both, views, ViewSettings(views=("strings",)), size=100)
+    assert trained.score > 0
+
+
 def test_bad_wishes_are_told(tiny: Path, tmp_path: Path) -> None:
     few = SETS.pick(range(5))
-    with pytest.raises(DataError, match="20 or more sets"):
+    with pytest.raises(DataError, match="of 5 sets of two or more terms 1 would be kept aside"):
         tune_encoder(few, str(tiny), tmp_path / "tuned", TuningSettings())
+    with pytest.raises(DataError, match="60 would be kept aside"):
+        tune_encoder(SETS, str(tiny), tmp_path / "tuned", TuningSettings(held_out=0.995))
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "notes.txt").write_text("mine", encoding="utf-8")
     with pytest.raises(SynsetmineError, match="is there already"):
@@ -166,3 +198,15 @@ def test_the_command_and_train_after_it(tiny: Path, tmp_path: Path) -> None:
     )
     assert result.exit_code == 0, result.output
     assert runner.invoke(app, wish).exit_code == 1  # the folder is there already
+    kept = load_model(model).training
+    assert kept["encoder"] == str(tuned.resolve())  # so that it is found from elsewhere
+    shutil.rmtree(tuned)
+    shutil.copytree(tiny, tuned)  # another encoder by the same name
+    again = runner.invoke(
+        app, ["train", str(tmp_path / "train.jsonl"), "--encoder", str(tuned), "-o", str(model)]
+    )
+    assert "another finished model" in str(again.exception)
+    shutil.rmtree(tuned)
+    wish = ["mine", str(model), "--vocabulary", str(tmp_path / "train.jsonl")]
+    gone = runner.invoke(app, [*wish, "-o", str(tmp_path / "mined.jsonl")])
+    assert "no such folder with an encoder" in str(gone.exception)

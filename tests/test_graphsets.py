@@ -139,7 +139,7 @@ def test_the_bar_is_lower_where_sets_are_larger() -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "expected"), [(2.0, 1.0), (3.0, 1.0 - math.log(2)), (1.5, 1.0 + math.log(2))]
+    ("size", "expected"), [(2.0, 1.0), (3.0, 1.0 - math.log(2)), (1.7, 1.0 - math.log(0.7))]
 )
 def test_the_bar_moves_with_the_log_of_the_size(size: float, expected: float) -> None:
     assert Bar(at=1.0, size=2.0, slope=1.0).for_size(size) == pytest.approx(expected, abs=1e-3)
@@ -148,8 +148,17 @@ def test_the_bar_moves_with_the_log_of_the_size(size: float, expected: float) ->
 def test_the_bar_does_not_run_away() -> None:
     bar = Bar(at=0.0, size=1.2, slope=2.0)
     assert bar.for_size(1e9) == -3.0
-    assert bar.for_size(1.0) <= 3.0
+    assert bar.for_size(1.0) == 0.5
 
 
 def test_an_empty_graph_has_no_sets() -> None:
     assert mine_by_size(sparse.csr_array((0, 0)), 0, BAR).members == []
+
+
+@given(st.integers(0, 300))
+def test_who_is_alone_is_below_the_bar_however_the_bar_moves(seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    matrix = np.triu(chance.lognormal(-1, 2, (12, 12)) * (chance.random((12, 12)) < 0.5), 1)
+    found = mine_by_size(graph(matrix + matrix.T), 12, Bar(-1, 1.8, 2.5))
+    alone = [fit for _, fit, action in found.decisions if action == "opened"]
+    assert all(fit <= 1e-9 for fit in alone)

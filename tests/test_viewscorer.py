@@ -326,3 +326,9 @@ def test_larger_sets_have_half_of_the_weight() -> None:
     assert weights[labels == 3].sum() == pytest.approx(0.5)
     assert weights.sum() == pytest.approx(1)
     assert (term_weights(labels[:6], larger=True) == 1 / 6).all()
+
+
+def test_sets_larger_than_a_vocabulary_can_be_learned() -> None:
+    sets = SynonymSets.of([[Term(f"name {i} of {k}") for i in range(120)] for k in range(10)])
+    trained = train_views(sets, TermViews(), ViewSettings(views=("strings",)), size=100)
+    assert trained.vocabularies == 10

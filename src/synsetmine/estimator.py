@@ -83,8 +83,13 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, *, surfaces: Surfaces | None = None) -> Self:
         """Train on vectors X (terms, dimension) of entities y (terms,).
 
-        `surfaces` are the terms' strings, which some strategies of the paper's model need.
+        `surfaces` are the terms' strings: one more view, and for some strategies of the paper's
+        model what they draw by.
         """
+        if not 0 <= self.threshold <= 1:
+            raise ValueError(f"threshold must lie between 0 and 1, not {self.threshold}")
+        if self.max_sets is not None and self.max_sets < 1:
+            raise ValueError(f"max_sets must be at least 1, not {self.max_sets}")
         X, y = validate_data(self, X, y, dtype=np.float32)
         check_classification_targets(y)
         # One number for training and for all later walks.
@@ -129,6 +134,8 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             device=self.device,
         )
         self.scorer_: SetScorer | ViewScorer = trained.scorer
+        for of_paper in ("best_epoch_", "n_iter_"):  # from an earlier fit
+            self.__dict__.pop(of_paper, None)
 
     def _fit_paper(self, sets: SynonymSets, vectors: TermVectors, *, strings: bool) -> None:
         settings = self._settings()
@@ -149,10 +156,11 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """The number of each row's set; sets are numbered by their first row."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float32, reset=False)
-        strings = isinstance(self.scorer_, ViewScorer) and "strings" in self.scorer_.views
-        if strings != (surfaces is not None):
-            had = "with" if strings else "without"
-            raise ValueError(f"it was fitted {had} surfaces, so it predicts {had} them")
+        if isinstance(self.scorer_, ViewScorer):  # the paper's model does not look at them here
+            strings = "strings" in self.scorer_.views
+            if strings != (surfaces is not None):
+                had = "with" if strings else "without"
+                raise ValueError(f"it was fitted {had} surfaces, so it predicts {had} them")
         return self._generate(TermVectors(tuple(_terms(len(X), surfaces)), X))
 
     def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> npt.NDArray[np.int64]:

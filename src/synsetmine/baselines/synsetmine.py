@@ -15,7 +15,7 @@ from synsetmine.generation.graphsets import mine_by_size
 from synsetmine.training import PRESETS, Trained, TrainingSettings, train_scorer
 from synsetmine.training.viewtraining import TrainedViews, ViewSettings, train_views
 from synsetmine.types import SynonymSets, Term
-from synsetmine.views import View
+from synsetmine.views import TermViews, View
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +103,7 @@ class TrainedViewSynSetMine:
 
     trained: TrainedViews
     device: str
-    _seen: tuple[tuple[Term, ...], Any] = field(default=((), None), init=False)
+    _seen: tuple[tuple[Term, ...], TermViews, Any] | None = field(default=None, init=False)
 
     def cluster(self, problem: Problem, choices: Sequence[Choice]) -> Iterator[Labels]:
         graph = self._graph(problem)
@@ -117,13 +117,13 @@ class TrainedViewSynSetMine:
 
     def _graph(self, problem: Problem) -> Any:
         """The odds of all pairs, in the problem's order."""
-        terms = tuple(sorted(problem.terms))
-        if terms != self._seen[0]:
-            scorer = self.trained.scorer
-            self._seen = terms, scorer.graph(terms, problem.views, device=self.device)
+        terms, views = tuple(sorted(problem.terms)), problem.views
+        if self._seen is None or self._seen[0] != terms or self._seen[1] is not views:
+            graph = self.trained.scorer.graph(terms, views, device=self.device)
+            self._seen = terms, views, graph
         row_of = {term: row for row, term in enumerate(terms)}
         order = np.array([row_of[term] for term in problem.terms], np.int64)
-        return self._seen[1][order][:, order]
+        return self._seen[2][order][:, order]
 
 
 def fit_held_out(settings: TrainingSettings, sets: SynonymSets, size: int) -> TrainingSettings:

@@ -33,6 +33,7 @@ def train_view_model(
     """Train and save; the same command again finds its model and does nothing."""
     from synsetmine.model import StoredModel, save_model
     from synsetmine.training.viewtraining import ViewSettings, known_sets, train_views
+    from synsetmine.views.encoder import kept_name
 
     for name, value in given.items():
         if value is not None and name not in ("seed", "threshold"):
@@ -58,7 +59,8 @@ def train_view_model(
             device=choose_device(device),
             progress=bar.update,
         )
-    record = {"inputs": inputs, "encoder": encoder, **trained.record()}
+    kept = None if encoder is None else kept_name(encoder)
+    record = {"inputs": inputs, "encoder": kept, **trained.record()}
     save_model(out, StoredModel(trained.scorer, threshold, record))
     console.say(
         f"on training sets that it had not seen: F1 of pairs {100 * trained.score:.2f}; "
@@ -90,13 +92,15 @@ def _describe(
     threshold: float,
 ) -> dict[str, Any]:
     """What a model was made of, by content, so that the same command is known again."""
+    from synsetmine.views.encoder import encoder_digest, find_encoder
+
     for path in (sets, *vectors):
         if not path.is_file():
             raise DataError("No such file or directory", path=path)
     return {
         "settings": settings.to_dict(),
         "threshold": threshold,
-        "encoder": encoder,
+        "encoder": None if encoder is None else encoder_digest(find_encoder(encoder)),
         "sets_sha256": sha256(sets),
         "vectors_sha256": [sha256(path) for path in vectors],
     }

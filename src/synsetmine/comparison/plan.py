@@ -20,6 +20,9 @@ from synsetmine.views import TermViews, View
 MEASURES = ("ari", "fmi", "nmi", "pair_precision", "pair_recall", "pair_f1")
 
 
+MEMORISED = 0.1  # share of the test terms; by chance some surfaces are those of training terms
+
+
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """Data and protocol: the same for all methods."""
@@ -40,6 +43,12 @@ class Plan:
         shared = [term for term in self.test.terms if term in self.training]
         if shared:
             raise DataError("a test term is also in a training set", value=str(shared[0]))
+        learned = [term for term in self.test.terms if term.surface in self.views.learned]
+        if len(learned) > MEMORISED * len(self.test.terms):
+            problem = (
+                f"the encoder was tuned on {len(learned)} of {len(self.test.terms)} test terms"
+            )
+            raise DataError(f"{problem}, such as", value=str(learned[0]))
 
     @cached_property
     def _digest(self) -> str:
@@ -48,7 +57,10 @@ class Plan:
         protocol = [self.orders, self.samples, self.expect_size, self.device]
         known = [[str(term) for term in table.terms] for table in tables]
         shape = [len(self.views.vectors), self.views.encoder is not None]
-        return fingerprint([sets, protocol, known, shape], [table.matrix for table in tables])
+        learned = sorted(self.views.learned)
+        return fingerprint(
+            [sets, protocol, known, shape, *learned], [table.matrix for table in tables]
+        )
 
     def digest(self, entry: Entry) -> str:
         """With the same digest, a method gives the same scores."""

@@ -220,10 +220,10 @@ def mine_by_size(
     above = log_odds(threshold)
     level = bar.at
     order = range(count)
-    for _ in range(ROUNDS):
+    for left in reversed(range(ROUNDS)):
         sets = mine_graph(graph, order, level + above, seeds=seeds, max_sets=max_sets)
         following = bar.for_size(len(sets.set_of) / max(len(sets.members), 1))
-        if abs(following - level) < CLOSE or not math.isfinite(above):
+        if not left or abs(following - level) < CLOSE or not math.isfinite(above):
             break
         level = following
     # Sets were joined all over; they are numbered by their seeds, then by their first term.

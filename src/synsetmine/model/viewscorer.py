@@ -26,7 +26,8 @@ from synsetmine.views import StringView, TermVectors, TermViews, View, unit_rows
 
 HIGHEST = 3.0  # log-odds above this count as this: one sure pair should not decide for a set
 LOWEST = -6.0  # pairs below this count as odds 0
-FARTHEST = 3.0  # that the bar moves
+LOWER = 3.0  # that the bar moves down at most
+HIGHER = 0.5  # and up: it must not climb, as sets grow fewer, until none are left
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Bar:
         least = 1.05  # hardly any synonyms at all
         ratio = (max(size, least) - 1) / (max(self.size, least) - 1)
         move = self.slope * math.log(ratio)
-        return self.at - min(max(move, -FARTHEST), FARTHEST)
+        return self.at - min(max(move, -HIGHER), LOWER)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from synsetmine.pipeline.reporting import write_run_report
 from synsetmine.pipeline.settings import Project
 from synsetmine.training import TrainingSettings
 from synsetmine.views import find_encoder
-from synsetmine.views.encoder import encoder_files
+from synsetmine.views.encoder import LEARNED, encoder_files
 
 
 def run_project(
@@ -171,7 +171,7 @@ def _model_stages(
     yield Stage(
         name="train",
         settings=asdict(project.train) | {"encoder": encoder, "device": device},
-        inputs=[at.training, *views],
+        inputs=[at.training, *views, *(f for f in _encoder_files(project) if f.name == LEARNED)],
         outputs=model_files(at.model, tuned=tuned),
         work=lambda: model_stages.train_model(
             project.train,

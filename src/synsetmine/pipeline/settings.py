@@ -226,7 +226,10 @@ def _section(name: str, kind: Any, table: Any) -> Any:
     hints = get_type_hints(kind)
     for key in table:
         if key not in hints:
-            raise DataError(f"no such setting; there are {', '.join(hints)}", value=key)
+            known = ", ".join(hints)
+            if kind is ViewTrainSettings and key in get_type_hints(TrainingSettings):
+                known += '; this one is of the paper\'s model, preset = "project" or another'
+            raise DataError(f"no such setting; there are {known}", value=key)
     for setting in fields(kind):
         if setting.default is MISSING and setting.name not in table:
             raise DataError(f"{setting.name} is missing")

@@ -9,8 +9,7 @@ training of the scorer compares terms of the others only.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -24,7 +23,7 @@ from synsetmine.setfiles import write_sets
 from synsetmine.training.contrastive import Numbers, contrast
 from synsetmine.types import SynonymSets
 from synsetmine.views import unit_rows
-from synsetmine.views.encoder import LEARNED, load_encoder, quiet
+from synsetmine.views.encoder import LEARNED, learned_surfaces, load_encoder, quiet
 
 SETS_AT_ONCE = 256  # in a batch: a quarter drawn, the others near them
 NEAR = 10  # sets that each set's companions are drawn from
@@ -32,7 +31,7 @@ TEMPERATURE = 0.05
 RATE = 1e-4
 WARM = 0.1  # share of the steps in which the rate rises
 LENGTH = 32  # tokens of a surface that are read
-FEWEST = 20  # sets
+FEWEST = 10  # sets to learn from, and to keep
 
 Progress: TypeAlias = Callable[[int, int], None]
 Pair: TypeAlias = tuple[str, str]
@@ -65,16 +64,23 @@ def tune_encoder(
     progress: Progress | None = None,
 ) -> SynonymSets:
     """Tune the encoder and write its folder, whole or not at all; the sets that it learned."""
+    out = out.absolute()
     check_free(out)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    if learned_surfaces(model):
+        raise SynsetmineError(f"{model} is a tuned encoder; start from the one that it came from")
     several = sets.pick(n for n, size in enumerate(sets.sizes) if size > 1)
-    if len(several) < FEWEST:
-        problem = f"tuning needs {FEWEST} or more sets of two or more terms, here are"
-        raise DataError(problem, value=len(several))
     order = np.random.default_rng(settings.seed).permutation(len(several))
-    kept = max(1, round(settings.held_out * len(several)))
+    kept = round(settings.held_out * len(several))
+    if min(kept, len(several) - kept) < FEWEST:
+        problem = f"of {len(several)} sets of two or more terms {kept} would be kept aside"
+        raise DataError(f"{problem}; {FEWEST} must be, and as many learned", value=len(several))
     learned = several.pick(sorted(order[kept:].tolist()))
     encoder = load_encoder(model, device)
-    with _seeded(settings.seed), quiet():
+    if not callable(encoder.tokenizer):
+        raise SynsetmineError(f"the encoder {model!r} cannot be tuned: it is no transformer")
+    with torch.random.fork_rng(), quiet():
+        torch.manual_seed(settings.seed)  # dropout
         _train(encoder, learned, settings, device, progress)
         _save(encoder, learned, out)
     return learned
@@ -162,12 +168,11 @@ def _two(names: list[str], chance: np.random.Generator) -> Pair:
 
 def check_free(out: Path) -> None:
     """Nothing may lie where the encoder's folder is to be."""
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+    if out.is_symlink() or (out.exists() and (not out.is_dir() or any(out.iterdir()))):
         raise SynsetmineError(f"{out} is there already; name a new folder for the encoder")
 
 
 def _save(encoder: Any, learned: SynonymSets, out: Path) -> None:
-    out.parent.mkdir(parents=True, exist_ok=True)
     temporary = out.with_name(f".{out.name}.part")
     shutil.rmtree(temporary, ignore_errors=True)
     try:
@@ -176,14 +181,3 @@ def _save(encoder: Any, learned: SynonymSets, out: Path) -> None:
         temporary.rename(out)  # an empty folder may be there
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-
-
-@contextmanager
-def _seeded(seed: int) -> Iterator[None]:
-    """Dropout by this seed; torch's own generator is afterwards as it was."""
-    state = torch.get_rng_state()
-    torch.manual_seed(seed)
-    try:
-        yield
-    finally:
-        torch.set_rng_state(state)

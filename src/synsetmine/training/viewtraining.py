@@ -110,7 +110,7 @@ def train_views(
         raise DataError(few, value=several)
     run = _Run(views, settings, torch.device(device))
     size = min(max(size or LARGEST, SMALLEST), LARGEST)
-    rounds = [(sets, [sets])]
+    rounds = [(sets, [_fewer(sets)])]
     if hold_out:
         rounds = list(_rounds(sets, size, settings.seed, views.learned))
     steps = len(rounds) + 2
@@ -145,19 +145,28 @@ def _rounds(
     """(sets to learn maps from, vocabularies of the others); all rounds, or one if sets abound."""
     order = np.random.default_rng(seed).permutation(len(sets)).tolist()
     new = [n for n in order if learned.isdisjoint(term.surface for term in sets.sets[n])]
-    if sum(sets.sizes[n] > 1 for n in new) < FEWEST:
+    several = sum(sets.sizes[n] > 1 for n in new)
+    if several < FEWEST:
         problem = f"the encoder was tuned on all but so few of the sets, {FEWEST} are needed"
-        raise DataError(problem, value=len(new))
+        raise DataError(problem, value=several)
+    if learned:  # lone terms, which no encoder learns, do not crowd out the few others
+        new.sort(key=lambda n: sets.sizes[n] == 1)
     parts = [new[i::ROUNDS] for i in range(ROUNDS)]
-    if len(sets) > MANY or len(new) < len(sets):
+    if len(sets) > MANY:
         most = VOCABULARIES * size * len(sets) // len(sets.terms)  # sets that are needed
-        parts = [new[: min(most, max(len(sets) // ROUNDS, FEWEST))]]
+        parts = [new[: min(most, len(sets) // ROUNDS)]]
     for part in parts:
         held = set(part)
         learning = sets.pick(n for n in range(len(sets)) if n not in held)
         terms = sum(sets.sizes[n] for n in part)
-        pieces = max(round(terms / size), 2 if len(parts) == 1 else 1)
+        pieces = min(max(round(terms / size), 2 if len(parts) == 1 else 1), len(part))
         yield learning, [sets.pick(sorted(part[i::pieces])) for i in range(pieces)]
+
+
+def _fewer(sets: SynonymSets) -> SynonymSets:
+    """Some terms of each set, no more than a vocabulary has."""
+    most = max(2, LARGEST // len(sets))
+    return SynonymSets.of([members[:most] for members in sets])
 
 
 class _Run:

