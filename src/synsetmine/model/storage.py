@@ -63,10 +63,8 @@ class StoredModel:
         return TermViews((self.apply_to(views.vectors[0]),))
 
     def apply_to(self, vectors: TermVectors) -> TermVectors:
-        """The vectors to use with a set scorer: checked, and tuned where it has its own."""
-        if isinstance(self.scorer, ViewScorer):
-            raise ModelError("the model takes several views of a term, not one table of vectors")
-        if vectors.dimension != self.scorer.dimension:
+        """A table of vectors as the model sees it: tuned where it has its own."""
+        if isinstance(self.scorer, SetScorer) and vectors.dimension != self.scorer.dimension:
             raise ModelError(
                 f"the model was trained on vectors of {self.scorer.dimension} dimensions, "
                 f"these have {vectors.dimension}"

@@ -81,10 +81,7 @@ class ViewScorer:
 
     def known(self, terms: Sequence[Term], views: TermViews) -> list[Term]:
         """Those of the terms that some view knows."""
-        if "strings" in self.views:
-            return list(terms)
-        tables = chosen_tables(self.views, views)
-        return [term for term in terms if any(term in table for table in tables)]
+        return seen_terms(terms, self.views, views)
 
     def scene(
         self, terms: Sequence[Term], views: TermViews, *, device: torch.device | str = "cpu"
@@ -122,6 +119,14 @@ class ViewScorer:
         """The odds of all pairs that count, a scipy.sparse.csr_array: (terms, terms)."""
         scene = self.scene(terms, views, device=device)
         return odds_graph(self.comparer, scene, exact=exact, progress=progress)
+
+
+def seen_terms(terms: Sequence[Term], chosen: Sequence[View], views: TermViews) -> list[Term]:
+    """Those of the terms that some of the chosen views knows; strings know all."""
+    if "strings" in chosen:
+        return list(terms)
+    tables = chosen_tables(chosen, views)
+    return [term for term in terms if any(term in table for table in tables)]
 
 
 def chosen_tables(chosen: Sequence[View], views: TermViews) -> list[TermVectors]:

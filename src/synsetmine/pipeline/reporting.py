@@ -203,9 +203,7 @@ def _points(
     model: StoredModel,
 ) -> list[tuple[str, float, float, str]]:
     """Where the most frequent terms of sets of two or more stand."""
-    vectors = read_vectors(at.vectors)
-    if model.tuned_vectors is not None:
-        vectors = vectors.replaced(model.tuned_vectors)
+    vectors = model.apply_to(read_vectors(at.vectors))
     several = [term for members in mined if len(members) > 1 for term in members]
     shown = sorted((t for t in several if t in vectors), key=lambda t: -counts.get(t, 0))[:most]
     set_of = {t: i for i, members in zip(mined.ids, mined, strict=True) for t in members}

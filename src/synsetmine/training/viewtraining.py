@@ -26,6 +26,7 @@ from synsetmine.model.viewscorer import (
     make_scene,
     odds_graph,
     rows_of,
+    seen_terms,
 )
 from synsetmine.training.calibration import BARS, Calibration, enough_larger
 from synsetmine.training.comparing import Pairs, draw_pairs, fit_comparer
@@ -132,11 +133,8 @@ def train_views(
 
 
 def known_sets(sets: SynonymSets, views: TermViews, settings: ViewSettings) -> SynonymSets:
-    """The sets less the terms that no view knows; strings know all."""
-    if "strings" in settings.views:
-        return sets
-    tables = chosen_tables(settings.views, views)
-    return sets.restrict(term for term in sets.terms if any(term in table for table in tables))
+    """The sets less the terms that no view knows."""
+    return sets.restrict(seen_terms(sets.terms, settings.views, views))
 
 
 def _rounds(
