@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from synsetmine.generation.graphsets import GraphSets, mine_by_size, mine_graph
+from synsetmine.generation.bysize import mine_by_size
+from synsetmine.generation.graphsets import GraphSets
+from synsetmine.generation.parts import Task, in_processes, mine_graph, mine_task
 from synsetmine.model.viewscorer import Bar
 
 Matrix = np.ndarray[tuple[int, int], np.dtype[np.float64]]
@@ -36,6 +38,10 @@ def graph(matrix: Matrix) -> sparse.csr_array:
 
 def partition(walk: GraphSets) -> set[frozenset[int]]:
     return {frozenset(members) for members in walk.members.values()}
+
+
+def sets_of(numbers: np.ndarray[tuple[int], np.dtype[np.int64]]) -> set[frozenset[int]]:
+    return {frozenset(np.flatnonzero(numbers == n).tolist()) for n in numbers.tolist()}
 
 
 def plain_merges(matrix: Matrix, bar: float) -> set[frozenset[int]]:
@@ -71,7 +77,8 @@ def test_merging_is_average_link_with_reluctance(seed: int, bar: float) -> None:
 @given(odds(), st.sampled_from([-1.0, 0.0, 0.7]))
 def test_settled_sets_are_a_partition_that_nothing_would_leave(matrix: Matrix, bar: float) -> None:
     order = range(len(matrix))
-    walk = mine_graph(graph(matrix), order, bar)
+    walk = GraphSets(graph(matrix), order, bar)
+    walk.settle()
     assert sorted(term for members in walk.members.values() for term in members) == list(order)
     before = partition(walk)
     settled = not walk.merge() and not walk.move()
@@ -89,8 +96,9 @@ def test_clear_sets_are_found_in_any_order() -> None:
     np.fill_diagonal(matrix, 0)
     expected = {frozenset(np.flatnonzero(truth == label).tolist()) for label in range(4)}
     for seed in range(20):
-        order = np.random.default_rng(seed).permutation(10).tolist()
-        assert partition(mine_graph(graph(matrix), order, 0.0)) == expected
+        walk = GraphSets(graph(matrix), np.random.default_rng(seed).permutation(10).tolist(), 0.0)
+        walk.settle()
+        assert partition(walk) == expected
 
 
 def test_one_sure_pair_does_not_join_two_sets() -> None:
@@ -98,16 +106,49 @@ def test_one_sure_pair_does_not_join_two_sets() -> None:
     matrix[:3, :3] = matrix[3:, 3:] = 9.0
     matrix[2, 3] = matrix[3, 2] = 5.0  # mean odds between the two sets: 0.56
     np.fill_diagonal(matrix, 0)
-    walk = mine_graph(graph(matrix), range(6), 0.0)
-    assert partition(walk) == {frozenset({0, 1, 2}), frozenset({3, 4, 5})}
+    found = mine_graph(graph(matrix), 6, 0.0)
+    assert sets_of(found) == {frozenset({0, 1, 2}), frozenset({3, 4, 5})}
 
 
 def test_seeds_stay_apart_and_gain_terms() -> None:
     matrix = np.zeros((5, 5))
     for a, b, value in ((0, 2, 9.0), (2, 3, 9.0), (3, 4, 9.0), (1, 4, 9.0)):
         matrix[a, b] = matrix[b, a] = value
-    walk = mine_graph(graph(matrix), [0, 1], 0.0, seeds=[[2], [3, 4]])
-    assert partition(walk) == {frozenset({0, 2}), frozenset({1, 3, 4})}
+    found = mine_graph(graph(matrix), 2, 0.0, seeds=[[2], [3, 4]])
+    assert found.tolist() == [0, 1, 0, 1, 1]
+
+
+@given(odds(14), st.sampled_from([-1.0, 0.0, 0.7]), st.integers(0, 5), st.integers(1, 60))
+def test_parts_give_what_the_whole_gives(
+    matrix: Matrix, bar: float, known: int, edges: int
+) -> None:
+    """Also with seeds, and whatever the number of edges in a task."""
+    matrix = np.where(matrix > 1.5, matrix, matrix / 2)  # falls apart more often
+    count = max(len(matrix) - known, 0)
+    seeds = [
+        part
+        for part in ([*range(count, len(matrix), 2)], [*range(count + 1, len(matrix), 2)])
+        if part
+    ]
+    whole = mine_task(Task(graph(matrix), count, seeds, bar))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("synsetmine.generation.parts.EDGES", edges)
+        found = mine_graph(graph(matrix), count, bar, seeds=seeds)
+    assert sets_of(found) == sets_of(whole)
+    assert [int(found[terms[0]]) for terms in seeds] == [*range(len(seeds))]
+    fresh = [n for n in dict.fromkeys(found.tolist()) if n >= len(seeds)]
+    assert fresh == sorted(fresh)
+
+
+def test_processes_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("synsetmine.generation.parts.EDGES", 50)
+    chance = np.random.default_rng(0)
+    matrix = np.triu(chance.random((300, 300)) * 4 * (chance.random((300, 300)) < 0.004), 1)
+    matrix = matrix + matrix.T
+    alone = mine_graph(graph(matrix), 300, 0.0)
+    with in_processes(2) as spread:
+        np.testing.assert_array_equal(mine_graph(graph(matrix), 300, 0.0, spread=spread), alone)
+    assert len(set(alone.tolist())) < 290
 
 
 def test_no_more_sets_than_allowed() -> None:
@@ -133,9 +174,9 @@ def test_the_bar_is_lower_where_sets_are_larger() -> None:
     matrix = np.where(truth[:, None] == truth[None], 0.8, 0.0)
     matrix[::2, ::2] *= 4  # half of each set is found at once
     np.fill_diagonal(matrix, 0)
-    alone = mine_graph(graph(matrix), range(60), 0.0)
+    alone = mine_graph(graph(matrix), 60, 0.0)
     outcome = mine_by_size(graph(matrix), 60, Bar(at=0.0, size=1.3, slope=1.0))
-    assert len(outcome.members) == 10 < len(alone.members)
+    assert len(outcome.members) == 10 < len(set(alone.tolist()))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import numpy as np
 from synsetmine.baselines.base import Choice, Labels, Lesson, Problem, grid
 from synsetmine.errors import DataError
 from synsetmine.generation import generate_sets
-from synsetmine.generation.graphsets import mine_by_size
+from synsetmine.generation.bysize import mine_by_size
 from synsetmine.training import PRESETS, Trained, TrainingSettings, train_scorer
 from synsetmine.training.viewtraining import TrainedViews, ViewSettings, train_views
 from synsetmine.types import SynonymSets, Term

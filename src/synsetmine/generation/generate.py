@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from synsetmine.errors import DataError
-from synsetmine.generation.graphsets import mine_by_size
+from synsetmine.generation.bysize import mine_by_size
 from synsetmine.generation.mined import Decision, Mined, Outcome, sigmoid
 from synsetmine.generation.onepass import walk_pool
 from synsetmine.model.scorer import SetScorer

@@ -20,12 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from synsetmine.generation.mined import Action, Outcome, log_odds
-from synsetmine.model.viewscorer import Bar
-
 PASSES = 10  # at most; two or three are usual
-ROUNDS = 8  # at most, in which the bar and the size of sets find each other
-CLOSE = 0.05  # bars that differ by less are one
 RELUCTANCE = 0.5  # how the odds that two sets need grow: with this power of the smaller one's size
 
 
@@ -71,28 +66,24 @@ class GraphSets:
                 best, fit = number, found
         return best, fit
 
-    def fit(self, term: int, number: int) -> float:
-        """The log mean odds of a term with the other members of a set."""
-        size = len(self.members[number]) - (self.set_of.get(term) == number)
-        total = self._sums(term).get(number, 0.0)
-        return math.log(total / size) if total > 0 and size else -math.inf
-
     def merge(self) -> int:
         """Join the two sets that fit best, again and again; how many were joined.
 
         Two seeds never are. Beyond the largest number of sets, those are joined too that do not
         pass the bar, but never two that have no edge.
         """
+        bar = math.exp(min(self.bar, 700.0))
+        least = bar if self.max_sets == math.inf else 0.0  # what need not be looked at
         between = self._between()
-        heap = [
-            (-self._fit_of(a, b, total), a, b)
+        fits = (
+            (self._fit_of(a, b, total), a, b)
             for a, others in between.items()
             for b, total in others.items()
             if a < b
-        ]
+        )
+        heap = [(-fit, a, b) for fit, a, b in fits if fit > least]
         heapq.heapify(heap)
         merged = 0
-        bar = math.exp(min(self.bar, 700.0))
         while heap and (-heap[0][0] > bar or len(self.members) > self.max_sets):
             fit, a, b = heapq.heappop(heap)
             if b not in between.get(a, ()) or -self._fit_of(a, b, between[a][b]) != fit:
@@ -100,9 +91,9 @@ class GraphSets:
             for term in self.members.pop(b):
                 self._join(term, a)
             merged += 1
-            for other in _absorb(between, a, b, seeds=self._seeds):
-                first, second = min(a, other), max(a, other)
-                heapq.heappush(heap, (-self._fit_of(a, other, between[a][other]), first, second))
+            for other, total in _absorb(between, a, b, seeds=self._seeds).items():
+                if (fit := self._fit_of(a, other, total)) > least:
+                    heapq.heappush(heap, (-fit, min(a, other), max(a, other)))
         return merged
 
     def move(self) -> int:
@@ -121,6 +112,13 @@ class GraphSets:
                 self._open([term])
                 moved += 1
         return moved
+
+    def settle(self) -> None:
+        """Merge and move until nothing changes."""
+        for _ in range(PASSES):
+            merged = self.merge()
+            if not self.move() and not merged:
+                break
 
     def _fit_of(self, a: int, b: int, total: float) -> float:
         """How well two sets fit: their mean odds, of which `total` is the sum, less reluctance."""
@@ -185,57 +183,3 @@ def _absorb(
     for other, value in ours.items():
         between[other][a] = value
     return ours
-
-
-def mine_graph(
-    graph: Any,
-    order: Sequence[int],
-    bar: float,
-    *,
-    seeds: Sequence[Sequence[int]] = (),
-    max_sets: float = math.inf,
-) -> GraphSets:
-    """The sets of a graph's terms at a given bar; `seeds` are known sets, of other terms."""
-    sets = GraphSets(graph, order, bar, seeds=seeds, max_sets=max_sets)
-    for _ in range(PASSES):
-        merged = sets.merge()
-        if not sets.move() and not merged:
-            break
-    return sets
-
-
-def mine_by_size(
-    graph: Any,
-    count: int,
-    bar: Bar,
-    *,
-    threshold: float = 0.5,
-    seeds: Sequence[Sequence[int]] = (),
-    max_sets: float = math.inf,
-) -> Outcome:
-    """The sets of the first `count` terms, at the bar that fits how large sets turn out.
-
-    A threshold of 0.5 is that bar; others are above or below it by their log odds.
-    """
-    above = log_odds(threshold)
-    level = bar.at
-    order = range(count)
-    for left in reversed(range(ROUNDS)):
-        sets = mine_graph(graph, order, level + above, seeds=seeds, max_sets=max_sets)
-        following = bar.for_size(len(sets.set_of) / max(len(sets.members), 1))
-        if not left or abs(following - level) < CLOSE or not math.isfinite(above):
-            break
-        level = following
-    # Sets were joined all over; they are numbered by their seeds, then by their first term.
-    numbers = sorted(
-        sets.members, key=lambda n: (n >= len(seeds), n if n < len(seeds) else min(sets.members[n]))
-    )
-    number_of = {number: i for i, number in enumerate(numbers)}
-    decisions: list[tuple[int, float, Action]] = []
-    for term in order:
-        home = sets.set_of[term]
-        together = len(sets.members[home]) > 1
-        best, fit = (home, sets.fit(term, home)) if together else sets.best(term)
-        action: Action = "opened" if not together else "joined" if fit > sets.bar else "forced"
-        decisions.append((number_of.get(best, -1), fit - level, action))
-    return Outcome([sorted(sets.members[number]) for number in numbers], decisions)

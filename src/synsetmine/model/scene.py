@@ -3,6 +3,9 @@
 How close two terms are says little by itself: in a crowded place many are as close. So each
 similarity comes with how far it lies above those of either term to its nearest neighbours in the
 same vocabulary (CSLS), for a small and for a larger neighbourhood.
+
+In a large vocabulary only those pairs count that are near in some view, or may be an acronym and
+what it stands for: their number grows with the terms, not with the square of the terms.
 """
 
 from __future__ import annotations
@@ -15,37 +18,38 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from synsetmine.engines.threads import in_threads
+from synsetmine.model.neighbours import nearest_rows, nearest_sparse_rows
 from synsetmine.views.strings import FEATURES, StringView
 
 NEIGHBOURS = (5, 20)
 SIGNALS = 2 * len(NEIGHBOURS) + 2  # of a table: the similarity, how far above, both known
-ROWS = 256  # that are compared with all others at a time
-PAIRS = 1 << 17  # that are compared at a time, one by one
+VALUES = 1 << 19  # pairs that are compared at a time
 EXACT = 2500  # terms; of a larger vocabulary only pairs that are near in some view are compared
 
 Progress: TypeAlias = Callable[[int, int], None]
+Compared: TypeAlias = tuple[Tensor, Tensor, Tensor]  # left, right, signals of some pairs
 
 
 @dataclass(frozen=True, eq=False)
 class Neighbourhood:
-    """Unit rows of one table, the nearest neighbours of each, and how near they are on average."""
+    """The nearest neighbours of each term in one table, and how near they are on average."""
 
-    unit: Any  # (terms, dimension), Tensor or scipy.sparse; zeros where a term has no vector
     known: Tensor  # (terms,), 1.0 or 0.0
     crowds: Tensor  # (terms, NEIGHBOURS)
-    nearest: Tensor  # (terms, at most the largest of NEIGHBOURS); -1 where there is no other
+    nearest: Tensor  # (terms, the largest of NEIGHBOURS), int32; -1 where there is no other
 
-    def block(self, rows: Tensor, columns: Tensor) -> list[Tensor]:
-        """The signals of each row with each column, each (rows, columns)."""
-        similarity = _similarity(self.unit, rows, columns)
-        return self._signals(similarity, rows[:, None], columns[None])
+    @classmethod
+    def of(cls, known: Tensor, cosines: Tensor, nearest: Tensor) -> Neighbourhood:
+        """From the cosines of the nearest, -inf where there is none."""
+        there = cosines > -torch.inf
+        sums = cosines.where(there, 0.0).cumsum(dim=1)
+        counts = there.cumsum(dim=1).clamp(min=1)
+        crowds = [sums[:, k - 1] / counts[:, k - 1] for k in NEIGHBOURS]
+        return cls(known.float(), torch.stack(crowds, dim=1), nearest)
 
-    def pairs(self, left: Tensor, right: Tensor) -> list[Tensor]:
-        """The signals of left[i] with right[i], each (pairs,)."""
-        return self._signals(_similarity_of_pairs(self.unit, left, right), left, right)
-
-    def _signals(self, similarity: Tensor, left: Tensor, right: Tensor) -> list[Tensor]:
-        """All zero but for the last where one of two has no vector."""
+    def signals(self, similarity: Tensor, left: Tensor, right: Tensor) -> list[Tensor]:
+        """What the similarities of left with right tell; all but the last 0 where one is unknown."""
         both = self.known[left] * self.known[right]
         ours, theirs = self.crowds[left], self.crowds[right]
         found = [similarity]
@@ -56,20 +60,30 @@ class Neighbourhood:
 
 
 class Scene:
-    """The terms of a vocabulary in all views: `tables` of unit rows, and their strings."""
+    """The terms of a vocabulary in all views: `tables` of unit rows, and their strings.
+
+    A row of zeros is a term that a table does not know. All pairs of up to `exact` terms count;
+    of more only the near ones.
+    """
 
     def __init__(
         self,
-        tables: Sequence[Any],  # of float32 (terms, dimension), dense or scipy.sparse
+        tables: Sequence[np.ndarray[Any, Any]],  # of float32 (terms, dimension)
         strings: StringView | None,
         *,
         count: int,
         device: torch.device | str = "cpu",
+        exact: int = EXACT,
     ) -> None:
         self.count = count
         self.device = torch.device(device)
         self.strings = strings
-        self.neighbourhoods = [_neighbourhood(table, self.device) for table in tables]
+        self.every_pair = count <= exact
+        self.tables = [self._on_device(np.ascontiguousarray(table, np.float32)) for table in tables]
+        self.neighbourhoods = [_neighbourhood(t, brute=self.every_pair) for t in self.tables]
+        if strings is not None:  # their n-grams are a table too
+            own = _neighbourhood_of_strings(strings, self.device, brute=self.every_pair)
+            self.neighbourhoods.append(own)
 
     @property
     def width(self) -> int:
@@ -79,102 +93,90 @@ class Scene:
 
     def block(self, rows: Tensor, columns: Tensor) -> Tensor:
         """The signals of each row with each column: (rows, columns, signals)."""
-        found = [s for table in self.neighbourhoods for s in table.block(rows, columns)]
+        cosines = [table[rows] @ table[columns].T for table in self.tables]
+        strings = None
         if self.strings is not None:
-            found += self._on_device(
-                self.strings.block(rows.cpu().numpy(), columns.cpu().numpy())
-            ).unbind(-1)
-        return torch.stack(found, dim=-1)
+            strings = self.strings.block(rows.cpu().numpy(), columns.cpu().numpy())
+        return self._signals(cosines, strings, rows[:, None], columns[None])
 
-    def pairs(
-        self, *, exact: int = EXACT, progress: Progress | None = None
-    ) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-        """(left, right, signals) of the pairs that count, left < right, some at a time.
-
-        Those are all pairs of up to `exact` terms; of more only the near ones.
-        """
-        return self._all_pairs(progress) if self.count <= exact else self._near_pairs(progress)
-
-    def _all_pairs(self, progress: Progress | None) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-        for start in range(0, self.count, ROWS):
-            stop = min(start + ROWS, self.count)
-            rows = torch.arange(start, stop, device=self.device)
-            columns = torch.arange(start, self.count, device=self.device)
-            left, right = (rows[:, None] < columns[None]).nonzero(as_tuple=True)
-            yield rows[left], columns[right], self.block(rows, columns)[left, right]
-            if progress:
-                progress(stop, self.count)
-
-    def _near_pairs(self, progress: Progress | None) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-        keys = self._near_keys()
-        for start in range(0, len(keys), PAIRS):
-            part = keys[start : start + PAIRS]
-            left, right = part // self.count, part % self.count
-            found = [s for table in self.neighbourhoods for s in table.pairs(left, right)]
-            if self.strings is not None:
-                numbers = left.cpu().numpy(), right.cpu().numpy()
-                found += self._on_device(self.strings.pairs(*numbers)).unbind(-1)
-            yield left, right, torch.stack(found, dim=-1)
-            if progress:
-                progress(min(start + PAIRS, len(keys)), len(keys))
-
-    def _near_keys(self) -> Tensor:
-        """left * count + right of all pairs that are nearest neighbours in some view."""
-        own = torch.arange(self.count, device=self.device)[:, None]
-        ends = [(own, table.nearest) for table in self.neighbourhoods]
+    def of_pairs(self, left: Tensor, right: Tensor) -> Tensor:
+        """The signals of left[i] with right[i]: (pairs, signals)."""
+        cosines = [(table[left] * table[right]).sum(dim=1) for table in self.tables]
+        strings = None
         if self.strings is not None:
-            short, long = map(self._on_device, self.strings.acronym_pairs())
-            ends.append((short, long))
+            strings = self.strings.pairs(left.cpu().numpy(), right.cpu().numpy())
+        return self._signals(cosines, strings, left, right)
+
+    def pairs(self, *, progress: Progress | None = None) -> Iterator[Compared]:
+        """(left, right, signals) of the pairs that count, left < right, some at a time."""
+        parts, compare = (
+            (self._row_parts(), self._compare_rows)
+            if self.every_pair
+            else (self._near_parts(), self._compare_near)
+        )
+        done, total = 0, sum(len(part) for part in parts)
+        for part, compared in zip(parts, in_threads(compare, parts), strict=True):
+            yield compared
+            done += len(part)
+            if progress:
+                progress(done, total)
+
+    def _signals(
+        self,
+        cosines: Sequence[Tensor],
+        strings: np.ndarray[Any, Any] | None,
+        left: Tensor,
+        right: Tensor,
+    ) -> Tensor:
+        given = [*cosines]
+        own: Sequence[Tensor] = ()
+        if strings is not None:
+            own = self._on_device(strings).unbind(-1)
+            given.append(own[FEATURES.index("ngrams")])
+        both = zip(self.neighbourhoods, given, strict=True)
+        found = [s for table, cosine in both for s in table.signals(cosine, left, right)]
+        return torch.stack([*found, *own], dim=-1)
+
+    def _row_parts(self) -> list[range]:
+        """All rows, of which each is compared with itself and those after it."""
+        step = max(1, VALUES // max(self.count, 1))
+        return [range(s, min(s + step, self.count)) for s in range(0, self.count, step)]
+
+    def _compare_rows(self, part: range) -> Compared:
+        rows = torch.arange(part.start, part.stop, device=self.device)
+        columns = torch.arange(part.start, self.count, device=self.device)
+        left, right = (rows[:, None] < columns[None]).nonzero(as_tuple=True)
+        return rows[left], columns[right], self.block(rows, columns)[left, right]
+
+    def _near_parts(self) -> list[np.ndarray[Any, Any]]:
+        """left * terms + right of all pairs that are nearest neighbours in some view."""
+        own = np.arange(self.count)[:, None]
+        ends = [(own, table.nearest.cpu().numpy()) for table in self.neighbourhoods]
+        if self.strings is not None:
+            ends.append(self.strings.acronym_pairs())
         keys = []
         for one, other in ends:
-            first, second = torch.minimum(one, other), torch.maximum(one, other)
+            first, second = np.minimum(one, other), np.maximum(one, other)
             keys.append((first * self.count + second)[(first >= 0) & (first < second)])
-        unique: Tensor = torch.unique(torch.cat(keys))
-        return unique
+        distinct = np.unique(np.concatenate(keys))
+        return [distinct[start : start + VALUES] for start in range(0, len(distinct), VALUES)]
+
+    def _compare_near(self, keys: np.ndarray[Any, Any]) -> Compared:
+        left, right = map(self._on_device, np.divmod(keys, self.count))
+        return left, right, self.of_pairs(left, right)
 
     def _on_device(self, values: np.ndarray[Any, Any]) -> Tensor:
         return torch.from_numpy(values).to(self.device)
 
 
-def _neighbourhood(table: Any, device: torch.device) -> Neighbourhood:
-    unit = table
-    if isinstance(table, np.ndarray):
-        unit = torch.from_numpy(np.ascontiguousarray(table, np.float32)).to(device)
-        known = (unit != 0).any(dim=1)
-    else:
-        known = torch.from_numpy(np.diff(table.indptr) > 0).to(device)
-    count = len(known)
-    everyone = torch.arange(count, device=device)
-    most = min(max(NEIGHBOURS), count)
-    crowds = torch.zeros(count, len(NEIGHBOURS), device=device)
-    nearest = torch.full((count, most), -1, dtype=torch.int64, device=device)
-    for start in range(0, count, ROWS):
-        rows = everyone[start : start + ROWS]
-        similarity = _similarity(unit, rows, everyone)
-        similarity[:, ~known] = -torch.inf
-        similarity[rows - start, rows] = -torch.inf
-        top = similarity.topk(most, dim=1)
-        there = (top.values > -torch.inf) & known[rows, None]
-        nearest[rows] = top.indices.where(there, -1)
-        sums = top.values.where(there, 0.0).cumsum(dim=1)
-        counts = there.cumsum(dim=1).clamp(min=1)
-        for i, k in enumerate(NEIGHBOURS):
-            last = min(k, most) - 1
-            crowds[rows, i] = sums[:, last] / counts[:, last]
-    return Neighbourhood(unit, known.float(), crowds, nearest)
+def _neighbourhood(unit: Tensor, *, brute: bool) -> Neighbourhood:
+    known = (unit != 0).any(dim=1)
+    return Neighbourhood.of(known, *nearest_rows(unit, known, max(NEIGHBOURS), brute=brute))
 
 
-def _similarity(unit: Any, rows: Tensor, columns: Tensor) -> Tensor:
-    """Cosines of rows with columns: (rows, columns)."""
-    if isinstance(unit, Tensor):
-        return unit[rows] @ unit[columns].T
-    product = unit[rows.cpu().numpy()] @ unit[columns.cpu().numpy()].T
-    return torch.from_numpy(product.toarray().astype(np.float32)).to(rows.device)
-
-
-def _similarity_of_pairs(unit: Any, left: Tensor, right: Tensor) -> Tensor:
-    """Cosines of left[i] with right[i]: (pairs,)."""
-    if isinstance(unit, Tensor):
-        return (unit[left] * unit[right]).sum(dim=1)
-    product = unit[left.cpu().numpy()].multiply(unit[right.cpu().numpy()]).sum(axis=1)
-    return torch.from_numpy(np.asarray(product, np.float32)).to(left.device)
+def _neighbourhood_of_strings(
+    strings: StringView, device: torch.device, *, brute: bool
+) -> Neighbourhood:
+    known = torch.from_numpy(np.diff(strings.ngrams.indptr) > 0)
+    cosines, nearest = nearest_sparse_rows(strings.ngrams, max(NEIGHBOURS), brute=brute)
+    return Neighbourhood.of(known.to(device), cosines.to(device), nearest.to(device))

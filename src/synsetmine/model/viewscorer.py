@@ -84,10 +84,17 @@ class ViewScorer:
         return seen_terms(terms, self.views, views)
 
     def scene(
-        self, terms: Sequence[Term], views: TermViews, *, device: torch.device | str = "cpu"
+        self,
+        terms: Sequence[Term],
+        views: TermViews,
+        *,
+        exact: int = EXACT,
+        device: torch.device | str = "cpu",
     ) -> Scene:
         self.check(views)
-        return make_scene(terms, views, self.views, self.maps, self.ngrams, device=device)
+        return make_scene(
+            terms, views, self.views, self.maps, self.ngrams, exact=exact, device=device
+        )
 
     def log_mean_odds(
         self,
@@ -117,8 +124,8 @@ class ViewScorer:
         progress: Progress | None = None,
     ) -> Any:
         """The odds of all pairs that count, a scipy.sparse.csr_array: (terms, terms)."""
-        scene = self.scene(terms, views, device=device)
-        return odds_graph(self.comparer, scene, exact=exact, progress=progress)
+        scene = self.scene(terms, views, exact=exact, device=device)
+        return odds_graph(self.comparer, scene, progress=progress)
 
 
 def seen_terms(terms: Sequence[Term], chosen: Sequence[View], views: TermViews) -> list[Term]:
@@ -156,10 +163,11 @@ def make_scene(
     maps: Sequence[LinearMap],
     ngrams: NgramMap | None,
     *,
+    exact: int = EXACT,
     device: torch.device | str = "cpu",
 ) -> Scene:
     """The terms in each table as it is and as it is mapped; the entity id is never looked at."""
-    seen: list[Any] = []
+    seen: list[Floats] = []
     for table, learned in zip(chosen_tables(chosen, views), maps, strict=True):
         unit = rows_of(table, terms)
         seen += [unit, learned(unit)]
@@ -167,27 +175,22 @@ def make_scene(
     if ngrams is not None:
         surfaces = [term.surface for term in terms]
         strings = StringView(surfaces)
-        seen += [ngrams(surfaces), strings.ngrams]
-    return Scene(seen, strings, count=len(terms), device=device)
+        seen.append(ngrams(surfaces))
+    return Scene(seen, strings, count=len(terms), exact=exact, device=device)
 
 
-def odds_graph(
-    comparer: Comparer,
-    scene: Scene,
-    *,
-    exact: int = EXACT,
-    progress: Progress | None = None,
-) -> Any:
+def odds_graph(comparer: Comparer, scene: Scene, *, progress: Progress | None = None) -> Any:
     """The odds of all pairs that count; the others are not stored."""
     from scipy import sparse
 
-    none = np.zeros(0, np.int64)
-    parts = [(none, none, np.zeros(0))]
-    for left, right, signals in scene.pairs(exact=exact, progress=progress):
+    none = np.zeros(0, np.int32)
+    parts = [(none, none, np.zeros(0, np.float32))]
+    for left, right, signals in scene.pairs(progress=progress):
         log_odds = comparer.log_odds(signals)
         counts = log_odds > LOWEST
-        odds = log_odds[counts].clamp(max=HIGHEST).double().exp()
-        parts.append((left[counts].cpu().numpy(), right[counts].cpu().numpy(), odds.cpu().numpy()))
+        odds = log_odds[counts].clamp(max=HIGHEST).exp()
+        ends = left[counts].int().cpu().numpy(), right[counts].int().cpu().numpy()
+        parts.append((*ends, odds.cpu().numpy()))
     firsts, seconds, values = (np.concatenate(part) for part in zip(*parts, strict=True))
     upper = sparse.csr_array((values, (firsts, seconds)), shape=(scene.count, scene.count))
     return sparse.csr_array(upper + upper.T)

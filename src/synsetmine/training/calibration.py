@@ -15,7 +15,6 @@ from statistics import fmean
 import numpy as np
 import numpy.typing as npt
 
-from synsetmine.generation.graphsets import GraphSets
 from synsetmine.model.viewscorer import Bar
 from synsetmine.training.contrastive import Numbers
 
@@ -38,9 +37,8 @@ class Calibration:
     scores: dict[float, list[float]] = field(default_factory=lambda: {bar: [] for bar in BARS})
     sizes: dict[float, list[float]] = field(default_factory=lambda: {bar: [] for bar in BARS})
 
-    def add(self, bar: float, sets: GraphSets, labels: Numbers) -> None:
+    def add(self, bar: float, found: Numbers, labels: Numbers) -> None:
         """A vocabulary, mined at this bar; its terms are numbered as its labels."""
-        found = np.array([sets.set_of[term] for term in range(len(labels))], np.int64)
         weights = term_weights(labels, larger=self.larger)
         self.scores[bar].append(weighted_f1(found, labels, weights))
         self.sizes[bar].append(weighted_size(found, weights))

@@ -38,7 +38,7 @@ def draw_pairs(scene: Scene, labels: Numbers, *, seed: int) -> Pairs:
     numbers = torch.from_numpy(labels).to(scene.device)
     mean, scale, near = _nearness(scene, chance)
     kept_signals, kept_same, weight = [], [], []
-    for left, right, signals in scene.pairs(exact=scene.count):
+    for left, right, signals in scene.pairs():
         same = numbers[left] == numbers[right]
         close = same | (((signals - mean) * scale).mean(dim=-1) >= near)
         drawn = torch.rand(len(left), generator=chance).to(scene.device) < FAR

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from synsetmine.errors import DataError
-from synsetmine.generation.graphsets import mine_graph
+from synsetmine.generation.parts import mine_graph
 from synsetmine.model.scene import Scene
 from synsetmine.model.termmaps import LinearMap, NgramMap
 from synsetmine.model.viewscorer import (
@@ -195,7 +195,11 @@ class _Run:
         for sets in held_out:
             terms = order_terms(sets.terms, "random", seed=self.settings.seed)
             labels = np.array(sets.labels(terms), np.int64)
-            scene = make_scene(terms, self.views, self.settings.views, *maps, device=self.device)
+            scene = make_scene(
+                *(terms, self.views, self.settings.views, *maps),
+                exact=len(terms),
+                device=self.device,
+            )
             pairs = draw_pairs(scene, labels, seed=self.settings.seed)
             found.append(_Vocabulary(terms, labels, scene, pairs))
         return found
@@ -210,7 +214,7 @@ class _Run:
             comparer = fit_comparer(others or every, seed=self.settings.seed)
             for vocabulary in vocabularies[part::parts]:
                 graph = odds_graph(comparer, vocabulary.scene)
-                order = range(len(vocabulary.terms))
                 for bar in BARS:
-                    calibration.add(bar, mine_graph(graph, order, bar), vocabulary.labels)
+                    found = mine_graph(graph, len(vocabulary.terms), bar)
+                    calibration.add(bar, found, vocabulary.labels)
         return calibration

@@ -37,7 +37,7 @@ STOP_WORDS = frozenset((
 # fmt: on
 NGRAMS = (2, 4)
 LENGTH = 3.0  # that of vectors from co-occurrence counts
-PIECE = 1 << 16  # pairs that are compared at a time
+PIECE = 1 << 12  # pairs that are compared at a time: what they need stays in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,9 +100,8 @@ class StringView:
         return pairs[:, 0], pairs[:, 1]
 
     def _compare_pairs(self, left: Numbers, right: Numbers, result: Floats) -> None:
-        result[:, 0] = self.ngrams[left].multiply(self.ngrams[right]).sum(axis=1)
-        shared = self._words[left].multiply(self._words[right]).sum(axis=1)
-        self._word_shares(np.asarray(shared), left, right, result)
+        result[:, 0] = row_dots(self.ngrams, left, right)
+        self._word_shares(row_dots(self._words, left, right), left, right, result)
         for feature, texts, scorer in self._scorers():
             queries, choices = _picked(texts, left), _picked(texts, right)
             result[:, feature] = process.cpdist(queries, choices, scorer=scorer, dtype=np.float32)
@@ -208,6 +207,11 @@ def ngram_weights(texts: Sequence[str]) -> Any:
 
     vectorizer = TfidfVectorizer(analyzer="char_wb", ngram_range=NGRAMS, lowercase=False)
     return sparse.csr_array(vectorizer.fit_transform(texts))
+
+
+def row_dots(matrix: Any, left: Numbers, right: Numbers) -> Any:
+    """The dot product of row left[i] with row right[i] of a sparse matrix: (pairs,)."""
+    return np.asarray(matrix[left].multiply(matrix[right]).sum(axis=1))
 
 
 def plain(surface: str) -> str:
