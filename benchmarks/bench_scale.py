@@ -51,7 +51,7 @@ from synsetmine.views import unit_rows
 
 Choice: TypeAlias = Mapping[str, Any]
 Weights: TypeAlias = tuple[float, float, float]  # of corpus vectors, encoder vectors, strings
-WEIGHTS: tuple[Weights, ...] = ((1, 0, 0), (1, 0.5, 0), (1, 0.5, 0.5), (1, 1, 1))
+WEIGHTS: tuple[Weights, ...] = ((1, 0, 0), (1, 0.5, 0), (1, 0.5, 0.25), (1, 1, 0.5))
 STRINGS = 64  # dimensions
 BLOCK = 1024  # rows whose neighbours are looked for at a time
 
@@ -130,7 +130,7 @@ def louvain(rows: Floats, *, neighbours: int, least: float) -> Numbers:
 
     graph = _neighbour_graph(rows, min(neighbours, len(rows) - 1))
     resolution = least * len(rows) / (graph.sum() / len(rows))
-    _, labels = leiden_csr(
+    _, found = leiden_csr(
         graph.indptr.astype(np.int64),
         graph.indices.astype(np.int32),
         graph.data.astype(np.float64),
@@ -138,7 +138,9 @@ def louvain(rows: Floats, *, neighbours: int, least: float) -> Numbers:
         resolution=resolution,
         seed=0,
     )
-    return np.array(labels, np.int64)
+    labels = np.full(len(rows), -1, np.int64)
+    labels[list(found)] = list(found.values())
+    return _singles(labels)
 
 
 Method: TypeAlias = Callable[..., Numbers]
@@ -153,7 +155,7 @@ METHODS: dict[str, tuple[Method, Sequence[Choice]]] = {
         hdbscan,
         [
             {"selection": selection, "epsilon": epsilon}
-            for selection, epsilon in product(("eom", "leaf"), (0.0, 0.6, 0.8))
+            for selection, epsilon in product(("eom", "leaf"), (0.0, 0.7, 0.8, 0.9))
         ],
     ),
     "communities": (communities, [{"threshold": step / 20} for step in range(6, 19)]),
@@ -324,7 +326,7 @@ def _measure(
     needs = SQUARES.get(name, 0.0) * size**2 / 1e9
     if needs > options.memory:
         return Result(name, size, problem=f"needs {needs:,.3g} GB")
-    for result in earlier:
+    for result in earlier:  # the first one to fail says why
         if result.method == name and result.size < size and result.problem:
             return Result(name, size, problem=f"not tried: {result.problem} at {result.size:,}")
     ours_end, its_end = multiprocessing.Pipe(duplex=False)
