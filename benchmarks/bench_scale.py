@@ -53,6 +53,7 @@ Choice: TypeAlias = Mapping[str, Any]
 Weights: TypeAlias = tuple[float, float, float]  # of corpus vectors, encoder vectors, strings
 WEIGHTS: tuple[Weights, ...] = ((1, 0, 0), (1, 0.5, 0), (1, 0.5, 0.25), (1, 1, 0.5))
 STRINGS = 64  # dimensions
+FEW = 50  # terms
 BLOCK = 1024  # rows whose neighbours are looked for at a time
 
 
@@ -155,15 +156,17 @@ METHODS: dict[str, tuple[Method, Sequence[Choice]]] = {
         hdbscan,
         [
             {"selection": selection, "epsilon": epsilon}
-            for selection, epsilon in product(("eom", "leaf"), (0.0, 0.7, 0.8, 0.9))
+            for selection, epsilon in product(("eom", "leaf"), (0.0, 0.8, 0.9, 1.0))
         ],
     ),
     "communities": (communities, [{"threshold": step / 20} for step in range(6, 19)]),
     "louvain": (
         louvain,
         [
-            {"neighbours": neighbours, "least": step / 10}
-            for neighbours, step in product((5, 10, 20), range(2, 10))
+            {"neighbours": neighbours, "least": least}
+            for neighbours, least in product(
+                (5, 10, 20, 40), (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6)
+            )
         ],
     ),
 }
@@ -369,15 +372,17 @@ def _work(
 def _ready(
     name: str, vocabulary: Synthetic, folder: Path, options: argparse.Namespace
 ) -> Callable[[], Numbers]:
-    """The method with all that it takes in memory."""
+    """The method with all that it takes in memory; a few terms first, which loads libraries."""
     if name.startswith("ours"):
         scorer = load_model(folder / "model").scorer
         if not isinstance(scorer, ViewScorer):
             raise TypeError(f"{folder / 'model'} is no view scorer")
+        ours(scorer, vocabulary.first(FEW), options.device, all_pairs=name != "ours")
         scorer.check(vocabulary.views)  # which are made now, before the clock
         return lambda: ours(scorer, vocabulary, options.device, all_pairs=name != "ours")
     weights, choice = json.loads((folder / f"{name}.json").read_text())
     rows = _rows(str(len(vocabulary)), folder, weights)
+    METHODS[name][0](rows[:FEW], **choice)
     return lambda: METHODS[name][0](rows, **choice)
 
 

@@ -74,6 +74,10 @@ class Synthetic:
     def __len__(self) -> int:
         return len(self.terms)
 
+    def first(self, count: int) -> Synthetic:
+        part = slice(count)
+        return Synthetic(self.terms[part], self.labels[part], self.corpus[part], self.encoder[part])
+
     @cached_property
     def views(self) -> TermViews:
         """What the view scorer takes; the strings are in the terms."""

@@ -10,7 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.bench_scale import METHODS, Choice, _labels
 from benchmarks.synthetic import LARGEST, Synthetic, make_vocabulary
+from synsetmine.metrics import compare_labels
+from synsetmine.views import unit_rows
 
 ROOT = Path(__file__).parents[1]
 
@@ -72,26 +75,52 @@ def test_a_vocabulary_can_be_kept(vocabulary: Synthetic, tmp_path: Path) -> None
     assert np.array_equal(kept.labels, vocabulary.labels)
 
 
+@pytest.mark.parametrize(
+    ("name", "choice"),
+    [
+        ("agglomerative", {"distance": 0.3}),
+        ("hdbscan", {"selection": "leaf", "epsilon": 0.8}),
+        ("communities", {"threshold": 0.7}),
+        ("louvain", {"neighbours": 5, "least": 0.2}),
+    ],
+)
+def test_each_method_finds_sets_that_lie_apart(name: str, choice: Choice) -> None:
+    """Rows of zeros, for terms without vectors, break none of them."""
+    gold = np.repeat(np.arange(20), 4)
+    centres = np.random.default_rng(0).standard_normal((20, 50), np.float32)
+    noise = np.random.default_rng(1).standard_normal((80, 50), np.float32)
+    rows = unit_rows(centres[gold] + 0.2 * noise)
+    method = METHODS[name][0]
+    assert compare_labels(method(rows, **choice), gold).ari > 0.9
+    rows[3] = 0
+    assert len(method(rows, **choice)) == 80
+
+
+def test_what_no_group_has_stands_alone() -> None:
+    assert len(set(_labels([[0, 2], [3]], 6).tolist())) == 5
+    assert _labels([], 0).tolist() == []
+
+
 @pytest.mark.slow
 def test_bench_scale_measures_each_method(tmp_path: Path) -> None:
-    command = ["-m", "benchmarks.bench_scale", "--sizes", "150", "300", "--training", "400"]
+    few = ("--methods", "ours", "agglomerative", "--training", "300", "--folder", str(tmp_path))
+    shown = bench("--sizes", "150", "300", "--exact", *few)
+    lines = shown.split("| terms |")[1].splitlines()[2:]
+    assert len(lines) == 2 * 3
+    assert all("n^" in line for line in lines[3:])
+    assert "failed" not in shown
+    shown = bench("--sizes", "300", "--memory", "0.0001", "--methods", "agglomerative", *few[3:])
+    assert "needs 0.00072 GB" in shown
+    assert "trained" not in shown
+
+
+def bench(*options: str) -> str:
     done = subprocess.run(
-        [sys.executable, *command, "--exact", "--workers", "1", "--folder", str(tmp_path)],
+        [sys.executable, "-m", "benchmarks.bench_scale", *options, "--workers", "1"],
         cwd=ROOT,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    lines = done.stdout.split("| terms |")[1].splitlines()[2:]
-    assert len(lines) == 2 * 6
-    assert all("n^" in line for line in lines[6:])
-    assert "failed" not in done.stdout
-    small = ["--sizes", "300", "--methods", "agglomerative", "--memory", "0.0001"]
-    kept = subprocess.run(
-        [sys.executable, "-m", "benchmarks.bench_scale", *small, "--folder", str(tmp_path)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    assert "needs 0.00072 GB" in kept.stdout
+    return done.stdout
