@@ -120,8 +120,10 @@ def communities(rows: Floats, *, threshold: float) -> Numbers:
     return _labels(found, len(rows))
 
 
-def louvain(rows: Floats, *, neighbours: int, least: float) -> Numbers:
+def louvain(rows: Floats, *, neighbours: int, alpha: float, least: float) -> Numbers:
     """Leiden, Louvain's successor, of graspologic-native on the graph of nearest neighbours.
+
+    Neighbours are those whose cosine is above `alpha`; it is the weight.
 
     Modularity puts two sets together where their mean weight is above the resolution times what
     is expected by chance, which shrinks as the graph grows. So the resolution grows with it:
@@ -129,7 +131,9 @@ def louvain(rows: Floats, *, neighbours: int, least: float) -> Numbers:
     """
     from graspologic_native import leiden_csr
 
-    graph = _neighbour_graph(rows, min(neighbours, len(rows) - 1))
+    graph = _neighbour_graph(rows, min(neighbours, len(rows) - 1), alpha)
+    if not graph.nnz:
+        return np.arange(len(rows))
     resolution = least * len(rows) / (graph.sum() / len(rows))
     _, found = leiden_csr(
         graph.indptr.astype(np.int64),
@@ -163,9 +167,9 @@ METHODS: dict[str, tuple[Method, Sequence[Choice]]] = {
     "louvain": (
         louvain,
         [
-            {"neighbours": neighbours, "least": least}
-            for neighbours, least in product(
-                (5, 10, 20, 40), (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6)
+            {"neighbours": neighbours, "alpha": alpha, "least": least}
+            for neighbours, alpha, least in product(
+                (10, 20), (0.0, 0.4, 0.5, 0.6, 0.7), (0.05, 0.1, 0.2, 0.3, 0.4)
             )
         ],
     ),
@@ -190,8 +194,8 @@ def _singles(labels: Numbers) -> Numbers:
     return found
 
 
-def _neighbour_graph(rows: Floats, count: int) -> Any:
-    """Cosines, above 0, of each row with its nearest others; exact: scipy.sparse (terms, terms)."""
+def _neighbour_graph(rows: Floats, count: int, alpha: float) -> Any:
+    """Cosines above alpha of each row with its nearest others, exact: (terms, terms), sparse."""
     from scipy import sparse
 
     table = torch.from_numpy(rows)
@@ -201,10 +205,11 @@ def _neighbour_graph(rows: Floats, count: int) -> Any:
         found[torch.arange(len(found)), torch.arange(len(found)) + start] = -torch.inf
         top = found.topk(count, dim=1)
         nearest.append(top.indices.numpy())
-        cosines.append(top.values.clamp(min=1e-6).numpy())
+        cosines.append(top.values.where(top.values > alpha, 0).numpy())
     ends = np.arange(0, len(rows) * count + 1, count)
     values, columns = np.concatenate(cosines).ravel(), np.concatenate(nearest).ravel()
     one_way = sparse.csr_array((values, columns, ends), shape=(len(rows),) * 2)
+    one_way.eliminate_zeros()
     return sparse.csr_array(one_way.maximum(one_way.T))
 
 
@@ -342,6 +347,7 @@ def _measure(
         if not ours_end.poll(options.timeout):
             return Result(name, size, problem=f"over {options.timeout:,.0f} s")
         seconds, peak, ari, problem = ours_end.recv()
+        work.join()
         return Result(name, size, seconds, loaded, peak, ari, problem)
     except EOFError:  # it was killed, for memory most likely
         return Result(name, size, problem="ended without a result")

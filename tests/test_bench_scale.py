@@ -81,7 +81,7 @@ def test_a_vocabulary_can_be_kept(vocabulary: Synthetic, tmp_path: Path) -> None
         ("agglomerative", {"distance": 0.3}),
         ("hdbscan", {"selection": "leaf", "epsilon": 0.8}),
         ("communities", {"threshold": 0.7}),
-        ("louvain", {"neighbours": 5, "least": 0.2}),
+        ("louvain", {"neighbours": 5, "alpha": 0.3, "least": 0.2}),
     ],
 )
 def test_each_method_finds_sets_that_lie_apart(name: str, choice: Choice) -> None:
