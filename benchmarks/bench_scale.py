@@ -1,0 +1,463 @@
+"""Set generation on large vocabularies, against what one would run instead, in the same run.
+
+    python -m benchmarks.bench_scale                          # 10k, 100k and 1M made-up terms
+    python -m benchmarks.bench_scale --sizes 3000 10000 --exact
+
+The vocabularies are those of `benchmarks/synthetic.py`. A further one, of other entities, is the
+training set: our model is trained on it, and every other method's parameters are those of a grid
+that give it the highest ARI there. All get the same three views. Ours takes them as they are; the
+others take one row a term: the corpus vector and the encoder's, each less the mean of the training
+vectors, and the string's 2- to 4-grams of characters, hashed, weighed by tf-idf and reduced to
+64 dimensions by an SVD of the training terms. Each part has length one (zeros where a term has no
+vector) and a weight, which is one of the parameters.
+
+Each method and size runs in a process of its own. The clock runs from rows and terms in memory to
+sets; training, tuning and the making of the rows for the others are left out. Memory is the peak of
+the process with all that was loaded. A term that a method leaves over is a set of one. Seconds
+depend on the machine, ratios and growth less so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import multiprocessing
+import os
+import resource
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import pairwise, product
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+
+from benchmarks.synthetic import Floats, Numbers, Synthetic, make_vocabulary
+from synsetmine.baselines.density import _joined
+from synsetmine.engines.processes import cores
+from synsetmine.generation import generate_sets
+from synsetmine.generation.graphsets import mine_by_size
+from synsetmine.metrics import compare_labels
+from synsetmine.model.storage import StoredModel, load_model, save_model
+from synsetmine.model.viewscorer import ViewScorer
+from synsetmine.training.viewtraining import ViewSettings, train_views
+from synsetmine.views import unit_rows
+
+Choice: TypeAlias = Mapping[str, Any]
+Weights: TypeAlias = tuple[float, float, float]  # of corpus vectors, encoder vectors, strings
+WEIGHTS: tuple[Weights, ...] = ((1, 0, 0), (1, 0.5, 0), (1, 0.5, 0.25), (1, 1, 0.5))
+STRINGS = 64  # dimensions
+FEW = 50  # terms
+BLOCK = 1024  # rows whose neighbours are looked for at a time
+
+
+def main() -> None:
+    options = _options()
+    os.environ["OMP_NUM_THREADS"] = str(options.workers)  # the processes below inherit it
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.folder or Path(temporary)
+        names = [name for name in METHODS if name in options.methods]
+        if options.exact and "ours" in names:
+            names.insert(1, "ours, all pairs")
+        _in_process(_prepare, folder, options, names)
+        results: list[Result] = []
+        for size in options.sizes:
+            for name in names:
+                results.append(_measure(name, size, folder, options, results))
+                print(results[-1], flush=True)
+    print(f"\n{options.workers} threads, {options.device}, seed {options.seed}\n")
+    print("\n".join(_table(results)))
+
+
+# --- Methods ---
+
+
+def ours(scorer: ViewScorer, vocabulary: Synthetic, device: str, *, all_pairs: bool) -> Numbers:
+    """Labels of the terms; all pairs of terms are compared, or those that are near in a view."""
+    terms, views = vocabulary.terms, vocabulary.views
+    if not all_pairs:
+        mined = generate_sets(scorer, views, terms, device=device)
+        return np.array(mined.sets.labels(terms))
+    graph = scorer.graph(terms, views, exact=len(terms), device=device)
+    return _labels(mine_by_size(graph, len(terms), scorer.bar).members, len(terms))
+
+
+def agglomerative(rows: Floats, *, distance: float) -> Numbers:
+    """scikit-learn's average linkage, cut at a cosine distance."""
+    from sklearn.cluster import AgglomerativeClustering
+
+    model = AgglomerativeClustering(
+        n_clusters=None, distance_threshold=distance, metric="cosine", linkage="average"
+    )
+    found: Numbers = model.fit(_never_zero(rows)).labels_
+    return found
+
+
+def hdbscan(rows: Floats, *, selection: str, epsilon: float) -> Numbers:
+    """scikit-learn's HDBSCAN on rows of length one, groups of two terms or more.
+
+    Groups nearer than epsilon are joined as in `synsetmine.baselines.density`, since its own
+    parameter for it fails with numpy 2.4.
+    """
+    from sklearn.cluster import HDBSCAN
+
+    model = HDBSCAN(min_cluster_size=2, cluster_selection_method=selection, copy=True).fit(rows)
+    near = model.dbscan_clustering(epsilon, min_cluster_size=2)
+    return _joined(model.labels_, near)
+
+
+def communities(rows: Floats, *, threshold: float) -> Numbers:
+    """sentence-transformers' community detection, groups of two terms or more."""
+    from sentence_transformers.util import community_detection
+
+    found = community_detection(torch.from_numpy(rows), threshold, min_community_size=2)
+    return _labels(found, len(rows))
+
+
+def louvain(rows: Floats, *, neighbours: int, alpha: float, least: float) -> Numbers:
+    """Leiden, Louvain's successor, of graspologic-native on the graph of nearest neighbours.
+
+    Neighbours are those whose cosine is above `alpha`; it is the weight.
+
+    Modularity puts two sets together where their mean weight is above the resolution times what
+    is expected by chance, which shrinks as the graph grows. So the resolution grows with it:
+    `least` is about the mean cosine that two sets need, whatever the number of terms.
+    """
+    from graspologic_native import leiden_csr
+
+    graph = _neighbour_graph(rows, min(neighbours, len(rows) - 1), alpha)
+    if not graph.nnz:
+        return np.arange(len(rows))
+    resolution = least * len(rows) / (graph.sum() / len(rows))
+    _, found = leiden_csr(
+        graph.indptr.astype(np.int64),
+        graph.indices.astype(np.int32),
+        graph.data.astype(np.float64),
+        len(rows),
+        resolution=resolution,
+        seed=0,
+    )
+    labels = np.full(len(rows), -1, np.int64)
+    labels[list(found)] = list(found.values())
+    return _singles(labels)
+
+
+Method: TypeAlias = Callable[..., Numbers]
+# Each with its grid; ours has none, since its one parameter is learned.
+METHODS: dict[str, tuple[Method, Sequence[Choice]]] = {
+    "ours": (ours, ()),
+    "agglomerative": (
+        agglomerative,
+        [{"distance": step / 20} for step in range(3, 17)],
+    ),
+    "hdbscan": (
+        hdbscan,
+        [
+            {"selection": selection, "epsilon": epsilon}
+            for selection, epsilon in product(("eom", "leaf"), (0.0, 0.8, 0.9, 1.0))
+        ],
+    ),
+    "communities": (communities, [{"threshold": step / 20} for step in range(6, 19)]),
+    "louvain": (
+        louvain,
+        [
+            {"neighbours": neighbours, "alpha": alpha, "least": least}
+            for neighbours, alpha, least in product(
+                (10, 20), (0.0, 0.4, 0.5, 0.6, 0.7), (0.05, 0.1, 0.2, 0.3, 0.4)
+            )
+        ],
+    ),
+}
+# Bytes that a method is known to need for a square of all terms.
+SQUARES = {"agglomerative": 8.0}  # scipy's condensed distances, and a copy
+
+
+def _labels(groups: Sequence[Sequence[int]], count: int) -> Numbers:
+    """The number of each term's group; terms of no group have numbers of their own."""
+    labels = np.full(count, -1, np.int64)
+    for number, members in enumerate(groups):
+        labels[members] = number
+    return _singles(labels)
+
+
+def _singles(labels: Numbers) -> Numbers:
+    """Each term of no group, -1, as a group of its own."""
+    alone = labels < 0
+    found = labels.astype(np.int64)
+    found[alone] = labels.max(initial=-1) + 1 + np.arange(alone.sum())
+    return found
+
+
+def _neighbour_graph(rows: Floats, count: int, alpha: float) -> Any:
+    """Cosines above alpha of each row with its nearest others, exact: (terms, terms), sparse."""
+    from scipy import sparse
+
+    table = torch.from_numpy(rows)
+    nearest, cosines = [], []
+    for start in range(0, len(rows), BLOCK):
+        found = table[start : start + BLOCK] @ table.T
+        found[torch.arange(len(found)), torch.arange(len(found)) + start] = -torch.inf
+        top = found.topk(count, dim=1)
+        nearest.append(top.indices.numpy())
+        cosines.append(top.values.where(top.values > alpha, 0).numpy())
+    ends = np.arange(0, len(rows) * count + 1, count)
+    values, columns = np.concatenate(cosines).ravel(), np.concatenate(nearest).ravel()
+    one_way = sparse.csr_array((values, columns, ends), shape=(len(rows),) * 2)
+    one_way.eliminate_zeros()
+    return sparse.csr_array(one_way.maximum(one_way.T))
+
+
+def _never_zero(rows: Floats) -> Floats:
+    """The rows; those of zeros, whose cosine is not defined, each lie in no one's direction."""
+    empty = ~rows.any(axis=1)
+    if not empty.any():
+        return rows
+    filled = rows.copy()
+    chance = np.random.default_rng(0)
+    filled[empty] = chance.standard_normal((int(empty.sum()), rows.shape[1]), np.float32)
+    return filled
+
+
+# --- What they are given ---
+
+
+def _prepare(folder: Path, options: argparse.Namespace, names: Sequence[str]) -> None:
+    """Vocabularies, rows for the others, our model and their parameters; kept ones stay."""
+    seeds = {f"{size}": options.seed for size in options.sizes}
+    for name, seed in {"training": options.seed + 1_000_000, **seeds}.items():
+        if not (folder / name / "strings.npy").exists():
+            started = time.perf_counter()
+            count = options.training if name == "training" else int(name)
+            vocabulary = make_vocabulary(count, seed)
+            vocabulary.save(folder / name)
+            seconds = time.perf_counter() - started
+            several = np.bincount(vocabulary.labels)
+            print(
+                f"{name}: {count:,} terms in {len(several):,} sets, made in {seconds:.1f} s",
+                flush=True,
+            )
+            np.save(folder / name / "strings.npy", _strings(vocabulary, folder))
+    training = Synthetic.load(folder / "training")
+    if any(name.startswith("ours") for name in names) and not (folder / "model").exists():
+        started = time.perf_counter()
+        settings = ViewSettings(views=("vectors", "encoder", "strings"), seed=options.seed)
+        trained = train_views(training.sets, training.views, settings, device=options.device)
+        model = StoredModel(trained.scorer, 0.5, trained.record())
+        save_model(folder / "model", model)
+        print(f"ours: trained in {time.perf_counter() - started:.1f} s", flush=True)
+    for name in names:
+        chosen = folder / f"{name}.json"
+        if name in METHODS and METHODS[name][1] and not chosen.exists():
+            started = time.perf_counter()
+            ari, weights, choice = max(_tries(name, training, folder), key=lambda found: found[0])
+            chosen.write_text(json.dumps([weights, choice]))
+            print(
+                f"{name}: {choice}, weights {weights}, ARI {100 * ari:.1f} on the training sets, "
+                f"tuned in {time.perf_counter() - started:.1f} s",
+                flush=True,
+            )
+
+
+def _tries(name: str, training: Synthetic, folder: Path) -> Iterator[tuple[float, Weights, Choice]]:
+    method, choices = METHODS[name]
+    for weights in WEIGHTS:
+        rows = _rows("training", folder, weights)
+        for choice in choices:
+            yield compare_labels(method(rows, **choice), training.labels).ari, weights, choice
+
+
+def _strings(vocabulary: Synthetic, folder: Path) -> Floats:
+    """The strings as rows of length one: (terms, STRINGS); the SVD is the training terms'."""
+    from sklearn.decomposition import TruncatedSVD
+    from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
+    from sklearn.pipeline import make_pipeline
+
+    features = make_pipeline(
+        HashingVectorizer(
+            analyzer="char_wb", ngram_range=(2, 4), n_features=1 << 18, dtype=np.float32
+        ),
+        TfidfTransformer(),
+        TruncatedSVD(STRINGS, random_state=0),
+    )
+    training = (folder / "training" / "surfaces.txt").read_text(encoding="utf-8").split("\n")
+    features.fit(training)
+    return unit_rows(features.transform([t.surface for t in vocabulary.terms]).astype(np.float32))
+
+
+def _rows(name: str, folder: Path, weights: Weights) -> Floats:
+    """One row a term, of length one: the parts that weigh something, side by side."""
+    parts: list[Floats] = []
+    for part, weight in zip(("corpus", "encoder", "strings"), weights, strict=True):
+        if weight:
+            table = np.load(folder / name / f"{part}.npy")
+            if part != "strings":
+                training = np.load(folder / "training" / f"{part}.npy")
+                mean = training[training.any(axis=1)].mean(axis=0)
+                table = unit_rows((table - mean) * table.any(axis=1, keepdims=True))
+            parts.append(np.float32(weight) * table)
+    return unit_rows(np.hstack(parts))
+
+
+# --- Time and memory, each in a process of its own ---
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of one method at one size; without seconds `problem` says why."""
+
+    method: str
+    size: int
+    seconds: float = math.nan
+    loaded: float = math.nan  # GB in memory before the clock
+    peak: float = math.nan  # GB
+    ari: float = math.nan
+    problem: str = ""
+
+    def __str__(self) -> str:
+        if self.problem:
+            return f"{self.method}, {self.size:,} terms: {self.problem}"
+        return (
+            f"{self.method}, {self.size:,} terms: {self.seconds:.1f} s, {self.peak:.2f} GB "
+            f"({self.loaded:.2f} before), ARI {100 * self.ari:.1f}"
+        )
+
+
+def _measure(
+    name: str, size: int, folder: Path, options: argparse.Namespace, earlier: Sequence[Result]
+) -> Result:
+    needs = SQUARES.get(name, 0.0) * size**2 / 1e9
+    if needs > options.memory:
+        return Result(name, size, problem=f"needs {needs:,.3g} GB")
+    for result in earlier:  # the first one to fail says why
+        if result.method == name and result.size < size and result.problem:
+            return Result(name, size, problem=f"not tried: {result.problem} at {result.size:,}")
+    ours_end, its_end = multiprocessing.Pipe(duplex=False)
+    context = multiprocessing.get_context("spawn")
+    work = context.Process(target=_work, args=(its_end, name, size, folder, options))
+    work.start()
+    its_end.close()
+    try:
+        loaded = ours_end.recv()
+        if not ours_end.poll(options.timeout):
+            return Result(name, size, problem=f"over {options.timeout:,.0f} s")
+        seconds, peak, ari, problem = ours_end.recv()
+        work.join()
+        return Result(name, size, seconds, loaded, peak, ari, problem)
+    except EOFError:  # it was killed, for memory most likely
+        return Result(name, size, problem="ended without a result")
+    finally:
+        work.kill()
+        work.join()
+
+
+def _work(
+    results: Connection, name: str, size: int, folder: Path, options: argparse.Namespace
+) -> None:
+    vocabulary = Synthetic.load(folder / str(size))
+    run = _ready(name, vocabulary, folder, options)
+    if options.device == "cpu":
+        limit = int(options.memory * 1e9)
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    results.send(_memory("VmRSS"))
+    started = time.perf_counter()
+    try:
+        labels = run()
+    except (MemoryError, RuntimeError) as error:  # torch says the latter
+        results.send((math.nan, math.nan, math.nan, f"failed: {str(error)[:80]}"))
+        return
+    seconds, peak = time.perf_counter() - started, _memory("VmHWM")
+    results.send((seconds, peak, compare_labels(labels, vocabulary.labels).ari, ""))
+
+
+def _ready(
+    name: str, vocabulary: Synthetic, folder: Path, options: argparse.Namespace
+) -> Callable[[], Numbers]:
+    """The method with all that it takes in memory; a few terms first, which loads libraries."""
+    if name.startswith("ours"):
+        scorer = load_model(folder / "model").scorer
+        if not isinstance(scorer, ViewScorer):
+            raise TypeError(f"{folder / 'model'} is no view scorer")
+        ours(scorer, vocabulary.first(FEW), options.device, all_pairs=name != "ours")
+        scorer.check(vocabulary.views)  # which are made now, before the clock
+        return lambda: ours(scorer, vocabulary, options.device, all_pairs=name != "ours")
+    weights, choice = json.loads((folder / f"{name}.json").read_text())
+    rows = _rows(str(len(vocabulary)), folder, weights)
+    METHODS[name][0](rows[:FEW], **choice)
+    return lambda: METHODS[name][0](rows, **choice)
+
+
+def _memory(field: str) -> float:
+    """GB of this process now (VmRSS) or at its peak (VmHWM), which on other systems is both."""
+    with suppress(OSError):
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith(f"{field}:"):
+                return int(line.split()[1]) * 1024 / 1e9
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e9
+
+
+def _in_process(work: Callable[..., None], *arguments: Any) -> None:
+    process = multiprocessing.get_context("spawn").Process(target=work, args=arguments)
+    process.start()
+    process.join()
+    if process.exitcode:
+        raise SystemExit(f"{work.__name__} ended with {process.exitcode}")
+
+
+# --- The table ---
+
+
+def _table(results: Sequence[Result]) -> Iterator[str]:
+    """Markdown: a line for each method and size, ratios to ours, growth since the size before."""
+    own = {result.size: result for result in results if result.method == "ours"}
+    yield "| terms | method | seconds | ours is faster by | GB | of it inputs | ARI | growth |"
+    yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
+    for result in results:
+        start = f"| {result.size:,} | {result.method} |"
+        if result.problem:
+            yield f"{start} {result.problem} | | | | | |"
+            continue
+        ratio = result.seconds / own[result.size].seconds if result.size in own else math.nan
+        faster = f"{ratio:.1f}×" if result.method != "ours" and math.isfinite(ratio) else ""
+        yield (
+            f"{start} {result.seconds:.1f} | {faster} | {result.peak:.2f} | {result.loaded:.2f} | "
+            f"{100 * result.ari:.1f} | {_growth(result, results)} |"
+        )
+
+
+def _growth(result: Result, results: Sequence[Result]) -> str:
+    """The power of the number of terms with which seconds grew from the size before."""
+    same = [r for r in results if r.method == result.method and not r.problem]
+    for before, after in pairwise(sorted(same, key=lambda r: r.size)):
+        if after is result and after.size > before.size:
+            power = math.log(after.seconds / before.seconds) / math.log(after.size / before.size)
+            return f"n^{power:.2f}"
+    return ""
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    all_memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
+    add = parser.add_argument
+    add("--sizes", nargs="+", type=int, default=[10_000, 100_000, 1_000_000], help="terms")
+    add("--methods", nargs="+", choices=list(METHODS), default=list(METHODS))
+    add("--exact", action="store_true", help="ours also with all pairs of terms compared")
+    add("--training", type=int, default=4000, help="terms of the training sets")
+    add("--workers", type=int, default=cores(), help="threads")
+    add("--device", default="cpu", help="of ours")
+    add("--seed", type=int, default=0)
+    add("--timeout", type=float, default=1200, help="seconds for each method and size")
+    add("--memory", type=float, default=0.9 * all_memory, help="GB for each")
+    add("--folder", type=Path, help="keeps vocabularies, model and parameters for further runs")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
