@@ -42,8 +42,8 @@ from benchmarks.synthetic import Floats, Numbers, Synthetic, make_vocabulary
 from synsetmine.baselines.density import _joined
 from synsetmine.engines.processes import cores
 from synsetmine.generation import generate_sets
-from synsetmine.generation.graphsets import mine_by_size
 from synsetmine.metrics import compare_labels
+from synsetmine.model.scene import EXACT
 from synsetmine.model.storage import StoredModel, load_model, save_model
 from synsetmine.model.viewscorer import ViewScorer
 from synsetmine.training.viewtraining import ViewSettings, train_views
@@ -81,11 +81,11 @@ def main() -> None:
 def ours(scorer: ViewScorer, vocabulary: Synthetic, device: str, *, all_pairs: bool) -> Numbers:
     """Labels of the terms; all pairs of terms are compared, or those that are near in a view."""
     terms, views = vocabulary.terms, vocabulary.views
-    if not all_pairs:
-        mined = generate_sets(scorer, views, terms, device=device)
-        return np.array(mined.sets.labels(terms))
-    graph = scorer.graph(terms, views, exact=len(terms), device=device)
-    return _labels(mine_by_size(graph, len(terms), scorer.bar).members, len(terms))
+    exact = len(terms) if all_pairs else EXACT
+    mined = generate_sets(
+        scorer, views, terms, device=device, exact=exact, workers=torch.get_num_threads()
+    )
+    return np.array(mined.sets.labels(terms))
 
 
 def agglomerative(rows: Floats, *, distance: float) -> Numbers:

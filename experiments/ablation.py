@@ -43,11 +43,11 @@ TITLES = {
 }
 
 
-neighbourhood = scene._neighbourhood
+neighbourhood = scene.Neighbourhood.of
 
 
-def _no_crowds(table: Any, device: Any) -> Any:
-    found = neighbourhood(table, device)
+def _no_crowds(*table: Any) -> Any:
+    found = neighbourhood(*table)
     return replace(found, crowds=0 * found.crowds)
 
 
@@ -57,7 +57,7 @@ MODEL, TRAINING, GENERATION = (
 )
 PARTS: dict[str, Patches] = {
     "all parts": {},
-    "no signals relative to the vocabulary": {f"{MODEL}.scene._neighbourhood": _no_crowds},
+    "no signals relative to the vocabulary": {f"{MODEL}.scene.Neighbourhood.of": _no_crowds},
     "vectors as they are, no learned map": {f"{TRAINING}.contrastive.LINEAR_STEPS": 0},
     "n-grams not learned": {f"{TRAINING}.contrastive.NGRAM_EPOCHS": 0},
     "comparer without hidden units": {f"{TRAINING}.comparing.HIDDEN": 0},

@@ -133,7 +133,7 @@ def test_signals_of_a_pair_are_the_same_both_ways() -> None:
 
 
 def test_a_small_vocabulary_has_every_pair_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("synsetmine.model.scene.VALUES", 200)
+    monkeypatch.setattr("synsetmine.model.scene.VALUES", {"cpu": 200})
     seen = scene()
     found: dict[tuple[int, int], torch.Tensor] = {}
     for left, right, signals in seen.pairs():
@@ -149,7 +149,7 @@ def test_a_large_vocabulary_has_the_pairs_that_are_near_in_some_view(
 ) -> None:
     """With all signals as in a small one; acronyms are near too."""
     monkeypatch.setattr("synsetmine.model.scene.NEIGHBOURS", (1, 3))
-    monkeypatch.setattr("synsetmine.model.scene.VALUES", 11)
+    monkeypatch.setattr("synsetmine.model.scene.VALUES", {"cpu": 11})
     chance = np.random.default_rng(1)
     unit = unit_rows(chance.normal(size=(40, 6)).astype(np.float32))
     unit[5] = 0

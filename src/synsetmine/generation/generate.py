@@ -9,6 +9,7 @@ from synsetmine.errors import DataError
 from synsetmine.generation.bysize import mine_by_size
 from synsetmine.generation.mined import Decision, Mined, Outcome, sigmoid
 from synsetmine.generation.onepass import walk_pool
+from synsetmine.model.scene import EXACT
 from synsetmine.model.scorer import SetScorer
 from synsetmine.model.viewscorer import ViewScorer
 from synsetmine.types import SynonymSets, Term
@@ -24,6 +25,8 @@ def generate_sets(
     max_sets: int | None = None,
     seeds: SynonymSets | None = None,
     block_size: int = 32,
+    exact: int = EXACT,
+    workers: int = 1,
     device: str = "cpu",
     progress: Callable[[int, int], None] | None = None,
 ) -> Mined:
@@ -36,7 +39,10 @@ def generate_sets(
 
     The paper's scorer walks the vocabulary once, in its order, in blocks of `block_size`, on its
     own device. The view scorer takes the most certain first, whatever the order, then moves terms
-    until nothing changes; it works on `device`.
+    until nothing changes; it works on `device`. It compares all pairs of up to `exact` terms, of
+    more only those that are near in some view, and groups them in so many `workers`, processes
+    that change nothing in the result; a script that asks for several needs the usual guard
+    `if __name__ == "__main__":`.
     """
     seeds = seeds if seeds is not None else SynonymSets((), ())
     views = TermViews((views,)) if isinstance(views, TermVectors) else views
@@ -68,9 +74,15 @@ def generate_sets(
             progress=progress,
         )
     else:
-        graph = scorer.graph(terms, views, device=device, progress=progress)
+        graph = scorer.graph(terms, views, exact=exact, device=device, progress=progress)
         outcome = mine_by_size(
-            graph, len(walked), scorer.bar, threshold=threshold, seeds=start, max_sets=room
+            graph,
+            len(walked),
+            scorer.bar,
+            threshold=threshold,
+            seeds=start,
+            max_sets=room,
+            workers=workers,
         )
     return _collect(outcome, walked, new, seeds, known)
 

@@ -94,7 +94,7 @@ def _compared_with_all(rows: Tensor, count: int) -> tuple[Tensor, Tensor]:
 def _compared_with_cells(rows: Tensor, count: int) -> tuple[Tensor, Tensor]:
     centres = _centres(rows)
     probes = torch.cat(  # (rows, PROBES)
-        [(part @ centres.T).topk(PROBES, dim=1).indices for part in rows.split(1 << 12)]
+        [(part @ centres.T).topk(PROBES, dim=1).indices for part in torch.split(rows, 1 << 12)]
     )
     order = probes[:, 0].argsort(stable=True)  # rows by their cells
     sizes = torch.bincount(probes[:, 0], minlength=len(centres))
@@ -109,7 +109,7 @@ def _compared_with_cells(rows: Tensor, count: int) -> tuple[Tensor, Tensor]:
         around = votes.argsort(descending=True, stable=True)[:AROUND]
         around = around[votes[around] > 0].sort().values.tolist()
         others = torch.cat([torch.arange(ends[c], ends[c + 1], device=rows.device) for c in around])
-        for some in own.split(max(1, VALUES // len(others))):
+        for some in torch.split(own, max(1, VALUES // len(others))):
             similarity = sorted_rows[some] @ sorted_rows[others].T
             similarity[some[:, None] == others[None]] = -torch.inf
             top, at = _largest(similarity, min(count, len(others)))
@@ -119,14 +119,16 @@ def _compared_with_cells(rows: Tensor, count: int) -> tuple[Tensor, Tensor]:
 
 
 def _centres(rows: Tensor) -> Tensor:
-    """The centres of some hundred rows each: spherical k-means on a sample, on one device always."""
+    """The centres of cells: spherical k-means on a sample, on the CPU so that all get the same."""
     count = max(1, len(rows) // CELL)
     chance = torch.Generator().manual_seed(0)
     drawn = torch.randperm(len(rows), generator=chance)[: SAMPLE * count]
     sample = rows[drawn.to(rows.device)].cpu()
     centres = sample[:count].clone()
     for _ in range(STEPS):
-        home = torch.cat([(part @ centres.T).argmax(dim=1) for part in sample.split(1 << 12)])
+        home = torch.cat(
+            [(part @ centres.T).argmax(dim=1) for part in torch.split(sample, 1 << 12)]
+        )
         sums = torch.zeros_like(centres).index_add_(0, home, sample)
         length = sums.norm(dim=1, keepdim=True)
         centres = torch.where(length > 0, sums / length.clamp(min=1e-12), centres)
@@ -134,13 +136,13 @@ def _centres(rows: Tensor) -> Tensor:
 
 
 def _largest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """`topk` of each row, with less to sort: the largest lie in the groups of the largest maxima."""
+    """`topk` of each row with less to sort: the largest lie in the groups of the largest maxima."""
     groups = values.shape[1] // GROUP
     if groups <= 2 * count:
         top = values.topk(count, dim=1)
         return top.values, top.indices
     even = groups * GROUP
-    maxima = values[:, :even].unflatten(1, (groups, GROUP)).amax(dim=2)
+    maxima = values[:, :even].reshape(-1, groups, GROUP).amax(dim=2)
     first = maxima.topk(count, dim=1).indices * GROUP  # (rows, count)
     within = torch.arange(GROUP, device=values.device)
     rest = torch.arange(even, values.shape[1], device=values.device)
@@ -196,7 +198,7 @@ def _by_cosine(matrix: Any, places: Places) -> tuple[Floats, Places]:
         there = places[rows] >= 0
         owner = np.repeat(rows, there.sum(axis=1))
         found = values[rows]
-        found[there] = row_dots(matrix, owner, places[rows][there])
+        found[there] = row_dots(matrix, owner, places[rows][there].astype(np.int64))
         values[rows] = found
 
     for _ in in_threads(fill, parts):

@@ -10,7 +10,8 @@ what it stands for: their number grows with the terms, not with the square of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Sized
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -24,7 +25,7 @@ from synsetmine.views.strings import FEATURES, StringView
 
 NEIGHBOURS = (5, 20)
 SIGNALS = 2 * len(NEIGHBOURS) + 2  # of a table: the similarity, how far above, both known
-VALUES = 1 << 19  # pairs that are compared at a time
+VALUES = {"cpu": 1 << 15, "cuda": 1 << 20}  # pairs that are compared at a time
 EXACT = 2500  # terms; of a larger vocabulary only pairs that are near in some view are compared
 
 Progress: TypeAlias = Callable[[int, int], None]
@@ -49,7 +50,7 @@ class Neighbourhood:
         return cls(known.float(), torch.stack(crowds, dim=1), nearest)
 
     def signals(self, similarity: Tensor, left: Tensor, right: Tensor) -> list[Tensor]:
-        """What the similarities of left with right tell; all but the last 0 where one is unknown."""
+        """What the similarities of left with right tell; zeros where one of two is unknown."""
         both = self.known[left] * self.known[right]
         ours, theirs = self.crowds[left], self.crowds[right]
         found = [similarity]
@@ -109,17 +110,18 @@ class Scene:
 
     def pairs(self, *, progress: Progress | None = None) -> Iterator[Compared]:
         """(left, right, signals) of the pairs that count, left < right, some at a time."""
-        parts, compare = (
-            (self._row_parts(), self._compare_rows)
-            if self.every_pair
-            else (self._near_parts(), self._compare_near)
-        )
+        step = VALUES[self.device.type]
+        compare: Callable[[Any], Compared] = self._compare_rows
+        parts: Sequence[Sized] = self._row_parts(step)
+        if not self.every_pair:
+            compare, parts = self._compare_near, self._near_parts(step)
         done, total = 0, sum(len(part) for part in parts)
-        for part, compared in zip(parts, in_threads(compare, parts), strict=True):
-            yield compared
-            done += len(part)
-            if progress:
-                progress(done, total)
+        with _one_thread_each():
+            for part, compared in zip(parts, in_threads(compare, parts), strict=True):
+                yield compared
+                done += len(part)
+                if progress:
+                    progress(done, total)
 
     def _signals(
         self,
@@ -137,9 +139,9 @@ class Scene:
         found = [s for table, cosine in both for s in table.signals(cosine, left, right)]
         return torch.stack([*found, *own], dim=-1)
 
-    def _row_parts(self) -> list[range]:
-        """All rows, of which each is compared with itself and those after it."""
-        step = max(1, VALUES // max(self.count, 1))
+    def _row_parts(self, values: int) -> list[range]:
+        """All rows, of which each is compared with those after it."""
+        step = max(1, values // max(self.count, 1))
         return [range(s, min(s + step, self.count)) for s in range(0, self.count, step)]
 
     def _compare_rows(self, part: range) -> Compared:
@@ -148,7 +150,7 @@ class Scene:
         left, right = (rows[:, None] < columns[None]).nonzero(as_tuple=True)
         return rows[left], columns[right], self.block(rows, columns)[left, right]
 
-    def _near_parts(self) -> list[np.ndarray[Any, Any]]:
+    def _near_parts(self, step: int) -> list[np.ndarray[Any, Any]]:
         """left * terms + right of all pairs that are nearest neighbours in some view."""
         own = np.arange(self.count)[:, None]
         ends = [(own, table.nearest.cpu().numpy()) for table in self.neighbourhoods]
@@ -159,7 +161,7 @@ class Scene:
             first, second = np.minimum(one, other), np.maximum(one, other)
             keys.append((first * self.count + second)[(first >= 0) & (first < second)])
         distinct = np.unique(np.concatenate(keys))
-        return [distinct[start : start + VALUES] for start in range(0, len(distinct), VALUES)]
+        return [distinct[start : start + step] for start in range(0, len(distinct), step)]
 
     def _compare_near(self, keys: np.ndarray[Any, Any]) -> Compared:
         left, right = map(self._on_device, np.divmod(keys, self.count))
@@ -167,6 +169,17 @@ class Scene:
 
     def _on_device(self, values: np.ndarray[Any, Any]) -> Tensor:
         return torch.from_numpy(values).to(self.device)
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Several threads compare pairs; each of them should not start some more."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _neighbourhood(unit: Tensor, *, brute: bool) -> Neighbourhood:

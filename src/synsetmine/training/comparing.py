@@ -49,6 +49,19 @@ def draw_pairs(scene: Scene, labels: Numbers, *, seed: int) -> Pairs:
     return Pairs(torch.cat(kept_signals), torch.cat(kept_same), torch.cat(weight))
 
 
+@torch.no_grad()
+def near_pairs(scene: Scene, labels: Numbers, count: int) -> Pairs:
+    """The pairs that count of the first `count` terms with any others."""
+    numbers = torch.from_numpy(labels).to(scene.device)
+    signals, same = [], []
+    for left, right, found in scene.pairs():
+        ours = left < count  # the first ones are always on the left
+        signals.append(found[ours])
+        same.append((numbers[left] == numbers[right])[ours].float())
+    every = torch.cat(same)
+    return Pairs(torch.cat(signals), every, torch.ones_like(every))
+
+
 def _nearness(scene: Scene, chance: torch.Generator) -> tuple[Tensor, Tensor, float]:
     """Mean and scale of the signals, and the bar for nearness, from a sample of rows."""
     rows = torch.randperm(scene.count, generator=chance)[:64].to(scene.device)

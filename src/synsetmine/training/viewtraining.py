@@ -5,20 +5,24 @@ learned from, as in mining. So the sets are split into rounds: in each, maps lea
 and the round's own sets become vocabularies, as large as the one to be mined, whose pairs teach
 the comparer. Each vocabulary is mined with a comparer that has not seen it, which tells where the
 bar has to be. The maps that are kept learn from all sets.
+
+A term of a large vocabulary has more neighbours that are no synonyms. So for one of more than
+`scene.EXACT` terms, the comparer that is kept sees the terms of a round in a crowd: among those of
+the other training sets, as many as are to be mined, and in the pairs that would be compared there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
-from typing import Any, get_args
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
 import torch
 
 from synsetmine.errors import DataError
 from synsetmine.generation.parts import mine_graph
-from synsetmine.model.scene import Scene
+from synsetmine.model.scene import EXACT, Scene
 from synsetmine.model.termmaps import LinearMap, NgramMap
 from synsetmine.model.viewscorer import (
     ViewScorer,
@@ -29,7 +33,7 @@ from synsetmine.model.viewscorer import (
     seen_terms,
 )
 from synsetmine.training.calibration import BARS, Calibration, enough_larger
-from synsetmine.training.comparing import Pairs, draw_pairs, fit_comparer
+from synsetmine.training.comparing import Pairs, draw_pairs, fit_comparer, near_pairs
 from synsetmine.training.contrastive import Numbers, learn_linear_map, learn_ngram_map
 from synsetmine.types import SynonymSets, Term, order_terms
 from synsetmine.views import TermViews, View
@@ -40,7 +44,10 @@ SMALLEST, LARGEST = 100, 1500  # terms of a vocabulary of a round
 VOCABULARIES = 5  # at least
 FEWEST = 10  # sets of two or more terms
 
+CROWD = 20_000  # terms, at most, among which a round's terms are compared
+
 Progress = Callable[[int, int], None]
+Maps: TypeAlias = tuple[tuple[LinearMap, ...], NgramMap | None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,25 +117,29 @@ def train_views(
         few = f"training needs {FEWEST} or more sets of two or more terms, here are"
         raise DataError(few, value=several)
     run = _Run(views, settings, torch.device(device))
-    size = min(max(size or LARGEST, SMALLEST), LARGEST)
+    size = max(size or LARGEST, SMALLEST)
     rounds = [(sets, [_fewer(sets)])]
     if hold_out:
-        rounds = list(_rounds(sets, size, settings.seed, views.learned))
+        rounds = list(_rounds(sets, min(size, LARGEST), settings.seed, views.learned))
     steps = len(rounds) + 2
     vocabularies: list[_Vocabulary] = []
+    crowds: list[Pairs] = []
     for done, (learning, held_out) in enumerate(rounds, start=1):
-        vocabularies += run.round(learning, held_out)
+        maps = run.maps(learning)
+        vocabularies += run.round(maps, held_out)
+        if size > EXACT and hold_out:
+            crowds.append(run.crowd(maps, sets, held_out, size))
         if progress:
             progress(done, steps)
     calibration = run.calibrate(vocabularies, larger=enough_larger(sets.sizes))
     if progress:
         progress(len(rounds) + 1, steps)
-    maps, ngrams = run.maps(sets)
-    comparer = fit_comparer([v.pairs for v in vocabularies], seed=settings.seed)
+    linear, ngrams = run.maps(sets)
+    comparer = fit_comparer(crowds or [v.pairs for v in vocabularies], seed=settings.seed)
     if progress:
         progress(steps, steps)
     bar, scores = calibration.bar(), calibration.means()
-    scorer = ViewScorer(settings.views, maps, ngrams, comparer, bar)
+    scorer = ViewScorer(settings.views, linear, ngrams, comparer, bar)
     return TrainedViews(scorer, settings, scores[bar.at], scores, len(vocabularies))
 
 
@@ -176,7 +187,7 @@ class _Run:
         self.device = device
         self.tables = chosen_tables(settings.views, views)
 
-    def maps(self, sets: SynonymSets) -> tuple[tuple[LinearMap, ...], NgramMap | None]:
+    def maps(self, sets: SynonymSets) -> Maps:
         terms = sets.terms
         labels = np.array(sets.labels(terms), np.int64)
         seed, device = self.settings.seed, self.device
@@ -189,8 +200,7 @@ class _Run:
         surfaces = [term.surface for term in terms]
         return linear, learn_ngram_map(surfaces, labels, seed=seed, device=device)
 
-    def round(self, learning: SynonymSets, held_out: Sequence[SynonymSets]) -> list[_Vocabulary]:
-        maps = self.maps(learning)
+    def round(self, maps: Maps, held_out: Sequence[SynonymSets]) -> list[_Vocabulary]:
         found: list[_Vocabulary] = []
         for sets in held_out:
             terms = order_terms(sets.terms, "random", seed=self.settings.seed)
@@ -203,6 +213,18 @@ class _Run:
             pairs = draw_pairs(scene, labels, seed=self.settings.seed)
             found.append(_Vocabulary(terms, labels, scene, pairs))
         return found
+
+    def crowd(
+        self, maps: Maps, sets: SynonymSets, held_out: Sequence[SynonymSets], size: int
+    ) -> Pairs:
+        """The pairs of held-out terms with each other and with those around them."""
+        held = dict.fromkeys(term for part in held_out for term in part.terms)
+        others = [term for term in sets.terms if term not in held]
+        drawn = order_terms(others, "random", seed=self.settings.seed)
+        terms = [*held, *drawn[: max(min(size, CROWD) - len(held), 0)]]
+        scene = make_scene(terms, self.views, self.settings.views, *maps, device=self.device)
+        labels = np.array(sets.labels(terms), np.int64)
+        return near_pairs(scene, labels, len(held))
 
     def calibrate(self, vocabularies: Sequence[_Vocabulary], *, larger: bool) -> Calibration:
         """Mine each vocabulary with a comparer of the others."""
