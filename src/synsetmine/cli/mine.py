@@ -21,6 +21,7 @@ from synsetmine.cli.inputs import (
     load_views,
     load_vocabulary,
 )
+from synsetmine.engines.processes import cores
 from synsetmine.errors import DataError, shorten
 from synsetmine.types import Order
 
@@ -63,6 +64,17 @@ def mine(
         Path | None,
         typer.Option(help="JSONL file: for each term its best set, probability and decision."),
     ] = None,
+    exact: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Compare all pairs of up to so many terms; of more only those near in some view.",
+        ),
+    ] = 2500,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, help="Processes; they do not change the result. Default: all cores."),
+    ] = None,
     device: Device = "auto",
     skip_bad: SkipBad = False,
 ) -> None:
@@ -99,6 +111,8 @@ def mine(
             threshold=stored.threshold if threshold is None else threshold,
             max_sets=max_sets,
             seeds=known,
+            exact=exact,
+            workers=workers or cores(),
             device=choose_device(device),
             progress=bar.update,
         )

@@ -46,6 +46,15 @@ def train(
     strings: Annotated[
         bool, typer.Option("--strings/--no-strings", help="Look at the terms' strings too.")
     ] = True,
+    size: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="For the preset views: how many terms will be mined at a time, about; in a "
+            "crowd fewer neighbours are synonyms. Default: those of the first --vectors that are "
+            "in no training set.",
+        ),
+    ] = None,
     preset: Annotated[
         Preset,
         typer.Option(
@@ -169,6 +178,7 @@ def train(
             strings,
             out,
             given={**given, "tensorboard": tensorboard},
+            size=size,
             device=device,
             skip_bad=skip_bad,
             overwrite=overwrite,

@@ -13,6 +13,7 @@ from synsetmine.files import sha256
 
 if TYPE_CHECKING:
     from synsetmine.training.viewtraining import ViewSettings
+    from synsetmine.types import SynonymSets
     from synsetmine.views import TermViews, View
 
 THRESHOLD = 0.5
@@ -26,6 +27,7 @@ def train_view_model(
     out: Path,
     *,
     given: Mapping[str, Any],
+    size: int | None,
     device: str,
     skip_bad: bool,
     overwrite: bool,
@@ -45,7 +47,7 @@ def train_view_model(
     threshold = THRESHOLD if given["threshold"] is None else given["threshold"]
     if not 0 <= threshold <= 1:
         raise DataError("threshold must be between 0 and 1", value=threshold)
-    inputs = _describe(sets, vectors, encoder, settings, threshold)
+    inputs = _describe(sets, vectors, encoder, settings, threshold, size)
     if not overwrite and already_trained(out, inputs):
         return
     training_sets = load_sets(sets, skip_bad)
@@ -56,6 +58,7 @@ def train_view_model(
             known_sets(training_sets, views, settings),
             views,
             settings,
+            size=size if size is not None else _to_be_mined(views, training_sets),
             device=choose_device(device),
             progress=bar.update,
         )
@@ -66,6 +69,11 @@ def train_view_model(
         f"on training sets that it had not seen: F1 of pairs {100 * trained.score:.2f}; "
         f"model in {out}"
     )
+
+
+def _to_be_mined(views: TermViews, sets: SynonymSets) -> int | None:
+    """How many other terms have vectors; None where no file tells."""
+    return sum(term not in sets for term in views.vectors[0].terms) if views.vectors else None
 
 
 def _views(vectors: bool, strings: bool, encoder: bool) -> tuple[View, ...]:
@@ -90,6 +98,7 @@ def _describe(
     encoder: str | None,
     settings: ViewSettings,
     threshold: float,
+    size: int | None,
 ) -> dict[str, Any]:
     """What a model was made of, by content, so that the same command is known again."""
     from synsetmine.views.encoder import encoder_digest, find_encoder
@@ -100,6 +109,7 @@ def _describe(
     return {
         "settings": settings.to_dict(),
         "threshold": threshold,
+        "size": size,
         "encoder": None if encoder is None else encoder_digest(find_encoder(encoder)),
         "sets_sha256": sha256(sets),
         "vectors_sha256": [sha256(path) for path in vectors],

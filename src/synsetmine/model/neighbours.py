@@ -106,8 +106,8 @@ def _compared_with_cells(rows: Tensor, count: int) -> tuple[Tensor, Tensor]:
         own = torch.arange(ends[cell], ends[cell + 1], device=rows.device)
         votes = torch.bincount(probes[own].flatten(), minlength=len(centres))
         # Of equal ones the first: topk would choose by chance.
-        around = votes.argsort(descending=True, stable=True)[:AROUND]
-        around = around[votes[around] > 0].sort().values.tolist()
+        most = votes.argsort(descending=True, stable=True)[:AROUND]
+        around = most[votes[most] > 0].sort().values.tolist()
         others = torch.cat([torch.arange(ends[c], ends[c + 1], device=rows.device) for c in around])
         for some in torch.split(own, max(1, VALUES // len(others))):
             similarity = sorted_rows[some] @ sorted_rows[others].T

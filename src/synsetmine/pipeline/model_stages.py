@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import mean, pstdev
 from typing import get_args
 
+from synsetmine.engines.processes import cores
 from synsetmine.files import cache_root, write_text
 from synsetmine.generation import Mined, generate_sets, write_trace
 from synsetmine.metrics import ClusterReport, evaluate
@@ -70,21 +71,23 @@ def train_model(
     encoder: EncoderSettings,
     training: Path,
     views: Sequence[Path],
+    vocabulary: Path,
     folder: Path,
     *,
     device: str,
     progress: Noted,
 ) -> Counts:
-    """Training sets and views to a model, ours or the paper's.
+    """Training sets and views to a model, ours or the paper's, for mining a vocabulary.
 
     `views` are the file of vectors and, where there is an encoder, that of its vectors, here and
     below.
     """
     sets, seen = read_sets(training), _read_views(views)
+    size = len(read_vocabulary(vocabulary).terms)
     if isinstance(settings, TrainingSettings):
         model, counts = _train_set_scorer(settings, sets, seen, folder, device, progress)
     else:
-        model, counts = _train_view_scorer(settings, encoder, sets, seen, device, progress)
+        model, counts = _train_view_scorer(settings, encoder, sets, seen, size, device, progress)
     save_model(folder, model)
     (folder / CHECKPOINT).unlink(missing_ok=True)
     return counts
@@ -95,6 +98,7 @@ def _train_view_scorer(
     encoder: EncoderSettings,
     sets: SynonymSets,
     views: TermViews,
+    size: int,
     device: str,
     progress: Noted,
 ) -> tuple[StoredModel, Counts]:
@@ -109,6 +113,7 @@ def _train_view_scorer(
         known_sets(sets, views, chosen),
         views,
         chosen,
+        size=size,
         device=device,
         progress=lambda done, total: progress(done, total, ""),
     )
@@ -166,7 +171,7 @@ def mine_sets(
     """A vocabulary to synonym sets; known sets may seed them."""
     terms = read_vocabulary(vocabulary)
     seeds = _together(known) if settings.known else SynonymSets((), ())
-    miner = _Miner(model, views, device, settings.threshold)
+    miner = _Miner(model, views, device, settings)
     mined = miner.mine(_walk(settings, terms), seeds=seeds, progress=progress)
     write_sets(out, mined.sets)
     write_trace(trace, mined.trace)
@@ -199,7 +204,7 @@ def score_held_out(
     """
     gold = read_sets(test)
     seeds = _together(known) if mining.known else SynonymSets((), ())
-    miner = _Miner(model, views, device, mining.threshold)
+    miner = _Miner(model, views, device, mining)
     terms = read_vocabulary(vocabulary)
     # Test terms that are too rare for the vocabulary come last; in their sets' order they would
     # stand beside their synonyms, and that would leak.
@@ -240,14 +245,16 @@ class _Miner:
     """A stored model with its views, ready to mine."""
 
     def __init__(
-        self, model: Path, views: Sequence[Path], device: str, threshold: float | None
+        self, model: Path, views: Sequence[Path], device: str, settings: MineSettings
     ) -> None:
         stored = load_model(model).to(device)
         self._scorer = stored.scorer
         self._views = stored.see(_read_views(views))
         self._device = device
         self._encoder: str | None = stored.training.get("encoder")
-        self.threshold = stored.threshold if threshold is None else threshold
+        self._exact = settings.exact
+        given = settings.threshold
+        self.threshold = stored.threshold if given is None else given
 
     def learned(self, terms: Sequence[Term]) -> int:
         """How many of the terms the encoder knows by heart; their score is then too good."""
@@ -268,6 +275,8 @@ class _Miner:
             terms,
             threshold=self.threshold if threshold is None else threshold,
             seeds=seeds,
+            exact=self._exact,
+            workers=cores(),
             device=self._device,
             progress=progress,
         )

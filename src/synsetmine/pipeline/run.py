@@ -171,13 +171,17 @@ def _model_stages(
     yield Stage(
         name="train",
         settings=asdict(project.train) | {"encoder": encoder, "device": device},
-        inputs=[at.training, *views, *(f for f in _encoder_files(project) if f.name == LEARNED)],
+        inputs=[
+            *(at.training, *views, at.vocabulary),
+            *(f for f in _encoder_files(project) if f.name == LEARNED),
+        ],
         outputs=model_files(at.model, tuned=tuned),
         work=lambda: model_stages.train_model(
             project.train,
             project.encoder,
             at.training,
             views,
+            at.vocabulary,
             at.model,
             device=device,
             progress=watcher.progress,

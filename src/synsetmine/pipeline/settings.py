@@ -128,8 +128,10 @@ class MineSettings:
     threshold: float | None = None  # θ; the model's
     order: Order = "frequent"
     seed: int = 0  # for order "random"
+    exact: int = 2500  # terms, of which all pairs are compared; of more only the near ones
 
     def __post_init__(self) -> None:
+        _require(self.exact >= 0, "exact must be 0 or more", self.exact)
         in_range = self.threshold is None or 0 <= self.threshold <= 1
         _require(in_range, "threshold must lie between 0 and 1", self.threshold)
 

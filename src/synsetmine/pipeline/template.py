@@ -74,6 +74,7 @@ path = {kb}
 # threshold = 0.5        # join above this probability; else the model's
 # order = "frequent"     # frequent (first), given or random
 # seed = 0               # for random
+# exact = 2500           # all pairs of so many terms are compared; of more the near ones
 
 [evaluate]  # scores on the entities kept aside
 # orders = 10            # random orders of their terms

@@ -21,6 +21,8 @@ from synsetmine.training.validation import Validation
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermVectors
 
+VALIDATED = 2_000  # terms, at most, on which the epoch is chosen; more would tell hardly more
+
 
 @dataclass(frozen=True)
 class Epoch:
@@ -81,7 +83,8 @@ def train_scorer(
     if len(usable) < 2:
         raise DataError(f"of {len(sets)} training sets fewer than two have terms with vectors")
     if validation is None:
-        usable, held_out = usable.split(settings.held_out, seed=settings.seed)
+        share = min(settings.held_out, VALIDATED / len(usable.terms))
+        usable, held_out = usable.split(share, seed=settings.seed)
         validation = Validation.with_random_orders(
             held_out,
             orders=settings.validation_orders,

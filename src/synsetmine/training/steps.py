@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor
@@ -46,7 +47,9 @@ class Steps:
     def run(self, pairs: Pairs) -> float:
         """One step for each batch of an epoch; the mean loss."""
         device = self.table.device
-        with torch.cuda.device(device) if device.type == "cuda" else nullcontext():
+        if device.type != "cuda":
+            return self._run(pairs)
+        with torch.cuda.device(device), _tensor_cores():
             return self._run(pairs)
 
     def _run(self, pairs: Pairs) -> float:
@@ -68,8 +71,7 @@ class Steps:
         return float(self._total) / len(pairs)
 
     def _step(self, members: Tensor, mask: Tensor, candidates: Tensor) -> None:
-        # Gradients keep their memory, since a captured step writes to fixed places.
-        self.optimizer.zero_grad(set_to_none=False)
+        self.optimizer.zero_grad()
         loss = self._loss(members, mask, candidates)
         loss.backward()  # type: ignore[no-untyped-call]
         self.optimizer.step()
@@ -77,10 +79,12 @@ class Steps:
 
     def _loss(self, members: Tensor, mask: Tensor, candidates: Tensor) -> Tensor:
         """The mean binary log loss of a batch's set-instance pairs."""
-        embedded = self.scorer.embed(self.table[members])  # (sets, widest, hidden)
-        sums = self.scorer.pool(embedded, mask)  # (sets, hidden)
-        terms = self.scorer.embed(self.table[candidates])  # (sets, 1 + K, hidden)
-        logits = self.scorer.logits(sums, terms)  # (sets, 1 + K)
+        # Members and candidates go through one embedding, S and S ∪ {t} through one scoring.
+        embedded = self.scorer.embed(self.table[torch.cat([members, candidates], dim=1)])
+        of_set, of_term = embedded.split([members.shape[1], candidates.shape[1]], dim=1)
+        sums = self.scorer.pool(of_set, mask).unsqueeze(1)  # (sets, 1, hidden)
+        scores = self.scorer.score(torch.cat([sums, sums + of_term], dim=1))  # (sets, 2 + K)
+        logits = scores[:, 1:] - scores[:, :1]  # (sets, 1 + K)
         labels = torch.zeros_like(logits)
         labels[:, 0] = 1
         return binary_cross_entropy_with_logits(logits, labels)
@@ -118,3 +122,14 @@ class Steps:
                 for name, tensor in self.optimizer.state[parameter].items():
                     # Before the first step Adam has no state, and its state starts at zero.
                     tensor.copy_(state[name]) if name in state else tensor.zero_()
+
+
+@contextmanager
+def _tensor_cores() -> Iterator[None]:
+    """Products in TF32 (ten bits of fraction, sums in float32), which only training does."""
+    before = torch.backends.cuda.matmul.allow_tf32
+    torch.backends.cuda.matmul.allow_tf32 = True
+    try:
+        yield
+    finally:
+        torch.backends.cuda.matmul.allow_tf32 = before
