@@ -52,13 +52,18 @@ def start_session(master: str) -> tuple[Any, bool]:
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
-    open_already = SparkSession.getActiveSession()
-    if open_already is not None:
-        return open_already, False
     _check_answers(master)
+    if (open_already := SparkSession.getActiveSession()) is not None:
+        where = open_already.sparkContext.master
+        if where not in (master, _patient(master)):
+            problem = f"this program has a session of Spark already, at {where}"
+            raise SynsetmineError(f"{problem}; there can be no other at {master}")
+        return open_already, False
     conf = (
         SparkConf().setAppName("synsetmine").setMaster(_patient(master)).setAll([*SETTINGS.items()])
     )
+    if master.startswith("local"):  # 200 small parts, as on a cluster, take seconds
+        conf.set("spark.sql.shuffle.partitions", "8")
     if _is_here(master):  # whatever the name of this machine may resolve to
         conf.set("spark.driver.host", "127.0.0.1").set("spark.driver.bindAddress", "127.0.0.1")
     with tempfile.TemporaryFile() as said, _own_python():
