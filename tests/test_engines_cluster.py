@@ -18,7 +18,7 @@ from synsetmine.linking.mentions import count_entities, count_links, link_corpus
 from tests import batchfunctions
 from tests.batchfunctions import expected, numbers
 from tests.corpusfiles import stored_texts
-from tests.sparkparts import Cluster, cluster, importable_tests, skip_without_spark
+from tests.sparkparts import Cluster, cluster, skip_without_spark, workers_of_tests
 from tests.test_engines import rows
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 @pytest.fixture(scope="module")
 def two_workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     skip_without_spark()
-    with importable_tests(), cluster(tmp_path_factory.mktemp("cluster"), 2) as started:
+    with workers_of_tests(), cluster(tmp_path_factory.mktemp("cluster"), 2) as started:
         yield started
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from synsetmine.corpus import store
-from synsetmine.engines import LocalEngine, open_engine
+from synsetmine.engines import Engine, LocalEngine, open_engine
 from synsetmine.engines.spark import SparkEngine, _result, _Work
 from synsetmine.engines.sparkerrors import in_one_line
 from synsetmine.engines.sparksession import check_installed, start_session
@@ -25,7 +25,7 @@ from synsetmine.views.skipgram import train_skipgram
 from tests import batchfunctions
 from tests.batchfunctions import expected, numbers
 from tests.corpusfiles import stored_texts
-from tests.sparkparts import importable_tests, skip_without_spark
+from tests.sparkparts import skip_without_spark, workers_of_tests
 from tests.test_engines import rows
 from tests.test_run import Watch
 from tests.worlds import write_text_world
@@ -37,7 +37,7 @@ NOWHERE = "spark://127.0.0.1:1"
 @pytest.fixture(scope="module")
 def spark() -> Iterator[SparkEngine]:
     skip_without_spark()
-    with importable_tests(), SparkEngine("local[2]") as engine:
+    with workers_of_tests(), SparkEngine("local[2]") as engine:
         yield engine
 
 
@@ -81,7 +81,8 @@ def test_a_whole_run_leaves_the_same_bytes(
 ) -> None:
     monkeypatch.setattr(store, "BATCH_DOCUMENTS", 60)  # 24 batches
     found: list[dict[str, bytes]] = []
-    for name, engine in {"here": LocalEngine(1), "there": spark}.items():
+    engines: dict[str, Engine] = {"here": LocalEngine(1), "there": spark}
+    for name, engine in engines.items():
         (tmp_path / name).mkdir()
         project = read_project(write_text_world(tmp_path / name))
         run_project(project, Watch(), engine=engine, until="vectors")
