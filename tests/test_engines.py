@@ -134,22 +134,6 @@ def test_a_file_that_is_not_there_or_no_parquet(tmp_path: Path) -> None:
         list(LocalEngine(1).map_batches(batchfunctions.squares, tmp_path / "x.parquet"))
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 128 KiB."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", str(disk)]
-    try:
-        mounted = subprocess.run(command, capture_output=True, check=False).returncode == 0
-    except OSError:
-        mounted = False
-    if not mounted:
-        pytest.skip("a small file system cannot be mounted here")
-    yield disk
-    subprocess.run(["umount", str(disk)], check=True)
-
-
 def test_a_full_disk_is_told_and_nothing_is_left(small_disk: Path, tmp_path: Path) -> None:
     marked = (
         Document(f"d{n}", f"name {n * n}", (Mention(0, len(f"name {n * n}"), f"e{n}"),))
@@ -200,6 +184,14 @@ def test_a_query_over_files(tmp_path: Path) -> None:
     query = "SELECT a.n, b.id FROM a JOIN b ON a.n = b.n WHERE a.n < 2 ORDER BY a.n"
     found = LocalEngine().sql(query, a=odd, b=odd)
     assert found.to_pylist() == [{"n": 0, "id": "n0"}, {"n": 1, "id": "n1"}]
+
+
+def test_a_query_that_is_none_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(SynsetmineError, match=r"^DuckDB: .*gone") as caught:
+        LocalEngine().sql("SELECT * FROM gone")
+    assert "\n" not in str(caught.value)
+    with pytest.raises(SynsetmineError, match=r"^DuckDB: .*gone\.parquet"):
+        LocalEngine().sql("SELECT * FROM t", t=tmp_path / "gone.parquet")
 
 
 def test_links_are_counted(tmp_path: Path) -> None:

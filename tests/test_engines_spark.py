@@ -226,13 +226,14 @@ def test_a_missing_extra_or_java_is_told(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 
 def command(folder: Path, *arguments: str) -> tuple[int, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "synsetmine", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    with workers_of_tests():
+        done = subprocess.run(
+            [sys.executable, "-m", "synsetmine", *arguments],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     return done.returncode, done.stderr
 
 
@@ -250,3 +251,17 @@ def test_the_command_says_nothing_of_spark(tmp_path: Path) -> None:
     assert not [line for line in said.splitlines() if "WARN" in line or "park" in line]
     code, said = command(tmp_path, *here)
     assert "link (unchanged)" in said
+
+
+def test_a_full_disk_is_told(
+    small_disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    skip_without_spark()
+    project = write_text_world(tmp_path)
+    (small_disk / "rest").write_bytes(bytes(128 * 1024))
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", str(small_disk))
+    spark = ("--engine", "spark", "--master", "local[1]")
+    code, said = command(tmp_path, "run", project.name, "--until", "link", *spark)
+    assert code == 1
+    assert said.splitlines()[-1].startswith("synsetmine: error: Spark: the disk of a worker")
+    assert not (tmp_path / "run" / "mentions.parquet").exists()

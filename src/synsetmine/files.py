@@ -33,16 +33,24 @@ def atomic_write(path: Path) -> Iterator[Path]:
     os.close(handle)
     temporary = Path(name)
     try:
-        yield temporary
-        _sync(temporary)
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
+        with naming_full_disk(path):
+            yield temporary
+            _sync(temporary)
+            temporary.chmod(0o666 & ~_umask())
+            temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def naming_full_disk(path: Path) -> Iterator[None]:
+    """A full disk as an error that names the file, which the system's own does not."""
+    try:
+        yield
     except OSError as error:
         if error.errno in FULL:
             raise SynsetmineError(f"{path}: the disk is full; nothing of it was written") from error
         raise
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import pickle
+import tempfile
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -17,7 +18,7 @@ import pyarrow as pa
 from synsetmine.engines.base import BatchFunction
 from synsetmine.engines.batches import Batch, batches_of
 from synsetmine.engines.processes import cores, end_with_parent
-from synsetmine.errors import SynsetmineError
+from synsetmine.errors import SynsetmineError, shorten
 
 FEW = 6  # fewer batches than that are done sooner than worker processes have started
 AHEAD = 2  # batches in flight for each worker: enough to keep it busy, few enough for memory
@@ -59,10 +60,18 @@ class LocalEngine:
     def sql(self, query: str, **tables: Path) -> pa.Table:
         import duckdb
 
-        with duckdb.connect() as database:
-            for name, path in tables.items():
-                database.read_parquet(glob.escape(str(path))).create_view(name)
-            return database.sql(query).to_arrow_table()
+        # Without a place of its own it would spill what memory cannot hold into the working folder.
+        with tempfile.TemporaryDirectory(prefix="synsetmine-") as spill:
+            try:
+                with duckdb.connect(
+                    config={"threads": self.workers, "temp_directory": spill}
+                ) as database:
+                    for name, path in tables.items():
+                        database.read_parquet(glob.escape(str(path))).create_view(name)
+                    return database.sql(query).to_arrow_table()
+            except duckdb.Error as error:
+                said = " ".join(str(error).split())
+                raise SynsetmineError(f"DuckDB: {shorten(said, 300)}") from error
 
 
 def _pool(sent: bytes, workers: int) -> ProcessPoolExecutor:

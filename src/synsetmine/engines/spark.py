@@ -15,6 +15,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from traceback import format_exc
@@ -64,7 +65,8 @@ class SparkEngine:
 
     def close(self) -> None:
         if self._session is not None and self._is_ours:
-            self._session.stop()
+            with suppress(Exception):  # it may have ended before us
+                self._session.stop()
         self._session = None
 
     def map_batches(
@@ -74,17 +76,18 @@ class SparkEngine:
         if not batches:
             return
         context = self._started().sparkContext
-        cores = max(context.defaultParallelism, 1)
-        size = min(max(len(batches) // (2 * cores), 1), TASK_BATCHES)
-        tasks = -(-len(batches) // size)
-        key = f"synsetmine-{uuid4().hex}"
-        sent = context.broadcast(pickle.dumps(function))
-        work = _Work(key, sent, source.absolute(), batches[0].columns, size)
-        mapped = context.parallelize(range(tasks), tasks).mapPartitions(work)
+        with raised_by_spark():
+            cores = max(context.defaultParallelism, 1)
+            size = min(max(len(batches) // (2 * cores), 1), TASK_BATCHES)
+            tasks = -(-len(batches) // size)
+            key = f"synsetmine-{uuid4().hex}"
+            sent = context.broadcast(pickle.dumps(function))
+            work = _Work(key, sent, source.absolute(), batches[0].columns, size)
+            mapped = context.parallelize(range(tasks), tasks).mapPartitions(work)
 
         def run(numbers: range) -> list[tuple[bool, bytes]]:
-            context.setJobGroup(key, f"{source}, tasks {numbers[0]} to {numbers[-1]}")
             with raised_by_spark(lambda task: str(work.whole(numbers[task], batches))):
+                context.setJobGroup(key, f"{source}, tasks {numbers[0]} to {numbers[-1]}")
                 results: list[tuple[bool, bytes]] = context.runJob(mapped, list, [*numbers])
             return results
 
@@ -99,9 +102,10 @@ class SparkEngine:
                 yield from map(_result, self._wait_for(waiting.popleft()))
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
-            context.cancelJobGroup(key)
+            with suppress(Exception):  # where Java is gone, that is the error to be told
+                context.cancelJobGroup(key)
+                sent.destroy()
             pool.shutdown(wait=True)
-            sent.destroy()
 
     def sql(self, query: str, **tables: Path) -> pa.Table:
         session = self._started()
@@ -127,7 +131,9 @@ class SparkEngine:
             except TimeoutError:
                 if future.done():  # the job itself may have failed with such an error
                     raise
-            if executors(self._session.sparkContext):
+            with raised_by_spark():
+                working = executors(self._session.sparkContext)
+            if working:
                 alive = time.monotonic()
             elif time.monotonic() - alive > self.patience:
                 raise SynsetmineError(

@@ -19,6 +19,8 @@ CAUSES = {
     "maxResultSize": "the results are too large (spark.driver.maxResultSize)",
     "SparkContext was shut down": "the session of Spark ended; its master may have gone",
     "stopped SparkContext": "the session of Spark ended; its master may have gone",
+    "Connection refused": "Java, in which Spark runs here, has ended",
+    "Answer from Java side is empty": "Java, in which Spark runs here, has ended",
 }
 _TASK = re.compile(r"Task (\d+) in stage \S+ failed \d+ times")
 
@@ -31,7 +33,7 @@ def raised_by_spark(name: Callable[[int], str] | None = None) -> Iterator[None]:
 
     try:
         yield
-    except (Py4JError, PySparkException, ConnectionError, EOFError) as error:
+    except (Py4JError, PySparkException, OSError, EOFError) as error:
         raise SynsetmineError(in_one_line(_text(error), name)) from error
 
 

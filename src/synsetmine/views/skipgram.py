@@ -16,6 +16,7 @@ import pyarrow as pa
 from synsetmine.corpus.store import batch_sizes, texts_of
 from synsetmine.engines import Engine, LocalEngine
 from synsetmine.errors import DataError, SynsetmineError
+from synsetmine.files import naming_full_disk
 from synsetmine.text import normal_form
 from synsetmine.types import Term
 from synsetmine.views.sentences import Progress, UnitReader, Within, count_units, term_forms
@@ -72,7 +73,7 @@ def train_skipgram(
         return TermVectors((), np.zeros((0, dimension), np.float32))
     with tempfile.TemporaryDirectory(prefix="synsetmine-") as folder:
         path = Path(folder) / "units.txt"
-        with path.open("w", encoding="ascii") as stream:
+        with naming_full_disk(path), path.open("w", encoding="ascii") as stream:
             writer = _LineWriter(reader, number_of, within)
             found = engine.map_batches(writer, documents, ["text"])
             for done, lines in enumerate(found, start=1):
