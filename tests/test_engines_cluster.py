@@ -76,3 +76,5 @@ def test_a_master_without_workers_is_told(
     hurried = SparkEngine(two_workers.url, patience=6)
     with pytest.raises(SynsetmineError, match="has had no worker for us for 6 s"):
         list(hurried.map_batches(batchfunctions.squares, source))
+    with pytest.raises(SynsetmineError, match="has had no worker for us for 6 s"):
+        hurried.sql("SELECT count(*) AS n FROM t ORDER BY n", t=source)

@@ -13,14 +13,14 @@ import pickle
 import socket
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from traceback import format_exc
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 import pyarrow as pa
@@ -30,6 +30,8 @@ from synsetmine.engines.batches import Batch, batches_of
 from synsetmine.engines.sparkerrors import raised_by_spark
 from synsetmine.engines.sparksession import check_installed, executors, start_session
 from synsetmine.errors import DataError, SynsetmineError
+
+Result = TypeVar("Result")
 
 TASK_BATCHES = 4  # a task costs some 20 ms on its own, about a third of a batch's work
 JOBS = 3  # on their way at once: none waits for the slowest task of another
@@ -77,44 +79,46 @@ class SparkEngine:
             return
         context = self._started().sparkContext
         with raised_by_spark():
-            cores = max(context.defaultParallelism, 1)
-            size = min(max(len(batches) // (2 * cores), 1), TASK_BATCHES)
+            size = min(max(len(batches) // (2 * context.defaultParallelism), 1), TASK_BATCHES)
             tasks = -(-len(batches) // size)
-            key = f"synsetmine-{uuid4().hex}"
             sent = context.broadcast(pickle.dumps(function))
-            work = _Work(key, sent, source.absolute(), batches[0].columns, size)
+            work = _Work(uuid4().hex, sent, source.absolute(), batches[0].columns, size)
             mapped = context.parallelize(range(tasks), tasks).mapPartitions(work)
 
         def run(numbers: range) -> list[tuple[bool, bytes]]:
             with raised_by_spark(lambda task: str(work.whole(numbers[task], batches))):
-                context.setJobGroup(key, f"{source}, tasks {numbers[0]} to {numbers[-1]}")
                 results: list[tuple[bool, bytes]] = context.runJob(mapped, list, [*numbers])
             return results
 
-        pool = ThreadPoolExecutor(JOBS)
+        first = 0
         waiting: deque[Future[list[tuple[bool, bytes]]]] = deque()
         try:
-            for first in range(0, tasks, cores):
-                waiting.append(pool.submit(run, range(first, min(first + cores, tasks))))
-                if len(waiting) == JOBS:
-                    yield from map(_result, self._wait_for(waiting.popleft()))
-            while waiting:
-                yield from map(_result, self._wait_for(waiting.popleft()))
+            with _jobs(context, JOBS) as submit:
+                while first < tasks or waiting:
+                    while first < tasks and len(waiting) < JOBS:
+                        # Asked each time: the workers of a cluster come one by one.
+                        end = min(first + context.defaultParallelism, tasks)
+                        waiting.append(submit(run, range(first, end)))
+                        first = end
+                    results = self._wait_for(waiting.popleft())
+                    yield from map(_result, results)
         finally:
-            pool.shutdown(wait=False, cancel_futures=True)
             with suppress(Exception):  # where Java is gone, that is the error to be told
-                context.cancelJobGroup(key)
                 sent.destroy()
-            pool.shutdown(wait=True)
 
     def sql(self, query: str, **tables: Path) -> pa.Table:
         session = self._started()
-        with raised_by_spark():
-            for name, path in tables.items():
-                # Names with * or [ are names, and a path is one of this machine's files.
-                reader = session.read.option("__globPaths__", "false")
-                reader.parquet(f"file://{path.absolute()}").createOrReplaceTempView(name)
-            found = session.sql(query).toArrow()
+
+        def answer() -> pa.Table:
+            with raised_by_spark():
+                for name, path in tables.items():
+                    # Names with * or [ are names, and a path is one of this machine's files.
+                    reader = session.read.option("__globPaths__", "false")
+                    reader.parquet(f"file://{path.absolute()}").createOrReplaceTempView(name)
+                return session.sql(query).toArrow()
+
+        with _jobs(session.sparkContext, 1) as submit:
+            found = self._wait_for(submit(answer))
         return found.cast(pa.schema([field.with_nullable(True) for field in found.schema]))
 
     def _started(self) -> Any:
@@ -122,8 +126,8 @@ class SparkEngine:
             self._session, self._is_ours = start_session(self.master)
         return self._session
 
-    def _wait_for(self, future: Future[list[tuple[bool, bytes]]]) -> list[tuple[bool, bytes]]:
-        """The results of a job; Spark itself would wait for a worker for ever."""
+    def _wait_for(self, future: Future[Result]) -> Result:
+        """The result of a job; Spark itself would wait for a worker for ever."""
         alive = time.monotonic()
         while True:
             try:
@@ -140,6 +144,21 @@ class SparkEngine:
                     f"the Spark master {self.master} has had no worker for us for "
                     f"{self.patience:.0f} s: all have died, or lack the memory or the cores"
                 )
+
+
+@contextmanager
+def _jobs(context: Any, most: int) -> Iterator[Callable[..., Future[Any]]]:
+    """Runs functions that start jobs, in threads; what is not done at the end is cancelled."""
+    key = f"synsetmine-{uuid4().hex}"
+    # Spark takes the group of a job from the thread that starts it.
+    pool = ThreadPoolExecutor(most, initializer=context.setJobGroup, initargs=(key, "synsetmine"))
+    try:
+        yield pool.submit
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        with suppress(Exception):  # where Java is gone, that is the error to be told
+            context.cancelJobGroup(key)
+        pool.shutdown(wait=True)
 
 
 @dataclass(frozen=True)
