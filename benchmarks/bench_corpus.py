@@ -141,11 +141,13 @@ class _Memory:
             for process in _family(os.getpid()):
                 status = _status(process)
                 peak = float(status.get("VmHWM", "0").split()[0]) / 1e3
+                if not peak:  # it has ended, and only its name is left
+                    continue
                 if process == os.getpid():
                     self.driver = peak
-                elif status.get("Name") == "java":
+                elif status["Name"] == "java":
                     self.java[process] = peak
-                elif status.get("Name", "").startswith("python"):
+                elif status["Name"].startswith("python"):
                     self.python[process] = peak
 
 
