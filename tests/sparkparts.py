@@ -86,7 +86,12 @@ def cluster(folder: Path, workers: int) -> Iterator[Cluster]:
 
 @contextmanager
 def _process(command: list[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": "256m"}
+    environment = {
+        **os.environ,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_LOCAL_DIRS": str(log.parent),  # the killed cannot clean up
+    }
     with log.open("wb") as stream:
         process = subprocess.Popen(command, stdout=stream, stderr=stream, env=environment)
     try:
