@@ -17,7 +17,7 @@ import hashlib
 import json
 import resource
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -29,11 +29,12 @@ import numpy.typing as npt
 from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.metrics import adjusted_rand_score, fowlkes_mallows_score
 
+from synsetmine.corpus import write_documents
 from synsetmine.engines import LocalEngine
 from synsetmine.files import numbered_lines, write_text
 from synsetmine.phrases import mine_phrases
 from synsetmine.text import normal_form
-from synsetmine.types import Term
+from synsetmine.types import Document, Term
 from synsetmine.views import TermVectors
 from synsetmine.views.cooccurrence import train_cooccurrence
 from synsetmine.views.sentences import UnitReader, count_units
@@ -43,7 +44,6 @@ HERE = Path(__file__).parent
 MEDLINE = HERE.parents[1] / "shared" / "data" / "medline"
 RESULTS = HERE.parent / "docs" / "results"
 MIN_COUNT = 5
-BATCH = 1000
 TOP = (500, 1000, 2000, 5000, 10_000)
 
 # What is not said is the default of the code.
@@ -112,7 +112,9 @@ def main() -> None:
     name = "vectors-quick" if options.quick else "vectors"
     folder: Path = options.out / name
     folder.mkdir(parents=True, exist_ok=True)
-    data = Data(options.corpus, tenth=options.quick, workers=options.workers)
+    data = Data(folder / "documents.parquet", options.workers)
+    if not data.documents.exists():
+        write_documents(data.documents, _abstracts(options.corpus, tenth=options.quick))
     development = folder / "development.json"
     if not development.exists():
         write_text(development, json.dumps(_development(data, options.kb)) + "\n")
@@ -133,21 +135,16 @@ def main() -> None:
 
 @dataclass(frozen=True)
 class Data:
-    """The texts of the corpus, in batches."""
+    """The stored corpus, and how many processes work on it."""
 
-    path: Path
-    tenth: bool
+    documents: Path
     workers: int
 
-    def __call__(self) -> Iterable[Sequence[str]]:
-        batch: list[str] = []
-        for number, line in numbered_lines(self.path):
-            if not self.tenth or number % 10 == 0:
-                batch.append(json.loads(line)["text"])
-            if len(batch) == BATCH:
-                yield batch
-                batch = []
-        yield batch
+
+def _abstracts(path: Path, *, tenth: bool) -> Iterator[Document]:
+    for number, line in numbered_lines(path):
+        if not tenth or number % 10 == 0:
+            yield Document(str(number), json.loads(line)["text"])
 
 
 def _development(data: Data, kb: Path) -> dict[str, Any]:
@@ -159,7 +156,7 @@ def _development(data: Data, kb: Path) -> dict[str, Any]:
             if form := normal_form(name):
                 entities.setdefault(form, set()).add(record["id"])
     reader = UnitReader(sorted(entities))
-    counts, _ = count_units(data, reader, engine=LocalEngine(data.workers))
+    counts = count_units(data.documents, reader, engine=LocalEngine(data.workers))
     forms = [form for form in sorted(entities) if counts.get(form, 0) >= MIN_COUNT]
     owners = {form: min(entities[form]) for form in forms if len(entities[form]) == 1}
     return {
@@ -184,7 +181,7 @@ def run(data: Data, development: Path, method: str, given: Mapping[str, Any]) ->
     train = train_skipgram if method == "skipgram" else train_cooccurrence
     started, used = time.perf_counter(), _cpu()
     vectors = train(
-        data,
+        data.documents,
         [Term(form) for form in known["terms"]],
         engine=LocalEngine(data.workers),
         **given,
@@ -257,7 +254,7 @@ def run_phrases(data: Data, development: Path) -> dict[str, Any]:
     names = {form for form in known["entity"] if " " in form}
     hidden = set(known["terms"]) - set(known["entity"])
     started, used = time.perf_counter(), _cpu()
-    phrases = mine_phrases(data, engine=LocalEngine(data.workers))
+    phrases = mine_phrases(data.documents, engine=LocalEngine(data.workers))
     cost = {
         "seconds": round(time.perf_counter() - started, 1),
         "cpu_seconds": round(_cpu() - used, 1),

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import atexit
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from synsetmine.corpus import (
     Form,
+    batch_of,
     read_corpus,
 )
+from synsetmine.corpus.store import document_schema
 from synsetmine.errors import DataError, Skipped
+from synsetmine.types import Document
 
 
 def stored(folder: Path, content: str | bytes, name: str) -> Path:
@@ -18,6 +28,26 @@ def stored(folder: Path, content: str | bytes, name: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return path
+
+
+def stored_texts(batches: Sequence[Sequence[str]]) -> Path:
+    """A stored corpus of these texts, a row group for each batch that has any."""
+    handle, name = tempfile.mkstemp(dir=_folder(), suffix=".parquet")
+    os.close(handle)
+    first = 0
+    with pq.ParquetWriter(name, document_schema()) as writer:
+        for texts in filter(len, batches):
+            numbered = enumerate(texts, start=first)
+            writer.write_batch(batch_of([Document(f"d{n}", text) for n, text in numbered]))
+            first += len(texts)
+    return Path(name)
+
+
+@cache
+def _folder() -> str:
+    folder = tempfile.mkdtemp(prefix="synsetmine-tests-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def read(path: str | Path, form: Form | None = None, **fields: str) -> list[tuple[str, str]]:

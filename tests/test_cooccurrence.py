@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,12 +19,9 @@ from synsetmine.types import Term
 from synsetmine.views import TermVectors, cooccurrence
 from synsetmine.views.cooccurrence import train_cooccurrence
 from synsetmine.views.sentences import UnitReader
+from tests.corpusfiles import stored_texts
 
 Batches = list[list[str]]
-
-
-def fixed(batches: Batches) -> Callable[[], Batches]:
-    return lambda: batches
 
 
 def plain_matrix(
@@ -123,7 +120,7 @@ def test_vectors_have_the_angles_of_the_plain_matrix(settings: dict[str, Any]) -
     terms = [Term("w3 w1"), Term("w2"), Term("W9"), Term("w1 w1"), Term("w24"), Term("w17")]
     rows = plain_matrix(batches, [normal_form(term.surface) for term in terms], **given)
     # As many dimensions as there are rows lose nothing, and S^1 keeps the lengths.
-    vectors = train_cooccurrence(fixed(batches), terms, dimension=60, power=1, **given)
+    vectors = train_cooccurrence(stored_texts(batches), terms, dimension=60, power=1, **given)
     seen = [term for term in terms if normal_form(term.surface) in rows]
     assert vectors.terms == tuple(seen)
     assert len(seen) >= 3
@@ -139,7 +136,7 @@ def test_few_dimensions_are_the_first_of_the_decomposition(power: float) -> None
         "window": 4, "text_weight": 0.0, "min_count": 1, "contexts": 100
     }  # fmt: skip
     rows = plain_matrix(batches, [], **given)
-    vectors = train_cooccurrence(fixed(batches), terms, dimension=24, power=power, **given)
+    vectors = train_cooccurrence(stored_texts(batches), terms, dimension=24, power=power, **given)
     left, values, _ = np.linalg.svd(np.array([*rows.values()]))
     expected = (left * values**power)[:, :24]
     order = vectors.rows([Term(form) for form in rows])
@@ -167,7 +164,7 @@ def test_long_batches_are_counted_in_pieces(monkeypatch: pytest.MonkeyPatch) -> 
 
 def train(batches: Batches, terms: Sequence[Term], **given: Any) -> TermVectors:
     defaults: dict[str, Any] = {"dimension": 8, "min_count": 1, "window": 3}
-    return train_cooccurrence(fixed(batches), terms, **{**defaults, **given})
+    return train_cooccurrence(stored_texts(batches), terms, **{**defaults, **given})
 
 
 def test_the_seed_gives_the_vectors() -> None:
@@ -226,7 +223,7 @@ def test_progress_ends_where_the_whole_is_done() -> None:
     train(corpus(9), [Term("w1")], progress=lambda done, whole: told.append((done, whole)))
     assert [done for done, _ in told] == sorted(done for done, _ in told)
     assert all(done <= whole for done, whole in told)
-    assert told[-1] == (12, 12)
+    assert told[-1] == (9, 9)
 
 
 @pytest.mark.parametrize(
@@ -248,6 +245,6 @@ def test_names_that_take_turns_end_up_close() -> None:
         random.shuffle(words)
         texts.append(" ".join([*words[:4], names[i], *words[4:]]))
     terms = [Term(name) for name in names]
-    vectors = train_cooccurrence(fixed([texts[:500], texts[500:]]), terms, dimension=40)
+    vectors = train_cooccurrence(stored_texts([texts[:500], texts[500:]]), terms, dimension=40)
     near = cosines(vectors.select(terms)) - 2 * np.eye(80)
     assert (near.argmax(axis=1) // 2 == np.arange(80) // 2).mean() == 1

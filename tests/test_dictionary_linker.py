@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,8 +18,10 @@ from synsetmine.errors import DataError
 from synsetmine.kb import Entity, KnowledgeBase
 from synsetmine.linking.base import Linker
 from synsetmine.linking.dictionary import DictionaryLinker
+from synsetmine.linking.mentions import link_corpus
 from synsetmine.text import normal_form
 from synsetmine.types import Ambiguous, Document, Mention
+from tests.corpusfiles import stored_texts
 from tests.test_dictionary import plain_search
 
 PLACES = {
@@ -242,10 +245,14 @@ def test_worker_processes_link_as_this_one_does(tmp_path: Path, opened: bool) ->
         else DictionaryLinker(kb)
     ).with_prior({"US": 3, "NYS": 1})
     texts = [f"{number} Japan; {AMBIGUOUS} {number}" for number in range(40)]
-    batches = [documents(texts[start : start + 5]) for start in range(0, 40, 5)]
-    by_workers = list(LocalEngine(2).map(linker.link, batches))
-    assert by_workers == [linker.link(batch) for batch in batches]
-    assert len(by_workers[0][0]) == 4
+    corpus = stored_texts([texts[start : start + 5] for start in range(0, 40, 5)])
+    out = tmp_path / "mentions.parquet"
+    assert link_corpus(corpus, linker, out, engine=LocalEngine(2)) == 160
+    mentions = linker.link(documents(texts))
+    assert [
+        (row["document"], row["start"], row["end"], row["entity"])
+        for row in pq.read_table(out).to_pylist()
+    ] == [(n, m.start, m.end, m.entity) for n in range(40) for m in mentions[n]]
 
 
 # --- Values that cannot be --------------------------------------------------------------------

@@ -6,7 +6,7 @@ import gzip
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from math import log
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from synsetmine.engines import LocalEngine
 from synsetmine.errors import DataError
 from synsetmine.phrases import STOP_WORDS, Phrase, mine_phrases
 from synsetmine.text import fold, normal_form, token_spans
+from tests.corpusfiles import stored_texts
 
 MEDLINE = Path(__file__).parents[2] / "shared" / "data" / "medline"
 
@@ -30,10 +31,6 @@ random_text = st.lists(st.tuples(st.sampled_from(WORDS), st.sampled_from(GLUE)),
 )
 
 Batches = list[list[str]]
-
-
-def fixed(batches: Batches) -> Callable[[], Batches]:
-    return lambda: batches
 
 
 # --- A plain reading of the rules -------------------------------------------------------------
@@ -132,7 +129,7 @@ def test_phrases_are_those_of_a_plain_reading(
         "fragment": fragment,
     }
     expected = mine_plainly((text for batch in batches for text in batch), **given)
-    found = mine_phrases(fixed(batches), **given)
+    found = mine_phrases(stored_texts(batches), **given)
     assert sorted(found, key=lambda p: p.form) == sorted(expected, key=lambda p: p.form)
 
 
@@ -142,7 +139,7 @@ def test_phrases_are_those_of_a_plain_reading(
 def test_a_phrase_is_found_with_its_usual_spelling() -> None:
     texts = [f"word{i} Breast Cancer word{i + 50}, breast-cancer." for i in range(20)]
     texts += ["Breast cancer"] * 30
-    assert mine_phrases(fixed([texts])) == [Phrase("breast cancer", "Breast cancer", 70)]
+    assert mine_phrases(stored_texts([texts])) == [Phrase("breast cancer", "Breast cancer", 70)]
 
 
 @pytest.mark.parametrize(
@@ -151,24 +148,24 @@ def test_a_phrase_is_found_with_its_usual_spelling() -> None:
              "heart 'failure'", "heart -- failure", "heart—failure"],
 )  # fmt: skip
 def test_no_phrase_goes_across_punctuation(text: str) -> None:
-    found = mine_phrases(fixed([[text] * 10, ["other words entirely"] * 3]), cohesion=-1)
+    found = mine_phrases(stored_texts([[text] * 10, ["other words entirely"] * 3]), cohesion=-1)
     assert "heart failure" not in [phrase.form for phrase in found]
 
 
 @pytest.mark.parametrize("glue", [" ", "  ", "\n", "-", "‐", "‑", "–", "'", "’", "_"])
 def test_blanks_and_hyphens_do_not_divide(glue: str) -> None:
-    found = mine_phrases(fixed([[f"heart{glue}failure"] * 10, ["lung", "liver"] * 9]))
+    found = mine_phrases(stored_texts([[f"heart{glue}failure"] * 10, ["lung", "liver"] * 9]))
     shown = "heart failure" if glue.isspace() else f"heart{glue}failure"
     assert found == [Phrase("heart failure", shown, 10)]
 
 
 def test_no_phrase_goes_on_in_the_next_text() -> None:
-    assert mine_phrases(fixed([["failure", "heart"] * 10])) == []
+    assert mine_phrases(stored_texts([["failure", "heart"] * 10])) == []
 
 
 def test_neither_stop_words_nor_numbers_stand_at_the_border() -> None:
     texts = ["the quality of life in 20 patients with type 2 diabetes at 3.5 mg"] * 9
-    found = mine_phrases(fixed([texts]), cohesion=-1, fragment=2, max_tokens=9)
+    found = mine_phrases(stored_texts([texts]), cohesion=-1, fragment=2, max_tokens=9)
     assert found
     for phrase in found:
         first, *_, last = phrase.form.split()
@@ -185,31 +182,31 @@ def test_fragments_and_loose_phrases_go() -> None:
     lupus = [f"x{i} systemic lupus erythematosus y{i}" for i in range(30)]
     treated = [f"treatment of z{i}, breast cancer u{i}" for i in range(40)]
     loose = ["treatment of breast cancer"] * 5
-    forms = [p.form for p in mine_phrases(fixed([lupus, treated, loose]), cohesion=0.3)]
+    forms = [p.form for p in mine_phrases(stored_texts([lupus, treated, loose]), cohesion=0.3)]
     assert forms == ["breast cancer", "systemic lupus erythematosus"]
 
 
 def test_own_stop_words() -> None:
     texts = ["Herz und Niere und"] * 9 + [f"wort{i}" for i in range(200)]
-    found = mine_phrases(fixed([texts]), stop_words=["und"])
+    found = mine_phrases(stored_texts([texts]), stop_words=["und"])
     assert [phrase.form for phrase in found] == ["herz und niere"]
 
 
 def test_the_most_promising_come_first() -> None:
     texts = ["breast cancer"] * 20 + ["heart failure"] * 10 + ["lung"] * 70
-    found = mine_phrases(fixed([texts]))
+    found = mine_phrases(stored_texts([texts]))
     assert [phrase.form for phrase in found] == ["breast cancer", "heart failure"]
-    assert mine_phrases(fixed([texts]), most=1) == found[:1]
-    assert mine_phrases(fixed([texts]), min_count=11) == found[:1]
+    assert mine_phrases(stored_texts([texts]), most=1) == found[:1]
+    assert mine_phrases(stored_texts([texts]), min_count=11) == found[:1]
 
 
 def test_workers_and_batches_change_nothing() -> None:
     texts = [f"heart failure w{i % 7} breast cancer of w{i % 5}" for i in range(60)]
-    one = mine_phrases(fixed([texts]), cohesion=-1)
+    one = mine_phrases(stored_texts([texts]), cohesion=-1)
     assert one
     split = [texts[:7], [], texts[7:]]
-    assert mine_phrases(fixed(split), cohesion=-1) == one
-    assert mine_phrases(fixed(split), cohesion=-1, engine=LocalEngine(2)) == one
+    assert mine_phrases(stored_texts(split), cohesion=-1) == one
+    assert mine_phrases(stored_texts(split), cohesion=-1, engine=LocalEngine(2)) == one
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,7 +221,7 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(phrases._RunTable, "add", add)
     batches = [[f"breast cancer a{i} b{i} c{i} d{i}, breast cancer e{i}."] * 2 for i in range(40)]
-    found = mine_phrases(fixed(batches), fragment=2)
+    found = mine_phrases(stored_texts(batches), fragment=2)
     assert max(sizes) <= 50
     assert found[0] == Phrase("breast cancer", "breast cancer", 160)
 
@@ -232,25 +229,25 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_only_the_most_frequent_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(phrases, "MOST_CANDIDATES", 3)
     texts = ["breast cancer"] * 9 + ["heart failure"] * 5 + ["lung"] * 20
-    assert [p.form for p in mine_phrases(fixed([texts]))] == ["breast cancer"]
+    assert [p.form for p in mine_phrases(stored_texts([texts]))] == ["breast cancer"]
 
 
 def test_progress_counts_texts_once() -> None:
     told: list[int] = []
-    mine_phrases(fixed([["a b"] * 4, ["c"] * 2]), progress=told.append)
+    mine_phrases(stored_texts([["a b"] * 4, ["c"] * 2]), progress=told.append)
     assert told == [2, 3, 5, 6]
 
 
 @pytest.mark.parametrize("batches", [[], [[]], [["", "!"]], [["heart"]]])
 def test_nothing_comes_of_nothing(batches: Batches) -> None:
-    assert mine_phrases(fixed(batches), min_count=1) == []
+    assert mine_phrases(stored_texts(batches), min_count=1) == []
 
 
 def test_settings_out_of_range_are_refused() -> None:
     with pytest.raises(DataError, match="two tokens or more: 1"):
-        mine_phrases(fixed([]), max_tokens=1)
+        mine_phrases(stored_texts([]), max_tokens=1)
     with pytest.raises(DataError, match="at least 1: 0"):
-        mine_phrases(fixed([]), min_count=0)
+        mine_phrases(stored_texts([]), min_count=0)
 
 
 @pytest.mark.skipif(not MEDLINE.is_dir(), reason="needs the MEDLINE sample")
@@ -260,5 +257,5 @@ def test_known_names_are_among_the_first_in_real_texts() -> None:
     with gzip.open(MEDLINE / "mesh.jsonl.gz", "rt") as stream:
         records = [json.loads(line) for line in stream]
     names = {normal_form(n) for record in records for n in [record["name"], *record["synonyms"]]}
-    found = mine_phrases(fixed([texts[:1500], texts[1500:]]), most=500)
+    found = mine_phrases(stored_texts([texts[:1500], texts[1500:]]), most=500)
     assert sum(phrase.form in names for phrase in found) >= 200

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from synsetmine.engines import LocalEngine
 from synsetmine.errors import DataError
 from synsetmine.kb import KnowledgeBase
 from synsetmine.model import SetScorer, ViewScorer, load_model
@@ -45,7 +46,7 @@ class Watch:
 
 def carry_out(project: Path, *, until: str | None = None) -> tuple[RunFolder, dict[str, bool]]:
     watch = Watch()
-    folder = run_project(read_project(project), watch, workers=1, until=until)
+    folder = run_project(read_project(project), watch, engine=LocalEngine(1), until=until)
     return folder, watch.skipped
 
 
@@ -178,7 +179,7 @@ def test_given_again_nothing_is_done(finished: Path) -> None:
 def test_the_same_settings_elsewhere_give_the_same_bytes(finished: Path, tmp_path: Path) -> None:
     """Also with two workers."""
     project = write_text_world(tmp_path)
-    run_project(read_project(project), Watch(), workers=2, until="evaluate")
+    run_project(read_project(project), Watch(), engine=LocalEngine(2), until="evaluate")
     here, there = finished.parent / "run", tmp_path / "run"
     for name in ("links.tsv", "training.jsonl", "vocabulary.tsv", "vectors.safetensors"):
         assert (there / name).read_bytes() == (here / name).read_bytes(), name

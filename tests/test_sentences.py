@@ -12,10 +12,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from synsetmine.engines import LocalEngine
+from synsetmine.engines.local import FEW
 from synsetmine.text import normal_form, token_spans, tokens
 from synsetmine.types import Term
 from synsetmine.views import sentences
 from synsetmine.views.sentences import UnitReader, Units, count_units, term_forms
+from tests.corpusfiles import stored_texts
 
 quick = settings(max_examples=150, deadline=None)
 
@@ -125,22 +127,21 @@ def test_terms_with_one_normal_form_share_it() -> None:
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_units_are_counted_through_all_batches(workers: int) -> None:
-    batches = [["Heart failure is a failure."], [], ["a heart", "A."]]
+    batches = [["Heart failure is a failure."], ["!"], ["a heart", "A."], *[["."]] * FEW]
     done: list[int] = []
-    counts, size = count_units(
-        lambda: batches,
+    counts = count_units(
+        stored_texts(batches),
         UnitReader(["heart failure"]),
         engine=LocalEngine(workers),
         progress=done.append,
     )
     assert counts == {"heart failure": 1, "is": 1, "a": 3, "failure": 1, "heart": 1}
-    assert size == 3
-    assert done == [1, 2, 3]
+    assert done == [*range(1, FEW + 4)]
 
 
 def test_the_rarest_are_forgotten_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sentences, "MOST_FORMS", 3)
     batches = [["a a a b b c"], ["d e f"], ["a b d"]]
-    counts, _ = count_units(lambda: batches, UnitReader([]), engine=LocalEngine(1))
+    counts = count_units(stored_texts(batches), UnitReader([]), engine=LocalEngine(1))
     assert counts == {"a": 4, "b": 3, "d": 1}
     assert Counter(counts).most_common(1) == [("a", 4)]

@@ -6,26 +6,25 @@ import builtins
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
+from synsetmine.corpus import batch_of
 from synsetmine.engines import LocalEngine
 from synsetmine.errors import DataError, SynsetmineError
-from synsetmine.types import Term
+from synsetmine.types import Document, Term
 from synsetmine.views import TermVectors, skipgram
+from synsetmine.views.sentences import UnitReader, Within
 from synsetmine.views.skipgram import train_skipgram
+from tests.corpusfiles import stored_texts
 
 pytest.importorskip("gensim")
 
 Batches = list[list[str]]
-
-
-def fixed(batches: Batches) -> Callable[[], Batches]:
-    return lambda: batches
 
 
 def animals(texts: int = 400) -> Batches:
@@ -39,7 +38,7 @@ def animals(texts: int = 400) -> Batches:
         near = [*random.choice(words[kind], 4), *random.choice(["the", "a", "and"], 3)]
         near.insert(int(random.integers(0, 7)), str(random.choice(names[kind])))
         drawn.append(" ".join(near))
-    return [drawn[:150], [], drawn[150:]]
+    return [drawn[:150], drawn[150:151], drawn[151:]]
 
 
 NAMES = [Term("House-cat"), Term("tabby"), Term("hound"), Term("sheep dog")]
@@ -47,7 +46,7 @@ NAMES = [Term("House-cat"), Term("tabby"), Term("hound"), Term("sheep dog")]
 
 def train(batches: Batches, terms: Sequence[Term] = NAMES, **given: Any) -> TermVectors:
     defaults: dict[str, Any] = {"dimension": 12, "epochs": 8, "sample": 0.0}
-    return train_skipgram(fixed(batches), terms, **{**defaults, **given})
+    return train_skipgram(stored_texts(batches), terms, **{**defaults, **given})
 
 
 def cosines(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -121,15 +120,18 @@ def test_terms_that_are_seen_too_seldom_have_no_vector() -> None:
 
 
 def test_no_unit_of_a_long_text_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    from synsetmine.views.sentences import UnitReader
-
     monkeypatch.setattr(skipgram, "LONGEST_LINE", 4)
     number_of = {"a b": 0, "c": 1, "d": 2}
-    writer = skipgram._LineWriter(UnitReader(["a b"]), number_of, "text")
-    assert writer(["A b c. D rare c d c", "", "d", "rare"]) == "0 1 2 1\n2 1\n2\n"
-    writer = skipgram._LineWriter(UnitReader(["a b"]), number_of, "sentence")
-    assert writer(["A b c rare. D rare c d c", "d"]) == "0 1\n2 1 2 1\n2\n"
-    assert writer([]) == ""
+
+    def lines(within: Within, *texts: str) -> list[str]:
+        writer = skipgram._LineWriter(UnitReader(["a b"]), number_of, within)
+        batch = batch_of([Document("", text) for text in texts])
+        found: list[str] = writer(batch).column("line").to_pylist()
+        return found
+
+    assert lines("text", "A b c. D rare c d c", "", "d", "rare") == ["0 1 2 1", "2 1", "2"]
+    assert lines("sentence", "A b c rare. D rare c d c", "d") == ["0 1", "2 1 2 1", "2"]
+    assert lines("text") == []
 
 
 def test_progress_ends_where_the_whole_is_done() -> None:

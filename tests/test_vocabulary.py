@@ -7,10 +7,13 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from synsetmine.engines import LocalEngine
+from synsetmine.engines.local import FEW
 from synsetmine.setfiles import read_vocabulary
 from synsetmine.text import normal_form, tokens
 from synsetmine.types import Term
 from synsetmine.vocabulary import by_frequency, candidate_terms, count_terms, write_vocabulary
+from tests.corpusfiles import stored_texts
 
 
 def test_the_first_source_says_how_a_term_is_written() -> None:
@@ -45,7 +48,8 @@ def test_terms_are_counted_as_wholes() -> None:
     ]
     texts = [["Heart failure, heart-failure; the heart."], ["WHO? Who knows; x"]]
     read: list[int] = []
-    assert count_terms(texts, terms, progress=read.append) == {
+    counts = count_terms(stored_texts(texts), terms, progress=read.append)
+    assert counts == {
         Term("heart"): 1,
         Term("Heart failure"): 2,
         Term("WHO"): 1,
@@ -54,6 +58,13 @@ def test_terms_are_counted_as_wholes() -> None:
         Term("x", "2"): 1,
     }
     assert read == [1, 2]
+
+
+def test_workers_count_the_same() -> None:
+    batches = [[f"heart failure {i}, a heart"] for i in range(FEW)]
+    terms = [Term("heart"), Term("heart failure"), Term("3")]
+    counts = count_terms(stored_texts(batches), terms, engine=LocalEngine(2))
+    assert counts == dict(zip(terms, (FEW, FEW, 1), strict=True))
 
 
 @given(st.lists(st.sampled_from(["a b", "b", "c", "a", "b c"]), unique=True), st.text("abc. "))
@@ -68,7 +79,7 @@ def test_counts_are_those_of_a_naive_scan(surfaces: list[str], text: str) -> Non
                 break
         else:
             position += 1
-    assert count_terms([[text]], [Term(s) for s in surfaces]) == naive
+    assert count_terms(stored_texts([[text]]), [Term(s) for s in surfaces]) == naive
     assert all(normal_form(term.surface) == term.surface for term in naive)
 
 

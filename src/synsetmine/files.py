@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import codecs
+import errno
 import gzip
 import hashlib
 import io
@@ -15,10 +16,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from synsetmine.errors import DataError, Skipped, raise_or_keep
+from synsetmine.errors import DataError, Skipped, SynsetmineError, raise_or_keep
 
 PACKINGS = {".gz": "gzip", ".bz2": "bzip2", ".zst": "zstd"}
 
+FULL = (errno.ENOSPC, errno.EDQUOT)
 LONGEST = 64 * 2**20  # bytes of a line: a file without line ends must not fill the memory
 _BUFFER = 2**16
 
@@ -31,12 +33,24 @@ def atomic_write(path: Path) -> Iterator[Path]:
     os.close(handle)
     temporary = Path(name)
     try:
-        yield temporary
-        _sync(temporary)
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
+        with naming_full_disk(path):
+            yield temporary
+            _sync(temporary)
+            temporary.chmod(0o666 & ~_umask())
+            temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def naming_full_disk(path: Path) -> Iterator[None]:
+    """A full disk as an error that names the file, which the system's own does not."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL:
+            raise SynsetmineError(f"{path}: the disk is full; nothing of it was written") from error
+        raise
 
 
 @contextmanager
@@ -130,6 +144,14 @@ def packing_of(path: Path) -> str | None:
 def plain_name(path: Path) -> str:
     """The name without the ending of a compression: `x.jsonl` of `x.jsonl.gz`."""
     return path.stem if packing_of(path) else path.name
+
+
+def parquet_error(error: Exception, path: Path) -> DataError:
+    """What the operating system or the Parquet library says about a file, in one line."""
+    number = getattr(error, "errno", None)
+    if number is not None:
+        return DataError(os.strerror(number), path=path)
+    return DataError("damaged Parquet file", path=path, value=str(error))
 
 
 def sha256(path: Path) -> str:

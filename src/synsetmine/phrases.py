@@ -12,16 +12,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from math import log
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from synsetmine.engines import LocalEngine
+from synsetmine.corpus.store import batch_sizes, texts_of
+from synsetmine.engines import Engine, LocalEngine
 from synsetmine.errors import DataError
 from synsetmine.text import CJK, fold, normal_form
 
@@ -74,7 +77,7 @@ class Phrase:
 
 
 def mine_phrases(
-    texts: Callable[[], Iterable[Sequence[str]]],
+    documents: Path,
     *,
     max_tokens: int = 5,
     min_count: int = 5,
@@ -82,12 +85,12 @@ def mine_phrases(
     cohesion: float = 0.2,
     fragment: float = 0.5,
     stop_words: Collection[str] = STOP_WORDS,
-    engine: LocalEngine | None = None,
+    engine: Engine | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> list[Phrase]:
     """Phrases of two tokens or more, the most promising first; at most `most` of them.
 
-    `texts` gives the batches of the corpus anew each time it is called; it is read twice.
+    `documents` is a stored corpus; it is read twice.
     Phrases neither start nor end with a stop word, nor start with a number. The cohesion of a
     phrase is the normalised PMI of its two parts, at the weakest place to cut it; stop words at
     the cut belong to neither part. One of less than `cohesion` goes, and one that stands in at
@@ -107,16 +110,20 @@ def mine_phrases(
     # One token more than asked for: that tells which of the longest are fragments.
     runs = _RunReader(max_tokens + 1, frozenset(stop_words))
     table = _RunTable()
+    sizes = batch_sizes(documents)
     read = total = 0
-    for found in engine.map(_RunCounter(runs), texts()):
-        table.add(found.hashes, found.counts)
-        total += found.tokens
-        read += found.texts
+    counted = engine.map_batches(_RunCounter(runs), documents, ["text"])
+    for size, found in zip(sizes, counted, strict=True):
+        table.add(*(found.column(name).values.to_numpy() for name in ("hashes", "counts")))
+        total += found.column("tokens")[0].as_py()
+        read += size
         tell(read // 2)
     table.drop_below(min_count)
     surfaces: Counter[str] = Counter()
-    for spelled, size in engine.map(_SurfaceCounter(runs, table.most_frequent()), texts()):
-        surfaces.update(spelled)
+    counter = _SurfaceCounter(runs, table.most_frequent())
+    spelled = engine.map_batches(counter, documents, ["text"])
+    for size, found in zip(sizes, spelled, strict=True):
+        surfaces.update(dict(zip(*(column.to_pylist() for column in found.columns), strict=True)))
         read += size
         tell(read // 2)
     phrases = {phrase.form: phrase for phrase in _phrases(surfaces)}
@@ -180,24 +187,22 @@ class _RunReader:
         )
 
 
-class _Found(NamedTuple):
-    hashes: NDArray[np.uint64]
-    counts: NDArray[np.int64]
-    tokens: int
-    texts: int
-
-
 @dataclass(frozen=True)
 class _RunCounter:
-    """Counts all runs of a batch, by their hashes."""
+    """Counts all runs of a batch, by their hashes, and its words: one row of lists."""
 
     runs: _RunReader
 
-    def __call__(self, texts: Sequence[str]) -> _Found:
-        words = self.runs(_PARTS.findall(_joined(texts)))
+    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        words = self.runs(_PARTS.findall(_joined(texts_of(batch))))
         found = [hashes for _, _, hashes in words.runs(self.runs.max_tokens)]
         every = np.concatenate([np.empty(0, np.uint64), *found])
-        return _Found(*np.unique(every, return_counts=True), len(words.hashes), len(texts))
+        hashes, counts = np.unique(every, return_counts=True)
+        lists = [
+            pa.LargeListArray.from_arrays([0, len(hashes)], pa.array(values))
+            for values in (hashes, counts)
+        ]
+        return pa.record_batch([*lists, [len(words.hashes)]], ["hashes", "counts", "tokens"])
 
 
 @dataclass(frozen=True)
@@ -207,8 +212,8 @@ class _SurfaceCounter:
     runs: _RunReader
     wanted: NDArray[np.uint64]  # sorted
 
-    def __call__(self, texts: Sequence[str]) -> tuple[Counter[str], int]:
-        joined = _joined(texts)
+    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        joined = _joined(texts_of(batch))
         spans = [match.span() for match in _PARTS.finditer(joined)]
         words = self.runs([joined[start:end] for start, end in spans])
         surfaces: Counter[str] = Counter()
@@ -221,7 +226,8 @@ class _SurfaceCounter:
                 joined[spans[start][0] : spans[end][1]]
                 for start, end in zip(words.part[first].tolist(), last, strict=True)
             )
-        return surfaces, len(texts)
+        columns = [pa.array(surfaces.keys(), pa.string()), pa.array(surfaces.values(), pa.int64())]
+        return pa.record_batch(columns, ["surface", "count"])
 
 
 class _RunTable:

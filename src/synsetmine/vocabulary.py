@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
+from synsetmine.corpus.store import batch_sizes, texts_of
 from synsetmine.dictionary import NameMatcher
+from synsetmine.engines import Engine, LocalEngine
 from synsetmine.files import write_text
 from synsetmine.text import normal_form
 from synsetmine.types import Term
@@ -39,23 +43,37 @@ def by_frequency(
 
 
 def count_terms(
-    batches: Iterable[Sequence[str]],
+    documents: Path,
     terms: Sequence[Term],
     *,
+    engine: Engine | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> dict[Term, int]:
-    """How often each term stands in the texts, as a whole and not within a longer one."""
+    """How often each term stands in a stored corpus, as a whole and not within a longer one."""
     forms = list(dict.fromkeys(form for term in terms if (form := normal_form(term.surface))))
-    matcher = NameMatcher.build(forms)
+    counter = _TermCounter(NameMatcher.build(forms))
     totals = np.zeros(len(forms), dtype=np.int64)
     read = 0
-    for texts in batches:
-        totals += np.bincount(matcher.find(texts).form, minlength=len(forms))
-        read += len(texts)
+    found = (engine or LocalEngine(1)).map_batches(counter, documents, ["text"])
+    for size, counts in zip(batch_sizes(documents), found, strict=True):
+        totals[counts.column("form").to_numpy()] += counts.column("count").to_numpy()
+        read += size
         if progress:
             progress(read)
     count_of = Counter(dict(zip(forms, totals.tolist(), strict=True)))
     return {term: count_of[normal_form(term.surface)] for term in terms}
+
+
+@dataclass(frozen=True)
+class _TermCounter:
+    """Texts to the numbers of the forms that stand there, with how often each does."""
+
+    matcher: NameMatcher
+
+    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        found = self.matcher.find(texts_of(batch)).form
+        forms, counts = np.unique(found.astype(np.int64), return_counts=True)
+        return pa.record_batch({"form": forms, "count": counts})
 
 
 def write_vocabulary(path: Path, counts: Mapping[Term, int]) -> None:

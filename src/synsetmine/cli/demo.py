@@ -24,13 +24,14 @@ def demo(
 
     Example: `synsetmine demo --out demo`
     """
+    from synsetmine.engines import LocalEngine
     from synsetmine.pipeline import Artefacts, read_project, run_project
     from synsetmine.pipeline.demo import write_demo
 
     project = write_demo(out)
     at = Artefacts(out / "run")
     with ShownStages(out / "run") as watcher:
-        run_project(read_project(project), watcher, workers=workers)
+        run_project(read_project(project), watcher, engine=LocalEngine(workers))
     show_finds(at.mined, at.trace)
     show_scores(at.scores)
     typer.echo(f"Sets: {at.mined}\nReport: {at.report}  (open it in a browser)")

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -21,6 +21,14 @@ ProjectFile = Annotated[
 Workers = Annotated[
     int | None,
     typer.Option(min=1, help="Processes for the work on the corpus. Default: all cores."),
+]
+EngineName = Annotated[
+    Literal["local", "spark"],
+    typer.Option(help="Where the work on the corpus runs: local or spark (extra `spark`)."),
+]
+Master = Annotated[
+    str | None,
+    typer.Option(help="Spark's master, such as spark://host:7077. Default: local[*]."),
 ]
 
 
@@ -53,6 +61,8 @@ def run(
         ),
     ] = None,
     workers: Workers = None,
+    engine: EngineName = "local",
+    master: Master = None,
     device: Device = "auto",
 ) -> None:
     """Mine synonym sets from a corpus and a knowledge base, with a report.
@@ -65,12 +75,16 @@ def run(
 
     Example: `synsetmine run synsetmine.toml --until supervise`
     """
+    from synsetmine.engines import open_engine
     from synsetmine.pipeline import Artefacts, read_project, run_project
 
     chosen = read_project(project)
-    with ShownStages(Path(chosen.run)) as watcher:
+    with (
+        open_engine(engine, workers=workers, master=master) as where,
+        ShownStages(Path(chosen.run)) as watcher,
+    ):
         folder = run_project(
-            chosen, watcher, workers=workers, device=choose_device(device), until=until
+            chosen, watcher, engine=where, device=choose_device(device), until=until
         )
     if until in (None, "report"):
         at = Artefacts(folder.path)

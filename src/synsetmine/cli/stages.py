@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import typer
 
 from synsetmine.cli import console
-from synsetmine.cli.run import Workers, show_fates, tell
+from synsetmine.cli.run import EngineName, Master, Workers, show_fates, tell
 
 Out = Annotated[Path, typer.Option("--out", "-o", help="The file to write.", show_default=False)]
 Documents = Annotated[
@@ -127,12 +127,14 @@ def link(
         Path, typer.Option(help="Keeps Spotlight's answers.", rich_help_panel="Spotlight")
     ] = Path("spotlight.sqlite"),
     workers: Workers = None,
+    engine: EngineName = "local",
+    master: Master = None,
 ) -> None:
     """Find which words of the documents name which entity.
 
     Example: `synsetmine link documents.parquet knowledge.arrow --out links.tsv`
     """
-    from synsetmine.engines import LocalEngine
+    from synsetmine.engines import open_engine
     from synsetmine.pipeline.corpus_stages import link_documents
     from synsetmine.pipeline.settings import LinkSettings
 
@@ -145,7 +147,10 @@ def link(
         concurrency=concurrency,
         per_second=per_second,
     )
-    with console.progress_bar("linking") as bar:
+    with (
+        open_engine(engine, workers=workers, master=master) as where,
+        console.progress_bar("linking") as bar,
+    ):
         counts = link_documents(
             settings,
             documents,
@@ -154,7 +159,7 @@ def link(
             links=out,
             matcher=knowledge.with_suffix(".matcher"),
             cache=cache,
-            engine=LocalEngine(workers),
+            engine=where,
             progress=bar.update,
         )
     tell(counts, f"written to {out} and {mentions}")
@@ -219,26 +224,31 @@ def vocabulary(
     min_count: Annotated[int, typer.Option(min=1, help="A term must be seen so often.")] = 5,
     max_terms: Annotated[int, typer.Option(min=1, help="Only the most frequent terms.")] = 20_000,
     workers: Workers = None,
+    engine: EngineName = "local",
+    master: Master = None,
 ) -> None:
     """Choose the terms to mine: known names, rejected surfaces, frequent phrases, or your list.
 
     Example: `synsetmine vocabulary documents.parquet --sets sets --out vocabulary.tsv`
     """
-    from synsetmine.engines import LocalEngine
+    from synsetmine.engines import open_engine
     from synsetmine.pipeline.corpus_stages import choose_vocabulary
     from synsetmine.pipeline.settings import VocabularySettings
 
     settings = VocabularySettings(
         list=str(list_ or ""), phrases=phrases, min_count=min_count, max_terms=max_terms
     )
-    with console.progress_bar("counting") as bar:
+    with (
+        open_engine(engine, workers=workers, master=master) as where,
+        console.progress_bar("counting") as bar,
+    ):
         counts = choose_vocabulary(
             settings,
             documents,
             None if sets is None else sets / "names.tsv",
             None if sets is None else sets / "rejected.tsv",
             out,
-            engine=LocalEngine(workers),
+            engine=where,
             progress=bar.update,
         )
     tell(counts, f"written to {out}")
@@ -270,12 +280,14 @@ def vectors(
     ] = 0,
     seed: Annotated[int, typer.Option(help="Of the decomposition or the training.")] = 0,
     workers: Workers = None,
+    engine: EngineName = "local",
+    master: Master = None,
 ) -> None:
     """Train term vectors on documents; terms of several words count as one.
 
     Example: `synsetmine vectors documents.parquet --terms vocabulary.tsv --out vectors.safetensors`
     """
-    from synsetmine.engines import LocalEngine
+    from synsetmine.engines import open_engine
     from synsetmine.pipeline.corpus_stages import make_vectors
     from synsetmine.pipeline.settings import VectorSettings
 
@@ -287,13 +299,16 @@ def vectors(
         min_count=min_count,
         seed=seed,
     )
-    with console.progress_bar("vectors") as bar:
+    with (
+        open_engine(engine, workers=workers, master=master) as where,
+        console.progress_bar("vectors") as bar,
+    ):
         counts = make_vectors(
             settings,
             documents,
             terms,
             out,
-            engine=LocalEngine(workers),
+            engine=where,
             progress=bar.update,
         )
     tell(counts, f"written to {out}")

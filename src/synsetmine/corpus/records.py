@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 from synsetmine.corpus.checks import check_unicode, sound_text
 from synsetmine.errors import DataError, Skipped, raise_or_keep
-from synsetmine.files import LONGEST, byte_lines, numbered_lines, plain_name
+from synsetmine.files import LONGEST, byte_lines, numbered_lines, parquet_error, plain_name
 from synsetmine.types import Document
 
 BATCH = 4 * 2**20  # bytes of text that are read from a Parquet file at a time
@@ -127,14 +126,6 @@ def read_parquet(
                     on_read(int(number * share) - int((number - len(batch)) * share))
     except (pa.ArrowException, OSError) as error:
         raise parquet_error(error, path) from error
-
-
-def parquet_error(error: Exception, path: Path) -> DataError:
-    """What the operating system or the Parquet library says about a file, in one line."""
-    number = getattr(error, "errno", None)
-    if number is not None:
-        return DataError(os.strerror(number), path=path)
-    return DataError("damaged Parquet file", path=path, value=str(error))
 
 
 def _document(record: Mapping[str, object], fields: Fields, place: str) -> Document:

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from synsetmine.corpus.records import parquet_error
 from synsetmine.errors import DataError
-from synsetmine.files import atomic_write
+from synsetmine.files import atomic_write, parquet_error
 from synsetmine.types import Document, Mention
 
 if TYPE_CHECKING:
@@ -40,24 +39,24 @@ def read_batches(path: Path) -> Iterator[pa.RecordBatch]:
 
     try:
         with pq.ParquetFile(path) as file:
-            if not file.schema_arrow.equals(document_schema()):
-                found = ", ".join(file.schema_arrow.names)
-                raise DataError("not a stored corpus; its columns", path=path, value=found)
+            _check(file.schema_arrow, path)
             for group in range(file.num_row_groups):
                 yield from file.read_row_group(group).combine_chunks().to_batches()
     except (pa.ArrowException, OSError) as error:
         raise parquet_error(error, path) from error
 
 
-def count_documents(path: Path) -> int:
-    """How many documents a stored corpus holds."""
+def batch_sizes(path: Path) -> list[int]:
+    """How many documents each batch of a stored corpus holds."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        return int(pq.read_metadata(path).num_rows)
+        stored = pq.read_metadata(path)
     except (pa.ArrowException, OSError) as error:
         raise parquet_error(error, path) from error
+    _check(stored.schema.to_arrow_schema(), path)
+    return [stored.row_group(group).num_rows for group in range(stored.num_row_groups)]
 
 
 def batch_of(documents: Sequence[Document]) -> pa.RecordBatch:
@@ -106,6 +105,12 @@ def documents_of(batch: pa.RecordBatch) -> list[Document]:
     ]
 
 
+def texts_of(batch: pa.RecordBatch) -> list[str]:
+    """The texts of a batch."""
+    texts: list[str] = batch.column("text").to_pylist()
+    return texts
+
+
 def document_schema() -> pa.Schema:
     """The columns of a batch: id, text, and the mentions as a list of (start, end, entity)."""
     import pyarrow as pa
@@ -113,6 +118,12 @@ def document_schema() -> pa.Schema:
     return pa.schema(
         [("id", pa.string()), ("text", pa.string()), ("mentions", pa.list_(_mention_type()))]
     )
+
+
+def _check(schema: pa.Schema, path: Path) -> None:
+    if not schema.equals(document_schema()):
+        found = ", ".join(schema.names)
+        raise DataError("not a stored corpus; its columns", path=path, value=found)
 
 
 def _mention_type() -> Any:

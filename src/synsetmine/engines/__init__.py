@@ -1,5 +1,7 @@
-"""Where the corpus work runs."""
+"""Where the corpus work runs: the cores of this machine, or Spark."""
 
+from synsetmine.engines.base import BatchFunction, Engine
 from synsetmine.engines.local import LocalEngine
+from synsetmine.engines.opening import EngineName, open_engine
 
-__all__ = ["LocalEngine"]
+__all__ = ["BatchFunction", "Engine", "EngineName", "LocalEngine", "open_engine"]

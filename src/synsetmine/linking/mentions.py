@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from synsetmine.corpus.store import documents_of, read_batches
-from synsetmine.engines import LocalEngine
+from synsetmine.corpus.store import batch_sizes, documents_of
+from synsetmine.engines import Engine, LocalEngine
 from synsetmine.errors import DataError
 from synsetmine.files import atomic_write, numbered_lines, write_text
 from synsetmine.linking.base import Linker
@@ -34,7 +34,7 @@ def link_corpus(
     linker: Linker,
     out: Path,
     *,
-    engine: LocalEngine,
+    engine: Engine,
     progress: Callable[[int], None] | None = None,
 ) -> int:
     """Link a stored corpus and write its mentions as Parquet; the number of mentions.
@@ -42,10 +42,11 @@ def link_corpus(
     `progress` is told how many documents are done.
     """
     total = done = 0
-    batches = _numbered(read_batches(documents))
+    sizes = batch_sizes(documents)
     with atomic_write(out) as temporary, pq.ParquetWriter(temporary, SCHEMA) as writer:
-        for size, mentions in engine.map(_LinkBatch(linker), batches):
-            writer.write_batch(mentions)
+        found = engine.map_batches(_LinkBatch(linker), documents)
+        for size, mentions in zip(sizes, found, strict=True):
+            writer.write_batch(_numbered(mentions, first=done))
             total += len(mentions)
             done += size
             if progress:
@@ -53,21 +54,21 @@ def link_corpus(
     return total
 
 
-def count_links(mentions: Path) -> list[Link]:
+def count_links(mentions: Path, *, engine: Engine | None = None) -> list[Link]:
     """How often each surface was linked to each entity, most frequent first."""
     query = """
-        SELECT surface, entity, count(*) AS n FROM read_parquet(?)
+        SELECT surface, entity, count(*) AS n FROM mentions
         GROUP BY surface, entity ORDER BY n DESC, surface, entity
     """
-    with duckdb.connect() as database:
-        return [Link(*row) for row in database.execute(query, [str(mentions)]).fetchall()]
+    found = (engine or LocalEngine(1)).sql(query, mentions=mentions)
+    return list(map(Link, *(column.to_pylist() for column in found.columns)))
 
 
-def count_entities(mentions: Path) -> dict[str, int]:
+def count_entities(mentions: Path, *, engine: Engine | None = None) -> dict[str, int]:
     """How often each entity was linked."""
-    query = "SELECT entity, count(*) FROM read_parquet(?) GROUP BY entity"
-    with duckdb.connect() as database:
-        return dict(database.execute(query, [str(mentions)]).fetchall())
+    query = "SELECT entity, count(*) AS n FROM mentions GROUP BY entity ORDER BY entity"
+    found = (engine or LocalEngine(1)).sql(query, mentions=mentions)
+    return dict(zip(*(column.to_pylist() for column in found.columns), strict=True))
 
 
 def write_links(path: Path, links: Iterable[Link]) -> None:
@@ -95,27 +96,23 @@ def read_links(path: Path) -> list[Link]:
 
 @dataclass(frozen=True)
 class _LinkBatch:
-    """A batch of documents to the table of its mentions: what an engine maps."""
+    """A batch of documents to the table of its mentions, where they are numbered from 0."""
 
     linker: Linker
 
-    def __call__(self, numbered: tuple[int, pa.RecordBatch]) -> tuple[int, pa.RecordBatch]:
-        first, batch = numbered
+    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         documents = documents_of(batch)
         rows = [
-            (first + i, m.start, m.end, " ".join(document.text[m.start : m.end].split()), m.entity)
+            (i, m.start, m.end, " ".join(document.text[m.start : m.end].split()), m.entity)
             for i, (document, mentions) in enumerate(
                 zip(documents, self.linker.link(documents), strict=True)
             )
             for m in mentions
         ]
         columns = list(zip(*rows, strict=True)) or [()] * len(SCHEMA)
-        return len(documents), pa.record_batch(list(map(list, columns)), schema=SCHEMA)
+        return pa.record_batch(list(map(list, columns)), schema=SCHEMA)
 
 
-def _numbered(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Each batch with the number of its first document."""
-    first = 0
-    for batch in batches:
-        yield first, batch
-        first += len(batch)
+def _numbered(mentions: pa.RecordBatch, *, first: int) -> pa.RecordBatch:
+    """With the numbers of the documents in the corpus instead of those in their batch."""
+    return mentions.set_column(0, SCHEMA.field(0), pc.add(mentions.column(0), first))

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from synsetmine.corpus import read_corpus
-from synsetmine.corpus.store import count_documents, documents_of, read_batches, write_documents
-from synsetmine.engines import LocalEngine
+from synsetmine.corpus.store import batch_sizes, write_documents
+from synsetmine.engines import Engine, LocalEngine
 from synsetmine.errors import DataError, Skipped
 from synsetmine.files import write_text
 from synsetmine.kb import KnowledgeBase, read_kb
@@ -102,13 +102,13 @@ def link_documents(
     links: Path,
     matcher: Path,
     cache: Path,
-    engine: LocalEngine,
+    engine: Engine,
     progress: Progress,
 ) -> Counts:
     """Documents to mentions, and to the links they add up to."""
-    total = count_documents(documents)
+    total = sum(batch_sizes(documents))
 
-    def link(linker: Linker, engine: LocalEngine) -> int:
+    def link(linker: Linker, engine: Engine) -> int:
         return link_corpus(
             documents, linker, mentions, engine=engine, progress=lambda done: progress(done, total)
         )
@@ -121,7 +121,8 @@ def link_documents(
         found = link(linker, engine)
         if settings.ambiguous == "common" and linker.has_ambiguous_names:
             # Which entity is common shows only once the names that are not ambiguous are counted.
-            found = link(linker.with_prior(count_entities(mentions)), engine)
+            prior = count_entities(mentions, engine=engine)
+            found = link(linker.with_prior(prior), engine)
     elif settings.linker == "spotlight":
         spotlight = SpotlightLinker(
             url=settings.url,
@@ -135,7 +136,7 @@ def link_documents(
         skipped = spotlight.skipped
     else:
         found = link(MarkedLinker(KnowledgeBase.load(knowledge)), LocalEngine(1))
-    counted = count_links(mentions)
+    counted = count_links(mentions, engine=engine)
     if not counted:
         raise DataError(f"the {settings.linker} linker found no mention of an entity")
     write_links(links, counted)
@@ -187,11 +188,11 @@ def choose_vocabulary(
     rejected: Path | None,
     out: Path,
     *,
-    engine: LocalEngine,
+    engine: Engine,
     progress: Progress,
 ) -> Counts:
     """The terms to mine, most frequent first."""
-    total = count_documents(documents)
+    total = sum(batch_sizes(documents))
 
     def tell(done: int) -> None:  # of each of the two passes
         progress(done, total)
@@ -209,7 +210,7 @@ def choose_vocabulary(
     # Links tell how often a name was linked, which is less than how often it stands there.
     terms = candidate_terms(*sources.values())
     counts = by_frequency(
-        count_terms(_texts(documents), terms, progress=tell),
+        count_terms(documents, terms, engine=engine, progress=tell),
         min_count=settings.min_count if not settings.list else 0,
         max_terms=settings.max_terms if not settings.list else None,
     )
@@ -228,10 +229,10 @@ def _listed(path: Path, names: Path | None, skipped: Skipped) -> list[Term]:
 
 
 def _phrases(
-    settings: VocabularySettings, documents: Path, engine: LocalEngine, tell: Callable[[int], None]
+    settings: VocabularySettings, documents: Path, engine: Engine, tell: Callable[[int], None]
 ) -> list[Term]:
     found = mine_phrases(
-        lambda: _texts(documents),
+        documents,
         min_count=settings.min_count,
         most=settings.phrases,
         engine=engine,
@@ -246,7 +247,7 @@ def make_vectors(
     lists: Sequence[Path],
     out: Path,
     *,
-    engine: LocalEngine,
+    engine: Engine,
     progress: Progress,
 ) -> Counts:
     """A vector for each term of these vocabularies and sets, from the corpus or from a file."""
@@ -261,7 +262,7 @@ def make_vectors(
             "min_count": settings.min_count,
         }
         vectors = train(
-            lambda: _texts(documents),
+            documents,
             terms,
             seed=settings.seed,
             engine=engine,
@@ -273,10 +274,6 @@ def make_vectors(
     write_vectors(out, vectors)
     without = len(vectors.missing(terms))
     return {"vectors": len(vectors), "dimension": vectors.dimension, "terms without": without}
-
-
-def _texts(documents: Path) -> Iterator[list[str]]:
-    return ([document.text for document in documents_of(b)] for b in read_batches(documents))
 
 
 def _terms(path: Path) -> Sequence[Term]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from synsetmine.corpus.sources import find_sources
-from synsetmine.engines import LocalEngine
+from synsetmine.engines import Engine, LocalEngine
 from synsetmine.errors import DataError
 from synsetmine.kb import kb_files
 from synsetmine.model.storage import model_files
@@ -25,17 +25,21 @@ def run_project(
     project: Project,
     watcher: Watcher,
     *,
-    workers: int | None = None,
+    engine: Engine | None = None,
     device: str = "cpu",
     until: str | None = None,
 ) -> RunFolder:
-    """Carry out all stages, or those up to `until`; what is done and unchanged is skipped."""
+    """Carry out all stages, or those up to `until`; what is done and unchanged is skipped.
+
+    The engine is where the work on the corpus runs: by default all cores of this machine. The
+    files are the same on every engine, so that a run may go on with another one.
+    """
     if until is not None and until not in STAGES:
         raise DataError(f"there is no such stage; there are {', '.join(STAGES)}", value=until)
     folder = RunFolder(Path(project.run))
     _check_inputs(project, folder.path)
     with folder.locked():
-        for stage in _stages(project, folder, watcher, LocalEngine(workers), device):
+        for stage in _stages(project, folder, watcher, engine or LocalEngine(), device):
             folder.carry_out(stage, watcher)
             if stage.name == until:
                 break
@@ -43,7 +47,7 @@ def run_project(
 
 
 def _stages(
-    project: Project, folder: RunFolder, watcher: Watcher, engine: LocalEngine, device: str
+    project: Project, folder: RunFolder, watcher: Watcher, engine: Engine, device: str
 ) -> Iterator[Stage]:
     """Each stage when its turn comes, so that its inputs are there."""
     at = Artefacts(folder.path)
@@ -62,7 +66,7 @@ def _stages(
 
 
 def _corpus_stages(
-    project: Project, at: Artefacts, watcher: Watcher, engine: LocalEngine
+    project: Project, at: Artefacts, watcher: Watcher, engine: Engine
 ) -> Iterator[Stage]:
     """From a corpus and a knowledge base to training sets, a vocabulary and vectors."""
     yield Stage(

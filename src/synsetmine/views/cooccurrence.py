@@ -9,25 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
-from synsetmine.engines import LocalEngine
+from synsetmine.corpus.store import batch_sizes, texts_of
+from synsetmine.engines import Engine, LocalEngine
 from synsetmine.errors import DataError
 from synsetmine.text import normal_form
 from synsetmine.types import Term
-from synsetmine.views.sentences import (
-    Engine,
-    Progress,
-    Texts,
-    UnitReader,
-    Within,
-    count_units,
-    term_forms,
-)
+from synsetmine.views.sentences import Progress, UnitReader, Within, count_units, term_forms
 from synsetmine.views.vectors import TermVectors
 
 Counts = Any  # a scipy.sparse.csr_array of integers, whose sum is the same in any order
@@ -39,7 +34,7 @@ LENGTH = 3.0  # about that of skip-gram vectors, for which the scorer's settings
 
 
 def train_cooccurrence(
-    texts: Texts,
+    documents: Path,
     terms: Sequence[Term],
     *,
     dimension: int = 300,
@@ -56,18 +51,18 @@ def train_cooccurrence(
     engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> TermVectors:
-    """A vector for each term that stands in the texts at least `min_count` times.
+    """A vector for each term that stands in a stored corpus at least `min_count` times.
 
-    `texts` gives the batches of the corpus anew each time it is called; it is read twice. Two
-    units that stand d apart count window + 1 - d, but not across the end of a text (or sentence:
-    `within`). The rows of the matrix are the terms and the `contexts` most frequent units, the
-    columns those units and the texts. An entry is log(n(t, c) / (n(t) p(c))) - shift where that
-    is positive; p(c) is the share of c, for units to the power of `smoothing`. The block of the
-    texts weighs `text_weight` times as much as that of the units. A vector is a row of
-    U S^power, scaled to one length. `directed` tells the contexts before and after a term apart.
+    The corpus is read twice. Two units that stand d apart count window + 1 - d, but not across
+    the end of a text (or sentence: `within`). The rows of the matrix are the terms and the
+    `contexts` most frequent units, the columns those units and the texts. An entry is
+    log(n(t, c) / (n(t) p(c))) - shift where that is positive; p(c) is the share of c, for units to
+    the power of `smoothing`. The block of the texts weighs `text_weight` times as much as that of
+    the units. A vector is a row of U S^power, scaled to one length. `directed` tells the contexts
+    before and after a term apart.
 
-    The result depends neither on the number of workers nor on how the texts are batched.
-    `progress` is told what is done of how much; that grows while the corpus is first read.
+    The result depends neither on the engine nor on how the texts are batched. `progress` is told
+    what is done of how much.
     """
     for value in (dimension, window, min_count, contexts):
         if value < 1:
@@ -78,17 +73,20 @@ def train_cooccurrence(
     engine = engine or LocalEngine(1)
     forms = term_forms(terms)
     reader = UnitReader(forms)
-    counts, batches = count_units(
-        texts, reader, engine=engine, progress=lambda done: tell(done, 3 * done)
+    sizes = batch_sizes(documents)
+    batches = len(sizes)
+    counts = count_units(
+        documents, reader, engine=engine, progress=lambda done: tell(done, 3 * batches)
     )
     units = _choose(counts, forms, min_count=min_count, contexts=contexts)
     counter = _NeighbourCounter(reader, units, window, within, directed)
     near, inside = _Sum(len(units), len(units)), _Sum(len(units), TEXT_COLUMNS)
     read = 0
-    for done, found in enumerate(engine.map(counter, texts()), start=1):
-        near.add(found.near)
-        inside.add(_in_columns(found.inside, first=read))
-        read += found.inside.shape[1]
+    batchwise = engine.map_batches(counter, documents, ["text"])
+    for done, (size, found) in enumerate(zip(sizes, batchwise, strict=True), start=1):
+        near.add(_matrix(found, "near", columns=len(units)))
+        inside.add(_in_columns(_matrix(found, "inside", columns=size), first=read))
+        read += size
         tell(batches + done, 3 * batches)
     matrix = _ppmi(
         _contexts_of(near.total(), units, directed=directed),
@@ -133,14 +131,12 @@ def _choose(
 
 
 @dataclass(frozen=True)
-class _Found:
-    near: Counts  # (units, units): each pair once; where sides count, the left one is the row
-    inside: Counts  # (units, texts)
-
-
-@dataclass(frozen=True)
 class _NeighbourCounter:
-    """Counts the neighbours of the units in a batch of texts."""
+    """Counts the neighbours of the units in a batch of texts.
+
+    One row with two matrices: `near` (units, units) has each pair once, and where sides count,
+    the left one is the row; `inside` is (units, texts).
+    """
 
     reader: UnitReader
     units: _Units
@@ -148,8 +144,8 @@ class _NeighbourCounter:
     within: Within
     directed: bool
 
-    def __call__(self, texts: Sequence[str]) -> _Found:
-        found = self.reader(texts)
+    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        found = self.reader(texts_of(batch))
         number_of = np.array([self.units.number_of.get(f, -1) for f in found.forms], np.int64)
         unit, place = number_of[found.unit], found.place(self.within)
         near = _Sum(len(self.units), len(self.units))
@@ -159,9 +155,9 @@ class _NeighbourCounter:
         known = unit >= 0
         inside = sparse.coo_array(
             (np.ones(int(known.sum()), np.int64), (unit[known], found.text[known])),
-            shape=(len(self.units), len(texts)),
+            shape=(len(self.units), len(batch)),
         ).tocsr()
-        return _Found(near.total(), inside)
+        return pa.record_batch(_columns("near", near.total()) | _columns("inside", inside))
 
     def _near(self, unit: NDArray[np.int64], place: NDArray[np.int32]) -> Counts:
         """The neighbours of the first `PIECE` units; those after them are only neighbours."""
@@ -183,6 +179,26 @@ class _NeighbourCounter:
         ends = np.searchsorted(pairs, np.arange(rows + 1) * rows).astype(np.int32)
         columns = (pairs % max(rows, 1)).astype(np.int32)
         return sparse.csr_array((sums, columns, ends), shape=(rows, rows))
+
+
+def _columns(name: str, matrix: Counts) -> dict[str, Any]:
+    """The arrays of a sparse matrix, each as one value of a column."""
+    arrays = {
+        "ends": matrix.indptr.astype(np.int64),
+        "columns": matrix.indices.astype(np.int32),
+        "counts": matrix.data.astype(np.int64),
+    }
+    return {
+        f"{name} {part}": pa.LargeListArray.from_arrays([0, len(values)], pa.array(values))
+        for part, values in arrays.items()
+    }
+
+
+def _matrix(batch: pa.RecordBatch, name: str, *, columns: int) -> Counts:
+    ends, indices, counts = (
+        batch.column(f"{name} {part}").values.to_numpy() for part in ("ends", "columns", "counts")
+    )
+    return sparse.csr_array((counts, indices, ends), shape=(len(ends) - 1, columns))
 
 
 class _Sum:

@@ -8,24 +8,24 @@ into words, marks and the ends of sentences.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, Protocol, TypeVar
+from pathlib import Path
+from typing import Literal
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from synsetmine.corpus.store import texts_of
 from synsetmine.dictionary import NameMatcher
+from synsetmine.engines import Engine
 from synsetmine.text import CJK, fold, normal_form
 from synsetmine.types import Term
 
-Texts = Callable[[], Iterable[Sequence[str]]]
 Progress = Callable[[int, int], None]
 Within = Literal["text", "sentence"]
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 TERM, TEXT_END = "\0", "\1"
 MOST_FORMS = 4_000_000  # distinct units that are counted at a time; then the rare ones go
@@ -36,14 +36,6 @@ _PARTS = re.compile(
     rf"(?=[^\W_])(?:[{CJK}]|[^\W_{CJK}]+(?:[+#]+(?![^\W_]|{TERM}))?)|[{TERM}{TEXT_END}。！？]"
     r"|(?<!\W[^\W\d_])[.!?]['\"”’)\]]*\s(?!\s*['\"“‘(\[]*[a-zß-öø-ÿ])|\n\s*\n"
 )
-
-
-class Engine(Protocol):
-    """Where a function is mapped over a stream, such as `engines.LocalEngine`."""
-
-    def map(
-        self, function: Callable[[Item], Result], items: Iterable[Item]
-    ) -> Iterator[Result]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,20 +103,21 @@ def term_forms(terms: Iterable[Term]) -> list[str]:
 
 
 def count_units(
-    texts: Texts,
+    documents: Path,
     reader: UnitReader,
     *,
     engine: Engine,
     progress: Callable[[int], None] | None = None,
-) -> tuple[dict[str, int], int]:
-    """How often each unit stands in the corpus, and the number of batches.
+) -> dict[str, int]:
+    """How often each unit stands in a stored corpus; `progress` is told the batches done.
 
     Where there are more than `MOST_FORMS` distinct ones, the rarest are forgotten on the way,
     those that a counter of bounded size can not tell from misspellings.
     """
     totals: dict[str, int] = {}
-    done = 0
-    for done, (forms, counts) in enumerate(engine.map(_Counter(reader), texts()), start=1):
+    found = engine.map_batches(_Counter(reader), documents, ["text"])
+    for done, batch in enumerate(found, start=1):
+        forms, counts = (column.to_pylist() for column in batch.columns)
         for form, count in zip(forms, counts, strict=True):
             totals[form] = totals.get(form, 0) + count
         floor = 1
@@ -133,16 +126,17 @@ def count_units(
             floor *= 2
         if progress:
             progress(done)
-    return totals, done
+    return totals
 
 
 @dataclass(frozen=True)
 class _Counter:
     reader: UnitReader
 
-    def __call__(self, texts: Sequence[str]) -> tuple[tuple[str, ...], list[int]]:
-        units = self.reader(texts)
-        return units.forms, units.counts.tolist()
+    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        units = self.reader(texts_of(batch))
+        forms = pa.array(units.forms, pa.string())
+        return pa.record_batch({"form": forms, "count": units.counts})
 
 
 def _unit(part: str, number_of: dict[str, int]) -> int:

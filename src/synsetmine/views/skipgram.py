@@ -11,27 +11,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from synsetmine.engines import LocalEngine
+from synsetmine.corpus.store import batch_sizes, texts_of
+from synsetmine.engines import Engine, LocalEngine
 from synsetmine.errors import DataError, SynsetmineError
+from synsetmine.files import naming_full_disk
 from synsetmine.text import normal_form
 from synsetmine.types import Term
-from synsetmine.views.sentences import (
-    Engine,
-    Progress,
-    Texts,
-    UnitReader,
-    Within,
-    count_units,
-    term_forms,
-)
+from synsetmine.views.sentences import Progress, UnitReader, Within, count_units, term_forms
 from synsetmine.views.vectors import TermVectors
 
 LONGEST_LINE = 10_000  # gensim leaves out what a line holds beyond
 
 
 def train_skipgram(
-    texts: Texts,
+    documents: Path,
     terms: Sequence[Term],
     *,
     dimension: int = 50,
@@ -47,14 +42,14 @@ def train_skipgram(
     engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> TermVectors:
-    """A vector for each term that stands in the texts at least `min_count` times.
+    """A vector for each term that stands in a stored corpus at least `min_count` times.
 
-    `texts` gives the batches of the corpus anew each time it is called; it is read twice, and
-    its units wait in a temporary file. `smoothing` is the power of a unit's count by which the
-    `negative` others are drawn; units of a larger share than `sample` are left out at random.
+    The corpus is read twice, and its units wait in a temporary file. `smoothing` is the power of
+    a unit's count by which the `negative` others are drawn; units of a larger share than
+    `sample` are left out at random.
     One thread gives the same vectors for the same seed; several are faster but do not.
 
-    `progress` is told what is done of how much; that grows while the corpus is first read.
+    `progress` is told what is done of how much.
     """
     for value in (dimension, window, epochs, min_count, threads):
         if value < 1:
@@ -65,8 +60,9 @@ def train_skipgram(
     steps = 2 + epochs
     forms = term_forms(terms)
     reader = UnitReader(forms)
-    counts, batches = count_units(
-        texts, reader, engine=engine, progress=lambda done: tell(done, steps * done)
+    batches = len(batch_sizes(documents))
+    counts = count_units(
+        documents, reader, engine=engine, progress=lambda done: tell(done, steps * batches)
     )
     often = sorted(
         (form for form, count in counts.items() if count >= min_count),
@@ -77,10 +73,11 @@ def train_skipgram(
         return TermVectors((), np.zeros((0, dimension), np.float32))
     with tempfile.TemporaryDirectory(prefix="synsetmine-") as folder:
         path = Path(folder) / "units.txt"
-        with path.open("w", encoding="ascii") as stream:
-            lines = engine.map(_LineWriter(reader, number_of, within), texts())
-            for done, text in enumerate(lines, start=1):
-                stream.write(text)
+        with naming_full_disk(path), path.open("w", encoding="ascii") as stream:
+            writer = _LineWriter(reader, number_of, within)
+            found = engine.map_batches(writer, documents, ["text"])
+            for done, lines in enumerate(found, start=1):
+                stream.writelines(f"{line}\n" for line in lines.column("line").to_pylist())
                 tell(batches + done, steps * batches)
         model = gensim.models.Word2Vec(
             corpus_file=str(path),
@@ -108,18 +105,19 @@ class _LineWriter:
     number_of: Mapping[str, int]
     within: Within
 
-    def __call__(self, texts: Sequence[str]) -> str:
-        units = self.reader(texts)
+    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        units = self.reader(texts_of(batch))
         number_of = np.array([self.number_of.get(form, -1) for form in units.forms], np.int64)
         unit, place = number_of[units.unit], units.place(self.within)
         unit, place = unit[unit >= 0], place[unit >= 0]
         names = [*map(str, unit.tolist())]
         borders = np.flatnonzero(np.diff(place, prepend=-1, append=-1)).tolist()
-        return "".join(
-            " ".join(names[start : min(start + LONGEST_LINE, end)]) + "\n"
+        lines = [
+            " ".join(names[start : min(start + LONGEST_LINE, end)])
             for begin, end in pairwise(borders)
             for start in range(begin, end, LONGEST_LINE)
-        )
+        ]
+        return pa.record_batch({"line": pa.array(lines, pa.string())})
 
 
 def _gensim() -> Any:
