@@ -21,7 +21,6 @@ from synsetmine.cli.inputs import (
     load_views,
     load_vocabulary,
 )
-from synsetmine.engines.processes import cores
 from synsetmine.errors import DataError, shorten
 from synsetmine.types import Order
 
@@ -82,6 +81,7 @@ def mine(
 
     Example: `synsetmine mine model --vectors vectors.txt --vocabulary terms.txt --out mined.jsonl`
     """
+    from synsetmine.engines.processes import cores
     from synsetmine.generation import generate_sets, known_terms, write_trace
     from synsetmine.setfiles import check_ids, write_sets
     from synsetmine.types import SynonymSets, order_terms
