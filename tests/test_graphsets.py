@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from synsetmine.engines.pool import WorkerPool
 from synsetmine.generation.bysize import mine_by_size
 from synsetmine.generation.graphsets import GraphSets
-from synsetmine.generation.parts import Task, in_processes, mine_graph, mine_task
+from synsetmine.generation.parts import Task, mine_graph, mine_task
 from synsetmine.model.viewscorer import Bar
 
 Matrix = np.ndarray[tuple[int, int], np.dtype[np.float64]]
@@ -146,8 +147,8 @@ def test_processes_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     matrix = np.triu(chance.random((300, 300)) * 4 * (chance.random((300, 300)) < 0.004), 1)
     matrix = matrix + matrix.T
     alone = mine_graph(graph(matrix), 300, 0.0)
-    with in_processes(2) as spread:
-        np.testing.assert_array_equal(mine_graph(graph(matrix), 300, 0.0, spread=spread), alone)
+    with WorkerPool(2) as pool:
+        np.testing.assert_array_equal(mine_graph(graph(matrix), 300, 0.0, pool=pool), alone)
     assert len(set(alone.tolist())) < 290
 
 

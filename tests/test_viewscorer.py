@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from synsetmine.engines.pool import WorkerPool
 from synsetmine.errors import DataError
 from synsetmine.generation import generate_sets
 from synsetmine.metrics import evaluate
@@ -20,6 +21,7 @@ from synsetmine.training.contrastive import Numbers, contrast, learn_linear_map,
 from synsetmine.training.viewtraining import TrainedViews, ViewSettings, train_views
 from synsetmine.types import SynonymSets, Term, order_terms
 from synsetmine.views import StringView, TermVectors, TermViews, View, unit_rows
+from synsetmine.views.storedstrings import compare_stored, ngram_dots, stored_strings
 from tests.viewworlds import name_world
 
 SETS, VIEWS = name_world(160, seed=1)
@@ -332,3 +334,29 @@ def test_sets_larger_than_a_vocabulary_can_be_learned() -> None:
     sets = SynonymSets.of([[Term(f"name {i} of {k}") for i in range(120)] for k in range(10)])
     trained = train_views(sets, TermViews(), ViewSettings(views=("strings",)), size=100)
     assert trained.vocabularies == 10
+
+
+def test_processes_change_nothing_in_a_large_vocabulary(
+    trained: TrainedViews, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With strings that are shared by files, and parts of the graph that travel."""
+    monkeypatch.setattr("synsetmine.model.neighbours.BRUTE", {"cpu": 50})
+    monkeypatch.setattr("synsetmine.model.neighbours.PIECE", 16)
+    monkeypatch.setattr("synsetmine.generation.parts.EDGES", 40)
+    terms = order_terms(HELD_OUT.terms, "random", seed=5)
+    alone = generate_sets(trained.scorer, VIEWS, terms, exact=10)
+    several = generate_sets(trained.scorer, VIEWS, terms, exact=10, workers=2)
+    assert several == alone
+    assert evaluate(alone.sets, HELD_OUT).ari > 0.8
+
+
+def test_strings_that_processes_share() -> None:
+    surfaces = ["Alpha beta", "AB", "alpha-beta 2", "", "gamma\tdelta", "straße", "a " * 40]
+    view = StringView(surfaces)
+    left, right = (side.reshape(-1) for side in np.meshgrid(np.arange(7), np.arange(7)))
+    with stored_strings(view) as folder, WorkerPool(2) as pool:
+        found = pool.call(compare_stored, folder, left, right)
+        dots = pool.call(ngram_dots, folder, left, right)
+    np.testing.assert_array_equal(found, view.pairs(left, right))
+    np.testing.assert_allclose(dots, found[:, 0], atol=1e-6)
+    assert not folder.exists()

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from synsetmine.engines.pool import WorkerPool
 from synsetmine.generation.mined import Action, Outcome, log_odds
-from synsetmine.generation.parts import Numbers, in_processes, mine_graph
+from synsetmine.generation.parts import Numbers, mine_graph
 from synsetmine.model.viewscorer import Bar
 
 ROUNDS = 8  # at most, in which the bar and the size of sets find each other
@@ -24,7 +25,7 @@ def mine_by_size(
     threshold: float = 0.5,
     seeds: Sequence[Sequence[int]] = (),
     max_sets: float = math.inf,
-    workers: int = 1,
+    pool: WorkerPool | None = None,
 ) -> Outcome:
     """The sets of the first `count` terms, at the bar that fits how large sets turn out.
 
@@ -32,15 +33,12 @@ def mine_by_size(
     """
     above = log_odds(threshold)
     level = bar.at
-    with in_processes(workers) as spread:
-        for left in reversed(range(ROUNDS)):
-            set_of = mine_graph(
-                graph, count, level + above, seeds=seeds, max_sets=max_sets, spread=spread
-            )
-            following = bar.for_size(len(set_of) / max(int(set_of.max(initial=-1)) + 1, 1))
-            if not left or abs(following - level) < CLOSE or not math.isfinite(above):
-                break
-            level = following
+    for left in reversed(range(ROUNDS)):
+        set_of = mine_graph(graph, count, level + above, seeds=seeds, max_sets=max_sets, pool=pool)
+        following = bar.for_size(len(set_of) / max(int(set_of.max(initial=-1)) + 1, 1))
+        if not left or abs(following - level) < CLOSE or not math.isfinite(above):
+            break
+        level = following
     return Outcome(_members(set_of), _decisions(graph, count, set_of, level, level + above))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from synsetmine.engines.pool import WorkerPool
 from synsetmine.errors import DataError
 from synsetmine.generation.bysize import mine_by_size
 from synsetmine.generation.mined import Decision, Mined, Outcome, sigmoid
@@ -46,7 +47,7 @@ def generate_sets(
     """
     seeds = seeds if seeds is not None else SynonymSets((), ())
     views = TermViews((views,)) if isinstance(views, TermVectors) else views
-    _check(threshold, max_sets, block_size)
+    _check(threshold, max_sets, block_size, workers)
     if max_sets is not None and max_sets < len(seeds):
         raise DataError(f"there are {len(seeds)} seed sets already, more than", value=max_sets)
     new = [term for term in dict.fromkeys(vocabulary) if term not in seeds]
@@ -74,16 +75,19 @@ def generate_sets(
             progress=progress,
         )
     else:
-        graph = scorer.graph(terms, views, exact=exact, device=device, progress=progress)
-        outcome = mine_by_size(
-            graph,
-            len(walked),
-            scorer.bar,
-            threshold=threshold,
-            seeds=start,
-            max_sets=room,
-            workers=workers,
-        )
+        with WorkerPool(workers) as pool:
+            graph = scorer.graph(
+                terms, views, exact=exact, device=device, pool=pool, progress=progress
+            )
+            outcome = mine_by_size(
+                graph,
+                len(walked),
+                scorer.bar,
+                threshold=threshold,
+                seeds=start,
+                max_sets=room,
+                pool=pool,
+            )
     return _collect(outcome, walked, new, seeds, known)
 
 
@@ -134,9 +138,11 @@ def _fresh_ids(count: int, taken: Sequence[str] | dict[str, list[Term]]) -> list
     return found
 
 
-def _check(threshold: float, max_sets: int | None, block_size: int) -> None:
+def _check(threshold: float, max_sets: int | None, block_size: int, workers: int) -> None:
     if not 0 <= threshold <= 1:
         raise DataError("the threshold must lie between 0 and 1", value=threshold)
+    if workers < 1:
+        raise DataError("the number of workers must be at least 1", value=workers)
     if max_sets is not None and max_sets < 1:
         raise DataError("the largest number of sets must be at least 1", value=max_sets)
     if block_size < 1:

@@ -9,23 +9,19 @@ comes out is the same as for the whole graph at once, whatever the number of pro
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from multiprocessing import get_context
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from synsetmine.engines.processes import end_with_parent
+from synsetmine.engines.pool import WorkerPool
 from synsetmine.generation.graphsets import GraphSets
 
 EDGES = 1 << 17  # of a task, about; fewer are done sooner than they travel
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
-Map: TypeAlias = "Callable[[Callable[[Task], Numbers], Iterable[Task]], Iterable[Numbers]]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +42,7 @@ def mine_graph(
     *,
     seeds: Sequence[Sequence[int]] = (),
     max_sets: float = math.inf,
-    spread: Map = map,
+    pool: WorkerPool | None = None,
 ) -> Numbers:
     """The number of each term's set; the first `count` are placed, the others are those of seeds.
 
@@ -60,29 +56,12 @@ def mine_graph(
     for terms in seeds:
         found[terms] = terms[0]
     tasks = list(_tasks(graph, part_of, count, bar, seeds))
-    for rows, labels in zip(
-        (rows for rows, _ in tasks), spread(mine_task, [task for _, task in tasks]), strict=True
+    pool = pool if pool is not None and len(tasks) > 1 else WorkerPool()
+    for (rows, _), labels in zip(
+        tasks, pool.map(mine_task, [task for _, task in tasks]), strict=True
     ):
         found[rows] = rows[labels]
     return _numbered(found, graph.shape[0], seeds)
-
-
-@contextmanager
-def in_processes(workers: int) -> Iterator[Map]:
-    """A map for `mine_graph` that keeps so many processes busy; they start when first needed."""
-    if workers == 1:
-        yield map
-        return
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=end_with_parent)
-
-    def spread(function: Callable[[Task], Numbers], tasks: Iterable[Task]) -> Iterable[Numbers]:
-        several = list(tasks)
-        return pool.map(function, several) if len(several) > 1 else map(function, several)
-
-    try:
-        yield spread
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def mine_task(task: Task) -> Numbers:

@@ -9,6 +9,8 @@ neighbours and few of the nearest. The result hangs neither on the number of thr
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -31,11 +33,12 @@ GROUP = 16  # columns whose largest value stands for them
 POSTINGS = 5_000  # rows that share a rare column with a row, at most, each counted as often
 
 ROWS = 1 << 16  # of a sparse table that are compared with all others at a time
-PIECE = 1 << 8  # of those whose cosines are taken at a time
+PIECE = 1 << 9  # of those whose cosines are taken at a time
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 Places: TypeAlias = npt.NDArray[np.int32]
 Floats: TypeAlias = npt.NDArray[np.float32]
+Dots: TypeAlias = Callable[[Ints, Ints], Any]
 
 
 def nearest_rows(
@@ -59,17 +62,20 @@ def nearest_rows(
     return values, places
 
 
-def nearest_sparse_rows(matrix: Any, count: int, *, brute: bool = False) -> tuple[Tensor, Tensor]:
+def nearest_sparse_rows(
+    matrix: Any, count: int, *, brute: bool = False, dots: Dots | None = None
+) -> tuple[Tensor, Tensor]:
     """The same for a scipy.sparse.csr_array of unit rows; one without a value is not known.
 
     Rows that share no column have the cosine 0: which those are is not told, the place is -1.
+    `dots` gives the products of pairs of rows, should others be there to do that.
     """
     known = np.diff(matrix.indptr) > 0
     if brute or len(known) <= BRUTE["cpu"]:
         cosines, places = _top_products(matrix, matrix, count)
     else:
         _, places = _top_products(_rare_columns(matrix), matrix, count)
-        cosines, places = _by_cosine(matrix, places)
+        cosines, places = _by_cosine(places, dots or partial(row_dots, matrix))
     others = min(int(known.sum()) - 1, count)
     cosines[known, :others] = np.maximum(cosines[known, :others], 0)
     return torch.from_numpy(cosines), torch.from_numpy(places)
@@ -93,8 +99,9 @@ def _compared_with_all(rows: Tensor, count: int) -> tuple[Tensor, Tensor]:
 
 def _compared_with_cells(rows: Tensor, count: int) -> tuple[Tensor, Tensor]:
     centres = _centres(rows)
-    probes = torch.cat(  # (rows, PROBES)
-        [(part @ centres.T).topk(PROBES, dim=1).indices for part in torch.split(rows, 1 << 12)]
+    several = min(PROBES, len(centres))
+    probes = torch.cat(  # (rows, several)
+        [(part @ centres.T).topk(several, dim=1).indices for part in torch.split(rows, 1 << 12)]
     )
     order = probes[:, 0].argsort(stable=True)  # rows by their cells
     sizes = torch.bincount(probes[:, 0], minlength=len(centres))
@@ -189,7 +196,7 @@ def _top_products(asked: Any, matrix: Any, count: int) -> tuple[Floats, Places]:
     return values, places
 
 
-def _by_cosine(matrix: Any, places: Places) -> tuple[Floats, Places]:
+def _by_cosine(places: Places, dots: Dots) -> tuple[Floats, Places]:
     """The cosines of each row with those at its places, and these places, best first."""
     parts = np.array_split(np.arange(len(places)), max(1, len(places) // PIECE))
     values = np.full(places.shape, -np.inf, np.float32)
@@ -198,10 +205,10 @@ def _by_cosine(matrix: Any, places: Places) -> tuple[Floats, Places]:
         there = places[rows] >= 0
         owner = np.repeat(rows, there.sum(axis=1))
         found = values[rows]
-        found[there] = row_dots(matrix, owner, places[rows][there].astype(np.int64))
+        found[there] = dots(owner, places[rows][there].astype(np.int64))
         values[rows] = found
 
-    for _ in in_threads(fill, parts):
+    for _ in in_threads(fill, parts, cores()):
         pass
     order = np.argsort(-values, axis=1, kind="stable")
     return np.take_along_axis(values, order, 1), np.take_along_axis(places, order, 1)

@@ -11,7 +11,7 @@ what it stands for: their number grows with the terms, not with the square of th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence, Sized
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -19,9 +19,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from synsetmine.engines.pool import WorkerPool
+from synsetmine.engines.processes import cores
 from synsetmine.engines.threads import in_threads
-from synsetmine.model.neighbours import nearest_rows, nearest_sparse_rows
-from synsetmine.views.strings import FEATURES, StringView
+from synsetmine.model.neighbours import Dots, nearest_rows, nearest_sparse_rows
+from synsetmine.views.storedstrings import compare_stored, ngram_dots, stored_strings
+from synsetmine.views.strings import FEATURES, Floats, Numbers, StringView
 
 NEIGHBOURS = (5, 20)
 SIGNALS = 2 * len(NEIGHBOURS) + 2  # of a table: the similarity, how far above, both known
@@ -29,6 +32,7 @@ VALUES = {"cpu": 1 << 15, "cuda": 1 << 20}  # pairs that are compared at a time
 EXACT = 2500  # terms; of a larger vocabulary only pairs that are near in some view are compared
 
 Progress: TypeAlias = Callable[[int, int], None]
+StringPairs: TypeAlias = Callable[[Numbers, Numbers], Floats]
 Compared: TypeAlias = tuple[Tensor, Tensor, Tensor]  # left, right, signals of some pairs
 
 
@@ -75,16 +79,33 @@ class Scene:
         count: int,
         device: torch.device | str = "cpu",
         exact: int = EXACT,
+        pool: WorkerPool | None = None,
     ) -> None:
         self.count = count
         self.device = torch.device(device)
         self.strings = strings
         self.every_pair = count <= exact
+        self._pool = pool or WorkerPool()
+        self._open = ExitStack()
+        self._string_pairs: StringPairs = strings.pairs if strings is not None else _no_strings
+        dots: Dots | None = None
+        if strings is not None and not self.every_pair and self._pool.workers > 1:
+            folder = self._open.enter_context(stored_strings(strings))
+            call = self._pool.call
+            self._string_pairs = lambda left, right: call(compare_stored, folder, left, right)
+            dots = lambda left, right: call(ngram_dots, folder, left, right)  # noqa: E731
         self.tables = [self._on_device(np.ascontiguousarray(table, np.float32)) for table in tables]
         self.neighbourhoods = [_neighbourhood(t, brute=self.every_pair) for t in self.tables]
         if strings is not None:  # their n-grams are a table too
-            own = _neighbourhood_of_strings(strings, self.device, brute=self.every_pair)
+            own = _neighbourhood_of_strings(strings, self.device, dots, brute=self.every_pair)
             self.neighbourhoods.append(own)
+
+    def __enter__(self) -> Scene:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Files for other processes go; without a pool of several there are none."""
+        self._open.close()
 
     @property
     def width(self) -> int:
@@ -105,7 +126,7 @@ class Scene:
         cosines = [(table[left] * table[right]).sum(dim=1) for table in self.tables]
         strings = None
         if self.strings is not None:
-            strings = self.strings.pairs(left.cpu().numpy(), right.cpu().numpy())
+            strings = self._string_pairs(left.cpu().numpy(), right.cpu().numpy())
         return self._signals(cosines, strings, left, right)
 
     def pairs(self, *, progress: Progress | None = None) -> Iterator[Compared]:
@@ -117,7 +138,8 @@ class Scene:
             compare, parts = self._compare_near, self._near_parts(step)
         done, total = 0, sum(len(part) for part in parts)
         with _one_thread_each():
-            for part, compared in zip(parts, in_threads(compare, parts), strict=True):
+            threads = max(cores(), self._pool.workers)
+            for part, compared in zip(parts, in_threads(compare, parts, threads), strict=True):
                 yield compared
                 done += len(part)
                 if progress:
@@ -187,9 +209,13 @@ def _neighbourhood(unit: Tensor, *, brute: bool) -> Neighbourhood:
     return Neighbourhood.of(known, *nearest_rows(unit, known, max(NEIGHBOURS), brute=brute))
 
 
+def _no_strings(_left: Numbers, _right: Numbers) -> Floats:
+    raise AssertionError("there are no strings here")
+
+
 def _neighbourhood_of_strings(
-    strings: StringView, device: torch.device, *, brute: bool
+    strings: StringView, device: torch.device, dots: Dots | None, *, brute: bool
 ) -> Neighbourhood:
     known = torch.from_numpy(np.diff(strings.ngrams.indptr) > 0)
-    cosines, nearest = nearest_sparse_rows(strings.ngrams, max(NEIGHBOURS), brute=brute)
+    cosines, nearest = nearest_sparse_rows(strings.ngrams, max(NEIGHBOURS), brute=brute, dots=dots)
     return Neighbourhood.of(known.to(device), cosines.to(device), nearest.to(device))

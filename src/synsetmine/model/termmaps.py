@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from synsetmine.engines.pool import WorkerPool
 from synsetmine.errors import ModelError
 from synsetmine.views import unit_rows
 from synsetmine.views.strings import plain
@@ -17,6 +18,7 @@ from synsetmine.views.strings import plain
 Floats: TypeAlias = npt.NDArray[np.float32]
 
 LENGTHS = (2, 3, 4)  # of character n-grams
+ROWS = 25_000  # of surfaces that are looked at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,12 +58,16 @@ class NgramMap:
     def _number_of(self) -> dict[str, int]:
         return {ngram: number for number, ngram in enumerate(self.ngrams)}
 
-    def bags(self, surfaces: Iterable[str]) -> Any:
-        """tf-idf of the known n-grams, rows of length one: scipy.sparse.csr_array."""
-        return weighted_bags(surfaces, self._number_of, self.idf)
+    def bags(self, surfaces: Sequence[str], pool: WorkerPool | None = None) -> Iterator[Any]:
+        """tf-idf of the known n-grams, rows of length one: scipy.sparse, some rows at a time."""
+        parts = [surfaces[start : start + ROWS] for start in range(0, len(surfaces), ROWS)]
+        known = partial(weighted_bags, number_of=self._number_of, idf=self.idf)
+        return (pool or WorkerPool()).map(known, parts)
 
-    def __call__(self, surfaces: Sequence[str]) -> Floats:
-        return unit_rows(np.asarray(self.bags(surfaces) @ self.weights, np.float32))
+    def __call__(self, surfaces: Sequence[str], pool: WorkerPool | None = None) -> Floats:
+        none = np.zeros((0, self.weights.shape[1]), np.float32)
+        sums = (np.asarray(bags @ self.weights, np.float32) for bags in self.bags(surfaces, pool))
+        return np.concatenate([none, *map(unit_rows, sums)])
 
 
 def weighted_bags(surfaces: Iterable[str], number_of: dict[str, int], idf: Floats) -> Any:

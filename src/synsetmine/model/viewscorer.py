@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from synsetmine.engines.pool import WorkerPool
 from synsetmine.errors import DataError
 from synsetmine.model.comparer import Comparer, Floats
 from synsetmine.model.scene import EXACT, Progress, Scene
@@ -90,11 +91,11 @@ class ViewScorer:
         *,
         exact: int = EXACT,
         device: torch.device | str = "cpu",
+        pool: WorkerPool | None = None,
     ) -> Scene:
         self.check(views)
-        return make_scene(
-            terms, views, self.views, self.maps, self.ngrams, exact=exact, device=device
-        )
+        own = self.views, self.maps, self.ngrams
+        return make_scene(terms, views, *own, exact=exact, device=device, pool=pool)
 
     def log_mean_odds(
         self,
@@ -121,11 +122,12 @@ class ViewScorer:
         *,
         exact: int = EXACT,
         device: torch.device | str = "cpu",
+        pool: WorkerPool | None = None,
         progress: Progress | None = None,
     ) -> Any:
         """The odds of all pairs that count, a scipy.sparse.csr_array: (terms, terms)."""
-        scene = self.scene(terms, views, exact=exact, device=device)
-        return odds_graph(self.comparer, scene, progress=progress)
+        with self.scene(terms, views, exact=exact, device=device, pool=pool) as scene:
+            return odds_graph(self.comparer, scene, progress=progress)
 
 
 def seen_terms(terms: Sequence[Term], chosen: Sequence[View], views: TermViews) -> list[Term]:
@@ -165,6 +167,7 @@ def make_scene(
     *,
     exact: int = EXACT,
     device: torch.device | str = "cpu",
+    pool: WorkerPool | None = None,
 ) -> Scene:
     """The terms in each table as it is and as it is mapped; the entity id is never looked at."""
     seen: list[Floats] = []
@@ -174,9 +177,9 @@ def make_scene(
     strings = None
     if ngrams is not None:
         surfaces = [term.surface for term in terms]
-        strings = StringView(surfaces)
-        seen.append(ngrams(surfaces))
-    return Scene(seen, strings, count=len(terms), exact=exact, device=device)
+        strings = StringView(surfaces, pool)
+        seen.append(ngrams(surfaces, pool))
+    return Scene(seen, strings, count=len(terms), exact=exact, device=device, pool=pool)
 
 
 def odds_graph(comparer: Comparer, scene: Scene, *, progress: Progress | None = None) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from rapidfuzz import distance, process
 
+from synsetmine.engines.pool import WorkerPool
 from synsetmine.errors import DataError
 from synsetmine.text import tokens
 
@@ -37,6 +38,7 @@ STOP_WORDS = frozenset((
 # fmt: on
 NGRAMS = (2, 4)
 LENGTH = 3.0  # that of vectors from co-occurrence counts
+TEXTS = 25_000  # whose n-grams are counted at a time
 PIECE = 1 << 12  # pairs that are compared at a time: what they need stays in the cache
 
 
@@ -50,6 +52,7 @@ class StringView:
     """
 
     surfaces: Sequence[str]
+    pool: WorkerPool | None = field(default=None, repr=False)  # for what takes long
 
     def __len__(self) -> int:
         return len(self.surfaces)
@@ -133,7 +136,7 @@ class StringView:
     @cached_property
     def ngrams(self) -> Any:
         """The tf-idf weights of the character n-grams, rows of length one: (surfaces, n-grams)."""
-        return ngram_weights(self._texts)
+        return ngram_weights(self._texts, self.pool)
 
     @cached_property
     def _texts(self) -> list[str]:
@@ -193,20 +196,40 @@ class StringView:
         return np.array([number_of.setdefault(run, len(number_of)) for run in runs], np.int64)
 
 
-def ngram_weights(texts: Sequence[str]) -> Any:
+def ngram_weights(texts: Sequence[str], pool: WorkerPool | None = None) -> Any:
     """tf-idf of the character n-grams within words, rows of length one: a scipy.sparse.csr_array.
 
     A text of blanks only has a row of zeros. The weights are float64: in float32 a sum over many
     n-grams would depend on their order in the sixth digit.
     """
     from scipy import sparse
+    from sklearn.feature_extraction.text import TfidfTransformer
+
+    pool = pool or WorkerPool()
+    parts = [texts[start : start + TEXTS] for start in range(0, len(texts), TEXTS)]
+    counted = list(pool.map(_count_ngrams, parts))
+    distinct = sorted({ngram for ngrams, _ in counted for ngram in ngrams})
+    if not distinct:
+        return sparse.csr_array((len(texts), 1))
+    number_of = {ngram: number for number, ngram in enumerate(distinct)}
+    for ngrams, counts in counted:
+        numbers = np.array([number_of[ngram] for ngram in ngrams], np.int32)
+        counts.indices = numbers[counts.indices]
+        counts.resize((counts.shape[0], len(distinct)))
+    weighted = TfidfTransformer().fit_transform(sparse.vstack([c for _, c in counted]))
+    return sparse.csr_array(weighted)
+
+
+def _count_ngrams(texts: Sequence[str]) -> tuple[list[str], Any]:
+    """The distinct n-grams of some texts, sorted, and how often each text has each."""
+    from scipy import sparse
+    from sklearn.feature_extraction.text import CountVectorizer
 
     if not any(text.strip() for text in texts):
-        return sparse.csr_array((len(texts), 1))
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    vectorizer = TfidfVectorizer(analyzer="char_wb", ngram_range=NGRAMS, lowercase=False)
-    return sparse.csr_array(vectorizer.fit_transform(texts))
+        return [], sparse.csr_array((len(texts), 0))
+    counter = CountVectorizer(analyzer="char_wb", ngram_range=NGRAMS, lowercase=False)
+    counts = counter.fit_transform(texts)
+    return counter.get_feature_names_out().tolist(), counts
 
 
 def row_dots(matrix: Any, left: Numbers, right: Numbers) -> Any:
