@@ -40,7 +40,6 @@ import torch
 
 from benchmarks.synthetic import Floats, Numbers, Synthetic, make_vocabulary
 from synsetmine.baselines.density import _joined
-from synsetmine.engines.processes import cores
 from synsetmine.generation import generate_sets
 from synsetmine.metrics import compare_labels
 from synsetmine.model.scene import EXACT
@@ -48,6 +47,7 @@ from synsetmine.model.storage import StoredModel, load_model, save_model
 from synsetmine.model.viewscorer import ViewScorer
 from synsetmine.training.viewtraining import ViewSettings, train_views
 from synsetmine.views import unit_rows
+from synsetmine.workers import cores
 
 Choice: TypeAlias = Mapping[str, Any]
 Weights: TypeAlias = tuple[float, float, float]  # of corpus vectors, encoder vectors, strings

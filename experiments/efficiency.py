@@ -17,7 +17,7 @@ from experiments.pages import paper_values, remarks, table, write_page
 from experiments.trainings import Outcome, Training, honest_trainings, run_trainings
 from synsetmine.comparison import Row
 from synsetmine.comparison.page import in_seconds, notes
-from synsetmine.engines.processes import cores
+from synsetmine.workers import cores
 
 NAME = "efficiency"
 

@@ -24,7 +24,6 @@ import torch
 from experiments.benchmarkdata import MADE, Benchmark, benchmarks, load
 from experiments.options import Options
 from synsetmine.comparison.plan import MEASURES
-from synsetmine.engines.processes import end_with_parent
 from synsetmine.errors import DataError
 from synsetmine.files import sha256, write_text
 from synsetmine.generation import generate_sets
@@ -33,6 +32,7 @@ from synsetmine.model import SetScorer, StoredModel, load_model, save_model
 from synsetmine.model.storage import WEIGHTS
 from synsetmine.training import TrainingSettings, Validation, train_scorer
 from synsetmine.types import Term, order_terms
+from synsetmine.workers import end_with_parent
 
 Protocol = Literal["honest", "authors"]
 Key = TypeVar("Key", bound=Hashable)

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from synsetmine.engines.pool import WorkerPool
 from synsetmine.generation.bysize import mine_by_size
 from synsetmine.generation.graphsets import GraphSets
 from synsetmine.generation.parts import Task, mine_graph, mine_task
 from synsetmine.model.viewscorer import Bar
+from synsetmine.workers import WorkerPool
 
 Matrix = np.ndarray[tuple[int, int], np.dtype[np.float64]]
 

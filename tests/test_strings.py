@@ -235,3 +235,13 @@ def test_acronym_pairs_are_all_that_match() -> None:
     found[short, long] = found[long, short] = True
     np.testing.assert_array_equal(found, matches)
     assert found.any()
+
+
+def test_letters_of_many_meanings_are_no_acronym(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else all two letters of a large vocabulary would pair with a share of all terms."""
+    monkeypatch.setattr("synsetmine.views.strings.MEANINGS", 3)
+    surfaces = ["ab", "who", *(f"a{i} b{i}" for i in range(4)), *(f"w{i} h o" for i in range(3))]
+    short, long = StringView(surfaces).acronym_pairs()
+    assert {(surfaces[s], surfaces[t]) for s, t in zip(short, long, strict=True)} == {
+        ("who", f"w{i} h o") for i in range(3)
+    }

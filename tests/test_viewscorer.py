@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 
-from synsetmine.engines.pool import WorkerPool
 from synsetmine.errors import DataError
 from synsetmine.generation import generate_sets
 from synsetmine.metrics import evaluate
@@ -22,6 +21,7 @@ from synsetmine.training.viewtraining import TrainedViews, ViewSettings, train_v
 from synsetmine.types import SynonymSets, Term, order_terms
 from synsetmine.views import StringView, TermVectors, TermViews, View, unit_rows
 from synsetmine.views.storedstrings import compare_stored, ngram_dots, stored_strings
+from synsetmine.workers import WorkerPool
 from tests.viewworlds import name_world
 
 SETS, VIEWS = name_world(160, seed=1)
@@ -342,6 +342,7 @@ def test_processes_change_nothing_in_a_large_vocabulary(
     """With strings that are shared by files, and parts of the graph that travel."""
     monkeypatch.setattr("synsetmine.model.neighbours.BRUTE", {"cpu": 50})
     monkeypatch.setattr("synsetmine.model.neighbours.PIECE", 16)
+    monkeypatch.setattr("synsetmine.model.scene.SHARED", 0)
     monkeypatch.setattr("synsetmine.generation.parts.EDGES", 40)
     terms = order_terms(HELD_OUT.terms, "random", seed=5)
     alone = generate_sets(trained.scorer, VIEWS, terms, exact=10)

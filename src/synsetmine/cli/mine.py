@@ -81,10 +81,10 @@ def mine(
 
     Example: `synsetmine mine model --vectors vectors.txt --vocabulary terms.txt --out mined.jsonl`
     """
-    from synsetmine.engines.processes import cores
     from synsetmine.generation import generate_sets, known_terms, write_trace
     from synsetmine.setfiles import check_ids, write_sets
     from synsetmine.types import SynonymSets, order_terms
+    from synsetmine.workers import cores
 
     stored = load_stored_model(model, device)
     tables = [load_vectors(path, skip_bad) for path in vectors or ()]

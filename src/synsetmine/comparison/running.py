@@ -17,11 +17,11 @@ from synsetmine.baselines.registry import Entry
 from synsetmine.comparison.memory import Memory
 from synsetmine.comparison.plan import MEASURES, Plan, SeedResult
 from synsetmine.comparison.tuning import choose
-from synsetmine.engines.processes import cores, end_with_parent
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.files import write_text
 from synsetmine.metrics import evaluate
 from synsetmine.types import SynonymSets, Term
+from synsetmine.workers import cores, end_with_parent
 
 Progress = Callable[[int, int, str], None]
 

@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from synsetmine.engines.base import BatchFunction
 from synsetmine.engines.batches import Batch, batches_of
-from synsetmine.engines.processes import cores, end_with_parent
 from synsetmine.errors import SynsetmineError, shorten
+from synsetmine.workers import cores, end_with_parent
 
 FEW = 6  # fewer batches than that are done sooner than worker processes have started
 AHEAD = 2  # batches in flight for each worker: enough to keep it busy, few enough for memory

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from synsetmine.engines.pool import WorkerPool
 from synsetmine.errors import DataError
 from synsetmine.generation.bysize import mine_by_size
 from synsetmine.generation.mined import Decision, Mined, Outcome, sigmoid
@@ -15,6 +14,7 @@ from synsetmine.model.scorer import SetScorer
 from synsetmine.model.viewscorer import ViewScorer
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews
+from synsetmine.workers import WorkerPool
 
 
 def generate_sets(

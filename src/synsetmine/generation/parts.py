@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from synsetmine.engines.pool import WorkerPool
 from synsetmine.generation.graphsets import GraphSets
+from synsetmine.workers import WorkerPool
 
 EDGES = 1 << 17  # of a task, about; fewer are done sooner than they travel
 
@@ -56,7 +56,7 @@ def mine_graph(
     for terms in seeds:
         found[terms] = terms[0]
     tasks = list(_tasks(graph, part_of, count, bar, seeds))
-    pool = pool if pool is not None and len(tasks) > 1 else WorkerPool()
+    pool = pool or WorkerPool()
     for (rows, _), labels in zip(
         tasks, pool.map(mine_task, [task for _, task in tasks]), strict=True
     ):

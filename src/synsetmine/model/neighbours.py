@@ -18,9 +18,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from synsetmine.engines.processes import cores
-from synsetmine.engines.threads import in_threads
 from synsetmine.views.strings import row_dots
+from synsetmine.workers import cores, in_threads
 
 BRUTE = {"cpu": 20_000, "cuda": 200_000}  # rows
 VALUES = 1 << 25  # similarities that are held at a time
@@ -68,7 +67,7 @@ def nearest_sparse_rows(
     """The same for a scipy.sparse.csr_array of unit rows; one without a value is not known.
 
     Rows that share no column have the cosine 0: which those are is not told, the place is -1.
-    `dots` gives the products of pairs of rows, should others be there to do that.
+    `dots` gives the products of pairs of rows; without it they are found right here.
     """
     known = np.diff(matrix.indptr) > 0
     if brute or len(known) <= BRUTE["cpu"]:

@@ -13,26 +13,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence, Sized
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from synsetmine.engines.pool import WorkerPool
-from synsetmine.engines.processes import cores
-from synsetmine.engines.threads import in_threads
 from synsetmine.model.neighbours import Dots, nearest_rows, nearest_sparse_rows
+from synsetmine.model.stringtable import StringTable
 from synsetmine.views.storedstrings import compare_stored, ngram_dots, stored_strings
-from synsetmine.views.strings import FEATURES, Floats, Numbers, StringView
+from synsetmine.views.strings import FEATURES, Numbers, StringView, row_dots
+from synsetmine.workers import WorkerPool, cores, in_threads
 
 NEIGHBOURS = (5, 20)
 SIGNALS = 2 * len(NEIGHBOURS) + 2  # of a table: the similarity, how far above, both known
-VALUES = {"cpu": 1 << 15, "cuda": 1 << 20}  # pairs that are compared at a time
+VALUES = {"cpu": 1 << 15, "cuda": 1 << 23}  # pairs that are compared at a time
 EXACT = 2500  # terms; of a larger vocabulary only pairs that are near in some view are compared
+GPU_THREADS = 2  # one compares while the other fetches
+SHARED = 20_000  # terms; the strings of fewer are compared sooner than processes have started
 
 Progress: TypeAlias = Callable[[int, int], None]
-StringPairs: TypeAlias = Callable[[Numbers, Numbers], Floats]
 Compared: TypeAlias = tuple[Tensor, Tensor, Tensor]  # left, right, signals of some pairs
 
 
@@ -85,18 +86,18 @@ class Scene:
         self.device = torch.device(device)
         self.strings = strings
         self.every_pair = count <= exact
-        self._pool = pool or WorkerPool()
+        self._threads = cores() if self.device.type == "cpu" else GPU_THREADS
         self._open = ExitStack()
-        self._string_pairs: StringPairs = strings.pairs if strings is not None else _no_strings
-        dots: Dots | None = None
-        if strings is not None and not self.every_pair and self._pool.workers > 1:
-            folder = self._open.enter_context(stored_strings(strings))
-            call = self._pool.call
-            self._string_pairs = lambda left, right: call(compare_stored, folder, left, right)
-            dots = lambda left, right: call(ngram_dots, folder, left, right)  # noqa: E731
+        self._strings: StringTable | _StringsHere | None = None
+        if strings is not None and self.device.type == "cuda":
+            self._strings = StringTable(strings, self.device)
+        elif strings is not None:
+            several = pool if pool and pool.workers > 1 and count > max(exact, SHARED) else None
+            self._strings = self._open.enter_context(_StringsHere(strings, several))
         self.tables = [self._on_device(np.ascontiguousarray(table, np.float32)) for table in tables]
         self.neighbourhoods = [_neighbourhood(t, brute=self.every_pair) for t in self.tables]
-        if strings is not None:  # their n-grams are a table too
+        if strings is not None and self._strings is not None:  # their n-grams are a table too
+            dots = self._strings.ngram_dots
             own = _neighbourhood_of_strings(strings, self.device, dots, brute=self.every_pair)
             self.neighbourhoods.append(own)
 
@@ -116,17 +117,13 @@ class Scene:
     def block(self, rows: Tensor, columns: Tensor) -> Tensor:
         """The signals of each row with each column: (rows, columns, signals)."""
         cosines = [table[rows] @ table[columns].T for table in self.tables]
-        strings = None
-        if self.strings is not None:
-            strings = self.strings.block(rows.cpu().numpy(), columns.cpu().numpy())
+        strings = self._strings.block(rows, columns) if self._strings is not None else None
         return self._signals(cosines, strings, rows[:, None], columns[None])
 
     def of_pairs(self, left: Tensor, right: Tensor) -> Tensor:
         """The signals of left[i] with right[i]: (pairs, signals)."""
         cosines = [(table[left] * table[right]).sum(dim=1) for table in self.tables]
-        strings = None
-        if self.strings is not None:
-            strings = self._string_pairs(left.cpu().numpy(), right.cpu().numpy())
+        strings = self._strings.pairs(left, right) if self._strings is not None else None
         return self._signals(cosines, strings, left, right)
 
     def pairs(self, *, progress: Progress | None = None) -> Iterator[Compared]:
@@ -138,8 +135,8 @@ class Scene:
             compare, parts = self._compare_near, self._near_parts(step)
         done, total = 0, sum(len(part) for part in parts)
         with _one_thread_each():
-            threads = max(cores(), self._pool.workers)
-            for part, compared in zip(parts, in_threads(compare, parts, threads), strict=True):
+            found = in_threads(compare, parts, self._threads)
+            for part, compared in zip(parts, found, strict=True):
                 yield compared
                 done += len(part)
                 if progress:
@@ -148,14 +145,14 @@ class Scene:
     def _signals(
         self,
         cosines: Sequence[Tensor],
-        strings: np.ndarray[Any, Any] | None,
+        strings: Tensor | None,
         left: Tensor,
         right: Tensor,
     ) -> Tensor:
         given = [*cosines]
         own: Sequence[Tensor] = ()
         if strings is not None:
-            own = self._on_device(strings).unbind(-1)
+            own = strings.unbind(-1)
             given.append(own[FEATURES.index("ngrams")])
         both = zip(self.neighbourhoods, given, strict=True)
         found = [s for table, cosine in both for s in table.signals(cosine, left, right)]
@@ -172,25 +169,65 @@ class Scene:
         left, right = (rows[:, None] < columns[None]).nonzero(as_tuple=True)
         return rows[left], columns[right], self.block(rows, columns)[left, right]
 
-    def _near_parts(self, step: int) -> list[np.ndarray[Any, Any]]:
+    def _near_parts(self, step: int) -> Sequence[Tensor]:
         """left * terms + right of all pairs that are nearest neighbours in some view."""
-        own = np.arange(self.count)[:, None]
-        ends = [(own, table.nearest.cpu().numpy()) for table in self.neighbourhoods]
+        own = torch.arange(self.count, device=self.device)[:, None]
+        ends: list[tuple[Tensor, Tensor]] = [(own, table.nearest) for table in self.neighbourhoods]
         if self.strings is not None:
-            ends.append(self.strings.acronym_pairs())
+            short, long = map(self._on_device, self.strings.acronym_pairs())
+            ends.append((short, long))
         keys = []
         for one, other in ends:
-            first, second = np.minimum(one, other), np.maximum(one, other)
+            first, second = torch.minimum(one, other), torch.maximum(one, other)
             keys.append((first * self.count + second)[(first >= 0) & (first < second)])
-        distinct = np.unique(np.concatenate(keys))
-        return [distinct[start : start + step] for start in range(0, len(distinct), step)]
+        return torch.split(_distinct(torch.cat(keys)), step)
 
-    def _compare_near(self, keys: np.ndarray[Any, Any]) -> Compared:
-        left, right = map(self._on_device, np.divmod(keys, self.count))
+    def _compare_near(self, keys: Tensor) -> Compared:
+        left, right = keys // self.count, keys % self.count
         return left, right, self.of_pairs(left, right)
 
     def _on_device(self, values: np.ndarray[Any, Any]) -> Tensor:
         return torch.from_numpy(values).to(self.device)
+
+
+class _StringsHere:
+    """The strings on the CPU, in this process or in the workers of a pool."""
+
+    def __init__(self, view: StringView, pool: WorkerPool | None) -> None:
+        self._view = view
+        self._pool = pool
+        self._open = ExitStack()
+        self._folder: Path | None = None
+
+    def __enter__(self) -> _StringsHere:
+        if self._pool is not None:
+            self._folder = self._open.enter_context(stored_strings(self._view))
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._open.close()
+
+    def block(self, rows: Tensor, columns: Tensor) -> Tensor:
+        return torch.from_numpy(self._view.block(rows.numpy(), columns.numpy()))
+
+    def pairs(self, left: Tensor, right: Tensor) -> Tensor:
+        ends = left.numpy(), right.numpy()
+        if self._pool is None or self._folder is None:
+            return torch.from_numpy(self._view.pairs(*ends))
+        return torch.from_numpy(self._pool.call(compare_stored, self._folder, *ends))
+
+    def ngram_dots(self, left: Numbers, right: Numbers) -> Any:
+        if self._pool is None or self._folder is None:
+            return row_dots(self._view.ngrams, left, right)
+        return self._pool.call(ngram_dots, self._folder, left, right)
+
+
+def _distinct(keys: Tensor) -> Tensor:
+    """Sorted, each once; numpy sorts faster on a CPU."""
+    if keys.device.type == "cpu":
+        return torch.from_numpy(np.unique(keys.numpy()))
+    found: Tensor = torch.unique(keys)
+    return found
 
 
 @contextmanager
@@ -209,12 +246,8 @@ def _neighbourhood(unit: Tensor, *, brute: bool) -> Neighbourhood:
     return Neighbourhood.of(known, *nearest_rows(unit, known, max(NEIGHBOURS), brute=brute))
 
 
-def _no_strings(_left: Numbers, _right: Numbers) -> Floats:
-    raise AssertionError("there are no strings here")
-
-
 def _neighbourhood_of_strings(
-    strings: StringView, device: torch.device, dots: Dots | None, *, brute: bool
+    strings: StringView, device: torch.device, dots: Dots, *, brute: bool
 ) -> Neighbourhood:
     known = torch.from_numpy(np.diff(strings.ngrams.indptr) > 0)
     cosines, nearest = nearest_sparse_rows(strings.ngrams, max(NEIGHBOURS), brute=brute, dots=dots)

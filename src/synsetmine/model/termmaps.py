@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from synsetmine.engines.pool import WorkerPool
 from synsetmine.errors import ModelError
 from synsetmine.views import unit_rows
 from synsetmine.views.strings import plain
+from synsetmine.workers import WorkerPool
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 

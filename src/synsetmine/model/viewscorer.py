@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from synsetmine.engines.pool import WorkerPool
 from synsetmine.errors import DataError
 from synsetmine.model.comparer import Comparer, Floats
 from synsetmine.model.scene import EXACT, Progress, Scene
 from synsetmine.model.termmaps import LinearMap, NgramMap
 from synsetmine.types import Term
 from synsetmine.views import StringView, TermVectors, TermViews, View, unit_rows
+from synsetmine.workers import WorkerPool
 
 HIGHEST = 3.0  # log-odds above this count as this: one sure pair should not decide for a set
 LOWEST = -6.0  # pairs below this count as odds 0

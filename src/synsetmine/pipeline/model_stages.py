@@ -9,7 +9,6 @@ from pathlib import Path
 from statistics import mean, pstdev
 from typing import get_args
 
-from synsetmine.engines.processes import cores
 from synsetmine.files import cache_root, write_text
 from synsetmine.generation import Mined, generate_sets, write_trace
 from synsetmine.metrics import ClusterReport, evaluate
@@ -34,6 +33,7 @@ from synsetmine.views import (
     write_vectors,
 )
 from synsetmine.views.encoder import kept_name, learned_surfaces
+from synsetmine.workers import cores
 
 CHECKPOINT = "checkpoint.safetensors"
 THRESHOLDS = tuple(round(0.1 * i, 1) for i in range(1, 10))

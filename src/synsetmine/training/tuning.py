@@ -20,7 +20,6 @@ from typing import Any
 
 import torch
 
-from synsetmine.engines.processes import end_with_parent
 from synsetmine.errors import DataError
 from synsetmine.files import numbered_lines, write_text
 from synsetmine.training.checkpoint import fingerprint
@@ -29,6 +28,7 @@ from synsetmine.training.settings import TrainingSettings
 from synsetmine.training.validation import Validation
 from synsetmine.types import SynonymSets
 from synsetmine.views import TermVectors
+from synsetmine.workers import end_with_parent
 
 RESULTS = "results.jsonl"
 BEST = "best.json"

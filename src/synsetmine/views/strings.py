@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from rapidfuzz import distance, process
 
-from synsetmine.engines.pool import WorkerPool
 from synsetmine.errors import DataError
 from synsetmine.text import tokens
+from synsetmine.workers import WorkerPool
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 Numbers: TypeAlias = npt.NDArray[np.int64]
@@ -38,6 +38,7 @@ STOP_WORDS = frozenset((
 # fmt: on
 NGRAMS = (2, 4)
 LENGTH = 3.0  # that of vectors from co-occurrence counts
+MEANINGS = 20  # that letters may have, to be taken for an acronym without more to go by
 TEXTS = 25_000  # whose n-grams are counted at a time
 PIECE = 1 << 12  # pairs that are compared at a time: what they need stays in the cache
 
@@ -88,17 +89,21 @@ class StringView:
         return np.clip(result, 0, 1, out=result)
 
     def acronym_pairs(self) -> tuple[Numbers, Numbers]:
-        """All pairs of which the first is the initials of the second."""
+        """Pairs of which the first is the initials of the second.
+
+        Letters that could stand for many others tell nothing, and in a large vocabulary nearly
+        all short ones could: those that are the initials of more than `MEANINGS` are left out.
+        """
         joined, initials = self._acronyms
         whole: dict[int, list[int]] = {}
         for surface, number in enumerate(joined.tolist()):
             whole.setdefault(number, []).append(surface)
-        found = [
-            (short, long)
-            for letters in initials
-            for long, number in enumerate(letters.tolist())
-            for short in whole.get(number, ())
-        ]
+        found: list[tuple[int, int]] = []
+        for letters in initials:
+            meanings = np.bincount(letters[letters >= 0], minlength=1)
+            few = (letters >= 0) & (meanings[letters] <= MEANINGS)
+            for long in np.flatnonzero(few).tolist():
+                found += [(short, long) for short in whole.get(int(letters[long]), ())]
         pairs = np.array(found, np.int64).reshape(-1, 2)
         return pairs[:, 0], pairs[:, 1]
 

@@ -6,12 +6,13 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from itertools import chain, islice
 from multiprocessing import get_context
 from types import TracebackType
 from typing import ParamSpec, TypeVar
 
-from synsetmine.engines.processes import end_with_parent
 from synsetmine.errors import SynsetmineError
+from synsetmine.workers.processes import end_with_parent
 
 Given = ParamSpec("Given")
 Item = TypeVar("Item")
@@ -46,11 +47,13 @@ class WorkerPool:
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """The results in the order of the items, of which a few are in flight."""
-        if self.workers == 1:
-            yield from map(function, items)
+        stream = iter(items)
+        first = list(islice(stream, 2))
+        if self.workers == 1 or len(first) < 2:  # a single one need not travel
+            yield from map(function, chain(first, stream))
             return
         waiting: deque[Future[Result]] = deque()
-        for item in items:
+        for item in chain(first, stream):
             waiting.append(self._submit(function, item))
             if len(waiting) >= AHEAD * self.workers:
                 yield _result(waiting.popleft())

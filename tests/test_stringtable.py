@@ -1,0 +1,66 @@
+"""Strings on a device against `StringView`, which leaves them to rapidfuzz and scikit-learn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from synsetmine.model.stringtable import StringTable
+from synsetmine.views.strings import FEATURES, StringView
+
+DEVICES = [
+    "cpu",
+    pytest.param(
+        "cuda",
+        marks=[
+            pytest.mark.gpu,
+            pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device"),
+        ],
+    ),
+]
+SURFACES = st.lists(
+    st.text("abcä é-3.", max_size=12)
+    | st.sampled_from(
+        ["martha", "marhta", "dwayne", "duane", "x" * 63, "x" * 64, "ab " * 40, "日本語"]
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@given(surfaces=SURFACES)
+@settings(deadline=None)
+def test_it_gives_what_the_view_gives(device: str, surfaces: list[str]) -> None:
+    view = StringView(surfaces)
+    table = StringTable(view, torch.device(device))
+    rows = torch.arange(len(surfaces), device=device)
+    block = table.block(rows, rows).cpu().numpy()
+    expected = view.block(rows.cpu().numpy())
+    for place, name in enumerate(FEATURES):
+        np.testing.assert_allclose(block[..., place], expected[..., place], atol=1e-5, err_msg=name)
+    left, right = (side.reshape(-1) for side in torch.meshgrid(rows, rows, indexing="ij"))
+    pairs = table.pairs(left, right).cpu().numpy()
+    np.testing.assert_allclose(pairs, expected.reshape(pairs.shape), atol=1e-5)
+
+
+def test_letters_beyond_the_most_frequent_are_left_to_the_view() -> None:
+    surfaces = [chr(0x4E00 + i) * 2 + "ab" for i in range(300)]
+    view = StringView(surfaces)
+    table = StringTable(view, torch.device("cpu"))
+    assert 0 < int(table.fits.sum()) < 300
+    rows = np.arange(0, 300, 7)
+    found = table.block(torch.from_numpy(rows), torch.arange(300))
+    np.testing.assert_allclose(found, view.block(rows), atol=1e-5)
+
+
+def test_parts_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    view = StringView([f"name {i} of {i % 5}" for i in range(40)])
+    table = StringTable(view, torch.device("cpu"))
+    left, right = torch.arange(39), torch.arange(1, 40)
+    whole = table.pairs(left, right)
+    monkeypatch.setattr("synsetmine.model.stringtable.CHUNK", 16)
+    torch.testing.assert_close(table.pairs(left, right), whole)
