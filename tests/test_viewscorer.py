@@ -361,3 +361,25 @@ def test_strings_that_processes_share() -> None:
     np.testing.assert_array_equal(found, view.pairs(left, right))
     np.testing.assert_allclose(dots, found[:, 0], atol=1e-6)
     assert not folder.exists()
+
+
+def test_pairs_that_are_not_worth_the_slow_signals_would_not_count(trained: TrainedViews) -> None:
+    """The bound holds for every pair, leaves out most, and the graph is the same without it."""
+    terms = order_terms(HELD_OUT.terms, "random", seed=2)
+    comparer = trained.scorer.comparer
+    scene = trained.scorer.scene(terms, VIEWS)
+    rows = torch.arange(len(terms))
+    every, fast = scene.block(rows, rows), scene.block(rows, rows, slow=False)
+    bound = comparer.highest(fast, scene.slow)
+    assert (comparer.log_odds(every) <= bound + 1e-4).all()
+    assert (bound <= LOWEST).float().mean() > 0.5
+    plain = {}
+    for left, right, signals in scene.pairs():
+        odds = comparer.log_odds(signals)
+        for a, b, value in zip(left.tolist(), right.tolist(), odds.tolist(), strict=True):
+            if value > LOWEST:
+                plain[a, b] = np.exp(min(value, HIGHEST))
+    graph = trained.scorer.graph(terms, VIEWS)
+    assert graph.nnz == 2 * len(plain)
+    for (a, b), value in plain.items():
+        assert graph[a, b] == pytest.approx(value, rel=1e-4)

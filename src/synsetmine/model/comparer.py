@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TypeAlias
@@ -45,4 +46,21 @@ class Comparer:
         x = (signals - own["mean"]) * own["scale"]
         hidden = torch.tanh(x @ own["inner"] + own["inner_bias"])
         result: Tensor = x @ own["linear"] + own["bias"] + hidden @ own["outer"]
+        return result
+
+    def highest(self, signals: Tensor, unknown: Sequence[int]) -> Tensor:
+        """The most that the log-odds can be where some signals, from 0 to 1, are not known yet."""
+        own = {name: weight.to(signals.device) for name, weight in self._weights.items()}
+        known = torch.ones_like(own["mean"])
+        known[list(unknown)] = 0
+        x = (signals - own["mean"]) * own["scale"] * known  # (…, signals)
+        ends = torch.stack([-own["mean"], 1 - own["mean"]]) * own["scale"] * (1 - known)
+        linear = (ends * own["linear"]).amax(dim=0).sum()
+        parts = ends[:, :, None] * own["inner"]  # (2, signals, hidden)
+        inner = x @ own["inner"] + own["inner_bias"]
+        least = torch.tanh(inner + parts.amin(dim=0).sum(dim=0))
+        most = torch.tanh(inner + parts.amax(dim=0).sum(dim=0))
+        outer = own["outer"]
+        hidden = most @ outer.clamp(min=0) + least @ outer.clamp(max=0)
+        result: Tensor = x @ own["linear"] + linear + own["bias"] + hidden
         return result

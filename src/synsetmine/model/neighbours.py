@@ -71,9 +71,9 @@ def nearest_sparse_rows(
     """
     known = np.diff(matrix.indptr) > 0
     if brute or len(known) <= BRUTE["cpu"]:
-        cosines, places = _top_products(matrix, matrix, count)
+        cosines, places = _top_products(matrix, count, rare=False)
     else:
-        _, places = _top_products(_rare_columns(matrix), matrix, count)
+        _, places = _top_products(matrix, count, rare=True)
         cosines, places = _by_cosine(places, dots or partial(row_dots, matrix))
     others = min(int(known.sum()) - 1, count)
     cosines[known, :others] = np.maximum(cosines[known, :others], 0)
@@ -158,33 +158,21 @@ def _largest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
     return top.values, columns.gather(1, top.indices)
 
 
-def _rare_columns(matrix: Any) -> Any:
-    """The matrix with only the rarest columns of each row, those that few rows share."""
-    from scipy import sparse
-
-    shared: Ints = np.bincount(matrix.indices, minlength=matrix.shape[1])[matrix.indices]
-    per_row = np.diff(matrix.indptr)
-    owner = np.repeat(np.arange(len(per_row)), per_row)
-    rarest_first = np.lexsort((shared, owner))
-    total = np.cumsum(shared[rarest_first])
-    before = np.concatenate([[0], total])[matrix.indptr[:-1]]
-    kept = np.zeros(len(shared), np.bool_)
-    kept[rarest_first] = total - np.repeat(before, per_row) <= POSTINGS
-    ends = np.concatenate([[0], np.cumsum(kept)])[matrix.indptr]
-    return sparse.csr_array((matrix.data[kept], matrix.indices[kept], ends), shape=matrix.shape)
-
-
-def _top_products(asked: Any, matrix: Any, count: int) -> tuple[Floats, Places]:
-    """The largest products of each row of `asked` with the other rows of the matrix."""
+def _top_products(matrix: Any, count: int, *, rare: bool) -> tuple[Floats, Places]:
+    """The largest products of each row with the other rows, by all or by its rare columns only."""
     from scipy import sparse
     from sparse_dot_topn import sp_matmul_topn
 
-    values = np.full((asked.shape[0], count), -np.inf, np.float32)
-    places = np.full((asked.shape[0], count), -1, np.int32)
-    columns = sparse.csr_matrix(matrix.T.astype(np.float32))
-    for start in range(0, asked.shape[0], ROWS):
-        part = sparse.csr_matrix(asked[start : start + ROWS].astype(np.float32))
-        top = sp_matmul_topn(part, columns, top_n=count + 1, sort=True, n_threads=cores())
+    values = np.full((matrix.shape[0], count), -np.inf, np.float32)
+    places = np.full((matrix.shape[0], count), -1, np.int32)
+    shared = np.bincount(matrix.indices, minlength=matrix.shape[1])  # rows that have a column
+    columns = sparse.csr_matrix(matrix.astype(np.float32).T)
+    for start in range(0, matrix.shape[0], ROWS):
+        part = matrix[start : start + ROWS]
+        asked = sparse.csr_matrix(
+            (_rare_columns(part, shared) if rare else part).astype(np.float32)
+        )
+        top = sp_matmul_topn(asked, columns, top_n=count + 1, sort=True, n_threads=cores())
         owner = np.repeat(np.arange(start, start + part.shape[0]), np.diff(top.indptr))
         other = owner != top.indices
         owner, place, value = owner[other], top.indices[other], top.data[other]
@@ -193,6 +181,21 @@ def _top_products(asked: Any, matrix: Any, count: int) -> tuple[Floats, Places]:
         places[owner[kept], rank[kept]] = place[kept]
         values[owner[kept], rank[kept]] = value[kept]
     return values, places
+
+
+def _rare_columns(matrix: Any, shared: Ints) -> Any:
+    """The matrix with only the rarest columns of each row, those that few rows share."""
+    from scipy import sparse
+
+    rarity = shared[matrix.indices]
+    per_row = np.diff(matrix.indptr)
+    rarest_first = np.lexsort((rarity, np.repeat(np.arange(len(per_row)), per_row)))
+    total = np.cumsum(rarity[rarest_first])
+    before = np.concatenate([[0], total])[matrix.indptr[:-1]]
+    kept = np.zeros(len(rarity), np.bool_)
+    kept[rarest_first] = total - np.repeat(before, per_row) <= POSTINGS
+    ends = np.concatenate([[0], np.cumsum(kept)])[matrix.indptr]
+    return sparse.csr_array((matrix.data[kept], matrix.indices[kept], ends), shape=matrix.shape)
 
 
 def _by_cosine(places: Places, dots: Dots) -> tuple[Floats, Places]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence, Sized
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -23,7 +24,7 @@ from torch import Tensor
 from synsetmine.model.neighbours import Dots, nearest_rows, nearest_sparse_rows
 from synsetmine.model.stringtable import StringTable
 from synsetmine.views.storedstrings import compare_stored, ngram_dots, stored_strings
-from synsetmine.views.strings import FEATURES, Numbers, StringView, row_dots
+from synsetmine.views.strings import FEATURES, SLOW, Numbers, StringView, row_dots
 from synsetmine.workers import WorkerPool, cores, in_threads
 
 NEIGHBOURS = (5, 20)
@@ -34,6 +35,7 @@ GPU_THREADS = 2  # one compares while the other fetches
 SHARED = 20_000  # terms; the strings of fewer are compared sooner than processes have started
 
 Progress: TypeAlias = Callable[[int, int], None]
+Worth: TypeAlias = Callable[[Tensor], Tensor]  # (…, signals) -> (…)
 Compared: TypeAlias = tuple[Tensor, Tensor, Tensor]  # left, right, signals of some pairs
 
 
@@ -114,10 +116,15 @@ class Scene:
         own = 0 if self.strings is None else len(FEATURES)
         return SIGNALS * len(self.neighbourhoods) + own
 
-    def block(self, rows: Tensor, columns: Tensor) -> Tensor:
-        """The signals of each row with each column: (rows, columns, signals)."""
+    def block(self, rows: Tensor, columns: Tensor, *, slow: bool = True) -> Tensor:
+        """The signals of each row with each column: (rows, columns, signals).
+
+        Without those that are slow, whose places `slow` gives, zeros stand there.
+        """
         cosines = [table[rows] @ table[columns].T for table in self.tables]
-        strings = self._strings.block(rows, columns) if self._strings is not None else None
+        strings = None
+        if self._strings is not None:
+            strings = self._strings.block(rows, columns, slow=slow)
         return self._signals(cosines, strings, rows[:, None], columns[None])
 
     def of_pairs(self, left: Tensor, right: Tensor) -> Tensor:
@@ -126,10 +133,22 @@ class Scene:
         strings = self._strings.pairs(left, right) if self._strings is not None else None
         return self._signals(cosines, strings, left, right)
 
-    def pairs(self, *, progress: Progress | None = None) -> Iterator[Compared]:
-        """(left, right, signals) of the pairs that count, left < right, some at a time."""
+    @property
+    def slow(self) -> list[int]:
+        """The places of the signals that take longest; they are from 0 to 1."""
+        first = SIGNALS * len(self.neighbourhoods)
+        return [first + FEATURES.index(name) for name in SLOW] if self.strings is not None else []
+
+    def pairs(
+        self, *, worth: Worth | None = None, progress: Progress | None = None
+    ) -> Iterator[Compared]:
+        """(left, right, signals) of the pairs that count, left < right, some at a time.
+
+        Where all pairs count, `worth` may tell from the other signals which of them are worth the
+        slow ones; the others are left out.
+        """
         step = VALUES[self.device.type]
-        compare: Callable[[Any], Compared] = self._compare_rows
+        compare: Callable[[Any], Compared] = partial(self._compare_rows, worth=worth)
         parts: Sequence[Sized] = self._row_parts(step)
         if not self.every_pair:
             compare, parts = self._compare_near, self._near_parts(step)
@@ -163,11 +182,19 @@ class Scene:
         step = max(1, values // max(self.count, 1))
         return [range(s, min(s + step, self.count)) for s in range(0, self.count, step)]
 
-    def _compare_rows(self, part: range) -> Compared:
+    def _compare_rows(self, part: range, *, worth: Worth | None) -> Compared:
         rows = torch.arange(part.start, part.stop, device=self.device)
         columns = torch.arange(part.start, self.count, device=self.device)
-        left, right = (rows[:, None] < columns[None]).nonzero(as_tuple=True)
-        return rows[left], columns[right], self.block(rows, columns)[left, right]
+        every = self.block(rows, columns, slow=worth is None or self._strings is None)
+        wanted = rows[:, None] < columns[None]
+        if worth is not None and self._strings is not None:
+            wanted &= worth(every)
+        left, right = wanted.nonzero(as_tuple=True)
+        signals = every[left, right]
+        left, right = rows[left], columns[right]
+        if worth is not None and self._strings is not None:
+            signals[:, self.slow] = self._strings.slow_pairs(left, right)
+        return left, right, signals
 
     def _near_parts(self, step: int) -> Sequence[Tensor]:
         """left * terms + right of all pairs that are nearest neighbours in some view."""
@@ -176,11 +203,12 @@ class Scene:
         if self.strings is not None:
             short, long = map(self._on_device, self.strings.acronym_pairs())
             ends.append((short, long))
-        keys = []
-        for one, other in ends:
+        keys = torch.zeros(0, dtype=torch.int64, device=self.device)
+        for one, other in ends:  # one after the other, since most pairs are in several
             first, second = torch.minimum(one, other), torch.maximum(one, other)
-            keys.append((first * self.count + second)[(first >= 0) & (first < second)])
-        return torch.split(_distinct(torch.cat(keys)), step)
+            found = (first * self.count + second)[(first >= 0) & (first < second)]
+            keys = _distinct(torch.cat([keys, found]))
+        return torch.split(keys, step)
 
     def _compare_near(self, keys: Tensor) -> Compared:
         left, right = keys // self.count, keys % self.count
@@ -207,8 +235,11 @@ class _StringsHere:
     def __exit__(self, *_error: object) -> None:
         self._open.close()
 
-    def block(self, rows: Tensor, columns: Tensor) -> Tensor:
-        return torch.from_numpy(self._view.block(rows.numpy(), columns.numpy()))
+    def block(self, rows: Tensor, columns: Tensor, *, slow: bool = True) -> Tensor:
+        return torch.from_numpy(self._view.block(rows.numpy(), columns.numpy(), slow=slow))
+
+    def slow_pairs(self, left: Tensor, right: Tensor) -> Tensor:
+        return torch.from_numpy(self._view.slow_pairs(left.numpy(), right.numpy()))
 
     def pairs(self, left: Tensor, right: Tensor) -> Tensor:
         ends = left.numpy(), right.numpy()

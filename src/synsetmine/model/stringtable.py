@@ -16,12 +16,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from synsetmine.views.strings import FEATURES, Numbers, StringView
+from synsetmine.views.strings import FEATURES, SLOW, Numbers, StringView
 
 LONGEST = 63  # letters
 LETTERS = 255  # different ones, the most frequent
-CHUNK = 1 << 22  # pairs that are compared at a time
-COLUMNS = 1 << 13  # of a block, of about the same length
+CHUNK = 1 << 20  # pairs that are compared at a time
+
+_SLOW_PLACES = [FEATURES.index(name) for name in SLOW]
 
 
 class StringTable:
@@ -43,33 +44,43 @@ class StringTable:
 
     def pairs(self, left: Tensor, right: Tensor) -> Tensor:
         """The similarities of left[i] and right[i]: (pairs, features)."""
-        result = torch.empty(len(left), len(FEATURES), device=self.device)
-        for start in range(0, len(left), CHUNK):
-            part = slice(start, start + CHUNK)
-            a, b = left[part], right[part]
-            self._fill(result[part], a, b, self.ngrams.dots(a, b), self.words.dots(a, b))
-        odd = (~(self.fits[left] & self.fits[right])).nonzero()[:, 0]
-        if len(odd):
-            found = self.view.pairs(left[odd].cpu().numpy(), right[odd].cpu().numpy())
-            result[odd] = torch.from_numpy(found).to(self.device)
+        result = torch.zeros(len(left), len(FEATURES), device=self.device)
+        self._fill(result, left, right, self.ngrams.dots(left, right), self.words.dots(left, right))
+        result[:, _SLOW_PLACES] = self.slow_pairs(left, right)
         return result
 
-    def block(self, rows: Tensor, columns: Tensor) -> Tensor:
-        """The similarities of each row with each column: (rows, columns, features)."""
-        result = torch.empty(len(rows), len(columns), len(FEATURES), device=self.device)
-        ngrams = self.ngrams.products(rows, columns)
-        words = self.words.products(rows, columns)
+    def block(self, rows: Tensor, columns: Tensor, *, slow: bool = True) -> Tensor:
+        """The similarities of each row with each column: (rows, columns, features).
+
+        Those that are slow can be left out, and are zero then.
+        """
+        result = torch.zeros(len(rows), len(columns), len(FEATURES), device=self.device)
+        ends = rows[:, None], columns[None]
+        self._fill(
+            *(result, *ends),
+            self.ngrams.products(rows, columns),
+            self.words.products(rows, columns),
+        )
+        if slow:
+            pairs = torch.broadcast_to(ends[0], result.shape[:-1]).flatten()
+            others = torch.broadcast_to(ends[1], result.shape[:-1]).flatten()
+            found = self.slow_pairs(pairs, others)
+            result[..., _SLOW_PLACES] = found.view(*result.shape[:-1], len(SLOW))
+        return result
+
+    def slow_pairs(self, left: Tensor, right: Tensor) -> Tensor:
+        """The similarities that are slow, of left[i] and right[i]: (pairs, slow)."""
+        result = torch.empty(len(left), len(SLOW), device=self.device)
         # Strings of about the same length, so that not all need as many steps as the longest.
-        for part in torch.split(self.texts.lengths[columns].argsort(stable=True), COLUMNS):
-            some = torch.empty(len(rows), len(part), len(FEATURES), device=self.device)
-            self._fill(some, rows[:, None], columns[part][None], ngrams[:, part], words[:, part])
-            result[:, part] = some
-        for ids, at in ((rows, 0), (columns, 1)):
-            odd = (~self.fits[ids]).nonzero()[:, 0]
-            if len(odd):
-                ends = (rows[odd], columns) if at == 0 else (rows, columns[odd])
-                found = self.view.block(*(end.cpu().numpy() for end in ends))
-                result.index_copy_(at, odd, torch.from_numpy(found).to(self.device))
+        for part in torch.split(self.texts.lengths[right].argsort(stable=True), CHUNK):
+            a, b = left[part], right[part]
+            result[part, 0] = self.texts.indel(a, b)
+            result[part, 1] = self.sorted.indel(a, b)
+            result[part, 2] = self.texts.jaro_winkler(a, b)
+        odd = (~(self.fits[left] & self.fits[right])).nonzero()[:, 0]
+        if len(odd):
+            found = self.view.slow_pairs(left[odd].cpu().numpy(), right[odd].cpu().numpy())
+            result[odd] = torch.from_numpy(found).to(self.device)
         return result
 
     def ngram_dots(self, left: Numbers, right: Numbers) -> Any:
@@ -80,7 +91,7 @@ class StringTable:
     def _fill(
         self, result: Tensor, left: Tensor, right: Tensor, ngrams: Tensor, shared: Tensor
     ) -> None:
-        """All but the odd ones; left and right are broadcast."""
+        """All that are not slow; left and right are broadcast."""
         ours, theirs = self.word_counts[left], self.word_counts[right]
         match = torch.zeros(result.shape[:-1], dtype=torch.bool, device=self.device)
         for letters in self.initials:
@@ -90,14 +101,11 @@ class StringTable:
             "ngrams": ngrams,
             "jaccard": shared / (ours + theirs - shared),
             "containment": shared / torch.minimum(ours, theirs),
-            "edit": self.texts.indel(left, right),
-            "sorted": self.sorted.indel(left, right),
-            "jaro_winkler": self.texts.jaro_winkler(left, right),
             "acronym": match,
             "digits": self.digits[left] == self.digits[right],
         }
-        for place, name in enumerate(FEATURES):
-            result[..., place] = found[name]
+        for name, values in found.items():
+            result[..., FEATURES.index(name)] = values
         result.clamp_(0, 1)
 
 

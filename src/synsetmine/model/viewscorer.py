@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from synsetmine.errors import DataError
 from synsetmine.model.comparer import Comparer, Floats
@@ -188,7 +189,11 @@ def odds_graph(comparer: Comparer, scene: Scene, *, progress: Progress | None = 
 
     none = np.zeros(0, np.int32)
     parts = [(none, none, np.zeros(0, np.float32))]
-    for left, right, signals in scene.pairs(progress=progress):
+
+    def worth(signals: Tensor) -> Tensor:
+        return comparer.highest(signals, scene.slow) > LOWEST
+
+    for left, right, signals in scene.pairs(worth=worth, progress=progress):
         log_odds = comparer.log_odds(signals)
         counts = log_odds > LOWEST
         odds = log_odds[counts].clamp(max=HIGHEST).exp()

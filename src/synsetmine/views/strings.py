@@ -30,6 +30,7 @@ FEATURES = (
     "acronym",  # 1 where one is the initials of the other, with or without its stop words
     "digits",  # 1 where both hold the same numbers, or none
 )
+SLOW = ("edit", "sorted", "jaro_winkler")  # those that take longest
 # fmt: off
 STOP_WORDS = frozenset((
     "a", "an", "and", "at", "by", "de", "del", "der", "des", "di", "du", "et", "for", "from", "in",
@@ -68,18 +69,19 @@ class StringView:
             self._compare_pairs(left[part], right[part], result[part])
         return result
 
-    def block(self, rows: Numbers, columns: Numbers | None = None) -> Floats:
+    def block(self, rows: Numbers, columns: Numbers | None = None, *, slow: bool = True) -> Floats:
         """The similarities of each row with each column, of all without: (rows, columns, features).
 
-        It takes 4 bytes a value: keep to some hundred rows at a time.
+        It takes 4 bytes a value: keep to some hundred rows at a time. Those that are slow can be
+        left out, and are zero then.
         """
         if columns is None:
             columns = np.arange(len(self))
-        result = np.empty((len(rows), len(columns), len(FEATURES)), np.float32)
+        result = np.zeros((len(rows), len(columns), len(FEATURES)), np.float32)
         result[..., 0] = (self.ngrams[rows] @ self.ngrams[columns].T).toarray()
         shared = (self._words[rows] @ self._words[columns].T).toarray()
         self._word_shares(shared, rows[:, None], columns, result)
-        for feature, texts, scorer in self._scorers():
+        for feature, texts, scorer in self._scorers() if slow else ():
             queries, choices = _picked(texts, rows), _picked(texts, columns)
             if len(rows) and len(columns):  # it asks for something to compare
                 result[..., feature] = process.cdist(
@@ -87,6 +89,16 @@ class StringView:
                 )
         self._matches(rows[:, None], columns, result)
         return np.clip(result, 0, 1, out=result)
+
+    def slow_pairs(self, left: Numbers, right: Numbers) -> Floats:
+        """The slow similarities of surface left[i] and surface right[i]: (pairs, slow)."""
+        result = np.empty((len(left), len(SLOW)), np.float32)
+        for start in range(0, len(left), PIECE):
+            part = slice(start, start + PIECE)
+            for place, (_, texts, scorer) in enumerate(self._scorers()):
+                ends = _picked(texts, left[part]), _picked(texts, right[part])
+                result[part, place] = process.cpdist(*ends, scorer=scorer, dtype=np.float32)
+        return result
 
     def acronym_pairs(self) -> tuple[Numbers, Numbers]:
         """Pairs of which the first is the initials of the second.
@@ -123,11 +135,9 @@ class StringView:
 
     def _scorers(self) -> tuple[tuple[int, list[str], Any], ...]:
         similarity = distance.Indel.normalized_similarity
-        return (
-            (3, self._texts, similarity),
-            (4, self._sorted, similarity),
-            (5, self._texts, distance.JaroWinkler.normalized_similarity),
-        )
+        texts = (self._texts, self._sorted, self._texts)
+        scorers = (similarity, similarity, distance.JaroWinkler.normalized_similarity)
+        return tuple(zip(map(FEATURES.index, SLOW), texts, scorers, strict=True))
 
     def _matches(self, left: Numbers, right: Numbers, result: Floats) -> None:
         joined, initials = self._acronyms
