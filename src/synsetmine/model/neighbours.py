@@ -21,8 +21,8 @@ from torch import Tensor
 from synsetmine.views.strings import row_dots
 from synsetmine.workers import cores, in_threads
 
-BRUTE = {"cpu": 20_000, "cuda": 200_000}  # rows
-VALUES = 1 << 25  # similarities that are held at a time
+BRUTE = {"cpu": 20_000, "cuda": 1_500_000}  # rows
+VALUES = {"cpu": 1 << 25, "cuda": 1 << 29}  # similarities that are held at a time
 CELL = 128  # rows, on average
 AROUND = 64  # cells that a cell is compared with
 PROBES = 8  # cells that a row is nearest to
@@ -49,7 +49,7 @@ def nearest_rows(
     """
     there = known.nonzero()[:, 0]
     rows = unit[there]
-    if brute or len(there) <= BRUTE.get(unit.device.type, BRUTE["cpu"]):
+    if brute or len(there) <= BRUTE[unit.device.type]:
         found = _compared_with_all(rows, count)
     else:
         found = _compared_with_cells(rows, count)
@@ -82,7 +82,7 @@ def nearest_sparse_rows(
 
 def _compared_with_all(rows: Tensor, count: int) -> tuple[Tensor, Tensor]:
     found = []
-    step = max(1, VALUES // max(len(rows), 1))
+    step = max(1, VALUES[rows.device.type] // max(len(rows), 1))
     for start in range(0, len(rows), step):
         similarity = rows[start : start + step] @ rows.T
         own = torch.arange(len(similarity), device=rows.device)
@@ -115,7 +115,7 @@ def _compared_with_cells(rows: Tensor, count: int) -> tuple[Tensor, Tensor]:
         most = votes.argsort(descending=True, stable=True)[:AROUND]
         around = most[votes[most] > 0].sort().values.tolist()
         others = torch.cat([torch.arange(ends[c], ends[c + 1], device=rows.device) for c in around])
-        for some in torch.split(own, max(1, VALUES // len(others))):
+        for some in torch.split(own, max(1, VALUES[rows.device.type] // len(others))):
             similarity = sorted_rows[some] @ sorted_rows[others].T
             similarity[some[:, None] == others[None]] = -torch.inf
             top, at = _largest(similarity, min(count, len(others)))

@@ -8,6 +8,7 @@ measure takes for the same. A string that is too long for a word is left to `Str
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -208,14 +209,16 @@ class _Rows:
         shape = (len(sizes), int(sizes.max(initial=1)))
         columns, values = np.full(shape, -1, np.int32), np.zeros(shape, np.float32)
         columns[owner, place], values[owner, place] = matrix.indices, matrix.data
-        whole = torch.sparse_coo_tensor(
-            torch.from_numpy(np.stack([owner, matrix.indices.astype(np.int64)])),
-            torch.from_numpy(matrix.data.astype(np.float32)),
-            size=matrix.shape,
-            device=device,
-            check_invariants=True,
-            is_coalesced=True,
-        )
+        with warnings.catch_warnings():  # some versions of torch ask for what is given here
+            warnings.filterwarnings("ignore", "Sparse invariant checks", UserWarning)
+            whole = torch.sparse_coo_tensor(
+                torch.from_numpy(np.stack([owner, matrix.indices.astype(np.int64)])),
+                torch.from_numpy(matrix.data.astype(np.float32)),
+                size=matrix.shape,
+                device=device,
+                check_invariants=True,
+                is_coalesced=True,
+            )
         return cls(torch.from_numpy(columns).to(device), torch.from_numpy(values).to(device), whole)
 
     def dots(self, left: Tensor, right: Tensor) -> Tensor:

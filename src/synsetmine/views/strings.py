@@ -231,8 +231,9 @@ def ngram_weights(texts: Sequence[str], pool: WorkerPool | None = None) -> Any:
         numbers = np.array([number_of[ngram] for ngram in ngrams], np.int32)
         counts.indices = numbers[counts.indices]
         counts.resize((counts.shape[0], len(distinct)))
-    weighted = TfidfTransformer().fit_transform(sparse.vstack([c for _, c in counted]))
-    return sparse.csr_array(weighted)
+    counts = sparse.vstack([part for _, part in counted], dtype=np.float64)
+    counted.clear()  # a million texts have a gigabyte of n-grams
+    return sparse.csr_array(TfidfTransformer().fit(counts).transform(counts, copy=False))
 
 
 def _count_ngrams(texts: Sequence[str]) -> tuple[list[str], Any]:
