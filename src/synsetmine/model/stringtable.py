@@ -176,8 +176,10 @@ class _Letters:
             first = taken & -taken & -((matched >> place) & 1)
             swapped += (first != 0) & ((self.places[base + row[right].long()] & first) == 0)
             taken ^= first
-        count = same.clamp(min=1)
-        jaro = same / ours.clamp(min=1) + same / theirs.clamp(min=1) + (same - swapped // 2) / count
+        # In double precision, as rapidfuzz does it: at 0.7 there is a jump.
+        equal = same.double()
+        jaro = equal / ours.clamp(min=1) + equal / theirs.clamp(min=1)
+        jaro += (same - swapped // 2) / equal.clamp(min=1)
         jaro = torch.where(same > 0, jaro / 3, 0.0)
         jaro = torch.where((ours == 0) & (theirs == 0), 1.0, jaro)
         prefix = torch.ones(shape, dtype=torch.int64, device=left.device)
@@ -185,7 +187,7 @@ class _Letters:
         for row in self.letters[:4]:
             prefix &= (row[left] == row[right]) & (row[left] > 0)
             total += prefix
-        return torch.where(jaro > 0.7, jaro + 0.1 * total * (1 - jaro), jaro)
+        return torch.where(jaro > 0.7, jaro + 0.1 * total * (1 - jaro), jaro).float()
 
     def _longest(self, texts: Tensor) -> int:
         """Of those that fit, how many letters there are to look at."""
