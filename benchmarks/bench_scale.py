@@ -247,7 +247,11 @@ def _prepare(folder: Path, options: argparse.Namespace, names: Sequence[str]) ->
     if any(name.startswith("ours") for name in names) and not (folder / "model").exists():
         started = time.perf_counter()
         settings = ViewSettings(views=("vectors", "encoder", "strings"), seed=options.seed)
-        trained = train_views(training.sets, training.views, settings, device=options.device)
+        trained = train_views(
+            *(training.sets, training.views, settings),
+            size=max(options.sizes),
+            device=options.device,
+        )
         model = StoredModel(trained.scorer, 0.5, trained.record())
         save_model(folder / "model", model)
         print(f"ours: trained in {time.perf_counter() - started:.1f} s", flush=True)
@@ -449,7 +453,7 @@ def _options() -> argparse.Namespace:
     add("--sizes", nargs="+", type=int, default=[10_000, 100_000, 1_000_000], help="terms")
     add("--methods", nargs="+", choices=list(METHODS), default=list(METHODS))
     add("--exact", action="store_true", help="ours also with all pairs of terms compared")
-    add("--training", type=int, default=4000, help="terms of the training sets")
+    add("--training", type=int, default=10_000, help="terms of the training sets")
     add("--workers", type=int, default=cores(), help="threads")
     add("--device", default="cpu", help="of ours")
     add("--seed", type=int, default=0)

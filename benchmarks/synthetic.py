@@ -39,7 +39,7 @@ Numbers: TypeAlias = npt.NDArray[np.int64]
 LARGEST, POWER = 20, 2.2  # of sets: how many have n terms falls with this power of n
 CORPUS, ENCODER = 50, 64  # dimensions
 SIBLINGS = (1, 40)  # entities of a family
-TYPICAL_FAMILY = 3.0
+TYPICAL_FAMILY = 8.0
 NEW_NAME = 0.4  # of the members of a set but the first; the others are variants of earlier ones
 ROWS = 1 << 16  # vectors that are made at a time
 # fmt: off

@@ -265,3 +265,21 @@ def test_a_full_disk_is_told(
     assert code == 1
     assert said.splitlines()[-1].startswith("synsetmine: error: Spark: the disk of a worker")
     assert not (tmp_path / "run" / "mentions.parquet").exists()
+
+
+def test_a_session_that_ends_badly_is_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What Spark leaves when it fails half-way would be in the way of the next session."""
+    skip_without_spark()
+    ended: list[str] = []
+
+    class Session:
+        def stop(self) -> None:
+            ended.append("once more")
+            if len(ended) == 1:
+                raise RuntimeError("no one to end with")
+
+    engine = SparkEngine("local[2]")
+    monkeypatch.setattr(engine, "_session", Session())
+    monkeypatch.setattr(engine, "_is_ours", True)
+    engine.close()
+    assert len(ended) == 2

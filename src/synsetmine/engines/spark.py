@@ -12,6 +12,7 @@ from __future__ import annotations
 import pickle
 import socket
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -67,8 +68,11 @@ class SparkEngine:
 
     def close(self) -> None:
         if self._session is not None and self._is_ours:
-            with suppress(Exception):  # it may have ended before us
-                self._session.stop()
+            # It may have ended before us, or find no one to end with; the second time clears what
+            # the first one left when it failed half-way.
+            for _ in range(2):
+                with suppress(Exception), warnings.catch_warnings(action="ignore"):
+                    self._session.stop()
         self._session = None
 
     def map_batches(
