@@ -10,17 +10,8 @@ from hypothesis import strategies as st
 
 from synsetmine.model.stringtable import StringTable
 from synsetmine.views.strings import FEATURES, StringView
+from tests.devices import DEVICES
 
-DEVICES = [
-    "cpu",
-    pytest.param(
-        "cuda",
-        marks=[
-            pytest.mark.gpu,
-            pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device"),
-        ],
-    ),
-]
 SURFACES = st.lists(
     st.text("abcä é-3.", max_size=12)
     | st.sampled_from(

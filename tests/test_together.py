@@ -12,19 +12,10 @@ from synsetmine.model.scorer import SetScorer
 from synsetmine.training.validation import Validation
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermVectors
+from tests.devices import DEVICES
 
 TERMS = tuple(Term(f"t{i}") for i in range(120))
 VECTORS = TermVectors(TERMS, np.random.default_rng(0).normal(size=(120, 8)).astype(np.float32))
-DEVICES = [
-    "cpu",
-    pytest.param(
-        "cuda",
-        marks=[
-            pytest.mark.gpu,
-            pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device"),
-        ],
-    ),
-]
 
 
 @pytest.mark.parametrize("device", DEVICES)

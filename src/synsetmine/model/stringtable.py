@@ -9,7 +9,6 @@ measure takes for the same. A string that is too long for a word is left to `Str
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -130,8 +129,8 @@ class _Letters:
     def of(cls, texts: Sequence[str], device: torch.device) -> _Letters:
         lengths = np.array([len(text) for text in texts], np.int64)
         codes = np.frombuffer("".join(texts).encode("utf-32-le"), np.uint32)
-        kinds = Counter(dict(zip(*map(np.ndarray.tolist, _counts(codes)), strict=True)))
-        chosen = np.array(sorted(code for code, _ in kinds.most_common(LETTERS)), np.uint32)
+        kinds, counts = np.unique(codes, return_counts=True)
+        chosen = np.sort(kinds[np.argsort(-counts, kind="stable")[:LETTERS]])
         at = np.searchsorted(chosen, codes).clip(max=max(len(chosen) - 1, 0))
         known = chosen[at] == codes if len(chosen) else np.zeros(0, np.bool_)
         owner = np.repeat(np.arange(len(texts)), lengths)
@@ -244,10 +243,6 @@ class _Rows:
         dense.scatter_(1, self.columns[rows].long() % (width + 1), self.values[rows])
         found: Tensor = (self.matrix @ dense[:, :width].T.contiguous())[columns].T
         return found
-
-
-def _counts(codes: Any) -> tuple[Any, Any]:
-    return np.unique(codes, return_counts=True)
 
 
 def _shape(left: Tensor, right: Tensor) -> torch.Size:
