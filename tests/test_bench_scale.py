@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.bench_scale import METHODS, Choice, _labels
+from benchmarks.methods import METHODS, Choice, _labels
 from benchmarks.synthetic import LARGEST, Synthetic, make_vocabulary
 from synsetmine.metrics import compare_labels
 from synsetmine.views import unit_rows
