@@ -33,8 +33,11 @@ def two_workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="module")
 def spark(two_workers: Cluster) -> Iterator[SparkEngine]:
+    from pyspark.sql import SparkSession
+
     with SparkEngine(two_workers.url) as engine:
         yield engine
+    assert SparkSession.getActiveSession() is None
 
 
 def test_the_link_stage_leaves_the_same_bytes(spark: SparkEngine, tmp_path: Path) -> None:
@@ -56,6 +59,7 @@ def test_a_killed_executor_is_survived(
     spark: SparkEngine, two_workers: Cluster, tmp_path: Path
 ) -> None:
     source = numbers(tmp_path / "numbers.parquet", 300)
+    rows(spark.map_batches(batchfunctions.squares, source))  # executors come with the first work
     before = two_workers.executors()
     function = batchfunctions.KillExecutorOnce(tmp_path / "mark")
     assert rows(spark.map_batches(function, source)) == expected(300)

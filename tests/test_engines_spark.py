@@ -17,7 +17,7 @@ from synsetmine.corpus import store
 from synsetmine.engines import Engine, LocalEngine, open_engine
 from synsetmine.engines.spark import SparkEngine, _result, _Work
 from synsetmine.engines.sparkerrors import in_one_line
-from synsetmine.engines.sparksession import check_installed, start_session
+from synsetmine.engines.sparksession import check_installed, end_session, start_session
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.pipeline import Artefacts, RunFolder, read_project, run_project
 from synsetmine.types import Term
@@ -25,7 +25,7 @@ from synsetmine.views.skipgram import train_skipgram
 from tests import batchfunctions
 from tests.batchfunctions import expected, numbers
 from tests.corpusfiles import stored_texts
-from tests.sparkparts import skip_without_spark, workers_of_tests
+from tests.sparkparts import ROOT, skip_without_spark, workers_of_tests
 from tests.test_engines import rows
 from tests.test_run import Watch
 from tests.worlds import write_text_world
@@ -267,9 +267,8 @@ def test_a_full_disk_is_told(
     assert not (tmp_path / "run" / "mentions.parquet").exists()
 
 
-def test_a_session_that_ends_badly_is_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_session_that_ends_badly_is_cleared() -> None:
     """What Spark leaves when it fails half-way would be in the way of the next session."""
-    skip_without_spark()
     ended: list[str] = []
 
     class Session:
@@ -278,8 +277,27 @@ def test_a_session_that_ends_badly_is_cleared(monkeypatch: pytest.MonkeyPatch) -
             if len(ended) == 1:
                 raise RuntimeError("no one to end with")
 
-    engine = SparkEngine("local[2]")
-    monkeypatch.setattr(engine, "_session", Session())
-    monkeypatch.setattr(engine, "_is_ours", True)
-    engine.close()
+    end_session(Session())
     assert len(ended) == 2
+
+
+def test_a_session_that_ended_by_itself_is_not_in_the_way(source: Path) -> None:
+    """As when a master gives an application up: Java ends it, and Python is not told."""
+    program = f"""
+from pathlib import Path
+from pyspark.sql import SparkSession
+from synsetmine.engines.spark import SparkEngine
+from tests import batchfunctions
+
+first = SparkEngine("local[1]")
+print(len(list(first.map_batches(batchfunctions.squares, Path({str(source)!r})))))
+SparkSession.getActiveSession().sparkContext._jsc.sc().stop()
+with SparkEngine("local[2]") as second:
+    print(len(list(second.map_batches(batchfunctions.squares, Path({str(source)!r})))))
+"""
+    skip_without_spark()
+    with workers_of_tests():
+        done = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT
+        )
+    assert done.stdout.split() == ["40", "40"], done.stderr

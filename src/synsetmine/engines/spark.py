@@ -12,7 +12,6 @@ from __future__ import annotations
 import pickle
 import socket
 import time
-import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -29,7 +28,12 @@ import pyarrow as pa
 from synsetmine.engines.base import BatchFunction
 from synsetmine.engines.batches import Batch, batches_of
 from synsetmine.engines.sparkerrors import raised_by_spark
-from synsetmine.engines.sparksession import check_installed, executors, start_session
+from synsetmine.engines.sparksession import (
+    check_installed,
+    end_session,
+    executors,
+    start_session,
+)
 from synsetmine.errors import DataError, SynsetmineError
 
 Result = TypeVar("Result")
@@ -68,11 +72,7 @@ class SparkEngine:
 
     def close(self) -> None:
         if self._session is not None and self._is_ours:
-            # It may have ended before us, or find no one to end with; the second time clears what
-            # the first one left when it failed half-way.
-            for _ in range(2):
-                with suppress(Exception), warnings.catch_warnings(action="ignore"):
-                    self._session.stop()
+            end_session(self._session)
         self._session = None
 
     def map_batches(

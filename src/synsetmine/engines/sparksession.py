@@ -9,8 +9,9 @@ import socket
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
@@ -20,6 +21,7 @@ from synsetmine.errors import SynsetmineError
 
 JAVA = 17
 ANSWER = 10.0  # seconds for a master to take a connection
+TRIES = 3  # to end a session
 SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -53,7 +55,7 @@ def start_session(master: str) -> tuple[Any, bool]:
     from pyspark.sql import SparkSession
 
     _check_answers(master)
-    if (open_already := SparkSession.getActiveSession()) is not None:
+    if (open_already := _open_session()) is not None:
         where = open_already.sparkContext.master
         if where not in (master, _patient(master)):
             problem = f"this program has a session of Spark already, at {where}"
@@ -77,10 +79,32 @@ def start_session(master: str) -> tuple[Any, bool]:
             raise SynsetmineError(problem) from error
 
 
+def end_session(session: Any) -> None:
+    """End a session or its context; where Spark fails half-way, the next try goes on."""
+    for _ in range(TRIES):
+        with suppress(Exception), warnings.catch_warnings(action="ignore"):
+            session.stop()
+            return
+
+
 def executors(context: Any) -> int:
     """How many processes work for us at the moment; the driver is one where it works itself."""
     infos = context._jsc.sc().statusTracker().getExecutorInfos()
     return len(infos) if context.master.startswith("local[") else len(infos) - 1
+
+
+def _open_session() -> Any:
+    """The session that this program has; one that has ended by itself is cleared away."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    context: Any = SparkContext._active_spark_context
+    if context is None:
+        return None
+    if context._jsc is None or context._jsc.sc().isStopped():
+        end_session(context)
+        return None
+    return SparkSession.getActiveSession() or SparkSession(context)
 
 
 def _launch(conf: Any, said: IO[bytes]) -> None:
