@@ -24,8 +24,7 @@ from typing import Any
 
 from synsetmine.files import write_text
 from synsetmine.kb import KnowledgeBase
-from synsetmine.pipeline import STAGES, Artefacts, RunFolder
-from synsetmine.pipeline.folder import in_words
+from synsetmine.runfolder import STAGES, Artefacts, RunFolder, in_words
 from synsetmine.setfiles import read_sets
 
 ROOT = Path(__file__).parents[1]

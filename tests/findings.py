@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from hypothesis import strategies as st
 
-from synsetmine.report import Bars, Epochs, Findings, MinedSet, MinedTerm, Score, Sentence, Stage
+from synsetmine.report import Bars, Epochs, Findings, Score, Stage
+from synsetmine.results import MinedSet, MinedTerm, Sentence
 from synsetmine.supervision import Tally
 from synsetmine.types import Link
 from tests.strategies import PIECES

@@ -8,7 +8,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-from synsetmine.report import Findings, MinedSet, MinedTerm, Sentence, write_report
+from synsetmine.report import Findings, write_report
+from synsetmine.results import MinedSet, MinedTerm, Sentence
 
 
 @dataclass

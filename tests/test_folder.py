@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from synsetmine.errors import SynsetmineError
-from synsetmine.pipeline.folder import MANIFEST, RunFolder, Stage
+from synsetmine.runfolder import MANIFEST, RunFolder, Stage
 
 
 class Silent:

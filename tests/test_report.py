@@ -13,17 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from synsetmine.report import (
-    Bars,
-    Epochs,
-    Findings,
-    MinedSet,
-    MinedTerm,
-    Score,
-    Sentence,
-    Stage,
-    write_report,
-)
+from synsetmine.report import Bars, Epochs, Findings, Score, Stage, write_report
+from synsetmine.results import MinedSet, MinedTerm, Sentence
 from synsetmine.supervision import Tally
 from tests.findings import BARS, medical_sets, sample
 from tests.pages import Page, read_back

@@ -9,7 +9,8 @@ from urllib.parse import quote
 
 import pytest
 
-from synsetmine.report import Findings, MinedSet, MinedTerm, Sentence, write_report
+from synsetmine.report import Findings, write_report
+from synsetmine.results import MinedSet, MinedTerm, Sentence
 from tests.findings import NASTY, findings_with, medical_sets, sample
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synsetmine.dictionary import NameMatcher
-from synsetmine.report import Sentence, find_sentences
-from synsetmine.report.sentences import sentence_around
+from synsetmine.results import Sentence, find_sentences
+from synsetmine.results.sentences import sentence_around
 from synsetmine.text import normal_form
 
 quick = settings(max_examples=40, deadline=None)

@@ -25,8 +25,9 @@ def demo(
     Example: `synsetmine demo --out demo`
     """
     from synsetmine.engines import LocalEngine
-    from synsetmine.pipeline import Artefacts, read_project, run_project
+    from synsetmine.pipeline import read_project, run_project
     from synsetmine.pipeline.demo import write_demo
+    from synsetmine.runfolder import Artefacts
 
     project = write_demo(out)
     at = Artefacts(out / "run")
@@ -39,8 +40,8 @@ def demo(
 
 def show_finds(mined: Path, trace: Path) -> None:
     """The new terms that joined a set with the highest probability."""
-    from synsetmine.generation import read_trace
     from synsetmine.setfiles import read_sets
+    from synsetmine.trace import read_trace
 
     sets = read_sets(mined)
     joined = [decision for decision in read_trace(trace) if decision.action == "joined"]

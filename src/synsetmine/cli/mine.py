@@ -58,6 +58,10 @@ def mine(
     seeds: Annotated[
         Path | None, typer.Option(help="Known sets that new terms may join, .set or .jsonl.")
     ] = None,
+    ids: Annotated[
+        Path | None,
+        typer.Option(help="Sets of an earlier run; those that are the same sets keep their ids."),
+    ] = None,
     min_size: Annotated[int, typer.Option(help="Write only sets of at least this many terms.")] = 1,
     trace: Annotated[
         Path | None,
@@ -81,8 +85,10 @@ def mine(
 
     Example: `synsetmine mine model --vectors vectors.txt --vocabulary terms.txt --out mined.jsonl`
     """
-    from synsetmine.generation import generate_sets, known_terms, write_trace
+    from synsetmine.generation import generate_sets, known_terms
     from synsetmine.setfiles import check_ids, write_sets
+    from synsetmine.setids import lasting_ids
+    from synsetmine.trace import write_trace
     from synsetmine.types import SynonymSets, order_terms
     from synsetmine.workers import cores
 
@@ -116,6 +122,8 @@ def mine(
             device=choose_device(device),
             progress=bar.update,
         )
+    earlier = None if ids is None else load_sets(ids, skip_bad)
+    mined = mined.renamed(lasting_ids(mined.sets, fixed=known.ids, earlier=earlier))
     kept = [i for i, size in enumerate(mined.sets.sizes) if size >= min_size]
     sets = SynonymSets.of([mined.sets.sets[i] for i in kept], [mined.sets.ids[i] for i in kept])
     write_sets(out, sets)

@@ -76,7 +76,8 @@ def run(
     Example: `synsetmine run synsetmine.toml --until supervise`
     """
     from synsetmine.engines import open_engine
-    from synsetmine.pipeline import Artefacts, read_project, run_project
+    from synsetmine.pipeline import read_project, run_project
+    from synsetmine.runfolder import Artefacts
 
     chosen = read_project(project)
     with (
@@ -106,9 +107,9 @@ def report(
 
     Example: `synsetmine report run --title "Names of diseases" --out diseases.html`
     """
-    from synsetmine.pipeline import Artefacts, RunFolder
     from synsetmine.pipeline.reporting import write_run_report
     from synsetmine.pipeline.settings import ReportSettings
+    from synsetmine.runfolder import Artefacts, RunFolder
 
     target = out or Artefacts(folder).report
     run = RunFolder(folder)
@@ -148,7 +149,7 @@ class ShownStages:
             self._bar.update(done, total, note)
 
     def finished(self, stage: str, record: Mapping[str, Any], *, skipped: bool) -> None:
-        from synsetmine.pipeline import Artefacts
+        from synsetmine.runfolder import Artefacts
 
         self._close()
         how = "unchanged" if skipped else f"{record['seconds']:.1f} s"
@@ -172,7 +173,7 @@ class ShownStages:
 
 def tell(counts: Mapping[str, Any], where: str = "") -> None:
     """Say what a stage counted, and what it left out."""
-    from synsetmine.pipeline.folder import in_words
+    from synsetmine.runfolder import in_words
 
     for found in counts.get("skipped", []):
         console.warn(f"{found['count']} left out: {found['examples'][0]}")

@@ -1,15 +1,10 @@
 """From a vocabulary to synonym sets."""
 
 from synsetmine.generation.generate import generate_sets, known_terms
-from synsetmine.generation.mined import Action, Decision, Mined
-from synsetmine.generation.trace import read_trace, write_trace
+from synsetmine.generation.mined import Mined
 
 __all__ = [
-    "Action",
-    "Decision",
     "Mined",
     "generate_sets",
     "known_terms",
-    "read_trace",
-    "write_trace",
 ]

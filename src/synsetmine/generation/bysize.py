@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from synsetmine.generation.mined import Action, Outcome, log_odds
+from synsetmine.generation.mined import Outcome, log_odds
 from synsetmine.generation.parts import Numbers, mine_graph
 from synsetmine.model.viewscorer import Bar
+from synsetmine.trace import Action
 from synsetmine.workers import WorkerPool
 
 ROUNDS = 8  # at most, in which the bar and the size of sets find each other

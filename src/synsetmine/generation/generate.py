@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 
 from synsetmine.errors import DataError
 from synsetmine.generation.bysize import mine_by_size
-from synsetmine.generation.mined import Decision, Mined, Outcome, sigmoid
+from synsetmine.generation.mined import Mined, Outcome, sigmoid
 from synsetmine.generation.onepass import walk_pool
 from synsetmine.model.scene import EXACT
 from synsetmine.model.scorer import SetScorer
 from synsetmine.model.viewscorer import ViewScorer
+from synsetmine.trace import Decision
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews
 from synsetmine.workers import WorkerPool

@@ -3,26 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from synsetmine.trace import Action, Decision
 from synsetmine.types import SynonymSets, Term
-
-Action = Literal["joined", "opened", "forced", "no vector"]
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What happened to one term: the best set at that time, its probability, the action.
-
-    `forced` is a term that joined below the threshold because no more sets were allowed.
-    """
-
-    term: Term
-    best_set: str | None
-    probability: float
-    action: Action
 
 
 @dataclass(frozen=True)
@@ -32,6 +17,15 @@ class Mined:
     sets: SynonymSets
     trace: tuple[Decision, ...]
     without_vector: tuple[Term, ...]
+
+    def renamed(self, names: Mapping[str, str]) -> Mined:
+        """The same with other ids of sets."""
+        sets = SynonymSets(self.sets.sets, tuple(names[set_id] for set_id in self.sets.ids))
+        trace = tuple(
+            replace(d, best_set=None if d.best_set is None else names[d.best_set])
+            for d in self.trace
+        )
+        return Mined(sets, trace, self.without_vector)
 
 
 @dataclass(frozen=True)

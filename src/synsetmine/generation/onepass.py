@@ -16,9 +16,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from synsetmine.generation.mined import Action, Outcome, log_odds
+from synsetmine.generation.mined import Outcome, log_odds
 from synsetmine.generation.pool import SetPool
 from synsetmine.model.scorer import SetScorer
+from synsetmine.trace import Action
 
 # Where a scorer is linear, all sets have the same logit for a term, but for rounding near 1e-15.
 TIE = 1e-9  # of the larger of the two scores, or of 1

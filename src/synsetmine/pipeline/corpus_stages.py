@@ -26,7 +26,6 @@ from synsetmine.linking.mentions import (
     write_links,
 )
 from synsetmine.phrases import mine_phrases
-from synsetmine.pipeline.folder import Counts, Progress
 from synsetmine.pipeline.settings import (
     CorpusSettings,
     KbSettings,
@@ -35,6 +34,7 @@ from synsetmine.pipeline.settings import (
     VectorSettings,
     VocabularySettings,
 )
+from synsetmine.runfolder import Counts, Progress
 from synsetmine.setfiles import is_set_file, read_sets, read_vocabulary, write_sets
 from synsetmine.supervision import Supervision, split_entities, supervise
 from synsetmine.text import normal_form

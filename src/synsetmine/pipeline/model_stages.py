@@ -10,17 +10,19 @@ from statistics import mean, pstdev
 from typing import get_args
 
 from synsetmine.files import cache_root, write_text
-from synsetmine.generation import Mined, generate_sets, write_trace
+from synsetmine.generation import Mined, generate_sets
 from synsetmine.metrics import ClusterReport, evaluate
 from synsetmine.model import StoredModel, load_model, save_model
-from synsetmine.pipeline.folder import Counts, Progress
 from synsetmine.pipeline.settings import (
     EncoderSettings,
     EvaluateSettings,
     MineSettings,
     ViewTrainSettings,
 )
+from synsetmine.runfolder import Counts, Progress
 from synsetmine.setfiles import Vocabulary, read_sets, read_vocabulary, write_sets
+from synsetmine.setids import lasting_ids
+from synsetmine.trace import write_trace
 from synsetmine.training import Epoch, TrainingSettings, train_scorer
 from synsetmine.training.viewtraining import ViewSettings, known_sets, train_views
 from synsetmine.types import SynonymSets, Term, order_terms
@@ -168,11 +170,13 @@ def mine_sets(
     device: str,
     progress: Progress,
 ) -> Counts:
-    """A vocabulary to synonym sets; known sets may seed them."""
+    """A vocabulary to synonym sets; known sets may seed them, ids of an earlier run stay."""
     terms = read_vocabulary(vocabulary)
     seeds = _together(known) if settings.known else SynonymSets((), ())
     miner = _Miner(model, views, device, settings)
     mined = miner.mine(_walk(settings, terms), seeds=seeds, progress=progress)
+    earlier = read_sets(out) if out.exists() else None
+    mined = mined.renamed(lasting_ids(mined.sets, fixed=seeds.ids, earlier=earlier))
     write_sets(out, mined.sets)
     write_trace(trace, mined.trace)
     sizes = mined.sets.sizes

@@ -3,36 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from synsetmine import __version__
-from synsetmine.corpus.store import documents_of, read_batches
-from synsetmine.dictionary import NameMatcher
 from synsetmine.errors import SynsetmineError
-from synsetmine.generation import Decision, read_trace
 from synsetmine.kb import KnowledgeBase
 from synsetmine.model import StoredModel, ViewScorer, load_model
-from synsetmine.pipeline.folder import STAGES, Artefacts, RunFolder, in_words
 from synsetmine.pipeline.settings import ReportSettings
-from synsetmine.report import (
-    Bars,
-    Epochs,
-    Findings,
-    MinedSet,
-    MinedTerm,
-    Score,
-    Sentence,
-    Stage,
-    write_report,
-)
-from synsetmine.report.sentences import find_sentences
+from synsetmine.report import Bars, Epochs, Findings, Score, Stage, write_report
 from synsetmine.report.termmap import term_map
-from synsetmine.setfiles import read_sets, read_vocabulary
+from synsetmine.results import MinedSet, describe_sets, example_sentences, read_counts
+from synsetmine.runfolder import STAGES, Artefacts, RunFolder, in_words
+from synsetmine.setfiles import read_sets
 from synsetmine.supervision import Tally
-from synsetmine.text import normal_form
+from synsetmine.trace import read_trace
 from synsetmine.types import Link, SynonymSets, Term
 from synsetmine.views import read_vectors
 
@@ -54,13 +41,10 @@ def write_run_report(
     kb = KnowledgeBase.load(at.knowledge)
     mined = read_sets(at.mined)
     trace = {decision.term: decision for decision in read_trace(at.trace)}
-    terms = [term for members in mined if len(members) > 1 for term in members]
-    examples = _examples(at, terms, settings.sentences, progress, folder)
-    counts = {**read_vocabulary(at.names).counts, **read_vocabulary(at.vocabulary).counts}
-    sets = [
-        _set(set_id, members, kb, trace, counts, examples)
-        for set_id, members in zip(mined.ids, mined, strict=True)
-    ]
+    surfaces = [term.surface for members in mined if len(members) > 1 for term in members]
+    examples = example_sentences(at.documents, surfaces, settings.sentences, progress)
+    counts = read_counts(at)
+    sets = describe_sets(mined, kb=kb, trace=trace, counts=counts, examples=examples)
     model = load_model(at.model)
     kept, dropped = _tallies(at.supervision)
     scores = json.loads(at.scores.read_text(encoding="utf-8"))
@@ -94,57 +78,6 @@ def _training(model: StoredModel) -> Epochs | Bars:
         return Bars([(bar, score) for bar, score in record["bars"]], model.scorer.bar.at)
     history = [(e["number"], e["loss"], e["score"]) for e in record["history"]]
     return Epochs(history, record["best_epoch"], SCORES[record["settings"]["select_by"]])
-
-
-def _examples(
-    at: Artefacts,
-    terms: Sequence[Term],
-    per_term: int,
-    progress: Callable[[int, int], None],
-    folder: RunFolder,
-) -> Mapping[str, Sequence[Sentence]]:
-    forms = list(dict.fromkeys(normal_form(term.surface) for term in terms))
-    if not per_term or not forms:
-        return {}
-    total = int(folder.stages["read"]["counts"]["documents"])
-
-    def batches() -> Iterator[list[tuple[str, str]]]:
-        read = 0
-        for batch in read_batches(at.documents):
-            yield [(document.id, document.text) for document in documents_of(batch)]
-            read += len(batch)
-            progress(read, total)
-
-    return find_sentences(batches(), forms, NameMatcher.build(forms), per_term=per_term)
-
-
-def _set(
-    set_id: str,
-    members: Sequence[Term],
-    kb: KnowledgeBase,
-    trace: Mapping[Term, Decision],
-    counts: Mapping[Term, int],
-    examples: Mapping[str, Sequence[Sentence]],
-) -> MinedSet:
-    # A set that was opened may by chance be called like an entity, but has none of its names.
-    is_entity = set_id in kb and any(kb.knows(set_id, term.surface) for term in members)
-
-    def mined(term: Term) -> MinedTerm:
-        decision = trace.get(term)  # seeds have none
-        return MinedTerm(
-            text=term.surface,
-            sense=term.sense,
-            count=counts.get(term, 0),
-            action="seed" if decision is None else decision.action,
-            known=bool(kb.entities_named(term.surface))
-            or (is_entity and kb.knows(set_id, term.surface)),
-            probability=decision.probability
-            if decision and decision.action in ("joined", "forced")
-            else None,
-            sentences=tuple(examples.get(normal_form(term.surface), ())),
-        )
-
-    return MinedSet(set_id, tuple(map(mined, members)), set_id if is_entity else None)
 
 
 def _tallies(path: Path) -> tuple[Tally, dict[str, Tally]]:

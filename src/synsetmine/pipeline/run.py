@@ -13,9 +13,9 @@ from synsetmine.errors import DataError
 from synsetmine.kb import kb_files
 from synsetmine.model.storage import model_files
 from synsetmine.pipeline import corpus_stages, model_stages
-from synsetmine.pipeline.folder import STAGES, Artefacts, RunFolder, Stage, Watcher
 from synsetmine.pipeline.reporting import write_run_report
 from synsetmine.pipeline.settings import Project
+from synsetmine.runfolder import STAGES, Artefacts, RunFolder, Stage, Watcher
 from synsetmine.training import TrainingSettings
 from synsetmine.views import find_encoder
 from synsetmine.views.encoder import LEARNED, encoder_files

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from synsetmine.results import MinedSet
 from synsetmine.supervision import Tally
 
 _ALONE = "alone"
@@ -38,49 +38,6 @@ class Score:
     value: float
     spread: float | None = None
     note: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """A place where a term occurs: it stands at `text[start:end]`."""
-
-    document: str
-    text: str
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
-class MinedTerm:
-    """A term of a mined set, and why it is there."""
-
-    text: str
-    count: int  # how often the corpus has it
-    action: str  # seed, opened, joined, forced or no vector
-    known: bool  # whether the knowledge base has this name, for the set's entity or for any
-    probability: float | None = None  # None for a seed and for the term that opened the set
-    sense: str = ""
-    sentences: tuple[Sentence, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class MinedSet:
-    """Terms that name one thing; `entity` where the set grew from one of the knowledge base."""
-
-    id: str
-    terms: tuple[MinedTerm, ...]
-    entity: str | None = None
-
-    @property
-    def count(self) -> int:
-        """How often the corpus has any of the terms."""
-        return sum(term.count for term in self.terms)
-
-    @property
-    def least(self) -> float | None:
-        """The lowest probability with which a term joined; None where none did."""
-        given = [t.probability for t in self.terms if t.probability is not None]
-        return min((p for p in given if math.isfinite(p)), default=None)
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,9 @@ from synsetmine.report.charts import (
     threshold_curve,
     training_curve,
 )
-from synsetmine.report.findings import Bars, Epochs, Findings, MinedSet, MinedTerm
+from synsetmine.report.findings import Bars, Epochs, Findings
 from synsetmine.report.scatter import term_scatter
+from synsetmine.results import MinedSet, MinedTerm
 
 PLAIN_ROWS = 100  # sets that stand in the page itself, for reading without JavaScript
 SETS_A_BLOCK = 200  # sentences are read in blocks, when a set of the block is first opened

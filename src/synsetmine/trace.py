@@ -1,16 +1,31 @@
-"""What was decided for each term, on disk."""
+"""What was decided for each term when sets were generated, and its file."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import get_args
+from typing import Literal, get_args
 
 from synsetmine.errors import DataError
 from synsetmine.files import numbered_lines, write_text
-from synsetmine.generation.mined import Action, Decision
 from synsetmine.types import Term
+
+Action = Literal["joined", "opened", "forced", "no vector"]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What happened to one term: the best set at that time, its probability, the action.
+
+    `forced` is a term that joined below the threshold because no more sets were allowed.
+    """
+
+    term: Term
+    best_set: str | None
+    probability: float
+    action: Action
 
 
 def write_trace(path: Path, trace: Iterable[Decision]) -> None:

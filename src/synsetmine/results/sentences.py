@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from synsetmine.report.findings import Sentence
+from synsetmine.results.sets import Sentence
 
 
 class Found(Protocol):

@@ -1,0 +1,16 @@
+"""What was mined, with all that is known of it: the common ground of report, export and review."""
+
+from synsetmine.results.reading import example_sentences, read_counts, read_results
+from synsetmine.results.sentences import find_sentences
+from synsetmine.results.sets import MinedSet, MinedTerm, Sentence, describe_sets
+
+__all__ = [
+    "MinedSet",
+    "MinedTerm",
+    "Sentence",
+    "describe_sets",
+    "example_sentences",
+    "find_sentences",
+    "read_counts",
+    "read_results",
+]

@@ -1,0 +1,61 @@
+"""The sets of a run folder, or of loose files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from synsetmine.corpus.store import batch_sizes, documents_of, read_batches
+from synsetmine.dictionary import NameMatcher
+from synsetmine.errors import SynsetmineError
+from synsetmine.kb import KnowledgeBase
+from synsetmine.results.sentences import find_sentences
+from synsetmine.results.sets import MinedSet, Sentence, describe_sets
+from synsetmine.runfolder import Artefacts, RunFolder
+from synsetmine.setfiles import read_sets, read_vocabulary
+from synsetmine.text import normal_form
+from synsetmine.trace import read_trace
+from synsetmine.types import Term
+
+
+def read_results(
+    folder: Path, examples: Mapping[str, Sequence[Sentence]] | None = None
+) -> list[MinedSet]:
+    """What the run in a folder has mined; `examples` are sentences by normal form."""
+    if "mine" not in RunFolder(folder).stages:
+        raise SynsetmineError(f"{folder} is no folder of a run that has mined sets")
+    at = Artefacts(folder)
+    return describe_sets(
+        read_sets(at.mined),
+        kb=KnowledgeBase.load(at.knowledge),
+        trace={decision.term: decision for decision in read_trace(at.trace)},
+        counts=read_counts(at),
+        examples=examples,
+    )
+
+
+def read_counts(at: Artefacts) -> dict[Term, int]:
+    """How often the corpus has each term, known names that are no terms to mine too."""
+    return {**read_vocabulary(at.names).counts, **read_vocabulary(at.vocabulary).counts}
+
+
+def example_sentences(
+    documents: Path,
+    surfaces: Sequence[str],
+    per_term: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> Mapping[str, Sequence[Sentence]]:
+    """Sentences of a stored corpus by the normal form of the surface that they hold."""
+    forms = list(dict.fromkeys(map(normal_form, surfaces)))
+    if not per_term or not forms:
+        return {}
+
+    def batches() -> Iterator[list[tuple[str, str]]]:
+        read, total = 0, sum(batch_sizes(documents))
+        for batch in read_batches(documents):
+            yield [(document.id, document.text) for document in documents_of(batch)]
+            read += len(batch)
+            if progress is not None:
+                progress(read, total)
+
+    return find_sentences(batches(), forms, NameMatcher.build(forms), per_term=per_term)

@@ -1,0 +1,107 @@
+"""Mined sets with all that a run knows of them, for reports, exports and reviewers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from synsetmine.kb import KnowledgeBase
+from synsetmine.text import normal_form
+from synsetmine.trace import Decision
+from synsetmine.types import SynonymSets, Term
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A place where a term occurs: it stands at `text[start:end]`."""
+
+    document: str
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class MinedTerm:
+    """A term of a mined set, and why it is there."""
+
+    text: str
+    count: int  # how often the corpus has it
+    action: str  # seed, opened, joined, forced or no vector; empty where no trace tells
+    known: bool  # whether the knowledge base has this name, for the set's entity or for any
+    probability: float | None = None  # None for a seed and for the term that opened the set
+    sense: str = ""
+    sentences: tuple[Sentence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MinedSet:
+    """Terms that name one thing; `entity` where the set grew from one of the knowledge base."""
+
+    id: str
+    terms: tuple[MinedTerm, ...]
+    entity: str | None = None
+    name: str = ""  # the knowledge base's name of the entity
+
+    @property
+    def count(self) -> int:
+        """How often the corpus has any of the terms."""
+        return sum(term.count for term in self.terms)
+
+    @property
+    def least(self) -> float | None:
+        """The lowest probability with which a term joined; None where none did."""
+        given = [t.probability for t in self.terms if t.probability is not None]
+        return min((p for p in given if math.isfinite(p)), default=None)
+
+
+def describe_sets(
+    sets: SynonymSets,
+    *,
+    kb: KnowledgeBase | None = None,
+    trace: Mapping[Term, Decision] | None = None,
+    counts: Mapping[Term, int] | None = None,
+    examples: Mapping[str, Sequence[Sentence]] | None = None,
+) -> list[MinedSet]:
+    """Sets with what is known of their terms; `examples` are sentences by normal form."""
+    described = _Described(kb, trace, counts or {}, examples or {})
+    return [described.set(set_id, members) for set_id, members in zip(sets.ids, sets, strict=True)]
+
+
+@dataclass(frozen=True)
+class _Described:
+    kb: KnowledgeBase | None
+    trace: Mapping[Term, Decision] | None
+    counts: Mapping[Term, int]
+    examples: Mapping[str, Sequence[Sentence]]
+
+    def set(self, set_id: str, members: Sequence[Term]) -> MinedSet:
+        # A set that was opened may by chance be called like an entity, but has none of its names.
+        is_entity = self.kb is not None and any(
+            set_id in self.kb and self.kb.knows(set_id, term.surface) for term in members
+        )
+        entity = set_id if is_entity else None
+        name = self.kb.name(set_id) if self.kb is not None and is_entity else ""
+        return MinedSet(set_id, tuple(self._term(term, entity) for term in members), entity, name)
+
+    def _term(self, term: Term, entity: str | None) -> MinedTerm:
+        decision = (self.trace or {}).get(term)  # seeds have none
+        untold = "" if self.trace is None else "seed"
+        joined = decision is not None and decision.action in ("joined", "forced")
+        return MinedTerm(
+            text=term.surface,
+            sense=term.sense,
+            count=self.counts.get(term, 0),
+            action=untold if decision is None else decision.action,
+            known=self._is_known(term.surface, entity),
+            probability=decision.probability if decision is not None and joined else None,
+            sentences=tuple(self.examples.get(normal_form(term.surface), ())),
+        )
+
+    def _is_known(self, surface: str, entity: str | None) -> bool:
+        if self.kb is None:
+            return False
+        return bool(self.kb.entities_named(surface)) or (
+            entity is not None and self.kb.knows(entity, surface)
+        )
