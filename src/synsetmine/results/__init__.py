@@ -2,12 +2,23 @@
 
 from synsetmine.results.reading import example_sentences, read_counts, read_results
 from synsetmine.results.sentences import find_sentences
-from synsetmine.results.sets import MinedSet, MinedTerm, Sentence, describe_sets
+from synsetmine.results.sets import (
+    Judgement,
+    MinedSet,
+    MinedTerm,
+    Scope,
+    Sentence,
+    Verdict,
+    describe_sets,
+)
 
 __all__ = [
+    "Judgement",
     "MinedSet",
     "MinedTerm",
+    "Scope",
     "Sentence",
+    "Verdict",
     "describe_sets",
     "example_sentences",
     "find_sentences",

@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from synsetmine.kb import KnowledgeBase
 from synsetmine.text import normal_form
 from synsetmine.trace import Decision
 from synsetmine.types import SynonymSets, Term
+
+Verdict = Literal["correct", "incorrect", "unsure"]
+Scope = Literal["exact", "broad", "narrow", "related"]  # of the term, compared with its set
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +27,16 @@ class Sentence:
 
 
 @dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a person said of a term in its set, who and when (ISO time)."""
+
+    verdict: Verdict
+    scope: Scope
+    reviewer: str
+    when: str
+
+
+@dataclass(frozen=True, slots=True)
 class MinedTerm:
     """A term of a mined set, and why it is there."""
 
@@ -33,6 +47,7 @@ class MinedTerm:
     probability: float | None = None  # None for a seed and for the term that opened the set
     sense: str = ""
     sentences: tuple[Sentence, ...] = ()
+    judgement: Judgement | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +58,7 @@ class MinedSet:
     terms: tuple[MinedTerm, ...]
     entity: str | None = None
     name: str = ""  # the knowledge base's name of the entity
+    preferred: str = ""  # the term that a reviewer chose to stand for the set
 
     @property
     def count(self) -> int:
