@@ -97,6 +97,7 @@ class Artefacts:
         self.trace = folder / "trace.jsonl"
         self.scores = folder / "scores.json"
         self.report = folder / "report.html"
+        self.reviews = folder / "reviews.sqlite"
         self.spotlight_cache = folder / "spotlight.sqlite"
 
 
