@@ -116,7 +116,9 @@ class KnowledgeBuilder:
         if not merge:
             fixed = np.flatnonzero(named)
             step[fixed] = fixed
-        return encoded.dictionary, np.unique(old), step
+        replaced = np.zeros(len(step), np.bool_)
+        replaced[old] = True
+        return encoded.dictionary, np.flatnonzero(replaced), step
 
     def _follow(self, every: Any, step: IntArray) -> IntArray:
         """Where each id ends up; -1 for those that lead into a loop."""
