@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from synsetmine.cli import console
+from synsetmine.cli.console import counted
 from synsetmine.cli.inputs import SkipBad, load_sets
 from synsetmine.errors import DataError, SynsetmineError, shorten
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from synsetmine.export.formats import Format
     from synsetmine.results import MinedSet
 
-FormatName = Literal["solr"]
+FormatName = Literal["solr", "elasticsearch", "solr-managed", "querqy"]
 OF_ABOUT = ("title",)
 ENGINES = "Search engines"
 
@@ -76,6 +77,13 @@ def export(
             rich_help_panel=ENGINES,
         ),
     ] = None,
+    weights: Annotated[
+        Literal["probability", "none"] | None,
+        typer.Option(
+            help="Weights of Querqy's synonyms: probability or none. Default: probability.",
+            rich_help_panel=ENGINES,
+        ),
+    ] = None,
     skip_bad: SkipBad = False,
 ) -> None:
     """Write mined sets in a form that other tools read.
@@ -93,7 +101,7 @@ def export(
     from synsetmine.export.formats import FORMATS
 
     chosen = FORMATS[form]
-    options = _given(chosen, title=title, explicit=explicit, limit=limit)
+    options = _given(chosen, title=title, explicit=explicit, limit=limit, weights=weights)
     sets = _read(source, counts, trace, kb, skip_bad=skip_bad)
     entries = choose_entries(sets, threshold=threshold, min_size=min_size, preferred=preferred)
     skipped = Skipped()
@@ -104,7 +112,8 @@ def export(
     about = About(**{name: options.pop(name) for name in OF_ABOUT if name in options})
     files = chosen.write(out, written, about, **options)
     terms = sum(len(entry.terms) for entry in written)
-    console.say(f"{len(written)} sets of {terms} terms written to {', '.join(map(str, files))}")
+    sets_of_terms = f"{counted(len(written), 'set')} of {counted(terms, 'term')}"
+    console.say(f"{sets_of_terms} written to {', '.join(map(str, files))}")
 
 
 def _given(form: Format, **options: Any) -> dict[str, Any]:
@@ -148,9 +157,10 @@ def _tell_left_out(
 ) -> None:
     sizes = {mined.id: len(mined.terms) for mined in sets}
     if small := len(sets) - len(entries):
-        console.say(f"left out: {small} sets of fewer than {min_size} terms")
+        console.say(f"left out: {counted(small, 'set')} of fewer than {min_size} terms")
     if unwanted := sum(sizes[entry.id] - len(entry.terms) for entry in entries):
-        console.say(f"left out: {unwanted} terms below the threshold or judged incorrect")
+        terms = counted(unwanted, "term")
+        console.say(f"left out: {terms} below the threshold or judged incorrect")
     for problem, count in skipped.counts.items():
         first = shorten(repr(skipped.examples[problem][0].value), 60)
-        console.warn(f"left out {count}: {problem}, such as {first}")
+        console.warn(f"left out {count:,}: {problem}, such as {first}")
