@@ -15,13 +15,22 @@ from synsetmine.errors import DataError, SynsetmineError, shorten
 
 if TYPE_CHECKING:
     from synsetmine.errors import Skipped
-    from synsetmine.export import Entry
-    from synsetmine.export.formats import Format
+    from synsetmine.export import Entry, Format
     from synsetmine.results import MinedSet
 
 FormatName = Literal["solr", "elasticsearch", "solr-managed", "querqy"]
 OF_ABOUT = ("title",)
 ENGINES = "Search engines"
+
+
+def _list_forms(wanted: bool) -> None:
+    if not wanted:
+        return
+    from synsetmine.export import FORMATS
+
+    rows = [(form.name, form.ending, form.help, form.extra) for form in FORMATS.values()]
+    console.show_table(("format", "ending", "what it is", "extra"), rows)
+    raise typer.Exit
 
 
 def export(
@@ -31,7 +40,9 @@ def export(
     ],
     form: Annotated[
         FormatName,
-        typer.Option("--format", "-f", help="The form to write.", show_default=False),
+        typer.Option(
+            "--format", "-f", help="The form to write; --formats tells more.", show_default=False
+        ),
     ],
     out: Annotated[
         Path, typer.Option("--out", "-o", help="The file to write.", show_default=False)
@@ -85,20 +96,30 @@ def export(
         ),
     ] = None,
     skip_bad: SkipBad = False,
+    formats: Annotated[
+        bool,
+        typer.Option(
+            "--formats", callback=_list_forms, is_eager=True, help="List the forms, and no more."
+        ),
+    ] = False,
 ) -> None:
     """Write mined sets in a form that other tools read.
 
-    Sets of a run as synonyms of Elasticsearch, OpenSearch or Solr:
+    A file of synonyms for Elasticsearch, OpenSearch or Solr:
 
     Example: `synsetmine export run --format solr --out synonyms.txt --threshold 0.8`
+
+    What Elasticsearch's synonyms API takes:
+
+    Example: `synsetmine export run --format elasticsearch --out synonyms.json`
 
     Sets of a file, with frequencies that say which term is preferred:
 
     Example: `synsetmine export mined.jsonl --counts vocabulary.tsv -f solr -o synonyms.txt`
     """
+    del formats
     from synsetmine.errors import Skipped
-    from synsetmine.export import About, choose_entries
-    from synsetmine.export.formats import FORMATS
+    from synsetmine.export import FORMATS, About, choose_entries
 
     chosen = FORMATS[form]
     options = _given(chosen, title=title, explicit=explicit, limit=limit, weights=weights)
@@ -118,12 +139,12 @@ def export(
 
 def _given(form: Format, **options: Any) -> dict[str, Any]:
     """The options that were given; one that means nothing to the form is an error."""
-    from synsetmine.export.formats import FORMATS
+    from synsetmine.export import FORMATS
 
     given = {name: value for name, value in options.items() if value is not None}
     for name in given:
         if name not in form.takes:
-            others = ", ".join(other.name for other in FORMATS.values() if name in other.takes)
+            others = " and ".join(other.name for other in FORMATS.values() if name in other.takes)
             raise SynsetmineError(f"--{name} means nothing to {form.name}, only to {others}")
     return given
 

@@ -30,7 +30,7 @@ def lint(
 
     Example: `synsetmine lint synonyms.txt`
     """
-    from synsetmine.export.lint import lint_file
+    from synsetmine.export import lint_file
 
     found = {path: lint_file(path, limit=limit) for path in files}
     if as_json:

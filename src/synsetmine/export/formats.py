@@ -54,7 +54,7 @@ class Format:
             else:
                 terms.append(term)
         if len({term.text for term in terms}) < self.smallest:
-            problem = f"fewer than {self.smallest} terms of its set can be written"
+            problem = f"a set of which fewer than {self.smallest} terms can be written"
             skipped.append(DataError(problem, value=entry.preferred.text))
             return None
         return replace(entry, preferred=terms[0], others=tuple(terms[1:]))

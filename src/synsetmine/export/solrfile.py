@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from synsetmine.errors import DataError, raise_or_keep
+from synsetmine.errors import DataError
 from synsetmine.files import open_binary
 
 _LINE_END = re.compile(r"\r\n|\r|\n")  # as Java's readLine has it; no others
@@ -36,18 +36,15 @@ class Rule:
         return (*self.inputs, *(self.outputs or ()))
 
 
-def read_rules(path: Path, *, skipped: list[DataError] | None = None) -> list[Rule]:
-    """The rules of a file; with `skipped`, those that Lucene refuses are collected there."""
+def read_rules(path: Path) -> list[Rule]:
+    """The rules of a file; what Lucene refuses is a DataError."""
     rules = []
     for number, line in read_lines(path):
         try:
-            found = parse_rule(line, number)
+            rules.append(parse_rule(line, number))
         except DataError as error:
-            raise_or_keep(error.at(path, number), skipped)
-            continue
-        if found is not None:
-            rules.append(found)
-    return rules
+            raise error.at(path, number) from None
+    return [rule for rule in rules if rule is not None]
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
