@@ -89,7 +89,7 @@ def test_lucene_reads_what_we_write_and_any_text_as_we_do(classpath: str, tmp_pa
         .decode(),
         _elasticsearch_lines(sets, tmp_path),
     ]
-    texts = ["".join(_random_line(random_) for _ in range(3)) for _ in range(5000)]
+    texts = ["".join(_random_line(random_) for _ in range(3)) for _ in range(2000)]
     equal, explicit, api, *others = read_by_lucene([*written, *texts], classpath)
 
     pairs = [(*pair, True) for one in sets for pair in permutations(surfaces(one), 2)]
@@ -99,7 +99,7 @@ def test_lucene_reads_what_we_write_and_any_text_as_we_do(classpath: str, tmp_pa
 
     path = tmp_path / "any.txt"
     assert [read_by_us(text, path) for text in texts] == others
-    assert 500 < sum(answer is None for answer in others) < 4500
+    assert 200 < sum(answer is None for answer in others) < 1800
     refused = next(text for text, answer in zip(texts, others, strict=True) if answer is None)
     path.write_bytes(refused.encode())
     assert lint_file(path).count("error")

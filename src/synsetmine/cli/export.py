@@ -124,17 +124,24 @@ def export(
     chosen = FORMATS[form]
     options = _given(chosen, title=title, explicit=explicit, limit=limit, weights=weights)
     sets = _read(source, counts, trace, kb, skip_bad=skip_bad)
-    entries = choose_entries(sets, threshold=threshold, min_size=min_size, preferred=preferred)
+    wanted, entries = (
+        choose_entries(sets, threshold=threshold, min_size=size, preferred=preferred)
+        for size in (1, min_size)
+    )
     skipped = Skipped()
     written = chosen.writable(entries, skipped)
-    _tell_left_out(sets, entries, min_size, skipped)
+    if unwanted := sum(len(mined.terms) for mined in sets) - _terms(wanted):
+        told = counted(unwanted, "term")
+        console.say(f"left out: {told} below the threshold or judged incorrect")
+    if small := len(sets) - len(entries):
+        console.say(f"left out: {counted(small, 'set')} of fewer than {min_size} terms")
+    _warn_of(skipped)
     if not written:
         raise SynsetmineError(f"no set of {source} is left to export; {out} is not written")
     about = About(**{name: options.pop(name) for name in OF_ABOUT if name in options})
     files = chosen.write(out, written, about, **options)
-    terms = sum(len(entry.terms) for entry in written)
-    sets_of_terms = f"{counted(len(written), 'set')} of {counted(terms, 'term')}"
-    console.say(f"{sets_of_terms} written to {', '.join(map(str, files))}")
+    told = f"{counted(len(written), 'set')} of {counted(_terms(written), 'term')}"
+    console.say(f"{told} written to {', '.join(map(str, files))}")
 
 
 def _given(form: Format, **options: Any) -> dict[str, Any]:
@@ -173,15 +180,12 @@ def _read(
     )
 
 
-def _tell_left_out(
-    sets: Sequence[MinedSet], entries: Sequence[Entry], min_size: int, skipped: Skipped
-) -> None:
-    sizes = {mined.id: len(mined.terms) for mined in sets}
-    if small := len(sets) - len(entries):
-        console.say(f"left out: {counted(small, 'set')} of fewer than {min_size} terms")
-    if unwanted := sum(sizes[entry.id] - len(entry.terms) for entry in entries):
-        terms = counted(unwanted, "term")
-        console.say(f"left out: {terms} below the threshold or judged incorrect")
+def _terms(entries: Sequence[Entry]) -> int:
+    return sum(len(entry.terms) for entry in entries)
+
+
+def _warn_of(skipped: Skipped) -> None:
+    """Say what the form cannot hold."""
     for problem, count in skipped.counts.items():
         first = shorten(repr(skipped.examples[problem][0].value), 60)
         console.warn(f"left out {count:,}: {problem}, such as {first}")
