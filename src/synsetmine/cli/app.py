@@ -15,7 +15,9 @@ from synsetmine.cli.convert import convert
 from synsetmine.cli.datasets import datasets
 from synsetmine.cli.demo import demo
 from synsetmine.cli.evaluate import evaluate
+from synsetmine.cli.export import export
 from synsetmine.cli.finetune import finetune
+from synsetmine.cli.lint import lint
 from synsetmine.cli.mine import mine
 from synsetmine.cli.rank import rank, score
 from synsetmine.cli.run import init, report, run
@@ -36,8 +38,15 @@ app = typer.Typer(
 )
 PROJECT = (init, run, report, demo)
 STAGES = (read, knowledge, link, supervise, vocabulary, vectors, train, mine, evaluate)
+TOOLS = (export, lint)
 OTHERS = (score, rank, finetune, tune, compare, convert, datasets)
-for panel, commands in {"A whole project": PROJECT, "Its stages": STAGES, "More": OTHERS}.items():
+PANELS = {
+    "A whole project": PROJECT,
+    "Its stages": STAGES,
+    "Into other tools": TOOLS,
+    "More": OTHERS,
+}
+for panel, commands in PANELS.items():
     for command in commands:
         app.command(rich_help_panel=panel)(command)
 

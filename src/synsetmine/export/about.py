@@ -21,6 +21,11 @@ class About:
     created: str = ""  # ISO date; empty: not told, so that the same sets give the same bytes
     tool: str = field(default=f"synsetmine {__version__}")
 
+    @property
+    def in_words(self) -> str:
+        """Title and tool on one line, for a comment."""
+        return f"{' '.join(self.title.split())}, by {self.tool}"
+
     def iri(self, set_id: str) -> str:
         return f"{self.base}{quote(set_id, safe=':')}"
 

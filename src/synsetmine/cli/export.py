@@ -1,0 +1,191 @@
+"""`synsetmine export`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from synsetmine.cli import console
+from synsetmine.cli.console import counted
+from synsetmine.cli.inputs import SkipBad, load_sets
+from synsetmine.errors import DataError, SynsetmineError, shorten
+
+if TYPE_CHECKING:
+    from synsetmine.errors import Skipped
+    from synsetmine.export import Entry, Format
+    from synsetmine.results import MinedSet
+
+FormatName = Literal["solr", "elasticsearch", "solr-managed", "querqy"]
+OF_ABOUT = ("title",)
+ENGINES = "Search engines"
+
+
+def _list_forms(wanted: bool) -> None:
+    if not wanted:
+        return
+    from synsetmine.export import FORMATS
+
+    rows = [(form.name, form.ending, form.help, form.extra) for form in FORMATS.values()]
+    console.show_table(("format", "ending", "what it is", "extra"), rows)
+    raise typer.Exit
+
+
+def export(
+    source: Annotated[
+        Path,
+        typer.Argument(help="A run folder, or a file of sets: .jsonl or .set.", show_default=False),
+    ],
+    form: Annotated[
+        FormatName,
+        typer.Option(
+            "--format", "-f", help="The form to write; --formats tells more.", show_default=False
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="The file to write.", show_default=False)
+    ],
+    threshold: Annotated[
+        float, typer.Option(help="Leave out terms that joined with a lower probability.")
+    ] = 0.0,
+    min_size: Annotated[int, typer.Option(help="Leave out sets of fewer terms.")] = 2,
+    preferred: Annotated[
+        Literal["knowledge", "frequent"],
+        typer.Option(
+            help="Which term stands for its set: the name in the knowledge base, if it is one of "
+            "the terms, or always the most frequent one."
+        ),
+    ] = "knowledge",
+    counts: Annotated[
+        Path | None,
+        typer.Option(help="For a file of sets: its terms with their counts, after tabs."),
+    ] = None,
+    trace: Annotated[
+        Path | None, typer.Option(help="For a file of sets: the trace with its probabilities.")
+    ] = None,
+    kb: Annotated[
+        Path | None,
+        typer.Option(help="For a file of sets: a knowledge base as `knowledge` writes it."),
+    ] = None,
+    title: Annotated[
+        str | None, typer.Option(help="What the file calls itself. Default: Synonym sets.")
+    ] = None,
+    explicit: Annotated[
+        bool | None,
+        typer.Option(
+            "--explicit",
+            help="Rules that put the preferred term in the place of the others.",
+            rich_help_panel=ENGINES,
+        ),
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="Rules in a file; what is more goes into FILE-2, … 0: no limit. Default: 10000.",
+            rich_help_panel=ENGINES,
+        ),
+    ] = None,
+    weights: Annotated[
+        Literal["probability", "none"] | None,
+        typer.Option(
+            help="Weights of Querqy's synonyms: probability or none. Default: probability.",
+            rich_help_panel=ENGINES,
+        ),
+    ] = None,
+    skip_bad: SkipBad = False,
+    formats: Annotated[
+        bool,
+        typer.Option(
+            "--formats", callback=_list_forms, is_eager=True, help="List the forms, and no more."
+        ),
+    ] = False,
+) -> None:
+    """Write mined sets in a form that other tools read.
+
+    A file of synonyms for Elasticsearch, OpenSearch or Solr:
+
+    Example: `synsetmine export run --format solr --out synonyms.txt --threshold 0.8`
+
+    What Elasticsearch's synonyms API takes:
+
+    Example: `synsetmine export run --format elasticsearch --out synonyms.json`
+
+    Sets of a file, with frequencies that say which term is preferred:
+
+    Example: `synsetmine export mined.jsonl --counts vocabulary.tsv -f solr -o synonyms.txt`
+    """
+    del formats
+    from synsetmine.errors import Skipped
+    from synsetmine.export import FORMATS, About, choose_entries
+
+    chosen = FORMATS[form]
+    options = _given(chosen, title=title, explicit=explicit, limit=limit, weights=weights)
+    sets = _read(source, counts, trace, kb, skip_bad=skip_bad)
+    wanted, entries = (
+        choose_entries(sets, threshold=threshold, min_size=size, preferred=preferred)
+        for size in (1, min_size)
+    )
+    skipped = Skipped()
+    written = chosen.writable(entries, skipped)
+    if unwanted := sum(len(mined.terms) for mined in sets) - _terms(wanted):
+        told = counted(unwanted, "term")
+        console.say(f"left out: {told} below the threshold or judged incorrect")
+    if small := len(sets) - len(entries):
+        console.say(f"left out: {counted(small, 'set')} of fewer than {min_size} terms")
+    _warn_of(skipped)
+    if not written:
+        raise SynsetmineError(f"no set of {source} is left to export; {out} is not written")
+    about = About(**{name: options.pop(name) for name in OF_ABOUT if name in options})
+    files = chosen.write(out, written, about, **options)
+    told = f"{counted(len(written), 'set')} of {counted(_terms(written), 'term')}"
+    console.say(f"{told} written to {', '.join(map(str, files))}")
+
+
+def _given(form: Format, **options: Any) -> dict[str, Any]:
+    """The options that were given; one that means nothing to the form is an error."""
+    from synsetmine.export import FORMATS
+
+    given = {name: value for name, value in options.items() if value is not None}
+    for name in given:
+        if name not in form.takes:
+            others = " and ".join(other.name for other in FORMATS.values() if name in other.takes)
+            raise SynsetmineError(f"--{name} means nothing to {form.name}, only to {others}")
+    return given
+
+
+def _read(
+    source: Path, counts: Path | None, trace: Path | None, kb: Path | None, *, skip_bad: bool
+) -> Sequence[MinedSet]:
+    """The sets of a run folder, or of a file with what is known of its terms from others."""
+    from synsetmine.kb import KnowledgeBase
+    from synsetmine.results import describe_sets, read_results
+    from synsetmine.setfiles import is_set_file, read_vocabulary
+    from synsetmine.trace import read_trace
+
+    if source.is_dir():
+        if counts or trace or kb:
+            problem = "--counts, --trace and --kb go with a file of sets; a run folder has its own"
+            raise DataError(problem, value=str(source))
+        return read_results(source)
+    if not is_set_file(source):
+        raise DataError("expected a run folder, or sets in .jsonl or .set", value=str(source))
+    return describe_sets(
+        load_sets(source, skip_bad),
+        kb=None if kb is None else KnowledgeBase.load(kb),
+        trace=None if trace is None else {step.term: step for step in read_trace(trace)},
+        counts=None if counts is None else read_vocabulary(counts).counts,
+    )
+
+
+def _terms(entries: Sequence[Entry]) -> int:
+    return sum(len(entry.terms) for entry in entries)
+
+
+def _warn_of(skipped: Skipped) -> None:
+    """Say what the form cannot hold."""
+    for problem, count in skipped.counts.items():
+        first = shorten(repr(skipped.examples[problem][0].value), 60)
+        console.warn(f"left out {count:,}: {problem}, such as {first}")
