@@ -33,6 +33,7 @@ VALUES = {"cpu": 1 << 15, "cuda": 1 << 23}  # pairs that are compared at a time
 EXACT = 2500  # terms; of a larger vocabulary only pairs that are near in some view are compared
 GPU_THREADS = 2  # one compares while the other fetches
 SHARED = 20_000  # terms; the strings of fewer are compared sooner than processes have started
+LEFT = 1 << 17  # terms whose near pairs are gathered at a time
 
 Progress: TypeAlias = Callable[[int, int], None]
 Worth: TypeAlias = Callable[[Tensor], Tensor]  # (…, signals) -> (…)
@@ -203,13 +204,15 @@ class Scene:
         if self.strings is not None:
             short, long = map(self._on_device, self.strings.acronym_pairs())
             ends.append((short, long))
-        keys = torch.zeros(0, dtype=torch.int64, device=self.device)
-        for one, other in ends:  # one after the other, since most pairs are in several
-            first, second = torch.minimum(one, other), torch.maximum(one, other)
-            there = (first >= 0) & (first < second)
-            found = first[there].long() * self.count + second[there]
-            keys = _distinct(torch.cat([keys, found]))
-        return torch.split(keys, step)
+        parts: list[Tensor] = []
+        for start in range(0, self.count, LEFT):  # some at a time, since most are in several views
+            keys = []
+            for one, other in ends:
+                first, second = torch.minimum(one, other), torch.maximum(one, other)
+                there = (first >= start) & (first < start + LEFT) & (first < second)
+                keys.append(first[there].long() * self.count + second[there])
+            parts += torch.split(_distinct(torch.cat(keys)), step)
+        return parts
 
     def _compare_near(self, keys: Tensor) -> Compared:
         left, right = keys // self.count, keys % self.count
