@@ -111,12 +111,6 @@ class Scene:
         """Files for other processes go; without a pool of several there are none."""
         self._open.close()
 
-    @property
-    def width(self) -> int:
-        """How many signals a pair has."""
-        own = 0 if self.strings is None else len(FEATURES)
-        return SIGNALS * len(self.neighbourhoods) + own
-
     def block(self, rows: Tensor, columns: Tensor, *, slow: bool = True) -> Tensor:
         """The signals of each row with each column: (rows, columns, signals).
 
