@@ -17,6 +17,7 @@ from synsetmine.cli.demo import demo
 from synsetmine.cli.evaluate import evaluate
 from synsetmine.cli.export import export
 from synsetmine.cli.finetune import finetune
+from synsetmine.cli.lint import lint
 from synsetmine.cli.mine import mine
 from synsetmine.cli.rank import rank, score
 from synsetmine.cli.run import init, report, run
@@ -37,7 +38,7 @@ app = typer.Typer(
 )
 PROJECT = (init, run, report, demo)
 STAGES = (read, knowledge, link, supervise, vocabulary, vectors, train, mine, evaluate)
-TOOLS = (export,)
+TOOLS = (export, lint)
 OTHERS = (score, rank, finetune, tune, compare, convert, datasets)
 PANELS = {
     "A whole project": PROJECT,

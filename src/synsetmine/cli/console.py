@@ -34,6 +34,11 @@ def say(message: str) -> None:
     typer.echo(message, err=True)
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 set`, `2 sets`, `10,000 sets`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def show_json(value: Any) -> None:
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
 

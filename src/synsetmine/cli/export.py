@@ -9,18 +9,28 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from synsetmine.cli import console
+from synsetmine.cli.console import counted
 from synsetmine.cli.inputs import SkipBad, load_sets
 from synsetmine.errors import DataError, SynsetmineError, shorten
 
 if TYPE_CHECKING:
     from synsetmine.errors import Skipped
-    from synsetmine.export import Entry
-    from synsetmine.export.formats import Format
+    from synsetmine.export import Entry, Format
     from synsetmine.results import MinedSet
 
-FormatName = Literal["solr"]
+FormatName = Literal["solr", "elasticsearch", "solr-managed", "querqy"]
 OF_ABOUT = ("title",)
 ENGINES = "Search engines"
+
+
+def _list_forms(wanted: bool) -> None:
+    if not wanted:
+        return
+    from synsetmine.export import FORMATS
+
+    rows = [(form.name, form.ending, form.help, form.extra) for form in FORMATS.values()]
+    console.show_table(("format", "ending", "what it is", "extra"), rows)
+    raise typer.Exit
 
 
 def export(
@@ -30,7 +40,9 @@ def export(
     ],
     form: Annotated[
         FormatName,
-        typer.Option("--format", "-f", help="The form to write.", show_default=False),
+        typer.Option(
+            "--format", "-f", help="The form to write; --formats tells more.", show_default=False
+        ),
     ],
     out: Annotated[
         Path, typer.Option("--out", "-o", help="The file to write.", show_default=False)
@@ -76,24 +88,41 @@ def export(
             rich_help_panel=ENGINES,
         ),
     ] = None,
+    weights: Annotated[
+        Literal["probability", "none"] | None,
+        typer.Option(
+            help="Weights of Querqy's synonyms: probability or none. Default: probability.",
+            rich_help_panel=ENGINES,
+        ),
+    ] = None,
     skip_bad: SkipBad = False,
+    formats: Annotated[
+        bool,
+        typer.Option(
+            "--formats", callback=_list_forms, is_eager=True, help="List the forms, and no more."
+        ),
+    ] = False,
 ) -> None:
     """Write mined sets in a form that other tools read.
 
-    Sets of a run as synonyms of Elasticsearch, OpenSearch or Solr:
+    A file of synonyms for Elasticsearch, OpenSearch or Solr:
 
     Example: `synsetmine export run --format solr --out synonyms.txt --threshold 0.8`
+
+    What Elasticsearch's synonyms API takes:
+
+    Example: `synsetmine export run --format elasticsearch --out synonyms.json`
 
     Sets of a file, with frequencies that say which term is preferred:
 
     Example: `synsetmine export mined.jsonl --counts vocabulary.tsv -f solr -o synonyms.txt`
     """
+    del formats
     from synsetmine.errors import Skipped
-    from synsetmine.export import About, choose_entries
-    from synsetmine.export.formats import FORMATS
+    from synsetmine.export import FORMATS, About, choose_entries
 
     chosen = FORMATS[form]
-    options = _given(chosen, title=title, explicit=explicit, limit=limit)
+    options = _given(chosen, title=title, explicit=explicit, limit=limit, weights=weights)
     sets = _read(source, counts, trace, kb, skip_bad=skip_bad)
     entries = choose_entries(sets, threshold=threshold, min_size=min_size, preferred=preferred)
     skipped = Skipped()
@@ -104,17 +133,18 @@ def export(
     about = About(**{name: options.pop(name) for name in OF_ABOUT if name in options})
     files = chosen.write(out, written, about, **options)
     terms = sum(len(entry.terms) for entry in written)
-    console.say(f"{len(written)} sets of {terms} terms written to {', '.join(map(str, files))}")
+    sets_of_terms = f"{counted(len(written), 'set')} of {counted(terms, 'term')}"
+    console.say(f"{sets_of_terms} written to {', '.join(map(str, files))}")
 
 
 def _given(form: Format, **options: Any) -> dict[str, Any]:
     """The options that were given; one that means nothing to the form is an error."""
-    from synsetmine.export.formats import FORMATS
+    from synsetmine.export import FORMATS
 
     given = {name: value for name, value in options.items() if value is not None}
     for name in given:
         if name not in form.takes:
-            others = ", ".join(other.name for other in FORMATS.values() if name in other.takes)
+            others = " and ".join(other.name for other in FORMATS.values() if name in other.takes)
             raise SynsetmineError(f"--{name} means nothing to {form.name}, only to {others}")
     return given
 
@@ -148,9 +178,10 @@ def _tell_left_out(
 ) -> None:
     sizes = {mined.id: len(mined.terms) for mined in sets}
     if small := len(sets) - len(entries):
-        console.say(f"left out: {small} sets of fewer than {min_size} terms")
+        console.say(f"left out: {counted(small, 'set')} of fewer than {min_size} terms")
     if unwanted := sum(sizes[entry.id] - len(entry.terms) for entry in entries):
-        console.say(f"left out: {unwanted} terms below the threshold or judged incorrect")
+        terms = counted(unwanted, "term")
+        console.say(f"left out: {terms} below the threshold or judged incorrect")
     for problem, count in skipped.counts.items():
         first = shorten(repr(skipped.examples[problem][0].value), 60)
-        console.warn(f"left out {count}: {problem}, such as {first}")
+        console.warn(f"left out {count:,}: {problem}, such as {first}")

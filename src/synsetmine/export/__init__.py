@@ -2,5 +2,20 @@
 
 from synsetmine.export.about import About
 from synsetmine.export.entries import Entry, Preferred, choose_entries
+from synsetmine.export.formats import FORMATS, Format
+from synsetmine.export.lint import Finding, Lint, lint_file
+from synsetmine.export.solrfile import Rule, read_rules
 
-__all__ = ["About", "Entry", "Preferred", "choose_entries"]
+__all__ = [
+    "FORMATS",
+    "About",
+    "Entry",
+    "Finding",
+    "Format",
+    "Lint",
+    "Preferred",
+    "Rule",
+    "choose_entries",
+    "lint_file",
+    "read_rules",
+]

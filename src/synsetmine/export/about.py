@@ -50,6 +50,11 @@ class About:
         """The address of the sets as a whole."""
         return self.base.rstrip(":/#")
 
+    @property
+    def in_words(self) -> str:
+        """Title and tool on one line, for a comment."""
+        return f"{' '.join(self.title.split())}, by {self.tool}"
+
     def iri(self, set_id: str) -> str:
         return _behind(self.base, set_id)
 

@@ -10,7 +10,14 @@ from typing import Concatenate, TypeAlias
 from synsetmine.errors import DataError, Skipped
 from synsetmine.export.about import About
 from synsetmine.export.entries import Entry
-from synsetmine.export.solr import unwritable, write_solr
+from synsetmine.export.querqy import not_in_querqy, write_querqy
+from synsetmine.export.solr import (
+    not_in_rule,
+    not_managed,
+    write_elasticsearch,
+    write_managed,
+    write_solr,
+)
 
 # write(path, entries, about, **options) writes all of the entries and names the files; packages
 # beyond the core are imported when it is called.
@@ -47,7 +54,7 @@ class Format:
             else:
                 terms.append(term)
         if len({term.text for term in terms}) < self.smallest:
-            problem = f"fewer than {self.smallest} terms of its set can be written"
+            problem = f"a set of which fewer than {self.smallest} terms can be written"
             skipped.append(DataError(problem, value=entry.preferred.text))
             return None
         return replace(entry, preferred=terms[0], others=tuple(terms[1:]))
@@ -60,7 +67,34 @@ _ALL = (
         help="synonyms.txt of Solr, Elasticsearch and OpenSearch",
         write=write_solr,
         takes=frozenset({"title", "explicit", "limit"}),
-        refuses=unwritable,
+        refuses=not_in_rule,
+        smallest=2,
+    ),
+    Format(
+        name="elasticsearch",
+        ending=".json",
+        help="body for Elasticsearch's synonyms API",
+        write=write_elasticsearch,
+        takes=frozenset({"explicit", "limit"}),
+        refuses=not_in_rule,
+        smallest=2,
+    ),
+    Format(
+        name="solr-managed",
+        ending=".json",
+        help="body for Solr's managed synonyms",
+        write=write_managed,
+        takes=frozenset({"explicit"}),
+        refuses=not_managed,
+        smallest=2,
+    ),
+    Format(
+        name="querqy",
+        ending=".txt",
+        help="weighted rules of Querqy, for Solr, Elasticsearch and OpenSearch",
+        write=write_querqy,
+        takes=frozenset({"title", "weights"}),
+        refuses=not_in_querqy,
         smallest=2,
     ),
 )

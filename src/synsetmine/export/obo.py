@@ -27,8 +27,8 @@ def write_obo(path: Path, entries: Sequence[Entry], about: About) -> list[Path]:
 
 def _header(about: About) -> list[str]:
     version = [f"data-version: {about.created}"] if about.created else []
-    remark = unquoted(" ".join(f"{about.title}, by {about.tool}".split()))
-    return ["format-version: 1.4", *version, "ontology: synsetmine", f"remark: {remark}"]
+    remark = f"remark: {unquoted(about.in_words)}"
+    return ["format-version: 1.4", *version, "ontology: synsetmine", remark]
 
 
 def _term(entry: Entry, about: About) -> list[str]:

@@ -32,6 +32,9 @@ def write_parts(path: Path, texts: Sequence[str]) -> list[Path]:
     beyond = part_of(path, len(texts) + 1)
     if beyond.exists():
         raise DataError("a part of an earlier, longer export is in the way", path=beyond)
+    for target in paths:
+        if target.is_dir():
+            raise DataError("a folder is in the way", path=target)
     with ExitStack() as stack:
         # In reverse, since the last to be opened is the first to take its place: `x.txt` is last.
         for target, text in reversed(list(zip(paths, texts, strict=True))):

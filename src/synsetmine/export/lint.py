@@ -1,0 +1,188 @@
+"""What a search engine would refuse or misread in a `synonyms.txt`, whoever wrote it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from synsetmine.errors import DataError, shorten
+from synsetmine.export.parts import LIMIT
+from synsetmine.export.solrfile import Rule, has_arrow, parse_rule, read_lines
+
+Severity = Literal["error", "warning", "note"]
+
+_DANGLING = re.compile(r"(?<!\\)(?:\\\\)*\\\Z")
+_COMMENT = re.compile(r"\s#")
+_WORD = re.compile(r"[^\W_]")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something to mend or to know of, with the line where it is."""
+
+    line: int
+    severity: Severity
+    check: str  # a short name
+    message: str
+
+
+@dataclass(frozen=True)
+class Lint:
+    """All that was found in a file, in the order of its lines."""
+
+    rules: int
+    terms: int  # different ones
+    findings: tuple[Finding, ...]
+
+    def count(self, severity: Severity) -> int:
+        return sum(finding.severity == severity for finding in self.findings)
+
+
+def lint_file(path: Path, *, limit: int = LIMIT) -> Lint:
+    """Check a file; `limit` is how many rules the engine takes, 0 for any number."""
+    rules: list[Rule] = []
+    findings: list[Finding] = []
+    for number, line in read_lines(path):
+        findings += _of_line(line, number)
+        try:
+            found = parse_rule(line, number)
+        except DataError as error:
+            findings.append(_refused(error, number))
+            continue
+        if found is not None:
+            findings += _of_rule(found, line)
+            rules.append(found)
+    for check in _OF_FILE:
+        findings += check(rules)
+    findings += _over(rules, limit)
+    findings.sort(key=lambda finding: finding.line)
+    terms = {term for rule in rules for term in rule.terms}
+    return Lint(len(rules), len(terms), tuple(findings))
+
+
+def _refused(error: DataError, line: int) -> Finding:
+    return Finding(line, "error", "refused", f"{error.problem}; engines refuse the whole file")
+
+
+# --- One line ---
+
+
+def _of_line(line: str, number: int) -> Iterator[Finding]:
+    """What is seen in the text alone."""
+    if number == 1 and line.startswith("\ufeff"):
+        problem = "a byte order mark; it becomes a part of the first term"
+        yield Finding(number, "error", "byte-order-mark", problem)
+    if not line or line.startswith("#"):
+        return
+    if _DANGLING.search(line):
+        problem = "a backslash at the end of the line, where it escapes nothing"
+        yield Finding(number, "error", "dangling-escape", problem)
+    if _COMMENT.search(line):
+        problem = "a # that looks like a comment but belongs to a term; write \\# if it does"
+        yield Finding(number, "warning", "comment", problem)
+
+
+# --- One rule ---
+
+
+def _of_rule(rule: Rule, line: str) -> Iterator[Finding]:
+    def finding(severity: Severity, check: str, message: str) -> Finding:
+        return Finding(rule.line, severity, check, message)
+
+    if rule.outputs is None and has_arrow(line):
+        problem = "=> without a left or right side; it is read as a part of the term"
+        yield finding("error", "empty-side", problem)
+    elif not rule.inputs or rule.outputs == ():
+        yield finding("error", "empty-side", "a side without terms; the rule does nothing")
+    elif rule.outputs is None and len(set(rule.inputs)) == 1:
+        yield finding("warning", "one-term", "a rule of one term; it does nothing")
+    for side in (rule.inputs, rule.outputs or ()):
+        yield from _repeated(side, rule.line)
+    for term in dict.fromkeys(rule.terms):
+        if not _WORD.search(term):
+            problem = f"no letter or digit in {_shown(term)}; many analyzers drop it, and engines"
+            yield finding("warning", "no-word", f"{problem} then refuse the whole file")
+        elif len(term) == 1:
+            yield finding("warning", "one-letter", f"a term of one letter: {_shown(term)}")
+
+
+def _repeated(side: Sequence[str], line: int) -> Iterator[Finding]:
+    """Terms that stand twice on a side, or become the same when they are analysed."""
+    for term, count in Counter(side).items():
+        if count > 1:
+            problem = f"{_shown(term)} stands {count} times in the rule"
+            yield Finding(line, "warning", "twice", problem)
+    first_of: dict[str, str] = {}
+    for term in dict.fromkeys(side):
+        first = first_of.setdefault(_analysed(term), term)
+        if first != term:
+            problem = f"{_shown(first)} and {_shown(term)} are the same in lower case"
+            yield Finding(line, "warning", "same-words", problem)
+
+
+# --- The whole file ---
+
+
+def _ambiguous(rules: Sequence[Rule]) -> Iterator[Finding]:
+    """A term on the left of two rules, or in two sets of equivalent terms."""
+    first_of: dict[str, Rule] = {}
+    for rule in rules:
+        for term in dict.fromkeys(rule.inputs):
+            first = first_of.setdefault(_analysed(term), rule)
+            if first is not rule:
+                problem = f"{_shown(term)} has a rule on line {first.line} too; both are applied"
+                yield Finding(rule.line, "warning", "ambiguous", problem)
+
+
+def _chains(rules: Sequence[Rule]) -> Iterator[Finding]:
+    """What a rule puts in has a rule itself, which is not applied to it."""
+    left: dict[str, Rule] = {}
+    for rule in rules:
+        for term in rule.inputs:
+            left.setdefault(_analysed(term), rule)
+    for rule in rules:
+        for term in rule.outputs or ():
+            following = left.get(_analysed(term), rule)
+            if following is not rule:
+                problem = (
+                    f"{_shown(term)} has a rule on line {following.line}, which is not applied"
+                )
+                yield Finding(rule.line, "warning", "chain", f"{problem} after this one")
+
+
+def _several_words(rules: Sequence[Rule]) -> Iterator[Finding]:
+    long = {term: rule.line for rule in reversed(rules) for term in rule.terms if _is_long(term)}
+    if long:
+        problem = f"{len(long)} terms of several words, here the first; they need `synonym_graph`"
+        yield Finding(min(long.values()), "note", "several-words", f"{problem} at query time")
+
+
+def _over(rules: Sequence[Rule], limit: int) -> Iterator[Finding]:
+    if limit and len(rules) > limit:
+        problem = f"{len(rules)} rules, of which this is the first beyond {limit}, the most that"
+        line = rules[limit].line
+        yield Finding(line, "warning", "limit", f"{problem} Elasticsearch's synonyms API takes")
+
+
+_OF_FILE: tuple[Callable[[Sequence[Rule]], Iterator[Finding]], ...] = (
+    _ambiguous,
+    _chains,
+    _several_words,
+)
+
+
+def _analysed(term: str) -> str:
+    """The term as most analyzers see it: words in lower case."""
+    return " ".join(term.lower().split())
+
+
+def _is_long(term: str) -> bool:
+    return len(term.split()) > 1
+
+
+def _shown(term: str) -> str:
+    return shorten(repr(term), 60)
