@@ -18,9 +18,25 @@ if TYPE_CHECKING:
     from synsetmine.export import Entry, Format
     from synsetmine.results import MinedSet
 
-FormatName = Literal["solr", "elasticsearch", "solr-managed", "querqy"]
-OF_ABOUT = ("title",)
+FormatName = Literal[
+    "solr",
+    "elasticsearch",
+    "solr-managed",
+    "querqy",
+    "skos",
+    "sssom",
+    "obo",
+    "ssslm",
+    "gilda",
+    "spacy",
+    "csv",
+    "jsonl",
+    "parquet",
+    "patch",
+]
+OF_ABOUT = ("title", "base", "entities", "language", "created", "licence", "prefix")
 ENGINES = "Search engines"
+GRAPHS = "Knowledge graphs"
 
 
 def _list_forms(wanted: bool) -> None:
@@ -95,6 +111,41 @@ def export(
             rich_help_panel=ENGINES,
         ),
     ] = None,
+    base: Annotated[
+        str | None,
+        typer.Option(
+            help="Address before the ids of sets. Default: urn:synsetmine:", rich_help_panel=GRAPHS
+        ),
+    ] = None,
+    entities: Annotated[
+        str | None,
+        typer.Option(
+            help="Address before the knowledge base's ids, such as http://id.nlm.nih.gov/mesh/. "
+            "Default: OBO's for ids such as DOID:14330, else --base.",
+            rich_help_panel=GRAPHS,
+        ),
+    ] = None,
+    prefix: Annotated[
+        str | None,
+        typer.Option(
+            help="Prefix for ids of the knowledge base that have none, such as MESH. Default: kb.",
+            rich_help_panel=GRAPHS,
+        ),
+    ] = None,
+    language: Annotated[
+        str | None,
+        typer.Option(help="Of the terms, such as en. Default: none.", rich_help_panel=GRAPHS),
+    ] = None,
+    created: Annotated[
+        str | None,
+        typer.Option(
+            help="Date of the file, such as 2026-01-31. Default: none.", rich_help_panel=GRAPHS
+        ),
+    ] = None,
+    licence: Annotated[
+        str | None,
+        typer.Option(help="Address of the licence. Default: none.", rich_help_panel=GRAPHS),
+    ] = None,
     skip_bad: SkipBad = False,
     formats: Annotated[
         bool,
@@ -113,6 +164,14 @@ def export(
 
     Example: `synsetmine export run --format elasticsearch --out synonyms.json`
 
+    Concepts with labels in SKOS, matched to the knowledge base's:
+
+    Example: `synsetmine export run -f skos -o sets.ttl --entities http://id.nlm.nih.gov/mesh/`
+
+    New names for known entities, to go through and to apply:
+
+    Example: `synsetmine export run --format patch --out new-names.tsv`
+
     Sets of a file, with frequencies that say which term is preferred:
 
     Example: `synsetmine export mined.jsonl --counts vocabulary.tsv -f solr -o synonyms.txt`
@@ -122,7 +181,20 @@ def export(
     from synsetmine.export import FORMATS, About, choose_entries
 
     chosen = FORMATS[form]
-    options = _given(chosen, title=title, explicit=explicit, limit=limit, weights=weights)
+    options = _given(
+        chosen,
+        title=title,
+        explicit=explicit,
+        limit=limit,
+        weights=weights,
+        base=base,
+        entities=entities,
+        prefix=prefix,
+        language=language,
+        created=created,
+        licence=licence,
+    )
+    about = About(**{name: options.pop(name) for name in OF_ABOUT if name in options})
     sets = _read(source, counts, trace, kb, skip_bad=skip_bad)
     entries = choose_entries(sets, threshold=threshold, min_size=min_size, preferred=preferred)
     skipped = Skipped()
@@ -130,7 +202,8 @@ def export(
     _tell_left_out(sets, entries, min_size, skipped)
     if not written:
         raise SynsetmineError(f"no set of {source} is left to export; {out} is not written")
-    about = About(**{name: options.pop(name) for name in OF_ABOUT if name in options})
+    if chosen.sentences and source.is_dir():
+        written = _with_sentences(written, source)
     files = chosen.write(out, written, about, **options)
     terms = sum(len(entry.terms) for entry in written)
     sets_of_terms = f"{counted(len(written), 'set')} of {counted(terms, 'term')}"
@@ -171,6 +244,17 @@ def _read(
         trace=None if trace is None else {step.term: step for step in read_trace(trace)},
         counts=None if counts is None else read_vocabulary(counts).counts,
     )
+
+
+def _with_sentences(entries: Sequence[Entry], run: Path) -> list[Entry]:
+    """The entries with a sentence of the run's corpus for each new name of an entity."""
+    from synsetmine.export.patch import new_names, with_sentences
+    from synsetmine.results import example_sentences
+    from synsetmine.runfolder import Artefacts
+
+    with console.progress_bar("looking for sentences") as bar:
+        found = example_sentences(Artefacts(run).documents, new_names(entries), 1, bar.update)
+    return with_sentences(entries, found)
 
 
 def _tell_left_out(

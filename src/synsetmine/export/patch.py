@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -15,7 +16,8 @@ from synsetmine.files import numbered_lines, write_text
 from synsetmine.kb.names import clean_name
 from synsetmine.kb.records import NewName
 from synsetmine.kb.tables import tab_rows
-from synsetmine.results import MinedTerm, Scope, Verdict
+from synsetmine.results import MinedTerm, Scope, Sentence, Verdict
+from synsetmine.text import normal_form
 
 COLUMNS = (
     *("entity", "entity_name", "new_name", "scope", "probability", "count", "known"),
@@ -66,12 +68,33 @@ def read_patch(path: Path, *, refused: Skipped, reviewed: bool = False) -> Itera
             refused.append(DataError(problem, path=path, line=number, value=name.name))
 
 
+def new_names(entries: Sequence[Entry]) -> list[str]:
+    """All the names that a patch has, for a search of sentences."""
+    return [term.text for entry in entries for term in _new(entry)]
+
+
+def with_sentences(
+    entries: Sequence[Entry], examples: Mapping[str, Sequence[Sentence]]
+) -> list[Entry]:
+    """The entries with sentences, given by normal form, where they are found."""
+
+    def shown(term: MinedTerm) -> MinedTerm:
+        return replace(term, sentences=tuple(examples.get(normal_form(term.text), ())))
+
+    return [
+        replace(entry, preferred=shown(entry.preferred), others=tuple(map(shown, entry.others)))
+        for entry in entries
+    ]
+
+
 def _rows(entries: Sequence[Entry]) -> Iterator[list[str]]:
     for entry in entries:
-        if entry.entity is not None:
-            new = filter(is_new, names_of(entry))
-            for term in sorted(new, key=lambda term: -(confidence(term) or 0)):
-                yield [guarded(cell) for cell in (entry.entity, entry.name, *_cells(term))]
+        for term in sorted(_new(entry), key=lambda term: -(confidence(term) or 0)):
+            yield [guarded(cell) for cell in (entry.entity or "", entry.name, *_cells(term))]
+
+
+def _new(entry: Entry) -> list[MinedTerm]:
+    return [] if entry.entity is None else list(filter(is_new, names_of(entry)))
 
 
 def _cells(term: MinedTerm) -> list[str]:

@@ -16,6 +16,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 from urllib.parse import quote
 
@@ -59,7 +60,7 @@ def write_sssom(path: Path, entries: Sequence[Entry], about: About) -> list[Path
     if all(entry.entity is None for entry in entries):
         problem = "SSSOM maps names to entities, and no set here grew from one of a knowledge base"
         raise DataError(problem)
-    prefixes = _Prefixes({OWN_PREFIX: about.base})
+    prefixes = _Prefixes({OWN_PREFIX: f"{about.base}name/"})
     rows = list(_rows(entries, about, prefixes))
     kept = [i for i in range(len(COLUMNS)) if i < _ALWAYS or any(row[i] for row in rows)]
     table = rows_of(([row[i] for i in kept] for row in (COLUMNS, *rows)), "\t")
@@ -128,13 +129,13 @@ class _Prefixes:
 
     def shorten(self, iri: str, prefix: str, local: str) -> str:
         """The address as a CURIE, with this prefix if it can be had."""
-        if local.startswith("//"):  # the id is an address, so the prefix is `https`
-            local = re.split(r"[/#](?=.)", iri)[-1]
-            prefix = ""
+        if not iri.endswith(local):  # an id that was an address before: its prefix is `https`
+            prefix, local = "", re.split(r"[/#](?=.)", iri)[-1]
         space = iri.removesuffix(local)
-        taken = not prefix or prefix in _BUILT_IN or self.spaces.get(prefix, space) != space
-        if taken:
-            same = (name for name, known in self.spaces.items() if known == space)
-            prefix = next(same, f"ns{len(self.spaces)}")
-        self.spaces[prefix] = space
-        return f"{prefix}:{local}"
+        same = (name for name, known in self.spaces.items() if known == space)
+        wanted = [prefix] if prefix and prefix not in _BUILT_IN else []
+        others = (f"ns{n}" for n in count(1))
+        free = (name for name in chain(wanted, others) if name not in self.spaces)
+        name = next(chain(same, free))  # one name for an address, and one address for a name
+        self.spaces[name] = space
+        return f"{name}:{local}"
