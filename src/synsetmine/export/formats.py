@@ -26,6 +26,7 @@ from synsetmine.export.solr import (
 from synsetmine.export.ssslm import write_ssslm
 from synsetmine.export.sssom import write_sssom
 from synsetmine.export.tables import write_csv, write_jsonl, write_parquet
+from synsetmine.kb.oboclauses import not_in_obo
 
 # write(path, entries, about, **options) writes all of the entries and names the files; packages
 # beyond the core are imported when it is called.
@@ -126,6 +127,7 @@ _ALL = (
         help="terms with their synonyms, as ontologies have them",
         write=write_obo,
         takes=frozenset({"title", "created", "prefix"}),
+        refuses=not_in_obo,
     ),
     Format(
         name="ssslm",

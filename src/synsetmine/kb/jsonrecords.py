@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from synsetmine.errors import DataError
+from synsetmine.kb.names import checked
 from synsetmine.kb.records import UNSCOPED, NewName, Record, line_end, texts_of
 from synsetmine.kb.tables import Fields, parse_record
 
@@ -21,6 +22,7 @@ def json_records(path: Path) -> Iterator[bytes | Record]:
             continue
         try:
             entity, names = parse_record(text, Fields())
+            names = [checked(name) for name in names]
         except DataError as error:
             raise error.at(path, number) from None
         yield _JsonRecord(raw, entity, names)

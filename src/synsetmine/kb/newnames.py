@@ -76,7 +76,7 @@ class _Home:
 
     def meet(self, number: int, record: Record) -> None:
         self.number, self.record = number, record
-        self.forms.update(map(normal_form, record.names))
+        self.forms.update(normal_form(clean_name(name)) for name in record.names)
 
     def choose(self, refused: Skipped) -> list[NewName]:
         """The names that can be added, as they are written."""

@@ -12,6 +12,14 @@ _UNQUOTED = re.compile(r'[\\"\n\r\t\f!{}]|\A\s')
 _IN_IDS = re.compile(r'[\\"\n\r\t\f!{}: ]')
 
 
+def not_in_obo(name: str) -> str:
+    """Why a synonym cannot be written; empty if it can.
+
+    The standard's `"x\\\\"` is what fastobo, and all that is built on it, cannot read.
+    """
+    return "a term with a backslash at its end" if name.endswith("\\") else ""
+
+
 def synonym_clause(name: str, scope: str, sources: Sequence[str] = ()) -> str:
     """`synonym: "heart attack" EXACT []`; the sources are ids such as `orcid:…`."""
     return f'synonym: "{_IN_QUOTES.sub(_escape, name)}" {scope.upper()} [{", ".join(sources)}]'

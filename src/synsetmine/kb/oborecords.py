@@ -9,7 +9,7 @@ from pathlib import Path
 
 from synsetmine.errors import DataError
 from synsetmine.kb.obo import Frame, parse_frame, read_term, starts_frame, starts_term
-from synsetmine.kb.oboclauses import synonym_clause
+from synsetmine.kb.oboclauses import not_in_obo, synonym_clause
 from synsetmine.kb.records import NewName, Record, line_end, texts_of
 
 # The clauses that the format puts before synonyms, and synonyms themselves.
@@ -55,8 +55,8 @@ class _OboRecord:
     def raw(self) -> bytes:
         return b"".join(self.lines)
 
-    def refuses(self, name: NewName) -> str:  # noqa: ARG002 (it can hold any)
-        return ""
+    def refuses(self, name: NewName) -> str:
+        return not_in_obo(name.name)
 
     def with_names(self, names: Sequence[NewName]) -> bytes:
         """The frame with the synonyms after those that it has."""
