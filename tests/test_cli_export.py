@@ -8,7 +8,9 @@ from typing import get_args
 
 import pytest
 
+from synsetmine.cli import app
 from synsetmine.cli.export import FormatName
+from synsetmine.errors import SynsetmineError
 from synsetmine.export import FORMATS, read_rules
 from synsetmine.kb import Entity, KnowledgeBase
 from synsetmine.runfolder import FORMAT, Artefacts
@@ -29,7 +31,7 @@ SETS = SynonymSets.of(
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with sets and what is known of them, loose and as the folder of a run."""
     run = tmp_path / "run"
     run.mkdir()
@@ -51,17 +53,23 @@ def place(tmp_path: Path) -> Path:
     at.names.write_text("heart attack\t20\n")
     for path in (at.mined, tmp_path / "mined.jsonl"):
         write_sets(path, SETS)
+    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def exported(place: Path, *arguments: str) -> list[tuple[str, ...]]:
-    synsetmine("export", *arguments, "-f", "solr", "-o", "s.txt", cwd=place)
-    return [rule.inputs for rule in read_rules(place / "s.txt")]
+def export(*arguments: str) -> None:
+    """The command in this process, in the current folder."""
+    app(["export", *arguments], standalone_mode=False)
+
+
+def exported(*arguments: str) -> list[tuple[str, ...]]:
+    export(*arguments, "-f", "solr", "-o", "s.txt")
+    return [rule.inputs for rule in read_rules(Path("s.txt"))]
 
 
 def test_every_form_can_be_chosen_and_is_explained() -> None:
     assert get_args(FormatName) == tuple(FORMATS)
-    assert synsetmine("export", "--help").stdout.count("Example") == 3
+    assert synsetmine("export", "--help").stdout.count("Example") == 5
     header, *rows = synsetmine("export", "--formats").stdout.splitlines()
     assert header == "format\tending\twhat it is\textra"
     assert [row.split("\t")[0] for row in rows] == list(FORMATS)
@@ -85,46 +93,49 @@ def test_a_run_is_exported(place: Path) -> None:
     ]
 
 
-def test_filters_and_the_preferred_term(place: Path) -> None:
-    assert exported(place, "run", "--threshold", "0.85") == [
+@pytest.mark.usefixtures("place")
+def test_filters_and_the_preferred_term(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exported("run", "--threshold", "0.85") == [
         ("heart attack", "MI", "myocardial infarction"),
     ]
-    assert exported(place, "run", "--preferred", "frequent")[0][0] == "cardiac"
-    assert exported(place, "run", "--min-size", "3")[0][0] == "heart attack"
-    done = synsetmine(
-        *["export", "run", "-f", "solr", "-o", "s.txt", "--threshold", "0.5"], cwd=place
-    )
-    assert "left out: 1 term below the threshold or judged incorrect" in done.stderr
+    assert exported("run", "--preferred", "frequent")[0][0] == "cardiac"
+    assert exported("run", "--min-size", "3")[0][0] == "heart attack"
+    capsys.readouterr()
+    exported("run", "--threshold", "0.85")
+    told = capsys.readouterr().err.splitlines()
+    assert told[:2] == [
+        "left out: 2 terms below the threshold or judged incorrect",
+        "left out: 2 sets of fewer than 2 terms",
+    ]
 
 
-def test_a_file_of_sets_with_what_is_known_from_others(place: Path) -> None:
-    assert exported(place, "mined.jsonl")[0][0] == "MI"  # nothing is known: by the alphabet
-    with_counts = exported(place, "mined.jsonl", "--counts", "vocabulary.tsv")
+@pytest.mark.usefixtures("place")
+def test_a_file_of_sets_with_what_is_known_from_others() -> None:
+    assert exported("mined.jsonl")[0][0] == "MI"  # nothing is known: by the alphabet
+    with_counts = exported("mined.jsonl", "--counts", "vocabulary.tsv")
     assert with_counts[0][:2] == ("cardiac", "MI")
-    known = exported(place, "mined.jsonl", "--kb", "kb.arrow", "--trace", "trace.jsonl")
+    known = exported("mined.jsonl", "--kb", "kb.arrow", "--trace", "trace.jsonl")
     assert known[0][0] == "heart attack"
     options = ["--trace", "trace.jsonl", "--threshold", "0.85"]
-    assert exported(place, "mined.jsonl", *options) == [
+    assert exported("mined.jsonl", *options) == [
         ("MI", "heart attack", "myocardial infarction"),
     ]
 
 
-def test_options_of_a_form_reach_it(place: Path) -> None:
+def test_options_of_a_form_reach_it(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--explicit", "--limit", "1", "--title", "My hearts"]
-    done = synsetmine("export", "run", "-f", "solr", "-o", "s.txt", *options, cwd=place)
-    assert done.stderr.endswith("2 sets of 6 terms written to s.txt, s-2.txt\n")
+    export("run", "-f", "solr", "-o", "s.txt", *options)
+    assert capsys.readouterr().err.endswith("2 sets of 6 terms written to s.txt, s-2.txt\n")
     assert (place / "s-2.txt").read_text().startswith("# My hearts, by synsetmine ")
     assert read_rules(place / "s-2.txt")[0].outputs == ("wiener",)
-    synsetmine("export", "run", "-f", "querqy", "-o", "r.txt", cwd=place)
+    export("run", "-f", "querqy", "-o", "r.txt")
     assert "  SYNONYM(0.8): hot dog" in (place / "r.txt").read_text()
-    synsetmine("export", "run", "-f", "querqy", "-o", "r.txt", "--weights", "none", cwd=place)
+    export("run", "-f", "querqy", "-o", "r.txt", "--weights", "none")
     assert "  SYNONYM: hot dog" in (place / "r.txt").read_text()
-    synsetmine("export", "run", "-f", "elasticsearch", "-o", "e.json", cwd=place)
-    assert [rule["id"] for rule in json.loads((place / "e.json").read_text())["synonyms_set"]] == [
-        "D009203",
-        "s1",
-    ]
-    synsetmine("export", "run", "-f", "solr-managed", "-o", "m.json", cwd=place)
+    export("run", "-f", "elasticsearch", "-o", "e.json")
+    rules = json.loads((place / "e.json").read_text())["synonyms_set"]
+    assert [rule["id"] for rule in rules] == ["D009203", "s1"]
+    export("run", "-f", "solr-managed", "-o", "m.json")
     assert json.loads((place / "m.json").read_text())["hot dog"] == ["wiener", "hot dog"]
 
 
@@ -139,7 +150,6 @@ def test_options_of_a_form_reach_it(place: Path) -> None:
             ["kb.arrow", "-f", "solr"],
             "expected a run folder, or sets in .jsonl or .set: 'kb.arrow'",
         ),
-        (["x", "-f", "solr"], "expected a run folder, or sets in .jsonl or .set: 'x'"),
         (["missing.jsonl", "-f", "solr"], "missing.jsonl: No such file or directory"),
         ([".", "-f", "solr"], "is no folder of a run that has mined sets"),
         (["run", "-f", "solr", "--threshold", "2"], "the threshold must lie between 0 and 1: 2.0"),
@@ -147,14 +157,18 @@ def test_options_of_a_form_reach_it(place: Path) -> None:
         (["run", "-f", "solr", "--min-size", "9"], "no set of run is left to export"),
     ],
 )
-def test_mistakes_are_one_line(arguments: list[str], problem: str, place: Path) -> None:
-    done = synsetmine("export", *arguments, "-o", "out.txt", cwd=place, code=1)
-    assert done.stderr.splitlines()[-1].startswith("synsetmine: error: ")
-    assert problem in done.stderr
+def test_mistakes_are_told(arguments: list[str], problem: str, place: Path) -> None:
+    with pytest.raises(SynsetmineError) as caught:
+        export(*arguments, "-o", "out.txt")
+    assert problem in str(caught.value)
     assert not (place / "out.txt").exists()
 
 
-def test_an_unknown_form_is_wrong_usage(place: Path) -> None:
+def test_mistakes_are_one_line_on_stderr(place: Path) -> None:
+    done = synsetmine("export", "x", "-f", "solr", "-o", "out.txt", cwd=place, code=1)
+    assert done.stderr == (
+        "synsetmine: error: expected a run folder, or sets in .jsonl or .set: 'x'\n"
+    )
     done = synsetmine("export", "run", "-f", "word", "-o", "x", cwd=place, code=2)
     assert "'solr-managed'" in done.stderr
 

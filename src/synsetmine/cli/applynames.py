@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 import typer
 
 from synsetmine.cli import console
-from synsetmine.errors import shorten
 
 
 def apply_names(
@@ -46,7 +45,6 @@ def apply_names(
     refused = Skipped()
     names = read_patch(patch, refused=refused, reviewed=reviewed)
     applied = apply(kb, out, names, refused=refused, form=form)
-    for problem, count in refused.counts.items():
-        shown = ", ".join(shorten(str(e.value), 60) for e in refused.examples[problem])
-        console.warn(f"left out {count}: {problem}: {shown}")
-    console.say(f"{applied.names} names added to {applied.entities} entities, written to {out}")
+    console.report_left_out(refused)
+    entities = "1 entity" if applied.entities == 1 else f"{applied.entities:,} entities"
+    console.say(f"{console.counted(applied.names, 'name')} added to {entities}, written to {out}")

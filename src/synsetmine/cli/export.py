@@ -11,10 +11,9 @@ import typer
 from synsetmine.cli import console
 from synsetmine.cli.console import counted
 from synsetmine.cli.inputs import SkipBad, load_sets
-from synsetmine.errors import DataError, SynsetmineError, shorten
+from synsetmine.errors import DataError, SynsetmineError
 
 if TYPE_CHECKING:
-    from synsetmine.errors import Skipped
     from synsetmine.export import Entry, Format
     from synsetmine.results import MinedSet
 
@@ -196,18 +195,25 @@ def export(
     )
     about = About(**{name: options.pop(name) for name in OF_ABOUT if name in options})
     sets = _read(source, counts, trace, kb, skip_bad=skip_bad)
-    entries = choose_entries(sets, threshold=threshold, min_size=min_size, preferred=preferred)
+    wanted, entries = (
+        choose_entries(sets, threshold=threshold, min_size=size, preferred=preferred)
+        for size in (1, min_size)
+    )
     skipped = Skipped()
     written = chosen.writable(entries, skipped)
-    _tell_left_out(sets, entries, min_size, skipped)
+    if unwanted := sum(len(mined.terms) for mined in sets) - _terms(wanted):
+        told = counted(unwanted, "term")
+        console.say(f"left out: {told} below the threshold or judged incorrect")
+    if small := len(sets) - len(entries):
+        console.say(f"left out: {counted(small, 'set')} of fewer than {min_size} terms")
+    console.report_left_out(skipped)
     if not written:
         raise SynsetmineError(f"no set of {source} is left to export; {out} is not written")
     if chosen.sentences and source.is_dir():
         written = _with_sentences(written, source)
     files = chosen.write(out, written, about, **options)
-    terms = sum(len(entry.terms) for entry in written)
-    sets_of_terms = f"{counted(len(written), 'set')} of {counted(terms, 'term')}"
-    console.say(f"{sets_of_terms} written to {', '.join(map(str, files))}")
+    told = f"{counted(len(written), 'set')} of {counted(_terms(written), 'term')}"
+    console.say(f"{told} written to {', '.join(map(str, files))}")
 
 
 def _given(form: Format, **options: Any) -> dict[str, Any]:
@@ -257,15 +263,5 @@ def _with_sentences(entries: Sequence[Entry], run: Path) -> list[Entry]:
     return with_sentences(entries, found)
 
 
-def _tell_left_out(
-    sets: Sequence[MinedSet], entries: Sequence[Entry], min_size: int, skipped: Skipped
-) -> None:
-    sizes = {mined.id: len(mined.terms) for mined in sets}
-    if small := len(sets) - len(entries):
-        console.say(f"left out: {counted(small, 'set')} of fewer than {min_size} terms")
-    if unwanted := sum(sizes[entry.id] - len(entry.terms) for entry in entries):
-        terms = counted(unwanted, "term")
-        console.say(f"left out: {terms} below the threshold or judged incorrect")
-    for problem, count in skipped.counts.items():
-        first = shorten(repr(skipped.examples[problem][0].value), 60)
-        console.warn(f"left out {count:,}: {problem}, such as {first}")
+def _terms(entries: Sequence[Entry]) -> int:
+    return sum(len(entry.terms) for entry in entries)

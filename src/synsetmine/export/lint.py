@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -106,7 +107,7 @@ def _of_rule(rule: Rule, line: str) -> Iterator[Finding]:
         if not _WORD.search(term):
             problem = f"no letter or digit in {_shown(term)}; many analyzers drop it, and engines"
             yield finding("warning", "no-word", f"{problem} then refuse the whole file")
-        elif len(term) == 1:
+        elif len(term) == 1 and unicodedata.category(term) != "Lo":  # one Chinese sign is a word
             yield finding("warning", "one-letter", f"a term of one letter: {_shown(term)}")
 
 

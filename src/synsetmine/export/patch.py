@@ -64,8 +64,11 @@ def read_patch(path: Path, *, refused: Skipped, reviewed: bool = False) -> Itera
         if verdict == "correct" or not (verdict or reviewed):
             yield name
         else:
-            problem = "a name that a reviewer did not call correct" if verdict else "not judged"
+            who = "a reviewer did not call correct" if verdict else "nobody judged"
+            problem = f"a name that {who}"
             refused.append(DataError(problem, path=path, line=number, value=name.name))
+    if header is None:
+        raise DataError("no header in this file", path=path)
 
 
 def new_names(entries: Sequence[Entry]) -> list[str]:
@@ -94,7 +97,10 @@ def _rows(entries: Sequence[Entry]) -> Iterator[list[str]]:
 
 
 def _new(entry: Entry) -> list[MinedTerm]:
-    return [] if entry.entity is None else list(filter(is_new, names_of(entry)))
+    """What an entity may be called from now on; a name without a letter or digit is none."""
+    if entry.entity is None:
+        return []
+    return [term for term in names_of(entry) if is_new(term) and normal_form(term.text)]
 
 
 def _cells(term: MinedTerm) -> list[str]:
