@@ -16,8 +16,8 @@ from synsetmine.cli import app
 from synsetmine.corpus.store import write_documents
 from synsetmine.errors import DataError, Skipped
 from synsetmine.export import About, Entry
-from synsetmine.export.labels import is_new, names_of, scope_of
-from synsetmine.export.patch import COLUMNS, new_names, read_patch, with_sentences, write_patch
+from synsetmine.export.labels import names_of, new_names, scope_of
+from synsetmine.export.patch import COLUMNS, read_patch, with_sentences, write_patch
 from synsetmine.kb import Entity, KnowledgeBase, read_kb
 from synsetmine.kb.names import clean_name
 from synsetmine.kb.records import NewName
@@ -60,7 +60,9 @@ def test_new_names_stand_there_the_surest_first(tmp_path: Path) -> None:
         f"{entity}angina\trelated\t0.55\t1\tno\tcorrect\tAnn\t{WHEN}\t",
         f"{entity}coronary\texact\t0.512346\t1\tno\tunsure\tAnn\t{WHEN}\t",
     ]
-    assert new_names(shown) == ["heart attack", "MI", "infarct", "STEMI", "angina", "coronary"]
+    assert [found.text for found in new_names(shown[0])] == [
+        *("heart attack", "MI", "infarct", "STEMI", "angina", "coronary"),
+    ]
 
 
 def test_sets_without_an_entity_have_nothing_to_patch(tmp_path: Path) -> None:
@@ -186,7 +188,7 @@ def place(tmp_path: Path) -> Path:
 
 def test_from_a_run_to_a_richer_knowledge_base(place: Path) -> None:
     done = synsetmine("export", "run", "-f", "patch", "-o", "new.tsv", cwd=place)
-    assert done.stderr.splitlines()[-1] == "2 sets of 5 terms written to new.tsv"
+    assert done.stderr.splitlines()[-1] == "2 new names written to new.tsv"
     first, second = rows_of(place / "new.tsv")
     assert first["example"] == "A cardiac infarct was seen."
     assert (first["count"], second["new_name"], second["example"]) == ("5", "'=cmd()", "")
@@ -238,5 +240,6 @@ def test_every_form_for_curators_is_written_by_the_command(place: Path) -> None:
         out = place / f"{name}.{ending}"
         command = ["export", str(place / "run"), "-f", name, "-o", str(out), *options]
         done = CliRunner().invoke(app, command, catch_exceptions=False)
-        assert done.stderr.splitlines()[-1] == f"2 sets of 5 terms written to {out}"
+        held = "2 new names" if name == "sssom" else "2 sets of 5 terms"
+        assert done.stderr.splitlines()[-1] == f"{held} written to {out}"
         assert out.stat().st_size > 0

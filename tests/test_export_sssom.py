@@ -15,8 +15,9 @@ from hypothesis import given, settings
 
 from synsetmine.errors import DataError
 from synsetmine.export import About, Entry
-from synsetmine.export.labels import is_new, names_of
+from synsetmine.export.labels import new_names
 from synsetmine.export.sssom import write_sssom
+from synsetmine.text import normal_form
 from tests.curationentries import ORCID, entries, infarction, nasty, term
 
 MESH = About(entities="http://id.nlm.nih.gov/mesh/", prefix="MESH", tool="synsetmine 9")
@@ -142,11 +143,9 @@ def test_sssom_pydantic_reads_it(tmp_path: Path) -> None:
     assert str(told.license) == about.licence
     labels = [mapping.subject.name for mapping in mappings]
     assert labels[:3] == ["heart attack", "MI", "infarct"]
-    # It cuts off blanks at both ends; the file has them.
-    assert labels[6:] == [term.text.strip() or None for term in nasty().others]
-    assert [row["subject_label"] for row in table(path)[1]][6:] == [
-        term.text for term in nasty().others
-    ]
+    names = [found.text for found in nasty().others if normal_form(found.text)]
+    assert labels[6:] == [name.strip() for name in names]  # it cuts off blanks; the file has them
+    assert [row["subject_label"] for row in table(path)[1]][6:] == names
     first = mappings[1]
     assert converter.expand(first.object.curie) == "http://purl.obolibrary.org/obo/DOID_5844"
     assert first.confidence == 0.8
@@ -170,8 +169,7 @@ def test_every_new_name_of_an_entity_has_its_row(
     wanted = [
         (About().entity_iri(entry.entity or ""), found.text)
         for entry in known
-        for found in names_of(entry)
-        if is_new(found)
+        for found in new_names(entry)
     ]
     spaces = head["curie_map"]
 
@@ -196,7 +194,7 @@ def test_the_reference_implementation_finds_nothing_wrong(tmp_path: Path) -> Non
         read = parse_sssom_table(path)
         reports = validate(read, fail_on_error=True)
     assert [result for report in reports.values() for result in report.results] == []
-    names = {found.text for entry in (infarction(), nasty()) for found in entry.others}
+    names = {found.text for entry in (infarction(), nasty()) for found in new_names(entry)}
     # What it reads with takes two of them for missing values, and one line end for another.
     read_names = {name.replace("\r", "\n") for name in names} - {"null", "NaN"}
     assert set(read.df["subject_label"].dropna()) == read_names

@@ -212,8 +212,7 @@ def export(
     if chosen.sentences and source.is_dir():
         written = _with_sentences(written, source)
     files = chosen.write(out, written, about, **options)
-    told = f"{counted(len(written), 'set')} of {counted(_terms(written), 'term')}"
-    console.say(f"{told} written to {', '.join(map(str, files))}")
+    console.say(f"{_held(chosen, written)} written to {', '.join(map(str, files))}")
 
 
 def _given(form: Format, **options: Any) -> dict[str, Any]:
@@ -254,13 +253,24 @@ def _read(
 
 def _with_sentences(entries: Sequence[Entry], run: Path) -> list[Entry]:
     """The entries with a sentence of the run's corpus for each new name of an entity."""
-    from synsetmine.export.patch import new_names, with_sentences
+    from synsetmine.export.labels import new_names
+    from synsetmine.export.patch import with_sentences
     from synsetmine.results import example_sentences
     from synsetmine.runfolder import Artefacts
 
     with console.progress_bar("looking for sentences") as bar:
-        found = example_sentences(Artefacts(run).documents, new_names(entries), 1, bar.update)
+        names = [term.text for entry in entries for term in new_names(entry)]
+        found = example_sentences(Artefacts(run).documents, names, 1, bar.update)
     return with_sentences(entries, found)
+
+
+def _held(form: Format, entries: Sequence[Entry]) -> str:
+    """What a file holds, in words."""
+    from synsetmine.export.labels import new_names
+
+    if form.new_names:
+        return counted(sum(len(new_names(entry)) for entry in entries), "new name")
+    return f"{counted(len(entries), 'set')} of {counted(_terms(entries), 'term')}"
 
 
 def _terms(entries: Sequence[Entry]) -> int:

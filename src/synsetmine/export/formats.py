@@ -49,7 +49,8 @@ class Format:
     refuses: Callable[[str], str] = _anything  # why a term cannot be written; empty if it can
     smallest: int = 1  # different terms that a set needs to say something
     extra: str = ""  # of pyproject.toml, with the packages that it needs
-    sentences: bool = False  # whether it shows where new names occur
+    new_names: bool = False  # whether it holds nothing but new names of known entities
+    sentences: bool = False  # whether it shows where those occur
 
     def writable(self, entries: Sequence[Entry], skipped: Skipped) -> list[Entry]:
         """What can be written; terms and sets that cannot are counted in `skipped`."""
@@ -120,6 +121,7 @@ _ALL = (
         help="new names as mappings to known entities",
         write=write_sssom,
         takes=frozenset({"title", "base", "entities", "created", "licence", "prefix"}),
+        new_names=True,
     ),
     Format(
         name="obo",
@@ -166,6 +168,7 @@ _ALL = (
         ending=".tsv",
         help="new names for known entities, for a curator and `apply-names`",
         write=write_patch,
+        new_names=True,
         sentences=True,
     ),
 )

@@ -7,6 +7,7 @@ import re
 
 from synsetmine.export.entries import Entry
 from synsetmine.results import MinedTerm, Scope
+from synsetmine.text import normal_form
 
 _ORCID = re.compile(r"(?:https?://orcid\.org/|orcid:)?(\d{4}-\d{4}-\d{4}-\d{3}[\dX])", re.I)
 
@@ -40,9 +41,15 @@ def names_to_find(entry: Entry) -> list[MinedTerm]:
     return [term for term in names_of(entry) if scope_of(term) == "exact"]
 
 
-def is_new(term: MinedTerm) -> bool:
-    """Whether the set's entity got this name from the miner; a seed came from what was known."""
-    return term.action != "seed" if term.action else not term.known
+def new_names(entry: Entry) -> list[MinedTerm]:
+    """The names that a known entity got from the miner; without a letter or digit it is no name.
+
+    A seed is what was known before; without a trace, which tells seeds, whatever is known is one.
+    """
+    if entry.entity is None:
+        return []
+    found = (term for term in names_of(entry) if normal_form(term.text))
+    return [term for term in found if (term.action or ("seed" if term.known else "")) != "seed"]
 
 
 def confidence(term: MinedTerm) -> float | None:

@@ -11,7 +11,7 @@ from synsetmine.cells import guarded, rows_of, unguarded
 from synsetmine.errors import DataError, Skipped
 from synsetmine.export.about import About
 from synsetmine.export.entries import Entry
-from synsetmine.export.labels import confidence, is_new, names_of, orcid_of, scope_of
+from synsetmine.export.labels import confidence, new_names, orcid_of, scope_of
 from synsetmine.files import numbered_lines, write_text
 from synsetmine.kb.names import clean_name
 from synsetmine.kb.records import NewName
@@ -71,11 +71,6 @@ def read_patch(path: Path, *, refused: Skipped, reviewed: bool = False) -> Itera
         raise DataError("no header in this file", path=path)
 
 
-def new_names(entries: Sequence[Entry]) -> list[str]:
-    """All the names that a patch has, for a search of sentences."""
-    return [term.text for entry in entries for term in _new(entry)]
-
-
 def with_sentences(
     entries: Sequence[Entry], examples: Mapping[str, Sequence[Sentence]]
 ) -> list[Entry]:
@@ -92,15 +87,8 @@ def with_sentences(
 
 def _rows(entries: Sequence[Entry]) -> Iterator[list[str]]:
     for entry in entries:
-        for term in sorted(_new(entry), key=lambda term: -(confidence(term) or 0)):
+        for term in sorted(new_names(entry), key=lambda term: -(confidence(term) or 0)):
             yield [guarded(cell) for cell in (entry.entity or "", entry.name, *_cells(term))]
-
-
-def _new(entry: Entry) -> list[MinedTerm]:
-    """What an entity may be called from now on; a name without a letter or digit is none."""
-    if entry.entity is None:
-        return []
-    return [term for term in names_of(entry) if is_new(term) and normal_form(term.text)]
 
 
 def _cells(term: MinedTerm) -> list[str]:

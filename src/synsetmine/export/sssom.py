@@ -24,7 +24,7 @@ from synsetmine.cells import rows_of
 from synsetmine.errors import DataError
 from synsetmine.export.about import OWN_PREFIX, About
 from synsetmine.export.entries import Entry
-from synsetmine.export.labels import confidence, is_new, names_of, orcid_of, scope_of
+from synsetmine.export.labels import confidence, new_names, orcid_of, scope_of
 from synsetmine.files import write_text
 from synsetmine.results import Judgement
 
@@ -95,7 +95,7 @@ def _rows(entries: Sequence[Entry], about: About, prefixes: _Prefixes) -> Iterat
         prefix, local = about.curie(entry.id, entry.entity)
         iri = about.entity_iri(entry.entity)
         entity = prefixes.shorten(iri, prefix, quote(local, safe=":"))
-        for term in filter(is_new, names_of(entry)):
+        for term in new_names(entry):
             sure = confidence(term)
             yield [
                 f"{OWN_PREFIX}:{quote(entry.id, safe='')}/{quote(term.text, safe='')}",
