@@ -6,9 +6,9 @@ import warnings
 from pathlib import Path
 
 import fastobo
-import pronto
 import pytest
 from hypothesis import given, settings
+from pronto.ontology import Ontology
 
 from synsetmine.errors import Skipped
 from synsetmine.export import FORMATS, About, Entry
@@ -69,7 +69,7 @@ def test_nasty_terms_come_back(tmp_path: Path) -> None:
     assert [clause.synonym.desc for clause in synonyms] == [term.text for term in entry.others]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "unsound encoding", UnicodeWarning)
-        ontology = pronto.Ontology(str(tmp_path / "x.obo"))
+        ontology = Ontology(str(tmp_path / "x.obo"))
     (term,) = ontology.terms()
     assert (term.id, term.name) == ("kb:D1", nasty().preferred.text)
     assert {found.description for found in term.synonyms} == {t.text for t in entry.others}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from synsetmine.cells import unguarded
 from synsetmine.cli import app
 from synsetmine.corpus.store import write_documents
 from synsetmine.errors import DataError, Skipped
-from synsetmine.export import About, Entry
+from synsetmine.export import FORMATS, About, Entry, gilda, patch, ssslm, sssom, tables
 from synsetmine.export.labels import names_of, new_names, scope_of
 from synsetmine.export.patch import COLUMNS, read_patch, with_sentences, write_patch
 from synsetmine.kb import Entity, KnowledgeBase, read_kb
@@ -29,6 +30,8 @@ from synsetmine.trace import Decision, write_trace
 from synsetmine.types import Document, SynonymSets, Term
 from tests.curationentries import NASTY, ORCID, WHEN, entries, infarction, nasty, term
 from tests.test_cli import synsetmine
+
+DOCS = Path(__file__).parents[1] / "docs"
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
@@ -103,7 +106,11 @@ def test_what_is_written_is_read_again(
     write_patch(path, sets, About())
     rows = rows_of(path)
     new = [
-        (e, t) for e in sets for t in names_of(e) if e.entity and is_new(t) and normal_form(t.text)
+        (entry, found)
+        for entry in sets
+        for found in names_of(entry)
+        if entry.entity and normal_form(found.text) and found.action != "seed"
+        if found.action or not found.known
     ]
     assert sorted((unguarded(row["entity"]), unguarded(row["new_name"])) for row in rows) == sorted(
         (entry.entity or "", clean_name(found.text)) for entry, found in new
@@ -223,6 +230,27 @@ def test_what_is_wrong_is_one_line(place: Path) -> None:
     assert done.stderr == "synsetmine: error: expected an address such as `https://…`: 'me'\n"
     done = synsetmine("export", "run", "-f", "csv", "-o", "x", "--base", "u:", cwd=place, code=1)
     assert done.stderr == "synsetmine: error: --base means nothing to csv, only to skos and sssom\n"
+
+
+def test_the_guide_can_be_followed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(place)
+    (place / "mesh.jsonl.gz").write_bytes(gzip.compress(KB.encode()))
+    guide = (DOCS / "how-to" / "new-names.md").read_text("utf-8")
+    commands = re.findall(r"^\$ synsetmine (.*)", guide, re.M)
+    assert len(commands) == 5
+    for command in commands:
+        done = CliRunner().invoke(app, command.split(), catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+    names = read_kb(place / "mesh-more.jsonl.gz").names("D009203")
+    assert names == ("Myocardial Infarction", "heart attack", "cardiac infarct")
+
+
+def test_the_reference_names_every_form_and_column() -> None:
+    pages = [DOCS / "reference" / f"{name}.md" for name in ("exports", "curation-formats")]
+    text = "".join(page.read_text("utf-8") for page in pages)
+    modules = (patch, tables, sssom, ssslm, gilda)
+    for name in (*FORMATS, *(column for module in modules for column in module.COLUMNS)):
+        assert f"`{name}`" in text, name
 
 
 def test_every_form_for_curators_is_written_by_the_command(place: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import spacy
 from hypothesis import given, settings
+from spacy.language import Language
 from spacy.pipeline import EntityRuler
 
 from synsetmine.errors import Skipped
@@ -18,11 +19,11 @@ from tests.curationentries import entries, infarction, nasty, term
 
 
 @pytest.fixture(scope="module")
-def tokenizer() -> spacy.Language:
+def tokenizer() -> Language:
     return spacy.blank("en")
 
 
-def ruler(path: Path) -> spacy.Language:
+def ruler(path: Path) -> Language:
     nlp = spacy.blank("en")
     pipe = nlp.add_pipe("entity_ruler")
     assert isinstance(pipe, EntityRuler)
@@ -30,7 +31,7 @@ def ruler(path: Path) -> spacy.Language:
     return nlp
 
 
-def found(nlp: spacy.Language, text: str) -> list[tuple[str, str, str]]:
+def found(nlp: Language, text: str) -> list[tuple[str, str, str]]:
     return [(entity.text, entity.label_, entity.ent_id_) for entity in nlp(text).ents]
 
 
@@ -100,7 +101,7 @@ def test_terms_that_would_be_found_everywhere_are_refused() -> None:
 @settings(max_examples=10, deadline=None)
 @given(sets=entries())
 def test_each_name_is_found_where_a_text_is_nothing_else(
-    tmp_path_factory: pytest.TempPathFactory, tokenizer: spacy.Language, sets: list[Entry]
+    tmp_path_factory: pytest.TempPathFactory, tokenizer: Language, sets: list[Entry]
 ) -> None:
     path = tmp_path_factory.mktemp("spacy") / "x.jsonl"
     sets = FORMATS["spacy"].writable([nasty(), *sets], Skipped())

@@ -34,11 +34,12 @@ def csv_rows(path: Path) -> list[dict[str, str]]:
 def wanted(entry: Entry, found: MinedTerm) -> tuple[Any, ...]:
     """What a row says, in Python's own values, None for what is not told."""
     judged = found.judgement
-    told = (None,) * 4
-    if judged is not None:
-        told = (judged.verdict, judged.scope, judged.reviewer, judged.when)
-    row = (entry.id, entry.preferred.text, found.text, found.sense, found.count)
-    row += (found.probability, found.known, found.action, entry.entity, entry.name, *told)
+    row: list[Any] = [entry.id, entry.preferred.text, found.text, found.sense, found.count]
+    row += [found.probability, found.known, found.action, entry.entity, entry.name]
+    if judged is None:
+        row += [None] * 4
+    else:
+        row += [judged.verdict, judged.scope, judged.reviewer, judged.when]
     return tuple(None if value == "" else value for value in row)
 
 
@@ -125,10 +126,10 @@ def test_duckdb_reads_both_tables(tmp_path: Path) -> None:
     write_parquet(tmp_path / "x.parquet", [infarction(), nasty()], About())
     query = "select term, count, probability, known, verdict from '{}' where set_id = 'D009203'"
     for name in ("x.csv", "x.parquet"):
-        rows = duckdb.sql(query.format(tmp_path / name)).fetchall()
+        rows = duckdb.execute(query.format(tmp_path / name)).fetchall()
         assert rows[0] == ("myocardial infarction", 90, None, True, None)
         assert rows[4] == ("infarct", 1, 0.6, False, "correct")
-    every = duckdb.sql(f"select term from '{tmp_path / 'x.parquet'}' where set_id = 'D1'")
+    every = duckdb.execute(f"select term from '{tmp_path / 'x.parquet'}' where set_id = 'D1'")
     assert [text for (text,) in every.fetchall()][1:] == list(NASTY)
 
 
