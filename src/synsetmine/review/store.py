@@ -123,13 +123,17 @@ class ReviewStore:
     def take_in(self, decisions: Iterable[Decision]) -> int:
         """Add decisions that were made elsewhere, all or none; how many were not here yet."""
         with self._writing():
-            known = {row[0] for row in self._connection.execute("SELECT id FROM decisions")}
-            new = [decision for decision in decisions if decision.id not in known]
-            for decision in new:
+            known = {decision.id: decision for decision in self.decisions()}
+            before = len(known)
+            for decision in decisions:
                 if not decision.id or not decision.when:
-                    raise DataError("a decision has no id or time", value=decision.set_id)
-                self._insert(decision)
-            return len(new)
+                    raise DataError("a decision has no id or time yet", value=decision.set_id)
+                if decision.id not in known:
+                    known[decision.id] = self._insert(decision)
+                elif known[decision.id] != decision:
+                    problem = "there is another decision with this id; was a line edited?"
+                    raise DataError(problem, path=self.path, value=decision.id)
+            return len(known) - before
 
     def decisions(self, since: int = 0) -> list[Decision]:
         """Those with a higher number, in the order in which they came in."""
