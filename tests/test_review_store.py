@@ -197,6 +197,16 @@ def test_a_damaged_decision_is_named(path: Path) -> None:
         store.decisions()
 
 
+def test_a_full_disk_loses_nothing_that_was_told(small_disk: Path) -> None:
+    told: list[Decision] = []
+    with ReviewStore(small_disk / "reviews.sqlite") as store:
+        with pytest.raises(DataError, match=r"cannot use these reviews \(.*full"):  # noqa: PT012
+            while True:
+                told.append(store.add(accept(f"s{len(told)}", note="x" * 500)))
+        assert told
+        assert store.decisions() == told
+
+
 def test_many_threads_share_one_store(path: Path) -> None:
     with ReviewStore(path) as store:
         with ThreadPoolExecutor(8) as threads:
