@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synsetmine.errors import DataError
@@ -206,6 +206,7 @@ def check_partition(state: ReviewState, terms: Sequence[str]) -> None:
     assert {s: several.count(s) for s in state.progress} == state.progress
 
 
+@settings(deadline=None)
 @given(histories())
 def test_any_decisions_keep_a_partition_and_undo_goes_back_step_by_step(
     history: tuple[Desk, list[tuple[object, ...]]],
@@ -223,6 +224,7 @@ def test_any_decisions_keep_a_partition_and_undo_goes_back_step_by_step(
     assert desk.state.extents == {}
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_an_undo_in_any_order_gives_what_stands(data: st.DataObject) -> None:
     """A store refuses what others depend on, but files may be merged in any way."""
@@ -233,6 +235,7 @@ def test_an_undo_in_any_order_gives_what_stands(data: st.DataObject) -> None:
         assert image(desk.state) == image(again)
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_decisions_that_come_in_late_are_put_in_their_place(data: st.DataObject) -> None:
     desk, _ = data.draw(histories())
@@ -243,6 +246,7 @@ def test_decisions_that_come_in_late_are_put_in_their_place(data: st.DataObject)
     assert image(late) == image(desk.state)
 
 
+@settings(deadline=None)
 @given(histories(), mined_sets())
 def test_decisions_on_other_sets_keep_a_partition(
     history: tuple[Desk, list[tuple[object, ...]]], other: list[MinedSet]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from synsetmine.errors import SynsetmineError
+from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.results import MinedSet
 from synsetmine.review.decisions import Decision
 from synsetmine.review.said import Said
@@ -34,6 +34,8 @@ def find_decisions(path: Path) -> list[Decision]:
         raise SynsetmineError(f"{path} has no reviews yet")
     if store.suffix != ".sqlite":
         return read_decisions(store)
+    if not store.exists():
+        raise DataError("No such file or directory", path=store)
     with ReviewStore(store) as opened:
         return opened.decisions()
 
@@ -61,9 +63,9 @@ def training_sets(
 ) -> Informed:
     """Training sets with what people said: terms called correct and exact come in.
 
-    A term that has a set already stays there, unless it was told apart from it: then it is alone,
-    as are other terms that were told apart from something. Alone they are negatives. Sets that
-    have to do with entities held out for scores are left out, or the scores would be too good.
+    A term that has a set already stays there, unless it had to leave one of its terms. Terms that
+    had to leave and are with no others come in as sets of one, which are negatives. What has to
+    do with entities held out for scores is left out, or the scores would be too good.
     """
     counts: Counter[str] = Counter()
     found = {i: _staying(members, said) for i, members in zip(sets.ids, sets, strict=True)}
@@ -81,10 +83,9 @@ def training_sets(
         counts["terms that have another set"] += sum(n for i, n in shared.items() if i != target)
         found.setdefault(target, []).extend(new)
         home.update(dict.fromkeys(new, target))
-    for term in sorted(said.told_apart):
-        if term not in home and term not in hidden:
-            counts["terms told apart"] += 1
-            found[new_id([term], found)] = [term]
+    for term in sorted(said.alone - home.keys() - hidden):
+        counts["terms told apart"] += 1
+        found[new_id([term], found)] = [term]
     return Informed(_sets(found), +counts)
 
 

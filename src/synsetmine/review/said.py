@@ -6,9 +6,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from synsetmine.results import MinedSet, MinedTerm
+from synsetmine.results import MinedSet, MinedTerm, Verdict
 from synsetmine.review.decisions import Decision, standing
-from synsetmine.review.reviewed import key_of
 from synsetmine.review.state import ReviewState
 from synsetmine.types import SynonymSets, Term
 
@@ -22,13 +21,23 @@ class Said:
     together: SynonymSets  # terms that were called correct in one set, two or more of them
     exact: SynonymSets  # the same without those of another scope
     apart: frozenset[Pair]
+    alone: frozenset[Term]  # terms that had to leave, and are with no others now
 
     @classmethod
     def by(cls, decisions: Iterable[Decision]) -> Said:
         made = standing(decisions)
         state = ReviewState(_seen_sets(made), made)
         sets = [found.mined for found in state.sets if found.status != "rejected"]
-        return cls(_correct(sets, exact=False), _correct(sets, exact=True), pairs_apart(made))
+        apart = pairs_apart(made)
+        left = {gone for gone, _ in apart}
+        kept = (term for mined in sets for term in mined.terms if len(mined.terms) > 1)
+        with_others = {_term(term) for term in kept if not _is(term, "incorrect")}
+        return cls(
+            together=_correct(sets, exact=False),
+            exact=_correct(sets, exact=True),
+            apart=apart,
+            alone=frozenset(left - with_others),
+        )
 
     @cached_property
     def told_apart(self) -> dict[Term, frozenset[Term]]:
@@ -114,13 +123,18 @@ def _plain(text: str) -> MinedTerm:
 def _correct(sets: Iterable[MinedSet], *, exact: bool) -> SynonymSets:
     found: dict[str, list[Term]] = {}
     for mined in sets:
+        right = [term for term in mined.terms if _is(term, "correct")]
         terms = [
-            Term.parse(key_of(term))
-            for term in mined.terms
-            if term.judgement is not None
-            and term.judgement.verdict == "correct"
-            and (not exact or term.judgement.scope == "exact")
+            _term(t) for t in right if not exact or (t.judgement and t.judgement.scope == "exact")
         ]
         if len(terms) > 1:
             found[mined.id] = terms
     return SynonymSets.of(found.values(), found.keys())
+
+
+def _is(term: MinedTerm, verdict: Verdict) -> bool:
+    return term.judgement is not None and term.judgement.verdict == verdict
+
+
+def _term(term: MinedTerm) -> Term:
+    return Term(term.text, term.sense)
