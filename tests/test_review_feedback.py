@@ -210,7 +210,7 @@ def test_accepted_sets_are_seeds() -> None:
         "E4": "k6 k7 k8",
         "S": "n2 n3",
     }
-    assert informed.counts == {"sets": 4}
+    assert informed.counts == {"sets": 4, "pairs kept apart": 2}
 
 
 def test_seeds_lose_what_was_told_apart() -> None:
@@ -222,7 +222,7 @@ def test_seeds_lose_what_was_told_apart() -> None:
     desk("judge", "E3", "k6", verdict="incorrect")
     informed = seed_sets(known, Said.by(desk.made))
     assert shown(informed.sets) == {"E1": "k1 n1", "E3": "k5 k7"}
-    assert informed.counts == {"sets": 1, "terms told apart": 4}
+    assert informed.counts == {"sets": 1, "terms told apart": 4, "pairs kept apart": 4}
 
 
 def test_without_decisions_nothing_changes() -> None:

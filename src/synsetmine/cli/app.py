@@ -18,6 +18,7 @@ from synsetmine.cli.evaluate import evaluate
 from synsetmine.cli.finetune import finetune
 from synsetmine.cli.mine import mine
 from synsetmine.cli.rank import rank, score
+from synsetmine.cli.reviews import export_reviews, import_reviews
 from synsetmine.cli.run import init, report, run
 from synsetmine.cli.stages import knowledge, link, read, supervise, vectors, vocabulary
 from synsetmine.cli.train import train
@@ -36,7 +37,10 @@ app = typer.Typer(
 )
 PROJECT = (init, run, report, demo)
 STAGES = (read, knowledge, link, supervise, vocabulary, vectors, train, mine, evaluate)
-OTHERS = (score, rank, finetune, tune, compare, convert, datasets)
+OTHERS = (
+    *(export_reviews, import_reviews),
+    *(score, rank, finetune, tune, compare, convert, datasets),
+)
 for panel, commands in {"A whole project": PROJECT, "Its stages": STAGES, "More": OTHERS}.items():
     for command in commands:
         app.command(rich_help_panel=panel)(command)
