@@ -48,6 +48,13 @@ def test_removed_terms_are_apart_from_those_that_stay() -> None:
     assert pairs(pairs_apart(desk.made)) == {"c-a", "c-b", "d-a", "d-b"}
 
 
+def test_of_two_wrong_terms_nothing_is_said_however_they_were_found() -> None:
+    desk = desk_of(X="a b c d")
+    desk("judge", "X", "c", verdict="incorrect")
+    desk("remove", "X", "d")
+    assert pairs(pairs_apart(desk.made)) == {"c-a", "c-b", "d-a", "d-b"}
+
+
 def test_split_reject_and_incorrect_tell_apart() -> None:
     desk = desk_of(X="a b c d", Y="e f g", Z="h i j")
     desk("split", "X", "c", "d")
