@@ -13,6 +13,8 @@ from synsetmine.cli.export import FormatName
 from synsetmine.errors import SynsetmineError
 from synsetmine.export import FORMATS, read_rules
 from synsetmine.kb import Entity, KnowledgeBase
+from synsetmine.results import read_results
+from synsetmine.review import ReviewState, ReviewStore
 from synsetmine.runfolder import FORMAT, Artefacts
 from synsetmine.setfiles import write_sets
 from synsetmine.trace import Decision, write_trace
@@ -69,7 +71,7 @@ def exported(*arguments: str) -> list[tuple[str, ...]]:
 
 def test_every_form_can_be_chosen_and_is_explained() -> None:
     assert get_args(FormatName) == tuple(FORMATS)
-    assert synsetmine("export", "--help").stdout.count("Example") == 5
+    assert synsetmine("export", "--help").stdout.count("Example") == 6
     header, *rows = synsetmine("export", "--formats").stdout.splitlines()
     assert header == "format\tending\twhat it is\textra"
     assert [row.split("\t")[0] for row in rows] == list(FORMATS)
@@ -201,3 +203,40 @@ def test_lint_tells_lines_and_fails_on_errors(tmp_path: Path) -> None:
     }
     done = synsetmine("lint", "missing.txt", cwd=tmp_path, code=1)
     assert done.stderr == "synsetmine: error: missing.txt: No such file or directory\n"
+
+
+# --- Reviews ----------------------------------------------------------------------------------
+
+
+def test_reviews_of_the_run_have_their_say(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = place / "run"
+    with ReviewStore(Artefacts(run).reviews) as store:
+        state = ReviewState(read_results(run))
+        for kind, set_id, said in (
+            ("remove", "D009203", {"terms": ["cardiac"]}),
+            ("judge", "D009203", {"terms": ["MI"], "verdict": "correct", "scope": "broad"}),
+            ("accept", "D009203", {}),
+            ("reject", "s1", {}),
+        ):
+            decision = state.decide(kind, set_id, reviewer="ann", **said)  # type: ignore[arg-type]
+            state.apply(store.add(decision))
+    export("run", "-f", "solr", "-o", "synonyms.txt")
+    text = (place / "synonyms.txt").read_text()
+    assert "heart attack, myocardial infarction" in text
+    assert "cardiac" not in text  # removed
+    assert "MI" not in text  # broader, so not to be taken for the others
+    assert "wiener" not in text  # rejected
+    said = capsys.readouterr().err
+    assert "4 decisions of reviewers" in said
+    assert (
+        "left out 1: a name that a reviewer called broad, narrow or related, such as 'MI'" in said
+    )
+    export("run", "--accepted", "-f", "csv", "-o", "sets.csv")
+    assert {line.split(",")[0] for line in (place / "sets.csv").read_text().splitlines()[1:]} == {
+        "D009203"
+    }
+
+
+def test_without_reviews_nothing_is_accepted(place: Path) -> None:
+    with pytest.raises(SynsetmineError, match="--accepted needs reviews, and run has none"):
+        export("run", "--accepted", "-f", "solr", "-o", "synonyms.txt")

@@ -16,7 +16,7 @@ from ssslm.model import HEADER
 from synsetmine.errors import DataError, Skipped, SynsetmineError
 from synsetmine.export import FORMATS, About, Entry
 from synsetmine.export.gilda import norm_text, not_in_gilda, write_gilda
-from synsetmine.export.labels import names_of, scope_of
+from synsetmine.export.labels import names_of
 from synsetmine.export.ssslm import COLUMNS, write_ssslm
 from tests.curationentries import ORCID, entries, infarction, nasty, term
 
@@ -140,7 +140,7 @@ def test_exact_names_come_back(tmp_path_factory: pytest.TempPathFactory, sets: l
     path = tmp_path_factory.mktemp("gilda") / "x.tsv.gz"
     sets = FORMATS["gilda"].writable([nasty(), *sets], Skipped())
     write_gilda(path, sets, About())
-    wanted = [name.text for entry in sets for name in names_of(entry) if scope_of(name) == "exact"]
+    wanted = [name.text for entry in sets for name in names_of(entry) if name.scope == "exact"]
     rows = rows_of(path)
     assert [row["text"] for row in rows] == wanted
     assert all(row["norm_text"].strip() for row in rows)

@@ -17,7 +17,7 @@ from synsetmine.cli import app
 from synsetmine.corpus.store import write_documents
 from synsetmine.errors import DataError, Skipped
 from synsetmine.export import FORMATS, About, Entry, gilda, patch, ssslm, sssom, tables
-from synsetmine.export.labels import names_of, new_names, scope_of
+from synsetmine.export.labels import names_of, new_names
 from synsetmine.export.patch import COLUMNS, read_patch, with_sentences, write_patch
 from synsetmine.kb import Entity, KnowledgeBase, NewName, read_kb
 from synsetmine.kb.names import clean_name
@@ -115,7 +115,7 @@ def test_what_is_written_is_read_again(
         (entry.entity or "", clean_name(found.text)) for entry, found in new
     )
     wanted = {
-        (entry.entity, clean_name(found.text), scope_of(found))
+        (entry.entity, clean_name(found.text), found.scope)
         for entry, found in new
         if found.judgement is None or found.judgement.verdict == "correct"
     }

@@ -11,7 +11,7 @@ from rdflib import DCTERMS, RDF, SKOS, XSD, Graph, Literal, Namespace, URIRef
 
 from synsetmine.errors import DataError
 from synsetmine.export import About, Entry
-from synsetmine.export.labels import names_of, scope_of
+from synsetmine.export.labels import names_of
 from synsetmine.export.skos import write_skos
 from synsetmine.kb import read_kb
 from tests.curationentries import entries, infarction, nasty
@@ -133,7 +133,7 @@ def test_two_libraries_read_the_same(
         assert {text for _, text in read} == {term.text for term in (first, *others)}
         assert len(read) == 1 + len(others)
         exact = {text for name, text in read if name.endswith(("altLabel", "hiddenLabel"))}
-        assert exact == {term.text for term in others if scope_of(term) == "exact"}
+        assert exact == {term.text for term in others if term.scope == "exact"}
 
 
 def test_our_own_reader_takes_exact_names_by_default_and_others_when_asked(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from synsetmine.cli import console
 from synsetmine.cli.console import counted
-from synsetmine.cli.inputs import SkipBad, load_sets
+from synsetmine.cli.inputs import Reviews, SkipBad, load_sets
 from synsetmine.errors import DataError, SynsetmineError
 
 if TYPE_CHECKING:
@@ -84,6 +84,10 @@ def export(
         Path | None,
         typer.Option(help="For a file of sets: a knowledge base as `knowledge` writes it."),
     ] = None,
+    reviews: Reviews = None,
+    accepted: Annotated[
+        bool, typer.Option("--accepted", help="Only sets that a reviewer has accepted.")
+    ] = False,
     title: Annotated[
         str | None, typer.Option(help="What the file calls itself. Default: Synonym sets.")
     ] = None,
@@ -171,6 +175,10 @@ def export(
 
     Example: `synsetmine export run --format patch --out new-names.tsv`
 
+    Only what reviewers have accepted:
+
+    Example: `synsetmine export run --accepted --format obo --out synonyms.obo`
+
     Sets of a file, with frequencies that say which term is preferred:
 
     Example: `synsetmine export mined.jsonl --counts vocabulary.tsv -f solr -o synonyms.txt`
@@ -195,6 +203,7 @@ def export(
     )
     about = About(**{name: options.pop(name) for name in OF_ABOUT if name in options})
     sets = _read(source, counts, trace, kb, skip_bad=skip_bad)
+    sets = _reviewed(sets, source, reviews, accepted=accepted)
     wanted, entries = (
         choose_entries(sets, threshold=threshold, min_size=size, preferred=preferred)
         for size in (1, min_size)
@@ -249,6 +258,26 @@ def _read(
         trace=None if trace is None else {step.term: step for step in read_trace(trace)},
         counts=None if counts is None else read_vocabulary(counts).counts,
     )
+
+
+def _reviewed(
+    sets: Sequence[MinedSet], source: Path, reviews: Path | None, *, accepted: bool
+) -> Sequence[MinedSet]:
+    """The sets as people have mended them; those of a run folder by its own reviews."""
+    from synsetmine.review.feedback import find_decisions, reviewed_sets
+    from synsetmine.runfolder import Artefacts
+
+    if reviews is None and source.is_dir() and Artefacts(source).reviews.exists():
+        reviews = source
+    if reviews is None:
+        if accepted:
+            raise SynsetmineError(f"--accepted needs reviews, and {source} has none")
+        return sets
+    decisions = find_decisions(reviews)
+    left = reviewed_sets(sets, decisions, accepted_only=accepted)
+    told = counted(len(decisions), "decision")
+    console.say(f"{told} of reviewers; {len(left):,} of {counted(len(sets), 'set')} left")
+    return left
 
 
 def _with_sentences(entries: Sequence[Entry], run: Path) -> list[Entry]:

@@ -39,7 +39,7 @@ def choose_entries(
     Terms that joined below the threshold and those that a person called incorrect are left out,
     then sets that are too small. A set's preferred term is the one that a reviewer chose, or the
     knowledge base's name of its entity if that is among the terms and wanted, or the most
-    frequent one.
+    frequent one; a name that is not exact only where there is no other.
     """
     if not 0 <= threshold <= 1:
         raise DataError("the threshold must lie between 0 and 1", value=threshold)
@@ -61,7 +61,7 @@ def _is_wanted(term: MinedTerm, threshold: float) -> bool:
 
 def _entry(mined: MinedSet, terms: list[MinedTerm], preferred: Preferred) -> Entry:
     by_count = sorted(terms, key=lambda term: (-term.count, term.text, term.sense))
-    first = by_count[0]
+    first = min(by_count, key=lambda term: term.scope != "exact")
     wanted = [mined.preferred] + [mined.name] * (preferred == "knowledge")
     for name in filter(None, wanted):
         found = next((term for term in by_count if term.text == name), None)

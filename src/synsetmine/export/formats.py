@@ -47,6 +47,7 @@ class Format:
     write: Writer
     takes: frozenset[str] = frozenset()  # options that mean something to it, of `About` too
     refuses: Callable[[str], str] = _anything  # why a term cannot be written; empty if it can
+    exact: bool = False  # whether it takes its terms for one another, so that all must be exact
     smallest: int = 1  # different terms that a set needs to say something
     extra: str = ""  # of pyproject.toml, with the packages that it needs
     new_names: bool = False  # whether it holds nothing but new names of known entities
@@ -60,7 +61,10 @@ class Format:
     def _without_refused(self, entry: Entry, skipped: Skipped) -> Entry | None:
         terms = []
         for term in entry.terms:
-            if problem := self.refuses(term.text):
+            problem = self.refuses(term.text)
+            if self.exact and term.scope != "exact":
+                problem = "a name that a reviewer called broad, narrow or related"
+            if problem:
                 skipped.append(DataError(problem, value=term.text))
             else:
                 terms.append(term)
@@ -80,6 +84,7 @@ _ALL = (
         takes=frozenset({"title", "explicit", "limit"}),
         refuses=not_in_rule,
         smallest=2,
+        exact=True,
     ),
     Format(
         name="elasticsearch",
@@ -89,6 +94,7 @@ _ALL = (
         takes=frozenset({"explicit", "limit"}),
         refuses=not_in_rule,
         smallest=2,
+        exact=True,
     ),
     Format(
         name="solr-managed",
@@ -98,6 +104,7 @@ _ALL = (
         takes=frozenset({"explicit"}),
         refuses=not_managed,
         smallest=2,
+        exact=True,
     ),
     Format(
         name="querqy",
@@ -107,6 +114,7 @@ _ALL = (
         takes=frozenset({"title", "weights"}),
         refuses=not_in_querqy,
         smallest=2,
+        exact=True,
     ),
     Format(
         name="skos",

@@ -20,11 +20,6 @@ def names_of(entry: Entry) -> list[MinedTerm]:
     return list(names.values())
 
 
-def scope_of(term: MinedTerm) -> Scope:
-    """What a person said the term is to its set; without a word a miner means the same thing."""
-    return "exact" if term.judgement is None else term.judgement.scope
-
-
 def is_unsure(term: MinedTerm) -> bool:
     """Whether a person looked at the term and could not tell."""
     return term.judgement is not None and term.judgement.verdict == "unsure"
@@ -32,13 +27,13 @@ def is_unsure(term: MinedTerm) -> bool:
 
 def synonym_scope(term: MinedTerm) -> Scope:
     """The scope that an ontology may claim: of an exact synonym in doubt no more than related."""
-    scope = scope_of(term)
+    scope = term.scope
     return "related" if scope == "exact" and is_unsure(term) else scope
 
 
 def names_to_find(entry: Entry) -> list[MinedTerm]:
     """The names that stand for the set wherever a text has them: the exact ones."""
-    return [term for term in names_of(entry) if scope_of(term) == "exact"]
+    return [term for term in names_of(entry) if term.scope == "exact"]
 
 
 def new_names(entry: Entry) -> list[MinedTerm]:

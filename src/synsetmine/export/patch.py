@@ -11,7 +11,7 @@ from synsetmine.cells import guarded, rows_of, unguarded
 from synsetmine.errors import DataError, Skipped
 from synsetmine.export.about import About
 from synsetmine.export.entries import Entry
-from synsetmine.export.labels import confidence, new_names, orcid_of, scope_of
+from synsetmine.export.labels import confidence, new_names, orcid_of
 from synsetmine.files import numbered_lines, write_text
 from synsetmine.kb.names import clean_name
 from synsetmine.kb.records import NewName
@@ -95,7 +95,7 @@ def _cells(term: MinedTerm) -> list[str]:
     sure, judged = confidence(term), term.judgement
     return [
         clean_name(term.text),
-        scope_of(term),
+        term.scope,
         "" if sure is None else f"{sure:.6g}",
         str(term.count),
         "yes" if term.known else "no",

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from synsetmine.export.about import About
 from synsetmine.export.entries import Entry
-from synsetmine.export.labels import is_unsure, names_of, scope_of
+from synsetmine.export.labels import is_unsure, names_of
 from synsetmine.files import write_text
 from synsetmine.results import MinedTerm
 
@@ -65,7 +65,7 @@ def _concept(entry: Entry, about: About) -> str:
 
 
 def _property(term: MinedTerm) -> str:
-    scope = scope_of(term)
+    scope = term.scope
     if scope != "exact":
         return _SCOPED[scope]
     return "skos:hiddenLabel" if is_unsure(term) else "skos:altLabel"

@@ -24,7 +24,7 @@ from synsetmine.cells import rows_of
 from synsetmine.errors import DataError
 from synsetmine.export.about import OWN_PREFIX, About
 from synsetmine.export.entries import Entry
-from synsetmine.export.labels import confidence, new_names, orcid_of, scope_of
+from synsetmine.export.labels import confidence, new_names, orcid_of
 from synsetmine.files import write_text
 from synsetmine.results import Judgement
 
@@ -101,7 +101,7 @@ def _rows(entries: Sequence[Entry], about: About, prefixes: _Prefixes) -> Iterat
             yield [
                 f"{OWN_PREFIX}:{quote(entry.id, safe='')}/{quote(term.text, safe='')}",
                 term.text,
-                _PREDICATES[scope_of(term)],
+                _PREDICATES[term.scope],
                 entity,
                 entry.name,
                 _JUSTIFICATION,

@@ -49,6 +49,11 @@ class MinedTerm:
     sentences: tuple[Sentence, ...] = ()
     judgement: Judgement | None = None
 
+    @property
+    def scope(self) -> Scope:
+        """What a person said it is to its set; without a word a miner means the same thing."""
+        return "exact" if self.judgement is None else self.judgement.scope
+
 
 @dataclass(frozen=True, slots=True)
 class MinedSet:
