@@ -69,7 +69,7 @@ def exported(*arguments: str) -> list[tuple[str, ...]]:
 
 def test_every_form_can_be_chosen_and_is_explained() -> None:
     assert get_args(FormatName) == tuple(FORMATS)
-    assert synsetmine("export", "--help").stdout.count("Example") == 3
+    assert synsetmine("export", "--help").stdout.count("Example") == 5
     header, *rows = synsetmine("export", "--formats").stdout.splitlines()
     assert header == "format\tending\twhat it is\textra"
     assert [row.split("\t")[0] for row in rows] == list(FORMATS)

@@ -10,6 +10,7 @@ import typer
 
 from synsetmine import __version__
 from synsetmine.cli import console
+from synsetmine.cli.applynames import apply_names
 from synsetmine.cli.compare import compare
 from synsetmine.cli.convert import convert
 from synsetmine.cli.datasets import datasets
@@ -38,7 +39,7 @@ app = typer.Typer(
 )
 PROJECT = (init, run, report, demo)
 STAGES = (read, knowledge, link, supervise, vocabulary, vectors, train, mine, evaluate)
-TOOLS = (export, lint)
+TOOLS = (export, apply_names, lint)
 OTHERS = (score, rank, finetune, tune, compare, convert, datasets)
 PANELS = {
     "A whole project": PROJECT,

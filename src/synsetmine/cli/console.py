@@ -16,7 +16,7 @@ import typer
 from synsetmine.errors import shorten
 
 if TYPE_CHECKING:
-    from synsetmine.errors import DataError
+    from synsetmine.errors import DataError, Skipped
     from synsetmine.types import Term
 
 SHOWN = 5
@@ -70,6 +70,13 @@ def report_skipped(skipped: Sequence[DataError]) -> None:
         say(f"  {problem}")
     if len(skipped) > SHOWN:
         say(f"  … and {len(skipped) - SHOWN} more")
+
+
+def report_left_out(skipped: Skipped) -> None:
+    """Say how much of what could not be used, each with an example."""
+    for problem, count in skipped.counts.items():
+        first = shorten(repr(skipped.examples[problem][0].value), 60)
+        warn(f"left out {count:,}: {problem}, such as {first}")
 
 
 def report_missing(terms: Sequence[Term], total: int, consequence: str) -> None:

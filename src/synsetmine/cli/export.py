@@ -11,16 +11,31 @@ import typer
 from synsetmine.cli import console
 from synsetmine.cli.console import counted
 from synsetmine.cli.inputs import SkipBad, load_sets
-from synsetmine.errors import DataError, SynsetmineError, shorten
+from synsetmine.errors import DataError, SynsetmineError
 
 if TYPE_CHECKING:
-    from synsetmine.errors import Skipped
     from synsetmine.export import Entry, Format
     from synsetmine.results import MinedSet
 
-FormatName = Literal["solr", "elasticsearch", "solr-managed", "querqy"]
-OF_ABOUT = ("title",)
+FormatName = Literal[
+    "solr",
+    "elasticsearch",
+    "solr-managed",
+    "querqy",
+    "skos",
+    "sssom",
+    "obo",
+    "ssslm",
+    "gilda",
+    "spacy",
+    "csv",
+    "jsonl",
+    "parquet",
+    "patch",
+]
+OF_ABOUT = ("title", "base", "entities", "language", "created", "licence", "prefix")
 ENGINES = "Search engines"
+GRAPHS = "Knowledge graphs"
 
 
 def _list_forms(wanted: bool) -> None:
@@ -95,6 +110,41 @@ def export(
             rich_help_panel=ENGINES,
         ),
     ] = None,
+    base: Annotated[
+        str | None,
+        typer.Option(
+            help="Address before the ids of sets. Default: urn:synsetmine:", rich_help_panel=GRAPHS
+        ),
+    ] = None,
+    entities: Annotated[
+        str | None,
+        typer.Option(
+            help="Address before the knowledge base's ids, such as http://id.nlm.nih.gov/mesh/. "
+            "Default: OBO's for ids such as DOID:14330, else --base.",
+            rich_help_panel=GRAPHS,
+        ),
+    ] = None,
+    prefix: Annotated[
+        str | None,
+        typer.Option(
+            help="Prefix for ids of the knowledge base that have none, such as MESH. Default: kb.",
+            rich_help_panel=GRAPHS,
+        ),
+    ] = None,
+    language: Annotated[
+        str | None,
+        typer.Option(help="Of the terms, such as en. Default: none.", rich_help_panel=GRAPHS),
+    ] = None,
+    created: Annotated[
+        str | None,
+        typer.Option(
+            help="Date of the file, such as 2026-01-31. Default: none.", rich_help_panel=GRAPHS
+        ),
+    ] = None,
+    licence: Annotated[
+        str | None,
+        typer.Option(help="Address of the licence. Default: none.", rich_help_panel=GRAPHS),
+    ] = None,
     skip_bad: SkipBad = False,
     formats: Annotated[
         bool,
@@ -113,6 +163,14 @@ def export(
 
     Example: `synsetmine export run --format elasticsearch --out synonyms.json`
 
+    Concepts with labels in SKOS, matched to the knowledge base's:
+
+    Example: `synsetmine export run -f skos -o sets.ttl --entities http://id.nlm.nih.gov/mesh/`
+
+    New names for known entities, to go through and to apply:
+
+    Example: `synsetmine export run --format patch --out new-names.tsv`
+
     Sets of a file, with frequencies that say which term is preferred:
 
     Example: `synsetmine export mined.jsonl --counts vocabulary.tsv -f solr -o synonyms.txt`
@@ -122,7 +180,20 @@ def export(
     from synsetmine.export import FORMATS, About, choose_entries
 
     chosen = FORMATS[form]
-    options = _given(chosen, title=title, explicit=explicit, limit=limit, weights=weights)
+    options = _given(
+        chosen,
+        title=title,
+        explicit=explicit,
+        limit=limit,
+        weights=weights,
+        base=base,
+        entities=entities,
+        prefix=prefix,
+        language=language,
+        created=created,
+        licence=licence,
+    )
+    about = About(**{name: options.pop(name) for name in OF_ABOUT if name in options})
     sets = _read(source, counts, trace, kb, skip_bad=skip_bad)
     wanted, entries = (
         choose_entries(sets, threshold=threshold, min_size=size, preferred=preferred)
@@ -135,13 +206,13 @@ def export(
         console.say(f"left out: {told} below the threshold or judged incorrect")
     if small := len(sets) - len(entries):
         console.say(f"left out: {counted(small, 'set')} of fewer than {min_size} terms")
-    _warn_of(skipped)
+    console.report_left_out(skipped)
     if not written:
         raise SynsetmineError(f"no set of {source} is left to export; {out} is not written")
-    about = About(**{name: options.pop(name) for name in OF_ABOUT if name in options})
+    if chosen.sentences and source.is_dir():
+        written = _with_sentences(written, source)
     files = chosen.write(out, written, about, **options)
-    told = f"{counted(len(written), 'set')} of {counted(_terms(written), 'term')}"
-    console.say(f"{told} written to {', '.join(map(str, files))}")
+    console.say(f"{_held(chosen, written)} written to {', '.join(map(str, files))}")
 
 
 def _given(form: Format, **options: Any) -> dict[str, Any]:
@@ -180,12 +251,27 @@ def _read(
     )
 
 
+def _with_sentences(entries: Sequence[Entry], run: Path) -> list[Entry]:
+    """The entries with a sentence of the run's corpus for each new name of an entity."""
+    from synsetmine.export.labels import new_names
+    from synsetmine.export.patch import with_sentences
+    from synsetmine.results import example_sentences
+    from synsetmine.runfolder import Artefacts
+
+    with console.progress_bar("looking for sentences") as bar:
+        names = [term.text for entry in entries for term in new_names(entry)]
+        found = example_sentences(Artefacts(run).documents, names, 1, bar.update)
+    return with_sentences(entries, found)
+
+
+def _held(form: Format, entries: Sequence[Entry]) -> str:
+    """What a file holds, in words."""
+    from synsetmine.export.labels import new_names
+
+    if form.new_names:
+        return counted(sum(len(new_names(entry)) for entry in entries), "new name")
+    return f"{counted(len(entries), 'set')} of {counted(_terms(entries), 'term')}"
+
+
 def _terms(entries: Sequence[Entry]) -> int:
     return sum(len(entry.terms) for entry in entries)
-
-
-def _warn_of(skipped: Skipped) -> None:
-    """Say what the form cannot hold."""
-    for problem, count in skipped.counts.items():
-        first = shorten(repr(skipped.examples[problem][0].value), 60)
-        console.warn(f"left out {count:,}: {problem}, such as {first}")

@@ -9,8 +9,13 @@ from typing import Concatenate, TypeAlias
 
 from synsetmine.errors import DataError, Skipped
 from synsetmine.export.about import About
+from synsetmine.export.entityruler import not_in_texts, write_spacy
 from synsetmine.export.entries import Entry
+from synsetmine.export.gilda import not_in_gilda, write_gilda
+from synsetmine.export.obo import write_obo
+from synsetmine.export.patch import write_patch
 from synsetmine.export.querqy import not_in_querqy, write_querqy
+from synsetmine.export.skos import write_skos
 from synsetmine.export.solr import (
     not_in_rule,
     not_managed,
@@ -18,6 +23,10 @@ from synsetmine.export.solr import (
     write_managed,
     write_solr,
 )
+from synsetmine.export.ssslm import write_ssslm
+from synsetmine.export.sssom import write_sssom
+from synsetmine.export.tables import write_csv, write_jsonl, write_parquet
+from synsetmine.kb.oboclauses import not_in_obo
 
 # write(path, entries, about, **options) writes all of the entries and names the files; packages
 # beyond the core are imported when it is called.
@@ -40,6 +49,8 @@ class Format:
     refuses: Callable[[str], str] = _anything  # why a term cannot be written; empty if it can
     smallest: int = 1  # different terms that a set needs to say something
     extra: str = ""  # of pyproject.toml, with the packages that it needs
+    new_names: bool = False  # whether it holds nothing but new names of known entities
+    sentences: bool = False  # whether it shows where those occur
 
     def writable(self, entries: Sequence[Entry], skipped: Skipped) -> list[Entry]:
         """What can be written; terms and sets that cannot are counted in `skipped`."""
@@ -96,6 +107,69 @@ _ALL = (
         takes=frozenset({"title", "weights"}),
         refuses=not_in_querqy,
         smallest=2,
+    ),
+    Format(
+        name="skos",
+        ending=".ttl",
+        help="concepts with their labels, in Turtle",
+        write=write_skos,
+        takes=frozenset({"title", "base", "entities", "language", "created", "licence"}),
+    ),
+    Format(
+        name="sssom",
+        ending=".sssom.tsv",
+        help="new names as mappings to known entities",
+        write=write_sssom,
+        takes=frozenset({"title", "base", "entities", "created", "licence", "prefix"}),
+        new_names=True,
+    ),
+    Format(
+        name="obo",
+        ending=".obo",
+        help="terms with their synonyms, as ontologies have them",
+        write=write_obo,
+        takes=frozenset({"title", "created", "prefix"}),
+        refuses=not_in_obo,
+    ),
+    Format(
+        name="ssslm",
+        ending=".ssslm.tsv",
+        help="literal mappings of SSSLM",
+        write=write_ssslm,
+        takes=frozenset({"language", "prefix"}),
+    ),
+    Format(
+        name="gilda",
+        ending=".tsv.gz",
+        help="terms for the grounder Gilda",
+        write=write_gilda,
+        takes=frozenset({"prefix"}),
+        refuses=not_in_gilda,
+        extra="gilda",
+    ),
+    Format(
+        name="spacy",
+        ending=".jsonl",
+        help="patterns for spaCy's entity ruler",
+        write=write_spacy,
+        refuses=not_in_texts,
+    ),
+    Format(name="csv", ending=".csv", help="a row a term, for spreadsheets", write=write_csv),
+    Format(name="jsonl", ending=".jsonl", help="a line a set, with all details", write=write_jsonl),
+    Format(
+        name="parquet",
+        ending=".parquet",
+        help="a row a term, with types",
+        write=write_parquet,
+        takes=frozenset({"title", "created"}),
+    ),
+    Format(
+        name="patch",
+        ending=".tsv",
+        help="new names for known entities, for a curator and `apply-names`",
+        write=write_patch,
+        new_names=True,
+        sentences=True,
     ),
 )
 FORMATS: Mapping[str, Format] = {form.name: form for form in _ALL}

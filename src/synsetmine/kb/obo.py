@@ -27,15 +27,34 @@ _BLOCK = 1000
 
 
 @dataclass(slots=True)
-class _Frame:
-    """One `[Term]` with the line of each clause."""
+class Frame:
+    """One `[Term]`: the clauses that are needed, each with its line."""
 
     numbers: list[int]
     lines: list[str] = field(default_factory=lambda: ["[Term]"])
 
+    def take(self, number: int, line: str) -> None:
+        """Note a line of the frame, if it holds such a clause."""
+        text = line.strip()
+        if _CLAUSE.match(text):
+            self.numbers.append(number)
+            self.lines.append(_plain_synonym(text))
+
     @property
     def text(self) -> str:
         return "\n".join(self.lines) + "\n"
+
+
+@dataclass(slots=True)
+class OboTerm:
+    """What a frame says; `old` ids lead to the term, and an obsolete one may lead to `new` ones."""
+
+    id: str
+    names: list[str] = field(default_factory=list)
+    synonyms: list[tuple[str, str]] = field(default_factory=list)  # scope, name
+    obsolete: bool = False
+    old: list[str] = field(default_factory=list)
+    new: list[str] = field(default_factory=list)
 
 
 def add_obo(
@@ -45,7 +64,7 @@ def add_obo(
 
     Obsolete terms are left out; alternative ids and those that a term replaces lead to it.
     """
-    block: list[_Frame] = []
+    block: list[Frame] = []
     for frame in _frames(source):
         block.append(frame)
         if len(block) == _BLOCK:
@@ -54,17 +73,55 @@ def add_obo(
     _add_block(block, source, builder, scopes, short_ids)
 
 
-def _frames(source: Source) -> Iterator[_Frame]:
-    frame: _Frame | None = None
+def starts_frame(line: str) -> bool:
+    return line.lstrip().startswith("[")
+
+
+def starts_term(line: str) -> bool:
+    return line.partition("!")[0].strip() == "[Term]"
+
+
+def parse_frame(frame: Frame) -> Any:
+    """A frame as fastobo reads it."""
+    try:
+        return _fastobo().loads(frame.text)[0]
+    except SyntaxError as error:
+        place = min(error.lineno or 1, len(frame.lines)) - 1
+        problem = DataError("not OBO", line=frame.numbers[place], value=frame.lines[place])
+        raise problem from None
+
+
+def read_term(parsed: Any, *, short_ids: bool) -> OboTerm:
+    """What a frame that fastobo has read says of its term."""
+
+    def identifier(ident: object) -> str:
+        return short_id(str(ident)) if short_ids else str(ident)
+
+    term = OboTerm(identifier(parsed.id))
+    for clause in parsed:
+        match clause.raw_tag():
+            case "name":
+                term.names.append(clause.name)
+            case "synonym":
+                term.synonyms.append((clause.synonym.scope, clause.synonym.desc))
+            case "is_obsolete":
+                term.obsolete = clause.obsolete
+            case "alt_id":
+                term.old.append(identifier(clause.alt_id))
+            case "replaced_by":
+                term.new.append(identifier(clause.term))
+    return term
+
+
+def _frames(source: Source) -> Iterator[Frame]:
+    frame: Frame | None = None
     for number, line in source.lines():
-        text = line.strip()
-        if text.startswith("["):
+        if starts_frame(line):
             if frame is not None:
                 yield frame
-            frame = _Frame([number]) if text.partition("!")[0].strip() == "[Term]" else None
-        elif frame is not None and _CLAUSE.match(text):
-            frame.numbers.append(number)
-            frame.lines.append(_plain_synonym(text))
+            frame = Frame([number]) if starts_term(line) else None
+        elif frame is not None:
+            frame.take(number, line)
     if frame is not None:
         yield frame
 
@@ -79,61 +136,35 @@ def _plain_synonym(clause: str) -> str:
 
 
 def _add_block(
-    block: list[_Frame],
+    block: list[Frame],
     source: Source,
     builder: KnowledgeBuilder,
     scopes: Collection[str],
     short_ids: bool,
 ) -> None:
-    fastobo = _fastobo()
     try:
-        parsed = list(fastobo.loads("\n".join(frame.text for frame in block)))
+        parsed = list(_fastobo().loads("\n".join(frame.text for frame in block)))
     except SyntaxError:
         parsed = []
     for number, frame in enumerate(block):
         try:
             # A block with a broken term is read again, term by term.
-            term = parsed[number] if parsed else fastobo.loads(frame.text)[0]
-            _add_term(term, builder, frame.numbers[0], scopes, short_ids)
-        except SyntaxError as error:
-            place = min(error.lineno or 1, len(frame.lines)) - 1
-            source.reject(DataError("not OBO", value=frame.lines[place]), frame.numbers[place])
+            term = parsed[number] if parsed else parse_frame(frame)
+            _add_term(read_term(term, short_ids=short_ids), builder, frame.numbers[0], scopes)
         except DataError as error:
-            source.reject(error, frame.numbers[0])
+            source.reject(error, error.line or frame.numbers[0])
 
 
-def _add_term(
-    term: Any, builder: KnowledgeBuilder, line: int, scopes: Collection[str], short_ids: bool
-) -> None:
-    def identifier(ident: object) -> str:
-        return short_id(str(ident)) if short_ids else str(ident)
-
-    entity = identifier(term.id)
-    names: list[str] = []
-    synonyms: list[str] = []
-    obsolete = False
-    old: list[str] = []
-    new: list[str] = []
-    for clause in term:
-        match clause.raw_tag():
-            case "name":
-                names.append(clause.name)
-            case "synonym" if clause.synonym.scope in scopes:
-                synonyms.append(clause.synonym.desc)
-            case "is_obsolete":
-                obsolete = clause.obsolete
-            case "alt_id":
-                old.append(identifier(clause.alt_id))
-            case "replaced_by":
-                new.append(identifier(clause.term))
-    for alternative in old:
-        builder.replace(alternative, entity)
-    if obsolete:
-        builder.leave_out(entity)
-        for replacing in new[:1]:
-            builder.replace(entity, replacing)
+def _add_term(term: OboTerm, builder: KnowledgeBuilder, line: int, scopes: Collection[str]) -> None:
+    for alternative in term.old:
+        builder.replace(alternative, term.id)
+    if term.obsolete:
+        builder.leave_out(term.id)
+        for replacing in term.new[:1]:
+            builder.replace(term.id, replacing)
     else:
-        builder.add(entity, names + synonyms, line=line)
+        synonyms = [name for scope, name in term.synonyms if scope in scopes]
+        builder.add(term.id, term.names + synonyms, line=line)
 
 
 def _fastobo() -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -34,13 +34,14 @@ def add_jsonl(source: Source, builder: KnowledgeBuilder, fields: Fields) -> None
         if not line.strip():
             continue
         try:
-            entity, names = _parse(line, fields)
+            entity, names = parse_record(line, fields)
             builder.add(entity, names, line=number)
         except DataError as error:
             source.reject(error, number)
 
 
-def _parse(line: str, fields: Fields) -> tuple[str, list[str]]:
+def parse_record(line: str, fields: Fields) -> tuple[str, list[str]]:
+    """The id and the names of an entity in JSON."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -75,14 +76,14 @@ def add_table(source: Source, builder: KnowledgeBuilder, fields: Fields, *, tabs
     There is one row a name, of which the first or those with a true value in the column
     `preferred` are preferred, or one row an entity with a column of further names between `|`.
     """
-    rows = _tab_rows(source) if tabs else _comma_rows(source)
-    layout: _Layout | None = None
+    rows = tab_rows(source.lines()) if tabs else comma_rows(source.lines())
+    layout: Layout | None = None
     for number, row in rows:
         try:
             if isinstance(row, DataError):
                 raise row
             if layout is None:
-                layout = _layout(row, fields)
+                layout = table_layout(row, fields)
                 continue
             names, rank = layout.names(row)
             builder.add(row[layout.id].strip(), names, rank=rank, line=number)
@@ -93,7 +94,7 @@ def add_table(source: Source, builder: KnowledgeBuilder, fields: Fields, *, tabs
 
 
 @dataclass(frozen=True, slots=True)
-class _Layout:
+class Layout:
     """Where the columns stand."""
 
     width: int
@@ -122,7 +123,7 @@ class _Layout:
         return int(mark in _FALSE)
 
 
-def _layout(header: Sequence[str], fields: Fields) -> _Layout:
+def table_layout(header: Sequence[str], fields: Fields) -> Layout:
     columns = [column.strip().casefold() for column in header]
 
     def place(field: str) -> int | None:
@@ -133,7 +134,7 @@ def _layout(header: Sequence[str], fields: Fields) -> _Layout:
         problem = f"expected a header with the columns {fields.id!r} and {fields.name!r}; found"
         raise DataError(problem, value=", ".join(header))
     more = [column for field in fields.names if (column := place(field)) is not None]
-    return _Layout(
+    return Layout(
         width=len(columns),
         id=entity,
         name=name,
@@ -146,9 +147,9 @@ def _layout(header: Sequence[str], fields: Fields) -> _Layout:
 Row = list[str] | DataError
 
 
-def _tab_rows(source: Source) -> Iterator[tuple[int, Row]]:
+def tab_rows(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, Row]]:
     """Fields between tabs, where a quote is a quote unless it stands around the whole field."""
-    for number, line in source.lines():
+    for number, line in lines:
         if line.strip():
             yield number, [_unquoted(field) for field in line.split("\t")]
 
@@ -160,12 +161,12 @@ def _unquoted(field: str) -> str:
     return field if '"' in inner else inner.replace("\0", '"')
 
 
-def _comma_rows(source: Source) -> Iterator[tuple[int, Row]]:
+def comma_rows(numbered: Iterable[tuple[int, str]]) -> Iterator[tuple[int, Row]]:
     """Records of a CSV file with the line on which they start; a field may hold line ends."""
     started: list[int] = []  # the line on which the record starts, once the reader takes it
 
     def lines() -> Iterator[str]:
-        for number, line in source.lines():
+        for number, line in numbered:
             if not started:
                 started.append(number)
             yield line + "\n"
@@ -176,8 +177,7 @@ def _comma_rows(source: Source) -> Iterator[tuple[int, Row]]:
         if header.strip():
             break
         started.clear()
-    # What some programs call CSV has semicolons, where the comma belongs to numbers.
-    delimiter = ";" if ";" in header and "," not in header else ","
+    delimiter = delimiter_of(header)
     reader = csv.reader(chain([header], feed), delimiter=delimiter, strict=True)
     while True:
         try:
@@ -189,3 +189,8 @@ def _comma_rows(source: Source) -> Iterator[tuple[int, Row]]:
         if isinstance(row, DataError) or any(field.strip() for field in row):
             yield started[0], row
         started.clear()
+
+
+def delimiter_of(header: str) -> str:
+    """What some programs call CSV has semicolons, where the comma belongs to numbers."""
+    return ";" if ";" in header and "," not in header else ","
