@@ -19,6 +19,7 @@ import synsetmine
 from docs.reference.generate_cli import PAGE, reference
 from synsetmine.cli import app
 from synsetmine.datasets import fetch_dataset
+from synsetmine.kb import read_kb
 from synsetmine.training import PRESETS
 from tests.walks import blocks, run, steps, walk
 
@@ -156,3 +157,18 @@ def test_the_way_to_a_search_engine_runs(checkout: Path) -> None:
     rules = (checkout / "shop" / "synonyms.txt").read_text("utf-8").splitlines()
     assert "pushchair, baby buggy, stroller" in rules
     assert not any("kettle" in rule for rule in rules)
+
+
+@pytest.mark.slow
+def test_the_way_to_new_names_runs(checkout: Path) -> None:
+    walk(ROOT / "docs/how-to/new-names.md", checkout)
+    kb = read_kb(checkout / "clinic" / "thesaurus-more.jsonl")
+    assert kb.names("D013") == ("schistosomiasis", "bilharzia", "snail fever")
+    assert not kb.entities_named("dengue fever")
+
+
+@pytest.mark.slow
+def test_the_way_to_a_knowledge_graph_runs(checkout: Path) -> None:
+    walk(ROOT / "docs/how-to/knowledge-graph.md", checkout)
+    kb = read_kb(checkout / "news" / "aliases.ttl")
+    assert "Beeb" in kb.names("https://graph.example/org/044")

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+FENCE = r"^```(console|python|text)\n(.*?)^```"
 MARK = "-- next command --"
 # In a pipe a progress bar becomes lines such as `read 0.1/0.2 MB`; a terminal has none of them.
 BAR = re.compile(r"^[\w ]+ [\d.]+/[\d.]+( MB)?.*\n", re.M)
@@ -28,16 +29,30 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 def steps(page: Path) -> list[Step]:
-    """The commands of all console blocks: they begin with `$ `, a backslash goes on."""
+    """What is run on a page: commands of console blocks, and Python blocks.
+
+    A command begins with `$ ` and goes on after a backslash; what it prints stands below it. What
+    a Python block prints stands in a block of text behind it.
+    """
     found: list[Step] = []
-    for line in "".join(blocks(page, "console")).splitlines():
+    for language, block in re.findall(FENCE, page.read_text("utf-8"), re.M | re.S):
+        if language == "python":
+            found.append(Step(f"python - <<'END'\n{block}END"))
+        elif language == "text":
+            found[-1].shown += block.splitlines()
+        else:
+            _add_commands(found, block)
+    return found
+
+
+def _add_commands(found: list[Step], block: str) -> None:
+    for line in block.splitlines():
         if line.startswith("$ "):
             found.append(Step(line[2:]))
         elif found[-1].command.endswith("\\") and not found[-1].shown:
             found[-1].command += f"\n{line}"
         else:
             found[-1].shown.append(line)
-    return found
 
 
 def walk(page: Path, folder: Path, environment: Mapping[str, str] | None = None) -> str:
@@ -45,14 +60,13 @@ def walk(page: Path, folder: Path, environment: Mapping[str, str] | None = None)
     taken = steps(page)
     script = "".join(f"{step.command}\necho '{MARK}'\n" for step in taken)
     done = run(["bash", "-euo", "pipefail", "-c", script], folder, environment, stderr_too=True)
-    for step, printed in zip(taken, done.split(f"{MARK}\n"), strict=False):
-        if step.shown:
-            said = BAR.sub("", printed)
-            assert re.fullmatch(pattern(step.shown), said), (
-                f"{page.name}: `{step.command}` is shown with\n\n"
-                + "\n".join(step.shown)
-                + f"\n\nbut prints\n\n{said}"
-            )
+    wrong = [
+        f"`{step.command}` is shown with\n\n{shown}\n\nbut prints\n\n{said}"
+        for step, printed in zip(taken, done.split(f"{MARK}\n"), strict=False)
+        if (shown := "\n".join(step.shown))
+        and not re.fullmatch(pattern(step.shown), said := BAR.sub("", printed))
+    ]
+    assert not wrong, f"{page.name}: " + "\n\n".join(wrong)
     return done
 
 
