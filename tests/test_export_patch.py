@@ -18,9 +18,8 @@ from synsetmine.errors import DataError, Skipped
 from synsetmine.export import FORMATS, About, Entry, gilda, patch, ssslm, sssom, tables
 from synsetmine.export.labels import names_of, new_names, scope_of
 from synsetmine.export.patch import COLUMNS, read_patch, with_sentences, write_patch
-from synsetmine.kb import Entity, KnowledgeBase, read_kb
+from synsetmine.kb import Entity, KnowledgeBase, NewName, read_kb
 from synsetmine.kb.names import clean_name
-from synsetmine.kb.records import NewName
 from synsetmine.results import Sentence
 from synsetmine.runfolder import FORMAT, Artefacts
 from synsetmine.setfiles import write_sets

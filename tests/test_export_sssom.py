@@ -101,6 +101,7 @@ def test_sets_that_grew_from_nothing_known_have_nothing_to_map_to(tmp_path: Path
         ("D1", "kb:D1", "urn:synsetmine:"),
         ("a b/c", "kb:a%20b%2Fc", "urn:synsetmine:"),
         ("DOID:14330", "DOID:14330", "http://purl.obolibrary.org/obo/DOID_"),
+        ("no:1", "no:1", "http://purl.obolibrary.org/obo/no_"),
         ("Category:a b", "Category:a%20b", "urn:synsetmine:Category:"),
         ("skos:x", "ns1:x", "http://purl.obolibrary.org/obo/skos_"),  # the prefix means SKOS here
         ("http://www.wikidata.org/entity/Q1", "ns1:Q1", "http://www.wikidata.org/entity/"),
@@ -124,6 +125,7 @@ def test_ids_with_one_prefix_and_two_addresses_are_kept_apart(tmp_path: Path) ->
     found = [infarction(entity) for entity in ("DOID:1", "DOID:a b", "DOID:c d", "DOID:2")]
     write_sssom(tmp_path / "x.tsv", found, About())
     head, rows = table(tmp_path / "x.tsv")
+    assert set(head["curie_map"]) == {"DOID", "ns1", "orcid", "synsetmine"}
     ids = list(dict.fromkeys(row["object_id"] for row in rows))
     assert ids == ["DOID:1", "ns1:a%20b", "ns1:c%20d", "DOID:2"]
     assert head["curie_map"]["ns1"] == "urn:synsetmine:DOID:"

@@ -13,10 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synsetmine.errors import DataError, Skipped
-from synsetmine.kb import Entity, Form, KnowledgeBase, read_kb
+from synsetmine.kb import (
+    Applied,
+    Entity,
+    Form,
+    KnowledgeBase,
+    NewName,
+    apply_names,
+    read_kb,
+)
 from synsetmine.kb.names import clean_name
-from synsetmine.kb.newnames import Applied, apply_names
-from synsetmine.kb.records import NewName
 from synsetmine.text import normal_form
 from tests.curationentries import surfaces
 from tests.kbfiles import ALL, OBO, content_of, stored

@@ -40,7 +40,7 @@ def apply_names(
     """
     from synsetmine.errors import Skipped
     from synsetmine.export.patch import read_patch
-    from synsetmine.kb.newnames import apply_names as apply
+    from synsetmine.kb import apply_names as apply
 
     refused = Skipped()
     names = read_patch(patch, refused=refused, reviewed=reviewed)

@@ -72,7 +72,7 @@ def _header(about: About, prefixes: _Prefixes) -> Iterator[str]:
     """The metadata of the mapping set, in YAML; a JSON string is one of YAML's too."""
     yield "curie_map:"
     for prefix, space in sorted(prefixes.spaces.items()):
-        yield f"  {prefix}: {json.dumps(space)}"
+        yield f"  {json.dumps(prefix)}: {json.dumps(space)}"  # unquoted, `no` would be false
     name, _, version = about.tool.partition(" ")
     title = "".join(char if char.isprintable() else " " for char in about.title)
     told = {
@@ -90,12 +90,13 @@ def _header(about: About, prefixes: _Prefixes) -> Iterator[str]:
 
 def _rows(entries: Sequence[Entry], about: About, prefixes: _Prefixes) -> Iterator[list[str]]:
     for entry in entries:
-        if entry.entity is None:
+        new = new_names(entry)
+        if entry.entity is None or not new:
             continue
         prefix, local = about.curie(entry.id, entry.entity)
         iri = about.entity_iri(entry.entity)
         entity = prefixes.shorten(iri, prefix, quote(local, safe=":"))
-        for term in new_names(entry):
+        for term in new:
             sure = confidence(term)
             yield [
                 f"{OWN_PREFIX}:{quote(entry.id, safe='')}/{quote(term.text, safe='')}",
