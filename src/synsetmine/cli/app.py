@@ -21,6 +21,7 @@ from synsetmine.cli.finetune import finetune
 from synsetmine.cli.lint import lint
 from synsetmine.cli.mine import mine
 from synsetmine.cli.rank import rank, score
+from synsetmine.cli.reviews import export_reviews, import_reviews
 from synsetmine.cli.run import init, report, run
 from synsetmine.cli.stages import knowledge, link, read, supervise, vectors, vocabulary
 from synsetmine.cli.train import train
@@ -40,7 +41,10 @@ app = typer.Typer(
 PROJECT = (init, run, report, demo)
 STAGES = (read, knowledge, link, supervise, vocabulary, vectors, train, mine, evaluate)
 TOOLS = (export, apply_names, lint)
-OTHERS = (score, rank, finetune, tune, compare, convert, datasets)
+OTHERS = (
+    *(export_reviews, import_reviews),
+    *(score, rank, finetune, tune, compare, convert, datasets),
+)
 PANELS = {
     "A whole project": PROJECT,
     "Its stages": STAGES,
