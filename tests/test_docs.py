@@ -115,7 +115,7 @@ def checkout(tmp_path: Path) -> Path:
 @pytest.mark.slow
 def test_the_shell_tutorial_runs(cache: Path, tmp_path: Path) -> None:
     page = ROOT / "docs/tutorials/shell.md"
-    assert sum(step.command.startswith("synsetmine ") for step in steps(page)) == 6
+    assert sum(step.command.startswith("synsetmine ") for step in steps(page)) == 8
     done = walk(page, tmp_path, {"SYNSETMINE_CACHE": str(cache)})
     assert "united_kingdom||m.07ssc" in done
     assert (tmp_path / "mined.jsonl").exists()
@@ -128,6 +128,7 @@ def test_the_python_tutorial_runs(cache: Path, tmp_path: Path) -> None:
     shown = run(command, tmp_path, {"SYNSETMINE_CACHE": str(cache)})
     assert shown.startswith("1273 sets, 2600 terms, 50 dimensions")
     assert "known sets took in new terms" in shown
+    assert "sets in synonyms-py.txt and 0 terms left out" in shown
 
 
 @pytest.mark.slow
