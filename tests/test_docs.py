@@ -105,17 +105,26 @@ def cache(nyt: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture
-def checkout(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder to walk in, with the examples where the pages have them."""
-    shutil.copytree(ROOT / "docs/examples", tmp_path / "docs/examples")
-    return tmp_path
+    folder = tmp_path_factory.mktemp("checkout")
+    shutil.copytree(ROOT / "docs/examples", folder / "docs/examples")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def clinic(checkout: Path) -> Path:
+    """The folder that the walk to new names leaves; another page goes on from there."""
+    walk(ROOT / "docs/how-to/new-names.md", checkout)
+    return checkout / "clinic"
 
 
 @pytest.mark.slow
-def test_the_shell_tutorial_runs(cache: Path, tmp_path: Path) -> None:
+def test_the_shell_tutorial_runs(cache: Path, clinic: Path, tmp_path: Path) -> None:
     page = ROOT / "docs/tutorials/shell.md"
-    assert sum(step.command.startswith("synsetmine ") for step in steps(page)) == 8
+    assert sum(step.command.startswith("synsetmine ") for step in steps(page)) == 11
+    shutil.copytree(clinic, tmp_path / "clinic")
     done = walk(page, tmp_path, {"SYNSETMINE_CACHE": str(cache)})
     assert "united_kingdom||m.07ssc" in done
     assert (tmp_path / "mined.jsonl").exists()
@@ -161,9 +170,8 @@ def test_the_way_to_a_search_engine_runs(checkout: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_way_to_new_names_runs(checkout: Path) -> None:
-    walk(ROOT / "docs/how-to/new-names.md", checkout)
-    kb = read_kb(checkout / "clinic" / "thesaurus-more.jsonl")
+def test_the_way_to_new_names_runs(clinic: Path) -> None:
+    kb = read_kb(clinic / "thesaurus-more.jsonl")
     assert kb.names("D013") == ("schistosomiasis", "bilharzia", "snail fever")
     assert not kb.entities_named("dengue fever")
 
