@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: install demo test check paper lint format reference clean
+.PHONY: install demo test check paper lint format reference docs clean
 
 install: $(INSTALLED)  ## sets up .venv
 
@@ -32,6 +32,9 @@ format: $(INSTALLED)
 reference: $(INSTALLED)  ## write docs/reference/cli.md anew
 	$(BIN)/python docs/reference/generate_cli.py
 
+docs: $(INSTALLED)  ## the documentation as a site, in site/
+	$(BIN)/mkdocs build --quiet --strict
+
 $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "synsetmine needs Python 3.11 or newer; name one with: make PYTHON=python3.12"; exit 1; }
@@ -40,4 +43,4 @@ $(INSTALLED): pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf .venv dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -229,19 +228,6 @@ def test_what_is_wrong_is_one_line(place: Path) -> None:
     assert done.stderr == "synsetmine: error: expected an address such as `https://…`: 'me'\n"
     done = synsetmine("export", "run", "-f", "csv", "-o", "x", "--base", "u:", cwd=place, code=1)
     assert done.stderr == "synsetmine: error: --base means nothing to csv, only to skos and sssom\n"
-
-
-def test_the_guide_can_be_followed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(place)
-    (place / "mesh.jsonl.gz").write_bytes(gzip.compress(KB.encode()))
-    guide = (DOCS / "how-to" / "new-names.md").read_text("utf-8")
-    commands = re.findall(r"^\$ synsetmine (.*)", guide, re.M)
-    assert len(commands) == 5
-    for command in commands:
-        done = CliRunner().invoke(app, command.split(), catch_exceptions=False)
-        assert done.exit_code == 0, done.output
-    names = read_kb(place / "mesh-more.jsonl.gz").names("D009203")
-    assert names == ("Myocardial Infarction", "heart attack", "cardiac infarct")
 
 
 def test_the_reference_names_every_form_and_column() -> None:
