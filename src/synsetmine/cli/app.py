@@ -19,6 +19,7 @@ from synsetmine.cli.finetune import finetune
 from synsetmine.cli.mine import mine
 from synsetmine.cli.rank import rank, score
 from synsetmine.cli.run import init, report, run
+from synsetmine.cli.serve import serve
 from synsetmine.cli.stages import knowledge, link, read, supervise, vectors, vocabulary
 from synsetmine.cli.train import train
 from synsetmine.cli.tune import tune
@@ -36,8 +37,15 @@ app = typer.Typer(
 )
 PROJECT = (init, run, report, demo)
 STAGES = (read, knowledge, link, supervise, vocabulary, vectors, train, mine, evaluate)
+USES = (serve,)
 OTHERS = (score, rank, finetune, tune, compare, convert, datasets)
-for panel, commands in {"A whole project": PROJECT, "Its stages": STAGES, "More": OTHERS}.items():
+PANELS = {
+    "A whole project": PROJECT,
+    "Its stages": STAGES,
+    "What to do with it": USES,
+    "More": OTHERS,
+}
+for panel, commands in PANELS.items():
     for command in commands:
         app.command(rich_help_panel=panel)(command)
 
