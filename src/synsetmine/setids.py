@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Container
 
 from synsetmine.types import SynonymSets, Term
 
@@ -32,7 +32,7 @@ def lasting_ids(
                 taken.add(name)
     for set_id, members in others:
         if set_id not in names:
-            names[set_id] = _new_id(members, taken)
+            names[set_id] = new_id(members, taken)
             taken.add(names[set_id])
     return names
 
@@ -46,7 +46,8 @@ def _same_set(members: Collection[Term], earlier: SynonymSets) -> str | None:
     return earlier.ids[number] if same else None
 
 
-def _new_id(members: Collection[Term], taken: Collection[str]) -> str:
+def new_id(members: Collection[Term], taken: Container[str]) -> str:
+    """An id for a set of these terms that no other has."""
     text = "\n".join(sorted(map(str, members)))
     name = f"s{hashlib.sha256(text.encode()).hexdigest()[:DIGITS]}"
     number, free = 2, name

@@ -1,0 +1,21 @@
+"""What people decide on mined sets: kept, carried out, exported, learned from."""
+
+from synsetmine.review.decisions import Decision, Kind
+from synsetmine.review.reviewed import TO_DO, Page, Place, ReviewedSet, Status, Wanted, key_of
+from synsetmine.review.state import ReviewState
+from synsetmine.review.store import Conflict, ReviewStore
+
+__all__ = [
+    "TO_DO",
+    "Conflict",
+    "Decision",
+    "Kind",
+    "Page",
+    "Place",
+    "ReviewState",
+    "ReviewStore",
+    "ReviewedSet",
+    "Status",
+    "Wanted",
+    "key_of",
+]

@@ -1,0 +1,216 @@
+"""What each kind of decision does to the sets.
+
+In the usual case the set of a decision has the members that its person saw, and everything is
+plain. On the sets of another run the same is done to those terms that are there: terms that a
+person put together come together, terms that were told apart are told apart, and terms that the
+person had not seen stay where they are, to be reviewed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from synsetmine.results import Judgement, MinedTerm
+from synsetmine.review.decisions import Decision
+from synsetmine.review.reviewed import ReviewedSet, Status
+from synsetmine.types import Term
+
+# How much of a decision holds for the sets that there are: all it says, something, nothing.
+Extent = Literal["whole", "part", "none"]
+
+
+@dataclass
+class Draft:
+    """A partition of terms and what is to change in it; a set that goes is None."""
+
+    sets: Mapping[str, ReviewedSet]
+    homes: Mapping[str, str]  # the id of each term's set
+    after: dict[str, ReviewedSet | None] = field(default_factory=dict)
+
+    def get(self, set_id: str) -> ReviewedSet | None:
+        return self.after[set_id] if set_id in self.after else self.sets.get(set_id)
+
+    def holding(self, keys: Iterable[str]) -> Counter[str]:
+        """The ids of the sets that hold these terms now, and how many each."""
+        return Counter(self.homes[key] for key in keys if key in self.homes)
+
+    def find(self, set_id: str, members: tuple[str, ...]) -> ReviewedSet | None:
+        """The set that a decision means: the one that holds most of the members."""
+        held = self.holding(members)
+        best = max(held, key=lambda name: (held[name], name == set_id, name), default=None)
+        return None if best is None else self.get(best)
+
+    def put(self, changed: ReviewedSet) -> None:
+        self.after[changed.id] = changed if changed.mined.terms else None
+
+
+def carry_out(decision: Decision, draft: Draft) -> Extent:
+    """Write into the draft what a decision changes; how much of it holds here."""
+    done, said = _KINDS[decision.kind](decision, draft)
+    return "whole" if done == said else "part" if done else "none"
+
+
+def _accept(decision: Decision, draft: Draft) -> tuple[int, int]:
+    found = draft.find(decision.set_id, decision.members)
+    if found is None:
+        return 0, len(decision.terms)
+    held = _gather(draft, found, decision.terms)
+    judgement = Judgement("correct", decision.scope or "exact", decision.reviewer, decision.when)
+    right = set(decision.terms)
+    terms = [
+        replace(term, judgement=judgement) if key in right and not _is_correct(term) else term
+        for key, term in zip(held.keys, held.mined.terms, strict=True)
+    ]
+    seen_all = set(held.keys) <= set(decision.members)
+    draft.put(_with(held, terms, "accepted" if seen_all else "changed"))
+    return len(right & set(held.keys)), len(decision.terms)
+
+
+def _reject(decision: Decision, draft: Draft) -> tuple[int, int]:
+    members = set(decision.members)
+    held = draft.holding(decision.members)
+    mixed = 0
+    for set_id, count in held.items():
+        found = draft.sets[set_id]
+        if set(found.keys) <= members and (count > 1 or len(members) == 1):
+            draft.put(replace(found, status="rejected"))
+        elif count > 1:
+            mixed += count
+    there = held.total() - mixed
+    return there if there > 1 or len(members) == 1 else 0, len(members)
+
+
+def _unsure(decision: Decision, draft: Draft) -> tuple[int, int]:
+    found = draft.find(decision.set_id, decision.members)
+    if found is None or not set(found.keys) <= set(decision.members):
+        return 0, len(decision.members)
+    draft.put(replace(found, status="unsure"))
+    return len(found.keys), len(decision.members)
+
+
+def _judge(decision: Decision, draft: Draft) -> tuple[int, int]:
+    judgement = Judgement(
+        decision.verdict or "unsure", decision.scope or "exact", decision.reviewer, decision.when
+    )
+    done = 0
+    for key in decision.terms:
+        home = _home_in_context(draft, key, decision)
+        if home is None:
+            continue
+        terms = [
+            replace(term, judgement=judgement) if name == key else term
+            for name, term in zip(home.keys, home.mined.terms, strict=True)
+        ]
+        draft.put(_with(home, terms, "accepted" if home.status == "accepted" else "changed"))
+        done += 1
+    return done, len(decision.terms)
+
+
+def _leave(decision: Decision, draft: Draft) -> tuple[int, int]:
+    """Remove and split: the terms that go leave each set in which they are with some that stay."""
+    going = set(decision.terms)
+    staying = set(decision.members) - going
+    held = draft.holding(decision.members)
+    if not draft.holding(going) or not draft.holding(staying):
+        return 0, len(decision.members)
+    for set_id in sorted(held, key=lambda name: (name != decision.set_id, name)):
+        found = draft.sets[set_id]
+        if going.isdisjoint(found.keys) or staying.isdisjoint(found.keys):
+            continue
+        parted = [
+            (term, key in going) for key, term in zip(found.keys, found.mined.terms, strict=True)
+        ]
+        rest = [term for term, goes in parted if not goes]
+        gone = [replace(term, judgement=None) for term, goes in parted if goes]
+        draft.put(_with(found, rest, "accepted" if found.status == "accepted" else "changed"))
+        own = replace(
+            found.mined, id=_free_id(decision.other, draft), entity=None, name="", preferred=""
+        )
+        draft.put(ReviewedSet(replace(own, terms=tuple(gone)), "changed"))
+    return held.total(), len(decision.members)
+
+
+def _merge(decision: Decision, draft: Draft) -> tuple[int, int]:
+    found = draft.find(decision.set_id, decision.members)
+    other = draft.find(decision.other, decision.others)
+    said = len(decision.members) + len(decision.others)
+    if found is None or other is None:
+        return 0, said
+    both = found.status == other.status == "accepted"
+    held = _gather(draft, found, (*decision.members, *decision.others))
+    whole = held.mined
+    if whole.entity is None:
+        whole = replace(whole, entity=other.mined.entity, name=other.mined.name)
+    if not whole.preferred:
+        whole = replace(whole, preferred=other.mined.preferred)
+    draft.put(_with(replace(held, mined=whole), whole.terms, "accepted" if both else "changed"))
+    return len({*decision.members, *decision.others} & set(held.keys)), said
+
+
+def _rename(decision: Decision, draft: Draft) -> tuple[int, int]:
+    home = _home_in_context(draft, decision.terms[0], decision)
+    if home is None:
+        return 0, 1
+    preferred = Term.parse(decision.terms[0]).surface
+    draft.put(replace(home, mined=replace(home.mined, preferred=preferred)))
+    return 1, 1
+
+
+_KINDS: Mapping[str, Callable[[Decision, Draft], tuple[int, int]]] = {  # done, of how much
+    "accept": _accept,
+    "reject": _reject,
+    "unsure": _unsure,
+    "judge": _judge,
+    "remove": _leave,
+    "split": _leave,
+    "merge": _merge,
+    "rename": _rename,
+}
+
+
+def _gather(draft: Draft, into: ReviewedSet, keys: Iterable[str]) -> ReviewedSet:
+    """The set with all of these terms in it, which leave the sets where they are."""
+    wanted = dict.fromkeys(key for key in keys if draft.homes.get(key, into.id) != into.id)
+    found: dict[str, MinedTerm] = {}
+    for set_id in draft.holding(wanted):
+        home = draft.sets[set_id]
+        there = dict(zip(home.keys, home.mined.terms, strict=True))
+        found |= there
+        rest = [term for key, term in there.items() if key not in wanted]
+        draft.put(_with(home, rest, "accepted" if home.status == "accepted" else "changed"))
+    terms = (*into.mined.terms, *(found[key] for key in wanted))
+    return replace(into, mined=replace(into.mined, terms=terms))
+
+
+def _home_in_context(draft: Draft, key: str, decision: Decision) -> ReviewedSet | None:
+    """The set of a term, if it is there with another one that it was seen with."""
+    if key not in draft.homes:
+        return None
+    home = draft.get(draft.homes[key])
+    if home is None:
+        return None
+    with_it = set(decision.members) - {key}
+    return home if not with_it or not with_it.isdisjoint(home.keys) else None
+
+
+def _with(found: ReviewedSet, terms: Iterable[MinedTerm], status: Status) -> ReviewedSet:
+    """The set with other terms; the one that stood for it does so only while it is there."""
+    kept = tuple(terms)
+    preferred = found.mined.preferred
+    if preferred not in {term.text for term in kept}:
+        preferred = ""
+    return ReviewedSet(replace(found.mined, terms=kept, preferred=preferred), status)
+
+
+def _is_correct(term: MinedTerm) -> bool:
+    return term.judgement is not None and term.judgement.verdict == "correct"
+
+
+def _free_id(name: str, draft: Draft) -> str:
+    number, free = 2, name
+    while draft.get(free) is not None:
+        free, number = f"{name}-{number}", number + 1
+    return free

@@ -1,0 +1,85 @@
+"""A set with what people said of it, and which ones are wanted."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from synsetmine.results import MinedSet, MinedTerm
+from synsetmine.types import Term
+
+# changed: somebody judged, removed, split or merged, but has not accepted it as a whole
+Status = Literal["open", "changed", "accepted", "rejected", "unsure"]
+TO_DO: frozenset[Status] = frozenset({"open", "changed"})
+
+Place = tuple[float, str]  # in the queue: the lowest probability, the id
+
+
+@dataclass(frozen=True)
+class ReviewedSet:
+    """A set as it is now: its terms with their judgements, and how far its review is."""
+
+    mined: MinedSet
+    status: Status = "open"
+
+    @property
+    def id(self) -> str:
+        return self.mined.id
+
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """Its terms as decisions write them."""
+        return tuple(map(key_of, self.mined.terms))
+
+    @cached_property
+    def place(self) -> Place:
+        least = self.mined.least
+        return math.inf if least is None else least, self.mined.id
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which sets the queue is to show."""
+
+    status: frozenset[Status] = TO_DO
+    text: str = ""  # in a term, in the knowledge base's name, or the id
+    new_names: bool = False  # only sets with a term that the knowledge base does not know
+    seeded: bool = False  # only sets that grew from an entity of the knowledge base
+    min_size: int = 2
+    max_size: int | None = None
+
+    def __contains__(self, found: ReviewedSet) -> bool:
+        mined = found.mined
+        size = len(mined.terms)
+        return (
+            found.status in self.status
+            and size >= self.min_size
+            and (self.max_size is None or size <= self.max_size)
+            and (not self.seeded or mined.entity is not None)
+            and (not self.new_names or not all(term.known for term in mined.terms))
+            and (not self.text or self._is_in(mined))
+        )
+
+    @cached_property
+    def _sought(self) -> str:
+        return self.text.casefold()
+
+    def _is_in(self, mined: MinedSet) -> bool:
+        texts = (mined.id, mined.name, *(term.text for term in mined.terms))
+        return any(self._sought in text.casefold() for text in texts)
+
+
+@dataclass(frozen=True)
+class Page:
+    """Some sets of the queue; `after` is where the next page begins, None on the last."""
+
+    sets: tuple[ReviewedSet, ...]
+    total: int  # of all that are wanted
+    after: Place | None
+
+
+def key_of(term: MinedTerm) -> str:
+    """The term as decisions write it."""
+    return str(Term(term.text, term.sense))

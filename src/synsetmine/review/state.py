@@ -1,0 +1,181 @@
+"""The sets as they are now: what was mined, changed by what people decided.
+
+A state is the fold of all decisions that stand, first made first, over the mined sets.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from typing import get_args
+
+from synsetmine.errors import DataError
+from synsetmine.results import MinedSet, Scope, Verdict
+from synsetmine.review.changes import Draft, Extent, carry_out
+from synsetmine.review.decisions import Decision, Kind, standing
+from synsetmine.review.reviewed import Page, Place, ReviewedSet, Status, Wanted
+from synsetmine.setids import new_id
+from synsetmine.types import Term
+
+Change = Mapping[str, tuple[ReviewedSet | None, ReviewedSet | None]]  # of each set: before, after
+
+
+class ReviewState:
+    """Mined sets under review. A change takes time in proportion to the sets concerned."""
+
+    def __init__(self, mined: Sequence[MinedSet], decisions: Iterable[Decision] = ()) -> None:
+        self._mined = mined
+        self._decisions = {decision.id: decision for decision in decisions}
+        self._fold()
+
+    def __len__(self) -> int:
+        return len(self._sets)
+
+    def __contains__(self, set_id: object) -> bool:
+        return set_id in self._sets
+
+    def __getitem__(self, set_id: str) -> ReviewedSet:
+        try:
+            return self._sets[set_id]
+        except KeyError:
+            raise DataError("there is no such set", value=set_id) from None
+
+    @property
+    def sets(self) -> list[ReviewedSet]:
+        """All sets, least certain first."""
+        return [self._sets[set_id] for _, set_id in self._order]
+
+    @property
+    def progress(self) -> dict[Status, int]:
+        """How many sets of two or more terms there are of each status."""
+        return {status: self._progress[status] for status in get_args(Status)}
+
+    @property
+    def extents(self) -> dict[str, Extent]:
+        """How much of each decision that stands holds for these sets, by its id."""
+        return dict(self._extents)
+
+    def queue(self, wanted: Wanted, *, after: Place | None = None, count: int = 50) -> Page:
+        """Some of the wanted sets, least certain first, from behind a place on.
+
+        Places last: a page begins where the one before ended, whatever was decided meanwhile.
+        """
+        first = 0 if after is None else bisect_right(self._order, after)
+        found = (self._sets[set_id] for _, set_id in self._order[first:])
+        shown = list(islice((s for s in found if s in wanted), count + 1))
+        total = sum(found in wanted for found in self._sets.values())
+        last = shown[count - 1].place if len(shown) > count else None
+        return Page(tuple(shown[:count]), total, last)
+
+    def decide(
+        self,
+        kind: Kind,
+        set_id: str,
+        *,
+        reviewer: str,
+        terms: Sequence[str] = (),
+        other: str = "",
+        verdict: Verdict | None = None,
+        scope: Scope | None = None,
+        note: str = "",
+    ) -> Decision:
+        """A decision on a set as it is now, ready for `ReviewStore.add`; nothing changes here.
+
+        To accept without `terms` is to accept all that were not judged incorrect or unsure. The
+        id of the new set of a remove or a split is found here; a merge names its `other` set.
+        """
+        found = self[set_id]
+        chosen = tuple(terms)
+        others: tuple[str, ...] = ()
+        if kind == "accept" and not chosen:
+            chosen = tuple(_acceptable(found))
+        if kind in ("remove", "split"):
+            other = new_id([Term.parse(text) for text in chosen], self._sets)
+        elif kind == "merge":
+            others = self[other].keys
+        return Decision(
+            kind=kind,
+            reviewer=reviewer,
+            set_id=set_id,
+            members=found.keys,
+            terms=chosen,
+            other=other,
+            others=others,
+            verdict=verdict,
+            scope=scope,
+            note=note,
+        )
+
+    def apply(self, decision: Decision) -> None:
+        """Carry out a decision that the store has taken in."""
+        if decision.id in self._decisions:
+            return
+        self._decisions[decision.id] = decision
+        self.number = max(self.number, decision.number)
+        if decision.place < self._latest:  # made elsewhere, and taken in late
+            self._fold()
+        elif decision.kind == "undo":
+            self._undo(decision)
+        else:
+            self._carry_out(decision)
+        self._latest = max(self._latest, decision.place)
+
+    def _fold(self) -> None:
+        self._sets: dict[str, ReviewedSet] = {}
+        self._homes: dict[str, str] = {}
+        self._progress: Counter[Status] = Counter()
+        self._changes: dict[str, Change] = {}
+        self._extents: dict[str, Extent] = {}
+        everything = self._decisions.values()
+        self._latest = max((d.place for d in everything), default=("", ""))
+        self.number = max((d.number for d in everything), default=0)  # `seen` of a store's `add`
+        for mined in self._mined:
+            found = ReviewedSet(mined)
+            self._sets[mined.id] = found
+            self._homes.update(dict.fromkeys(found.keys, mined.id))
+            self._count(found, 1)
+        self._order: list[Place] = sorted(found.place for found in self._sets.values())
+        for decision in standing(everything):
+            self._carry_out(decision)
+
+    def _carry_out(self, decision: Decision) -> None:
+        draft = Draft(self._sets, self._homes)
+        self._extents[decision.id] = carry_out(decision, draft)
+        change = {name: (self._sets.get(name), then) for name, then in draft.after.items()}
+        self._changes[decision.id] = change
+        self._put({name: then for name, (_, then) in change.items()})
+
+    def _undo(self, decision: Decision) -> None:
+        self._extents.pop(decision.undoes, None)
+        change = self._changes.pop(decision.undoes, {})
+        if all(self._sets.get(name) is then for name, (_, then) in change.items()):
+            self._put({name: before for name, (before, _) in change.items()})
+        else:  # something else was decided on these sets since
+            self._fold()
+
+    def _put(self, after: Mapping[str, ReviewedSet | None]) -> None:
+        """Put sets in the place of those with the same ids."""
+        for name, then in after.items():
+            before = self._sets.pop(name, None)
+            if before is not None:
+                del self._order[bisect_left(self._order, before.place)]
+                self._count(before, -1)
+            if then is not None:
+                self._sets[name] = then
+                self._homes.update(dict.fromkeys(then.keys, name))
+                insort(self._order, then.place)
+                self._count(then, 1)
+
+    def _count(self, found: ReviewedSet, change: int) -> None:
+        if len(found.mined.terms) > 1:
+            self._progress[found.status] += change
+
+
+def _acceptable(found: ReviewedSet) -> list[str]:
+    return [
+        key
+        for key, term in zip(found.keys, found.mined.terms, strict=True)
+        if term.judgement is None or term.judgement.verdict == "correct"
+    ]

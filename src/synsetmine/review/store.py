@@ -1,0 +1,245 @@
+"""Decisions on disk: a SQLite file to which several people add at the same time."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from threading import RLock
+from typing import Any
+
+from synsetmine.errors import DataError, SynsetmineError
+from synsetmine.review.decisions import Decision, now
+
+_OURS = 0x5E7DEC  # stands in the file's header, so that nothing is written into a stranger's file
+_VERSION = 1
+_WAIT = 30  # seconds for another process to finish its write
+_COLUMNS = (
+    *("id", "at", "reviewer", "kind", "set_id", "terms", "other", "verdict", "scope"),
+    *("undoes", "note", "members", "others"),
+)
+_TABLE = f"""
+BEGIN IMMEDIATE;
+CREATE TABLE IF NOT EXISTS decisions (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    at TEXT NOT NULL,
+    reviewer TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    set_id TEXT NOT NULL,
+    terms TEXT NOT NULL,
+    other TEXT NOT NULL,
+    verdict TEXT,
+    scope TEXT,
+    undoes TEXT NOT NULL,
+    note TEXT NOT NULL,
+    members TEXT NOT NULL,
+    others TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS by_set ON decisions (set_id);
+CREATE INDEX IF NOT EXISTS by_other ON decisions (other);
+CREATE INDEX IF NOT EXISTS by_time ON decisions (at);
+CREATE INDEX IF NOT EXISTS by_undone ON decisions (undoes);
+CREATE TRIGGER IF NOT EXISTS no_change BEFORE UPDATE ON decisions
+BEGIN SELECT RAISE(ABORT, 'decisions are only added'); END;
+CREATE TRIGGER IF NOT EXISTS no_loss BEFORE DELETE ON decisions
+BEGIN SELECT RAISE(ABORT, 'decisions are only added'); END;
+PRAGMA application_id = {_OURS};
+PRAGMA user_version = {_VERSION};
+COMMIT;
+"""
+
+
+class Conflict(SynsetmineError):  # noqa: N818 - it is one, and nothing is broken
+    """Somebody decided on the same sets meanwhile; `newer` is what they decided."""
+
+    def __init__(self, newer: Sequence[Decision]) -> None:
+        self.newer = tuple(newer)
+        last = self.newer[-1]
+        super().__init__(
+            f"{last.reviewer} has changed this set meanwhile ({last.kind}, {last.when})"
+        )
+
+
+class ReviewStore:
+    """All decisions of a run, in the order in which they came in. They are only ever added.
+
+    What `add` returned is on disk: it survives a killed process and a crashed machine. Any
+    number of threads and processes may use one file at the same time.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = RLock()
+        with _clear_errors(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(
+                path, timeout=_WAIT, check_same_thread=False, isolation_level=None
+            )
+            try:
+                _prepare(self._connection, path)
+            except BaseException:
+                self._connection.close()
+                raise
+
+    def __enter__(self) -> ReviewStore:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        with self._lock:
+            self._connection.close()
+
+    def add(self, decision: Decision, *, seen: int | None = None) -> Decision:
+        """Store a decision; returns it with its number, time and id.
+
+        `seen` is the number of the last decision that the reviewer knew of. If another one has
+        touched the same sets since, that is a `Conflict` and nothing is stored. None: any.
+        """
+        if decision.kind == "undo":
+            raise SynsetmineError("use ReviewStore.undo to take a decision back")
+        with self._writing():
+            if seen is not None and (newer := self._touching(decision.sets, seen)):
+                raise Conflict(newer)
+            return self._insert(decision.stamped(now(self._latest())))
+
+    def undo(self, reviewer: str, target: str | None = None) -> Decision:
+        """Take back a decision, by its id, or one's own last; that is a decision too.
+
+        It is a `Conflict` if a later one depends on it: then that one must be taken back first.
+        """
+        with self._writing():
+            taken = self._last_of(reviewer) if target is None else self._standing(target)
+            if later := [d for d in self._touching(taken.sets, taken.number) if self._stands(d)]:
+                raise Conflict(later)
+            undo = replace(taken, kind="undo", reviewer=reviewer, undoes=taken.id, note="")
+            return self._insert(undo.stamped(now(self._latest())))
+
+    def take_in(self, decisions: Iterable[Decision]) -> int:
+        """Add decisions that were made elsewhere, all or none; how many were not here yet."""
+        with self._writing():
+            known = {row[0] for row in self._connection.execute("SELECT id FROM decisions")}
+            new = [decision for decision in decisions if decision.id not in known]
+            for decision in new:
+                if not decision.id or not decision.when:
+                    raise DataError("a decision has no id or time", value=decision.set_id)
+                self._insert(decision)
+            return len(new)
+
+    def decisions(self, since: int = 0) -> list[Decision]:
+        """Those with a higher number, in the order in which they came in."""
+        return self._select("number > ?", [since])
+
+    @property
+    def last(self) -> int:
+        """The number of the decision that came in last, 0 if there is none."""
+        with self._lock, _clear_errors(self.path):
+            query = "SELECT coalesce(max(number), 0) FROM decisions"
+            return int(self._connection.execute(query).fetchone()[0])
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """One writer at a time: what is looked up in here still holds when it is written."""
+        with self._lock, _clear_errors(self.path):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._connection.execute("ROLLBACK")
+                raise
+            self._connection.execute("COMMIT")
+
+    def _insert(self, decision: Decision) -> Decision:
+        marks = ", ".join("?" * len(_COLUMNS))
+        query = f"INSERT INTO decisions ({', '.join(_COLUMNS)}) VALUES ({marks})"  # noqa: S608
+        number = self._connection.execute(query, _row(decision)).lastrowid
+        return replace(decision, number=int(number or 0))
+
+    def _select(self, condition: str, values: Sequence[object]) -> list[Decision]:
+        query = f"SELECT number, {', '.join(_COLUMNS)} FROM decisions WHERE {condition} "  # noqa: S608
+        with self._lock, _clear_errors(self.path):
+            rows = self._connection.execute(f"{query}ORDER BY number", values).fetchall()
+        return [_decision(row, self.path) for row in rows]
+
+    def _touching(self, sets: Sequence[str], since: int) -> list[Decision]:
+        marks = ", ".join("?" * len(sets))
+        condition = f"number > ? AND (set_id IN ({marks}) OR other IN ({marks}))"
+        return self._select(condition, [since, *sets, *sets])
+
+    def _latest(self) -> str:
+        found = self._connection.execute("SELECT max(at) FROM decisions").fetchone()[0]
+        return str(found or "")
+
+    def _stands(self, decision: Decision) -> bool:
+        return decision.kind != "undo" and not self._select("undoes = ?", [decision.id])
+
+    def _standing(self, target: str) -> Decision:
+        found = self._select("id = ?", [target])
+        if not found:
+            raise DataError("there is no such decision", path=self.path, value=target)
+        if found[0].kind == "undo":
+            raise DataError("an undo cannot be undone; decide again", value=target)
+        if not self._stands(found[0]):
+            raise DataError("this decision was taken back already", value=target)
+        return found[0]
+
+    def _last_of(self, reviewer: str) -> Decision:
+        condition = (
+            "reviewer = ? AND kind != 'undo' AND id NOT IN (SELECT undoes FROM decisions) "
+            "AND number = (SELECT max(number) FROM decisions WHERE reviewer = ? AND "
+            "kind != 'undo' AND id NOT IN (SELECT undoes FROM decisions))"
+        )
+        found = self._select(condition, [reviewer, reviewer])
+        if not found:
+            raise DataError("there is no decision to take back of", value=reviewer)
+        return found[0]
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    (ours,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if ours != _OURS:
+        if connection.execute("SELECT 1 FROM sqlite_master").fetchone():
+            raise DataError("not a file of reviews, but another database", path=path)
+        # One transaction: a process that opens the file meanwhile sees all of it or nothing.
+        connection.executescript(_TABLE)
+    elif version > _VERSION:
+        raise DataError("reviews of a newer synsetmine, with schema", path=path, value=version)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")  # a decision is on disk when it is told
+
+
+def _row(decision: Decision) -> list[Any]:
+    values = {"at": decision.when} | {
+        name: getattr(decision, name) for name in _COLUMNS if name != "at"
+    }
+    return [
+        json.dumps(values[name], ensure_ascii=False)
+        if isinstance(values[name], tuple)
+        else values[name]
+        for name in _COLUMNS
+    ]
+
+
+def _decision(row: Sequence[Any], path: Path) -> Decision:
+    number, *cells = row
+    values = dict(zip(_COLUMNS, cells, strict=True))
+    try:
+        for name in ("terms", "members", "others"):
+            values[name] = tuple(json.loads(values[name]))
+        return Decision(number=number, when=values.pop("at"), **values)
+    except (DataError, ValueError, TypeError) as error:
+        raise DataError(f"damaged decision ({error})", path=path, value=number) from error
+
+
+@contextmanager
+def _clear_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        raise DataError(f"cannot use these reviews ({error})", path=path) from error
