@@ -18,6 +18,7 @@ from synsetmine.cli.evaluate import evaluate
 from synsetmine.cli.finetune import finetune
 from synsetmine.cli.mine import mine
 from synsetmine.cli.rank import rank, score
+from synsetmine.cli.review import review
 from synsetmine.cli.run import init, report, run
 from synsetmine.cli.serve import serve
 from synsetmine.cli.stages import knowledge, link, read, supervise, vectors, vocabulary
@@ -37,7 +38,7 @@ app = typer.Typer(
 )
 PROJECT = (init, run, report, demo)
 STAGES = (read, knowledge, link, supervise, vocabulary, vectors, train, mine, evaluate)
-USES = (serve,)
+USES = (review, serve)
 OTHERS = (score, rank, finetune, tune, compare, convert, datasets)
 PANELS = {
     "A whole project": PROJECT,

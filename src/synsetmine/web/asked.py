@@ -1,0 +1,75 @@
+"""What the address of a page asks for: which sets, from where on, and which of them to show."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import get_args
+from urllib.parse import urlencode
+
+from synsetmine.review import TO_DO, Place, Status, Wanted
+
+SHOWN: Mapping[str, tuple[str, frozenset[Status]]] = {
+    "todo": ("To review", TO_DO),
+    "accepted": ("Accepted", frozenset({"accepted"})),
+    "rejected": ("Rejected", frozenset({"rejected"})),
+    "unsure": ("Unsure", frozenset({"unsure"})),
+    "changed": ("Begun", frozenset({"changed"})),
+    "all": ("All sets", frozenset(get_args(Status))),
+}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The values of an address, as texts; what is not there is empty."""
+
+    show: str = ""
+    q: str = ""  # a text that the sets have
+    new: str = ""  # only sets with a new name
+    seeded: str = ""  # only sets of a known entity
+    after: str = ""  # the list begins behind this place
+    set: str = ""  # the set that is open
+    find: str = ""  # a text for sets to merge with the open one
+
+    @classmethod
+    def of(cls, given: Mapping[str, str]) -> Asked:
+        asked = cls(**{field.name: given.get(field.name, "") for field in fields(cls)})
+        return asked if asked.show in SHOWN else replace(asked, show="todo")
+
+    @property
+    def wanted(self) -> Wanted:
+        return Wanted(
+            status=SHOWN[self.show][1],
+            text=self.q.strip(),
+            new_names=bool(self.new),
+            seeded=bool(self.seeded),
+            min_size=1 if self.show == "all" else 2,
+        )
+
+    @property
+    def place(self) -> Place | None:
+        """Where the list begins; something that is no place is the start."""
+        least, _, set_id = self.after.partition(" ")
+        try:
+            value = float(least)
+        except ValueError:
+            return None
+        return None if math.isnan(value) else (value, set_id)
+
+    def at(self, set_id: str) -> Asked:
+        """The same list with another set open."""
+        return replace(self, set=set_id, find="")
+
+    def address(self, **changes: str) -> str:
+        """The address of a page that differs in some values; what is usual is left out."""
+        then = replace(self, **changes)
+        values = {field.name: getattr(then, field.name) for field in fields(then)}
+        if values["show"] == "todo":
+            del values["show"]
+        query = urlencode({name: value for name, value in values.items() if value})
+        return f"/?{query}" if query else "/"
+
+
+def written_place(place: Place | None) -> str:
+    return "" if place is None else f"{place[0]!r} {place[1]}"
