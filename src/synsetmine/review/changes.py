@@ -76,7 +76,8 @@ def _reject(decision: Decision, draft: Draft) -> tuple[int, int]:
     for set_id, count in held.items():
         found = draft.sets[set_id]
         if set(found.keys) <= members and (count > 1 or len(members) == 1):
-            draft.put(replace(found, status="rejected"))
+            unjudged = [replace(term, judgement=None) for term in found.mined.terms]
+            draft.put(_with(found, unjudged, "rejected"))
         elif count > 1:
             mixed += count
     there = held.total() - mixed

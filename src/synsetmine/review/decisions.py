@@ -57,6 +57,8 @@ class Decision:
         _require(bool(self.reviewer.strip()), "a decision needs a reviewer", self.reviewer)
         _require(bool(self.set_id), "a decision needs the id of a set", self.set_id)
         _require(bool(self.members), "a decision needs the members of its set", self.set_id)
+        for text in (self.reviewer, self.set_id, self.other, self.note):
+            _require(_is_unicode(text), "not valid Unicode", text)
         if self.when:
             _check_time(self.when)
         for texts in (self.members, self.terms, self.others):
@@ -129,6 +131,14 @@ def _check_time(when: str) -> None:
 def _require(holds: bool, problem: str, value: object) -> None:
     if not holds:
         raise DataError(problem, value=value)
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _options(choice: object) -> str:

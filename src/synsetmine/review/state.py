@@ -23,7 +23,13 @@ Change = Mapping[str, tuple[ReviewedSet | None, ReviewedSet | None]]  # of each 
 
 
 class ReviewState:
-    """Mined sets under review. A change takes time in proportion to the sets concerned."""
+    """Mined sets under review. A change takes time in proportion to the sets concerned.
+
+    `number` is that of the last decision in here: what `ReviewStore.add` wants to know as `seen`.
+    """
+
+    number: int
+    _latest: tuple[str, str]  # the place of the last decision
 
     def __init__(self, mined: Sequence[MinedSet], decisions: Iterable[Decision] = ()) -> None:
         self._mined = mined
@@ -130,7 +136,7 @@ class ReviewState:
         self._extents: dict[str, Extent] = {}
         everything = self._decisions.values()
         self._latest = max((d.place for d in everything), default=("", ""))
-        self.number = max((d.number for d in everything), default=0)  # `seen` of a store's `add`
+        self.number = max((d.number for d in everything), default=0)
         for mined in self._mined:
             found = ReviewedSet(mined)
             self._sets[mined.id] = found

@@ -21,36 +21,40 @@ _COLUMNS = (
     *("id", "at", "reviewer", "kind", "set_id", "terms", "other", "verdict", "scope"),
     *("undoes", "note", "members", "others"),
 )
-_TABLE = f"""
-BEGIN IMMEDIATE;
-CREATE TABLE IF NOT EXISTS decisions (
-    number INTEGER PRIMARY KEY AUTOINCREMENT,
-    id TEXT NOT NULL UNIQUE,
-    at TEXT NOT NULL,
-    reviewer TEXT NOT NULL,
-    kind TEXT NOT NULL,
-    set_id TEXT NOT NULL,
-    terms TEXT NOT NULL,
-    other TEXT NOT NULL,
-    verdict TEXT,
-    scope TEXT,
-    undoes TEXT NOT NULL,
-    note TEXT NOT NULL,
-    members TEXT NOT NULL,
-    others TEXT NOT NULL
-);
-CREATE INDEX IF NOT EXISTS by_set ON decisions (set_id);
-CREATE INDEX IF NOT EXISTS by_other ON decisions (other);
-CREATE INDEX IF NOT EXISTS by_time ON decisions (at);
-CREATE INDEX IF NOT EXISTS by_undone ON decisions (undoes);
-CREATE TRIGGER IF NOT EXISTS no_change BEFORE UPDATE ON decisions
-BEGIN SELECT RAISE(ABORT, 'decisions are only added'); END;
-CREATE TRIGGER IF NOT EXISTS no_loss BEFORE DELETE ON decisions
-BEGIN SELECT RAISE(ABORT, 'decisions are only added'); END;
-PRAGMA application_id = {_OURS};
-PRAGMA user_version = {_VERSION};
-COMMIT;
-"""
+_TABLE = (
+    """
+    CREATE TABLE decisions (
+        number INTEGER PRIMARY KEY AUTOINCREMENT,
+        id TEXT NOT NULL UNIQUE,
+        at TEXT NOT NULL,
+        reviewer TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        set_id TEXT NOT NULL,
+        terms TEXT NOT NULL,
+        other TEXT NOT NULL,
+        verdict TEXT,
+        scope TEXT,
+        undoes TEXT NOT NULL,
+        note TEXT NOT NULL,
+        members TEXT NOT NULL,
+        others TEXT NOT NULL
+    )
+    """,
+    "CREATE INDEX by_set ON decisions (set_id)",
+    "CREATE INDEX by_other ON decisions (other)",
+    "CREATE INDEX by_time ON decisions (at)",
+    "CREATE INDEX by_undone ON decisions (undoes)",
+    """
+    CREATE TRIGGER no_change BEFORE UPDATE ON decisions
+    BEGIN SELECT RAISE(ABORT, 'decisions are only added'); END
+    """,
+    """
+    CREATE TRIGGER no_loss BEFORE DELETE ON decisions
+    BEGIN SELECT RAISE(ABORT, 'decisions are only added'); END
+    """,
+    f"PRAGMA application_id = {_OURS}",
+    f"PRAGMA user_version = {_VERSION}",
+)
 
 
 class Conflict(SynsetmineError):  # noqa: N818 - it is one, and nothing is broken
@@ -123,13 +127,17 @@ class ReviewStore:
     def take_in(self, decisions: Iterable[Decision]) -> int:
         """Add decisions that were made elsewhere, all or none; how many were not here yet."""
         with self._writing():
-            known = {row[0] for row in self._connection.execute("SELECT id FROM decisions")}
-            new = [decision for decision in decisions if decision.id not in known]
-            for decision in new:
+            known = {decision.id: decision for decision in self.decisions()}
+            before = len(known)
+            for decision in decisions:
                 if not decision.id or not decision.when:
-                    raise DataError("a decision has no id or time", value=decision.set_id)
-                self._insert(decision)
-            return len(new)
+                    raise DataError("a decision has no id or time yet", value=decision.set_id)
+                if decision.id not in known:
+                    known[decision.id] = self._insert(decision)
+                elif known[decision.id] != decision:
+                    problem = "there is another decision with this id; was a line edited?"
+                    raise DataError(problem, path=self.path, value=decision.id)
+            return len(known) - before
 
     def decisions(self, since: int = 0) -> list[Decision]:
         """Those with a higher number, in the order in which they came in."""
@@ -144,15 +152,8 @@ class ReviewStore:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """One writer at a time: what is looked up in here still holds when it is written."""
-        with self._lock, _clear_errors(self.path):
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-            except BaseException:
-                self._connection.execute("ROLLBACK")
-                raise
-            self._connection.execute("COMMIT")
+        with self._lock, _clear_errors(self.path), _writing(self._connection):
+            yield
 
     def _insert(self, decision: Decision) -> Decision:
         marks = ", ".join("?" * len(_COLUMNS))
@@ -201,17 +202,33 @@ class ReviewStore:
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    (ours,) = connection.execute("PRAGMA application_id").fetchone()
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if ours != _OURS:
-        if connection.execute("SELECT 1 FROM sqlite_master").fetchone():
-            raise DataError("not a file of reviews, but another database", path=path)
-        # One transaction: a process that opens the file meanwhile sees all of it or nothing.
-        connection.executescript(_TABLE)
-    elif version > _VERSION:
+    if _header(connection, "application_id") != _OURS:
+        with _writing(connection):  # of several that find no table, one makes it
+            if _header(connection, "application_id") != _OURS:
+                if connection.execute("SELECT 1 FROM sqlite_master").fetchone():
+                    raise DataError("not a file of reviews, but another database", path=path)
+                for command in _TABLE:
+                    connection.execute(command)
+    if (version := _header(connection, "user_version")) > _VERSION:
         raise DataError("reviews of a newer synsetmine, with schema", path=path, value=version)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")  # a decision is on disk when it is told
+
+
+def _header(connection: sqlite3.Connection, name: str) -> int:
+    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+
+
+@contextmanager
+def _writing(connection: sqlite3.Connection) -> Iterator[None]:
+    """One writer at a time: what is looked up in here still holds when it is written."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
 
 
 def _row(decision: Decision) -> list[Any]:

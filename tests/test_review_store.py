@@ -1,0 +1,272 @@
+"""Decisions on disk: they survive, nobody's are lost, and strangers' files are left alone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from synsetmine.errors import DataError, SynsetmineError
+from synsetmine.review import Conflict, Decision, ReviewStore
+from synsetmine.review.decisions import now, standing
+
+ROOT = Path(__file__).parents[1]
+
+
+def accept(set_id: str = "s1", reviewer: str = "ann", **others: object) -> Decision:
+    values = {"members": ("a", "b"), "terms": ("a", "b"), **others}
+    return Decision(kind="accept", reviewer=reviewer, set_id=set_id, **values)  # type: ignore[arg-type]
+
+
+def split(set_id: str, other: str) -> Decision:
+    return replace(accept(set_id), kind="split", terms=("b",), other=other)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "reviews.sqlite"
+
+
+def test_what_is_stored_comes_back_with_who_and_when(path: Path) -> None:
+    before = now()
+    with ReviewStore(path) as store:
+        first = store.add(accept(note="tab\there", scope="broad"))
+        second = store.add(accept("s2", "bob", members=("ü||m.1", "x;y"), terms=("ü||m.1",)))
+        assert (first.number, second.number, store.last) == (1, 2, 2)
+        assert before <= first.when < second.when <= now(second.when)
+        assert first.id != second.id
+    with ReviewStore(path) as store:
+        assert store.decisions() == [first, second]
+        assert [d.number for d in store.decisions()] == [1, 2]
+        assert store.decisions(since=1) == [second]
+        assert store.decisions()[1].members == ("ü||m.1", "x;y")
+
+
+def test_times_differ_even_if_the_clock_stands_still(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ReviewStore(path) as store:
+        late = accept("s0").stamped("2999-12-31T23:59:59.999Z")
+        assert store.take_in([late]) == 1
+        assert store.add(accept()).when == "3000-01-01T00:00:00.000Z"
+        assert store.add(accept()).when == "3000-01-01T00:00:00.001Z"
+
+
+def test_a_set_that_another_touched_meanwhile_is_a_conflict(path: Path) -> None:
+    with ReviewStore(path) as store:
+        first = store.add(accept("s1"), seen=0)
+        store.add(accept("s2", "bob"), seen=0)
+        with pytest.raises(Conflict) as conflict:
+            store.add(accept("s1", "bob"), seen=0)
+        assert conflict.value.newer == (first,)
+        assert str(conflict.value) == (f"ann has changed this set meanwhile (accept, {first.when})")
+        assert store.last == 2
+        store.add(accept("s1", "bob"), seen=first.number)
+        assert store.last == 3
+
+
+def test_both_sets_of_a_decision_count(path: Path) -> None:
+    with ReviewStore(path) as store:
+        made = store.add(split("s1", "s9"), seen=0)
+        with pytest.raises(Conflict):
+            store.add(accept("s9"), seen=0)
+        merge = replace(accept("s3"), kind="merge", terms=(), other="s1", others=("c",))
+        with pytest.raises(Conflict):
+            store.add(merge, seen=0)
+        store.add(merge, seen=made.number)
+        with pytest.raises(Conflict):
+            store.add(accept("s3"), seen=made.number)
+
+
+def test_undo_takes_back_ones_own_last(path: Path) -> None:
+    with ReviewStore(path) as store:
+        first, second = store.add(accept("s1")), store.add(accept("s2"))
+        other = store.add(accept("s3", "bob"))
+        undo = store.undo("ann")
+        assert (undo.kind, undo.undoes, undo.set_id) == ("undo", second.id, "s2")
+        assert standing(store.decisions()) == [first, other]
+        assert store.undo("ann").undoes == first.id
+        with pytest.raises(DataError, match="no decision to take back of: 'ann'"):
+            store.undo("ann")
+        assert standing(store.decisions()) == [other]
+
+
+def test_undo_of_one_that_another_depends_on_is_a_conflict(path: Path) -> None:
+    with ReviewStore(path) as store:
+        first = store.add(split("s1", "s9"))
+        later = store.add(accept("s9", "bob"))
+        with pytest.raises(Conflict) as conflict:
+            store.undo("ann")
+        assert conflict.value.newer == (later,)
+        store.undo("ann", later.id)
+        assert store.undo("ann", first.id).undoes == first.id
+        assert standing(store.decisions()) == []
+
+
+def test_what_cannot_be_undone_is_told(path: Path) -> None:
+    with ReviewStore(path) as store:
+        made = store.add(accept())
+        undo = store.undo("bob", made.id)
+        for target, problem in (
+            (made.id, "taken back already"),
+            (undo.id, "an undo cannot be undone; decide again"),
+            ("nothing", "there is no such decision: 'nothing'"),
+        ):
+            with pytest.raises(DataError, match=problem):
+                store.undo("ann", target)
+        with pytest.raises(SynsetmineError, match=r"use ReviewStore\.undo"):
+            store.add(replace(undo, id="", when=""))
+        assert store.last == 2
+
+
+def test_an_undo_touches_the_sets_of_what_it_undoes(path: Path) -> None:
+    with ReviewStore(path) as store:
+        made = store.add(split("s1", "s9"))
+        undo = store.undo("ann")
+        with pytest.raises(Conflict) as conflict:
+            store.add(accept("s1", "bob"), seen=made.number)
+        assert conflict.value.newer == (undo,)
+
+
+def test_decisions_from_elsewhere_are_taken_in_once(path: Path, tmp_path: Path) -> None:
+    with ReviewStore(path) as here, ReviewStore(tmp_path / "there.sqlite") as there:
+        ours, theirs = here.add(accept("s1")), there.add(accept("s1", "bob"))
+        assert here.take_in(there.decisions()) == 1
+        assert here.take_in(there.decisions()) == 0
+        assert here.decisions() == [ours, theirs]
+        with pytest.raises(DataError, match="another decision with this id; was a line edited"):
+            here.take_in([accept("s5").stamped(now()), replace(theirs, note="changed")])
+        with pytest.raises(DataError, match="no id or time yet"):
+            here.take_in([accept("s5")])
+        assert here.last == 2  # all or none
+
+
+def test_decisions_are_never_changed_or_deleted(path: Path) -> None:
+    with ReviewStore(path) as store:
+        store.add(accept())
+    raw = sqlite3.connect(path)
+    for command in ("UPDATE decisions SET reviewer = 'x'", "DELETE FROM decisions"):
+        with pytest.raises(sqlite3.IntegrityError, match="only added"):
+            raw.execute(command)
+    assert raw.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    raw.close()
+
+
+def test_files_of_others_are_refused(tmp_path: Path) -> None:
+    stranger = tmp_path / "other.sqlite"
+    raw = sqlite3.connect(stranger)
+    raw.execute("CREATE TABLE t (x)")
+    raw.close()
+    with pytest.raises(DataError, match="not a file of reviews, but another database"):
+        ReviewStore(stranger)
+    text = tmp_path / "text.sqlite"
+    text.write_text("when\tid\n" * 200)
+    with pytest.raises(DataError, match="cannot use these reviews"):
+        ReviewStore(text)
+    assert text.read_text() == "when\tid\n" * 200
+    newer = tmp_path / "newer.sqlite"
+    ReviewStore(newer).close()
+    raw = sqlite3.connect(newer)
+    raw.execute("PRAGMA user_version = 2")
+    raw.close()
+    with pytest.raises(DataError, match="of a newer synsetmine, with schema: 2"):
+        ReviewStore(newer)
+    folder = tmp_path / "folder.sqlite"
+    folder.mkdir()
+    with pytest.raises(DataError, match=r"folder\.sqlite: cannot use these reviews"):
+        ReviewStore(folder)
+
+
+def test_a_damaged_decision_is_named(path: Path) -> None:
+    with ReviewStore(path) as store:
+        store.add(accept())
+    raw = sqlite3.connect(path)
+    raw.execute("DROP TRIGGER no_change")
+    raw.execute("UPDATE decisions SET kind = 'guess'")
+    raw.commit()
+    raw.close()
+    with ReviewStore(path) as store, pytest.raises(DataError, match=r"damaged decision \(kind"):
+        store.decisions()
+
+
+def test_a_full_disk_loses_nothing_that_was_told(small_disk: Path) -> None:
+    told: list[Decision] = []
+    with ReviewStore(small_disk / "reviews.sqlite") as store:
+        with pytest.raises(DataError, match=r"cannot use these reviews \(.*full"):  # noqa: PT012
+            while True:
+                told.append(store.add(accept(f"s{len(told)}", note="x" * 500)))
+        assert told
+        assert store.decisions() == told
+
+
+def test_many_threads_share_one_store(path: Path) -> None:
+    with ReviewStore(path) as store:
+        with ThreadPoolExecutor(8) as threads:
+            made = list(threads.map(lambda i: store.add(accept(f"s{i}")), range(80)))
+        assert sorted(d.number for d in made) == list(range(1, 81))
+        assert sorted(d.when for d in made) == [d.when for d in store.decisions()]
+
+
+ADDING = """
+import sys
+from pathlib import Path
+from synsetmine.review import Conflict, Decision, ReviewStore
+path, name, count, sets = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+with ReviewStore(path) as store:
+    for i in range(count):
+        made = Decision(kind="unsure", reviewer=name, set_id=f"s{i % sets}", members=("a", "b"))
+        seen = store.last
+        try:
+            print(store.add(made, seen=seen if sets < count else None).number, flush=True)
+        except Conflict as conflict:
+            assert all(d.number > seen and made.set_id in d.sets for d in conflict.newer)
+            print("conflict", flush=True)
+"""
+
+
+def adder(path: Path, name: str, *, count: int, sets: int) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", ADDING, str(path), name, str(count), str(sets)]
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}"}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+
+
+@pytest.mark.parametrize("sets", [200, 3], ids=["all of one's own", "shared sets"])
+def test_two_processes_lose_nothing(path: Path, sets: int) -> None:
+    both = [adder(path, name, count=200, sets=sets) for name in ("ann", "bob")]
+    told = [process.communicate()[0].split() for process in both]
+    assert [process.returncode for process in both] == [0, 0]
+    assert [len(lines) for lines in told] == [200, 200]
+    with ReviewStore(path) as store:
+        stored = store.decisions()
+    numbers = [int(line) for lines in told for line in lines if line != "conflict"]
+    assert sorted(numbers) == [d.number for d in stored]
+    for lines, name in zip(told, ("ann", "bob"), strict=True):
+        own = [d.number for d in stored if d.reviewer == name]
+        assert own == [int(line) for line in lines if line != "conflict"]
+    if sets == 200:
+        assert len(stored) == 400
+
+
+@pytest.mark.parametrize("after", [0.0, 0.05, 0.2])
+def test_what_was_told_survives_a_kill(path: Path, after: float) -> None:
+    process = adder(path, "ann", count=1_000_000, sets=1_000_000)
+    assert process.stdout is not None
+    told = [int(process.stdout.readline())]
+    time.sleep(after)
+    process.send_signal(signal.SIGKILL)
+    told += [int(line) for line in process.stdout.read().split("\n")[:-1]]
+    process.stdout.close()
+    assert process.wait() == -signal.SIGKILL
+    with ReviewStore(path) as store:
+        stored = [d.number for d in store.decisions()]
+        assert stored[: len(told)] == told == list(range(1, len(told) + 1))
+        assert len(stored) <= len(told) + 1  # one may have been stored, but not told
+        assert store.add(accept()).number == len(stored) + 1
