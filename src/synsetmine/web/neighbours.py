@@ -20,7 +20,8 @@ from synsetmine.text import tokens
 from synsetmine.types import Term
 from synsetmine.views import read_vectors, unit_rows
 
-COMMON = 2000  # a word of more terms than this says little
+COMMON = 500  # a word of more terms than this says little
+ALIKE = 0.45  # the least share of words, from 0 to 1
 LOOKED_AT = 60  # terms that are near, of each kind
 
 
@@ -41,7 +42,7 @@ class Neighbours:
     def fill(self) -> None:
         words: dict[str, list[int]] = {}
         for number, key in enumerate(self._keys):
-            for word in set(tokens(Term.parse(key).surface)):
+            for word in _words(key):
                 words.setdefault(word, []).append(number)
         self._words = words
         if self._vectors.exists():
@@ -77,14 +78,26 @@ class Neighbours:
         return [self._named[row] for row in best[np.argsort(-closeness[best])].tolist()]
 
     def _by_words(self, keys: Sequence[str]) -> list[str]:
-        """Terms with the same words; a rare word counts more."""
-        weights: dict[int, float] = {}
-        for word in {word for key in keys for word in tokens(Term.parse(key).surface)}:
-            having = self._words.get(word, ())
-            if len(having) > COMMON:
-                continue
-            weight = math.log(1 + len(self._keys) / (1 + len(having)))
-            for number in having:
-                weights[number] = weights.get(number, 0.0) + weight
-        best = sorted(weights, key=lambda number: (-weights[number], number))
+        """Terms that share words with one of these: most of them, and rare ones count more."""
+        found: dict[int, float] = {}
+        for key in keys:
+            shared: dict[int, float] = {}
+            for word in _words(key):
+                having = self._words.get(word, ())
+                for number in having if len(having) <= COMMON else ():
+                    shared[number] = shared.get(number, 0.0) + self._weight(word)
+            own = sum(map(self._weight, _words(key)))
+            for number, weight in shared.items():
+                theirs = sum(map(self._weight, _words(self._keys[number])))
+                alike = weight / math.sqrt(own * theirs)
+                if alike > found.get(number, ALIKE):
+                    found[number] = alike
+        best = sorted(found, key=lambda number: (-found[number], number))
         return [self._keys[number] for number in best[: LOOKED_AT + len(keys)]]
+
+    def _weight(self, word: str) -> float:
+        return math.log(1 + len(self._keys) / (1 + len(self._words.get(word, ()))))
+
+
+def _words(key: str) -> set[str]:
+    return set(tokens(Term.parse(key).surface))

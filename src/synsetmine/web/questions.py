@@ -221,7 +221,7 @@ def read_batch(given: object) -> list[tuple[str, object]]:
     if not 1 <= len(questions) <= MOST_QUESTIONS:
         message = f"a batch may have 1 to {MOST_QUESTIONS} questions, this one has {len(questions)}"
         raise Problem(400, "too_many" if questions else "wrong_value", message)
-    found = []
+    found: list[tuple[str, object]] = []
     for number, question in enumerate(questions):
         if (
             not isinstance(question, Mapping)

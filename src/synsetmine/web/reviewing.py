@@ -122,7 +122,8 @@ class _Site:
         try:
             return RedirectResponse(act(self._bench, form, str(reviewer)).address(), 303)
         except Conflict as conflict:
-            return self._work(request, form.asked, reviewer, conflict=conflict.newer[-1])
+            other, own = conflict.newer[-1], form["act"]
+            return self._work(request, form.asked, reviewer, conflict=other, wanted=own)
         except DataError as error:
             return self._work(request, form.asked, reviewer, problem=str(error))
 
@@ -131,7 +132,9 @@ class _Site:
         request: Request,
         asked: Asked,
         reviewer: Reviewer,
+        *,
         conflict: Decision | None = None,
+        wanted: str = "",
         problem: str = "",
     ) -> Response:
         """The page; with what somebody else decided meanwhile, or with what is wrong."""
@@ -146,6 +149,7 @@ class _Site:
             title=self._title,
             blind=bool(_cookie(request, "blind")),
             conflict=conflict,
+            wanted=wanted,
             problem=problem,
         )
 

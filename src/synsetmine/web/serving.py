@@ -82,6 +82,7 @@ class _Desk:
     def __init__(self, answers: Answers) -> None:
         self._answers = answers
         self._one: CapacityLimiter | None = None
+        self._asked = 0  # questions that the model has not answered yet
 
     @asynccontextmanager
     async def open(self, _: Starlette) -> AsyncIterator[None]:
@@ -91,10 +92,14 @@ class _Desk:
     async def ask(self, question: Question) -> dict[str, Any]:
         if self._answers.is_quick(question) or self._one is None:
             return self._answers.answer(question)
-        if self._one.statistics().tasks_waiting >= WAITING:
+        if self._asked > WAITING:
             message = f"{WAITING} questions are waiting for the model; ask again in a second"
             raise Problem(503, "busy", message)
-        return await to_thread.run_sync(self._answers.answer, question, limiter=self._one)
+        self._asked += 1
+        try:
+            return await to_thread.run_sync(self._answers.answer, question, limiter=self._one)
+        finally:
+            self._asked -= 1
 
     async def ask_safely(self, kind: str, fields: object) -> dict[str, Any]:
         """The answer to a question of a batch, or what is wrong with that one."""

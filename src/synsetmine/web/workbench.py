@@ -66,7 +66,7 @@ class Workbench:
     @property
     def seen(self) -> int:
         """The number of the last decision; whoever decides next tells what they had seen."""
-        return self._state.number
+        return int(self._state.number)
 
     @property
     def progress(self) -> dict[Status, int]:

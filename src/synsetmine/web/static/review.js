@@ -4,9 +4,12 @@
 (() => {
   const byId = (id) => document.getElementById(id);
   const trouble = byId("trouble");
+  const waiting = []; // decisions that were made while another one was on its way
   let busy = false;
 
   // --- From page to page ------------------------------------------------------------------
+
+  const openSet = () => byId("page").dataset.set;
 
   // Fetches a page and shows it. What went wrong on the way is shown too, and can be tried again.
   async function load(address, options = {}, said = "") {
@@ -26,10 +29,29 @@
       trouble.querySelector("p").textContent = message;
       trouble.querySelector("button").onclick = () => load(address, options, said);
       trouble.hidden = false;
+      waiting.length = 0;
     } finally {
       busy = false;
       document.documentElement.classList.remove("busy");
     }
+    sendNext();
+  }
+
+  // A decision waits for the one before it. It was about the set that was open then, and no other.
+  function decide(address, fields, said) {
+    waiting.push({ address, fields, said, set: openSet() });
+    if (!busy) sendNext();
+  }
+
+  function sendNext() {
+    const next = waiting.shift();
+    if (next?.set !== openSet()) {
+      waiting.length = 0;
+      return;
+    }
+    const seen = document.querySelector("[name=seen]")?.value;
+    if (next.fields.has("seen") && seen) next.fields.set("seen", seen);
+    load(next.address, { method: "POST", body: next.fields }, next.said);
   }
 
   function show(page, answer) {
@@ -147,8 +169,7 @@
       return;
     }
     const address = form.getAttribute("action");
-    const said = submitter?.dataset.said ?? "";
-    if (form.method === "post") load(address, { method: "POST", body: fields }, said);
+    if (form.method === "post") decide(address, fields, submitter?.dataset.said ?? "");
     else load(`${address}?${fields}`);
   });
 
@@ -175,13 +196,12 @@
   // --- Sentences that come later ----------------------------------------------------------
 
   async function fetchSentences() {
-    const waiting = document.querySelector("[data-waiting]");
-    if (!waiting || busy) return;
-    const id = byId("page").dataset.set;
+    if (busy || !document.querySelector("[data-waiting]")) return;
+    const id = openSet();
     try {
       const answer = await fetch(`/?set=${encodeURIComponent(id)}`);
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-      if (byId("page").dataset.set !== id) return;
+      if (openSet() !== id) return;
       for (const old of document.querySelectorAll("[data-waiting]")) {
         const found = page.querySelector(`[data-quotes="${old.dataset.quotes}"]`);
         if (found && !("waiting" in found.dataset)) old.replaceWith(found);
