@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +21,17 @@ from openapi_spec_validator import validate
 
 from synsetmine.model import PreparedModel, probabilities, rank
 from synsetmine.results import read_results
+from synsetmine.review import ReviewState, ReviewStore
+from synsetmine.runfolder import Artefacts
 from synsetmine.types import Term
+from synsetmine.views import TermViews
 from synsetmine.web.answers import Answers, MinedAnswers, ModelAnswers
 from synsetmine.web.guard import Door
 from synsetmine.web.openapi import openapi_document
+from synsetmine.web.questions import Expand
 from synsetmine.web.serving import serving_app
 from tests.test_classifier import VECTORS, make_scorer
 from tests.webserver import served, write_run
-
-Ask = Callable[..., Any]
 
 
 def checked(answer: httpx.Response) -> httpx.Response:
@@ -46,19 +50,13 @@ def checked(answer: httpx.Response) -> httpx.Response:
 
 @pytest.fixture(scope="module")
 def mined(tmp_path_factory: pytest.TempPathFactory) -> MinedAnswers:
-    return MinedAnswers(read_results(write_run(tmp_path_factory.mktemp("run"))))
+    return MinedAnswers.of_run(write_run(tmp_path_factory.mktemp("run")))
 
 
 @pytest.fixture(scope="module")
 def model() -> ModelAnswers:
     """Twelve terms of one surface, told apart by their senses."""
-    return ModelAnswers(PreparedModel(make_scorer(), views(), VECTORS.terms), 0.5)
-
-
-def views() -> Any:
-    from synsetmine.views import TermViews
-
-    return TermViews((VECTORS,))
+    return ModelAnswers(PreparedModel(make_scorer(), TermViews((VECTORS,)), VECTORS.terms), 0.5)
 
 
 @pytest.fixture(scope="module")
@@ -135,6 +133,24 @@ def test_a_bare_model_expands_by_ranking(model: ModelAnswers) -> None:
         likely = get(client, "/v1/expand", term=str(term), top=100)["synonyms"]
         assert likely == [s for s in everyone["synonyms"] if s["probability"] >= 0.5]
         assert get(client, "/v1/health")["mined"] is None
+
+
+def test_what_reviewers_said_counts(tmp_path: Path) -> None:
+    run = write_run(tmp_path)
+    state = ReviewState(read_results(run))
+    with ReviewStore(Artefacts(run).reviews) as store:
+        wrong = ["cardiac arrest"]
+        store.add(state.decide("judge", "D009203", reviewer="A", terms=wrong, verdict="incorrect"))
+        store.add(state.decide("reject", "s1", reviewer="A"))
+    mined = MinedAnswers.of_run(run)
+
+    def names(term: str) -> list[str]:
+        return [found["term"] for found in mined.expand(Expand(term, 10, None))["synonyms"]]
+
+    assert names("heart attack") == ["myocardial infarction", "heart attacks"]
+    assert names("cardiac arrest") == []
+    assert names("aspirin") == []
+    assert names("chf") == ["cardiac failure", "heart failure"]
 
 
 def test_health_says_what_there_is(client: httpx.Client) -> None:
@@ -380,18 +396,14 @@ def test_the_server_answers_while_the_model_works(mined: MinedAnswers) -> None:
 
 
 def test_no_torch_without_a_model(tmp_path: Path) -> None:
-    import subprocess
-    import sys
-
     write_run(tmp_path / "run")
     code = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from synsetmine.cli.serve import _mined_sets\n"
-        "from synsetmine.web.answers import Answers\n"
+        "from synsetmine.web.answers import Answers, MinedAnswers\n"
         "from synsetmine.web.guard import Door\n"
         "from synsetmine.web.serving import serving_app\n"
-        "serving_app(Answers(_mined_sets(Path(sys.argv[1]))), Door())\n"
+        "serving_app(Answers(MinedAnswers.of_run(Path(sys.argv[1]))), Door())\n"
         "assert 'torch' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code, str(tmp_path / "run")], check=True)

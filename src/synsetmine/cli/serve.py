@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from synsetmine.model import StoredModel
     from synsetmine.types import Term
     from synsetmine.views import TermViews
-    from synsetmine.web.answers import MinedAnswers, ModelAnswers
+    from synsetmine.web.answers import ModelAnswers
     from synsetmine.web.guard import Door
 
 
@@ -55,8 +55,8 @@ def serve(
 ) -> None:
     """Answer questions about synonyms over HTTP, with JSON.
 
-    A run answers from its mined sets and with its model; a bare model needs `--vectors`, and
-    expands a term by ranking. `/openapi.json` describes all addresses.
+    A run answers from its mined sets, as far as reviewers let them stand, and with its model. A
+    bare model needs `--vectors`, and expands a term by ranking. `/openapi.json` describes it all.
 
     Example: `synsetmine serve run`, then `curl 'http://127.0.0.1:8000/v1/expand?term=aspirin'`
     """
@@ -70,7 +70,7 @@ def serve(
         raise SynsetmineError(f"{source} is no run; there are no mined sets")
 
     def make_app(door: Door) -> ASGIApp:
-        from synsetmine.web.answers import Answers
+        from synsetmine.web.answers import Answers, MinedAnswers
         from synsetmine.web.serving import serving_app
 
         if not is_run:
@@ -78,18 +78,11 @@ def serve(
                 Answers(model=_bare_model(source, vectors, encoder, vocabulary, device, skip_bad)),
                 door,
             )
-        mined = _mined_sets(source)
+        mined = MinedAnswers.of_run(source)
         model = None if sets_only else _model_of_run(source, device)
         return serving_app(Answers(mined, model), door)
 
     listen_and_serve(make_app, host=host, port=port, token=token, what=f"{source} is served")
-
-
-def _mined_sets(run: Path) -> MinedAnswers:
-    from synsetmine.results import read_results
-    from synsetmine.web.answers import MinedAnswers
-
-    return MinedAnswers(read_results(run))
 
 
 def _model_of_run(run: Path, device: str) -> ModelAnswers:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from synsetmine import __version__
-from synsetmine.results import MinedSet, MinedTerm
+from synsetmine.results import MinedSet, MinedTerm, read_results
+from synsetmine.review import ReviewState
+from synsetmine.review.feedback import find_decisions
+from synsetmine.runfolder import Artefacts
 from synsetmine.types import Term
 from synsetmine.web.meaning import Meanings
 from synsetmine.web.questions import Expand, Problem, Question, Rank, Score
@@ -53,10 +57,11 @@ class Answers:
 
 
 class MinedAnswers:
-    """Synonyms are the other terms of the same set."""
+    """Synonyms are the other terms of the same set, as far as reviewers let them stand."""
 
-    def __init__(self, sets: Sequence[MinedSet]) -> None:
+    def __init__(self, sets: Sequence[MinedSet], rejected: Container[str] = ()) -> None:
         self._count = len(sets)
+        self._rejected = rejected
         self._place_of = {
             Term(term.text, term.sense): (mined, place)
             for mined in sets
@@ -64,19 +69,28 @@ class MinedAnswers:
         }
         self._meanings = Meanings(self._place_of)
 
+    @classmethod
+    def of_run(cls, run: Path) -> MinedAnswers:
+        """The sets of a run, with what people decided on them."""
+        decisions = find_decisions(run) if Artefacts(run).reviews.exists() else ()
+        found = ReviewState(read_results(run), decisions).sets
+        rejected = frozenset(reviewed.id for reviewed in found if reviewed.status == "rejected")
+        return cls([reviewed.mined for reviewed in found], rejected)
+
     @property
     def size(self) -> dict[str, int]:
         return {"sets": self._count, "terms": len(self._place_of)}
 
     def expand(self, question: Expand) -> dict[str, Any]:
         mined, place = self._place_of[self._meanings.find(question.term)]
-        least = question.least or 0.0
         others = [
             term
             for number, term in enumerate(mined.terms)
-            if number != place and (term.probability is None or term.probability >= least)
+            if number != place and _certainty(term) >= (question.least or 0.0)
         ]
-        others.sort(key=_most_certain_first)
+        if mined.id in self._rejected or not _is_right(mined.terms[place]):
+            others = []
+        others = sorted(filter(_is_right, others), key=lambda t: (-_certainty(t), -t.count, t.text))
         return {
             "term": _written(mined.terms[place]),
             "set": {"id": mined.id, "entity": mined.entity, "name": mined.name or None},
@@ -134,9 +148,13 @@ class ModelAnswers:
         }
 
 
-def _most_certain_first(term: MinedTerm) -> tuple[float, int, str]:
-    """Terms that were there from the start, then by probability; the frequent ones first."""
-    return (-1.0 if term.probability is None else -term.probability, -term.count, term.text)
+def _certainty(term: MinedTerm) -> float:
+    """The probability with which a term joined; those that were there before are certain."""
+    return 1.0 if term.probability is None else term.probability
+
+
+def _is_right(term: MinedTerm) -> bool:
+    return term.judgement is None or term.judgement.verdict != "incorrect"
 
 
 def _written(term: MinedTerm) -> str:
