@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -125,8 +126,8 @@ class Visitor:
 
     def decide(self, act: str, set_id: str, **fields: str | Sequence[str]) -> httpx.Response:
         """Press a button on the page that is open."""
-        seen = hidden(self.page.text, "seen")
-        given: dict[str, str | Sequence[str]] = {"seen": seen, "scope": "exact", **fields}
+        own = {name: html.unescape(hidden(self.page.text, name)) for name in ("seen", "at")}
+        given: dict[str, str | Sequence[str]] = {**own, "scope": "exact", **fields}
         self.page = self.send("/decide", act=act, set=set_id, **given)
         return self.page
 

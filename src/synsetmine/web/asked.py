@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import get_args
@@ -30,6 +31,7 @@ class Asked:
     seeded: str = ""  # only sets of a known entity
     after: str = ""  # the list begins behind this place
     set: str = ""  # the set that is open
+    at: str = ""  # its place when it was opened; a set moves when it loses a term
     find: str = ""  # a text for sets to merge with the open one
 
     @classmethod
@@ -47,19 +49,9 @@ class Asked:
             min_size=1 if self.show == "all" else 2,
         )
 
-    @property
-    def place(self) -> Place | None:
-        """Where the list begins; something that is no place is the start."""
-        least, _, set_id = self.after.partition(" ")
-        try:
-            value = float(least)
-        except ValueError:
-            return None
-        return None if math.isnan(value) else (value, set_id)
-
-    def at(self, set_id: str) -> Asked:
+    def opened(self, set_id: str) -> Asked:
         """The same list with another set open."""
-        return replace(self, set=set_id, find="")
+        return replace(self, set=set_id, at="", find="")
 
     def address(self, **changes: str) -> str:
         """The address of a page that differs in some values; what is usual is left out."""
@@ -72,4 +64,14 @@ class Asked:
 
 
 def written_place(place: Place | None) -> str:
-    return "" if place is None else f"{place[0]!r} {place[1]}"
+    """A place for an address; its probability is not for the eye, which may want to be blind."""
+    return "" if place is None else f"{struct.pack('>d', place[0]).hex()}{place[1]}"
+
+
+def read_place(text: str) -> Place | None:
+    """The place that was written so; anything else is none."""
+    try:
+        (least,) = struct.unpack(">d", bytes.fromhex(text[:16]))
+    except (ValueError, struct.error):
+        return None
+    return None if math.isnan(least) else (least, text[16:])

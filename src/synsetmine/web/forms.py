@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import get_args
 from urllib.parse import parse_qs
 
 from synsetmine.errors import DataError
 from synsetmine.results import Scope, Verdict
 from synsetmine.review import Conflict, Kind
-from synsetmine.web.asked import Asked
+from synsetmine.web.asked import Asked, read_place
 from synsetmine.web.workbench import Workbench
 
 FIELDS = 10_000
@@ -78,15 +78,16 @@ def decide(bench: Workbench, form: Form, reviewer: str) -> Asked:
         scope=_scope(form["scope"]) if kind == "judge" else None,
     )
     if kind not in LAST:
-        return asked.at(set_id)
-    following = bench.queue(asked.wanted, after=found.place, count=1)
-    return asked.at(following.sets[0].id if following.sets else "")
+        return replace(asked, set=set_id, find="")
+    behind = read_place(asked.at) or found.place
+    following = bench.queue(asked.wanted, after=behind, count=1).sets
+    return asked.opened(following[0].id if following else "")
 
 
 def undo(bench: Workbench, form: Form, reviewer: str) -> Asked:
     """Take back a decision, or one's own last; the set that it was about is shown."""
     taken = bench.undo(reviewer, form["target"] or None)
-    return form.asked.at(taken.set_id)
+    return form.asked.opened(taken.set_id)
 
 
 def _number(text: str) -> int:

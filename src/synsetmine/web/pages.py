@@ -10,9 +10,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from synsetmine import __version__
 from synsetmine.results import MinedTerm, Scope, Sentence
-from synsetmine.review import TO_DO, Decision, ReviewedSet
+from synsetmine.review import TO_DO, Decision, Place, ReviewedSet
 from synsetmine.web import wording
-from synsetmine.web.asked import SHOWN, Asked, written_place
+from synsetmine.web.asked import SHOWN, Asked, read_place, written_place
 from synsetmine.web.reviewers import Reviewer
 from synsetmine.web.workbench import Workbench
 
@@ -66,10 +66,11 @@ def work_page(
     bench: Workbench, asked: Asked, reviewer: Reviewer, *, blind: bool, **values: Any
 ) -> str:
     """The list of sets and the one that is open, as they are now."""
-    listed = bench.queue(asked.wanted, after=asked.place, count=ROWS)
+    listed = bench.queue(asked.wanted, after=read_place(asked.after), count=ROWS)
     found = bench.get(asked.set) if asked.set else None
     if found is None and listed.sets:
         found = listed.sets[0]
+    place = None if found is None else read_place(asked.at) or found.place
     progress = bench.progress
     context = {
         "asked": asked,
@@ -80,10 +81,11 @@ def work_page(
         "done": sum(count for status, count in progress.items() if status not in TO_DO),
         "listed": listed,
         "next_page": written_place(listed.after),
+        "at": written_place(place),
         "last": bench.last_of(str(reviewer)),
         "seen": bench.seen,
         "found": found,
-        **(_open_set(bench, asked, listed.sets, found, blind) if found is not None else {}),
+        **({} if found is None else _open_set(bench, asked, listed.sets, found, place, blind)),
     }
     return render("review.html", **context, **values)
 
@@ -93,19 +95,20 @@ def _open_set(
     asked: Asked,
     listed: tuple[ReviewedSet, ...],
     found: ReviewedSet,
+    place: Place | None,
     blind: bool,
 ) -> dict[str, Any]:
     sentences = bench.sentences(found)
     ids = [other.id for other in listed]
-    place = ids.index(found.id) if found.id in ids else -1
-    following = bench.queue(asked.wanted, after=found.place, count=1).sets
+    number = ids.index(found.id) if found.id in ids else 0
+    following = bench.queue(asked.wanted, after=place, count=1).sets
     history = bench.history(found.id)
     return {
         "rows": [
             Row(key, term, None if sentences is None else sentences.get(term.text, []))
             for key, term in zip(found.keys, found.mined.terms, strict=True)
         ],
-        "previous": ids[place - 1] if place > 0 else "",
+        "previous": ids[number - 1] if number else "",
         "following": following[0].id if following else "",
         "hidden": blind and found.status in TO_DO,
         "history": [(decision, bench.stands(decision)) for decision in history],

@@ -140,7 +140,7 @@ class _Site:
         """The page; with what somebody else decided meanwhile, or with what is wrong."""
         self._bench.sync()
         if conflict is not None and self._bench.get(asked.set) is None:
-            asked = asked.at(conflict.set_id)  # it was merged into that one
+            asked = asked.opened(conflict.set_id)  # it was merged into that one
         page = partial(work_page, self._bench, asked, reviewer)
         return _answer(
             request,
