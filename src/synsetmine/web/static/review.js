@@ -39,16 +39,14 @@
 
   // A decision waits for the one before it. It was about the set that was open then, and no other.
   function decide(address, fields, said) {
-    waiting.push({ address, fields, said, set: openSet() });
+    waiting.push({ address, fields, said, set: address === "/decide" ? openSet() : null });
     if (!busy) sendNext();
   }
 
   function sendNext() {
     const next = waiting.shift();
-    if (next?.set !== openSet()) {
-      waiting.length = 0;
-      return;
-    }
+    if (!next) return;
+    if (next.set !== null && next.set !== openSet()) return sendNext();
     const seen = document.querySelector("[name=seen]")?.value;
     if (next.fields.has("seen") && seen) next.fields.set("seen", seen);
     load(next.address, { method: "POST", body: next.fields }, next.said);
@@ -90,6 +88,7 @@
     const target =
       (kept && (byId(place.id) ?? byId(place.term))) || byId("set-title") || byId("page");
     target.focus({ preventScroll: true });
+    if (target.matches("input[type=search]")) target.setSelectionRange(-1, -1); // its end
     if (kept && target.id === place.id) target.scrollIntoView({ block: "nearest" });
   }
 
@@ -180,7 +179,10 @@
       event.preventDefault();
       load(link.getAttribute("href"));
     }
-    if (event.target.closest("#help")) byId("keys").showModal();
+    if (event.target.closest("#help")) {
+      byId("keys").showModal();
+      byId("keys").querySelector("form button").focus();
+    }
   });
 
   document.addEventListener("change", (event) => {
