@@ -230,9 +230,9 @@ def test_undo_takes_back_the_last_one_and_shows_its_set(run: Path) -> None:
             page = ada.send("/undo").text
             assert title(page) == name
             assert f"<b>{done}</b> of 5 sets reviewed" in page
-        page = ada.send("/undo")
-        assert page.status_code == 400
-        assert alert(page.text) == "there is no decision to take back of: 'Ada'"
+        answer = ada.send("/undo")
+        assert answer.status_code == 400
+        assert alert(answer.text) == "there is no decision to take back of: 'Ada'"
     assert [d.kind for d in decisions(run)] == ["accept", "reject", "undo", "undo"]
 
 

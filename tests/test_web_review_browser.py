@@ -183,7 +183,7 @@ def test_sentences_come_in_by_themselves(show: Show, address: str) -> None:
 
 
 def test_keys_alone_are_enough(browser: Browser, address: str, run: Path) -> None:
-    context = browser.new_context(viewport=LAPTOP)
+    context = browser.new_context()
     page = context.new_page()
     page.goto(address)
     press = page.keyboard.press
