@@ -31,7 +31,8 @@ class Asked:
     seeded: str = ""  # only sets of a known entity
     after: str = ""  # the list begins behind this place
     set: str = ""  # the set that is open
-    at: str = ""  # its place when it was opened; a set moves when it loses a term
+    at: str = ""  # its place when it was opened (a set moves when it loses a term); alone: the
+    # set behind this place is open
     find: str = ""  # a text for sets to merge with the open one
 
     @classmethod
@@ -52,6 +53,10 @@ class Asked:
     def opened(self, set_id: str) -> Asked:
         """The same list with another set open."""
         return replace(self, set=set_id, at="", find="")
+
+    def behind(self, place: Place) -> Asked:
+        """The same list, with the set open that comes after a place."""
+        return replace(self, set="", at=written_place(place), find="")
 
     def address(self, **changes: str) -> str:
         """The address of a page that differs in some values; what is usual is left out."""

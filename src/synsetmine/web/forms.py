@@ -79,9 +79,7 @@ def decide(bench: Workbench, form: Form, reviewer: str) -> Asked:
     )
     if kind not in LAST:
         return replace(asked, set=set_id, find="")
-    behind = read_place(asked.at) or found.place
-    following = bench.queue(asked.wanted, after=behind, count=1).sets
-    return asked.opened(following[0].id if following else "")
+    return asked.behind(read_place(asked.at) or found.place)
 
 
 def undo(bench: Workbench, form: Form, reviewer: str) -> Asked:

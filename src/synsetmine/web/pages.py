@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from synsetmine import __version__
 from synsetmine.results import MinedTerm, Scope, Sentence
-from synsetmine.review import TO_DO, Decision, Place, ReviewedSet
+from synsetmine.review import TO_DO, Decision, Page, Place, ReviewedSet
 from synsetmine.web import wording
 from synsetmine.web.asked import SHOWN, Asked, read_place, written_place
 from synsetmine.web.reviewers import Reviewer
@@ -67,10 +67,12 @@ def work_page(
 ) -> str:
     """The list of sets and the one that is open, as they are now."""
     listed = bench.queue(asked.wanted, after=read_place(asked.after), count=ROWS)
-    found = bench.get(asked.set) if asked.set else None
-    if found is None and listed.sets:
-        found = listed.sets[0]
-    place = None if found is None else read_place(asked.at) or found.place
+    place = read_place(asked.at)
+    found = bench.get(asked.set) if asked.set else _behind(bench, asked, listed, place)
+    if found is None:
+        found = next(iter(listed.sets), None)
+    if found is not None and (place is None or not asked.set):
+        place = found.place
     progress = bench.progress
     context = {
         "asked": asked,
@@ -85,7 +87,7 @@ def work_page(
         "last": bench.last_of(str(reviewer)),
         "seen": bench.seen,
         "found": found,
-        **({} if found is None else _open_set(bench, asked, listed.sets, found, place, blind)),
+        **({} if found is None else _open_set(bench, asked, listed, found, place, blind)),
     }
     return render("review.html", **context, **values)
 
@@ -93,15 +95,15 @@ def work_page(
 def _open_set(
     bench: Workbench,
     asked: Asked,
-    listed: tuple[ReviewedSet, ...],
+    listed: Page,
     found: ReviewedSet,
     place: Place | None,
     blind: bool,
 ) -> dict[str, Any]:
     sentences = bench.sentences(found)
-    ids = [other.id for other in listed]
+    ids = [other.id for other in listed.sets]
     number = ids.index(found.id) if found.id in ids else 0
-    following = bench.queue(asked.wanted, after=place, count=1).sets
+    following = _behind(bench, asked, listed, place)
     history = bench.history(found.id)
     return {
         "rows": [
@@ -109,13 +111,25 @@ def _open_set(
             for key, term in zip(found.keys, found.mined.terms, strict=True)
         ],
         "previous": ids[number - 1] if number else "",
-        "following": following[0].id if following else "",
+        "following": "" if following is None else following.id,
         "hidden": blind and found.status in TO_DO,
         "history": [(decision, bench.stands(decision)) for decision in history],
         "disputed": _disputed(bench, history),
         "nearest": bench.nearest(found),
         "matches": bench.search(asked.find, found) if asked.find.strip() else [],
     }
+
+
+def _behind(
+    bench: Workbench, asked: Asked, listed: Page, place: Place | None
+) -> ReviewedSet | None:
+    """The first wanted set behind a place; most of the time it is in the list."""
+    if place is None:
+        return None
+    for other in listed.sets:
+        if other.place > place:
+            return other
+    return next(iter(bench.queue(asked.wanted, after=place, count=1).sets), None)
 
 
 def _disputed(bench: Workbench, history: list[Decision]) -> bool:

@@ -24,16 +24,28 @@ PROBLEMS = {
 def listen(host: str, port: int) -> socket.socket:
     """A socket on which a server can wait for requests; port 0 picks a free one."""
     try:
-        found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=1)
-        family, _, _, _, address = found[0]
-        return socket.create_server(address[:2], family=family)
+        # With the protocol named, asyncio knows TCP and sends small answers without delay.
+        found = socket.getaddrinfo(
+            host or None,
+            port,
+            type=socket.SOCK_STREAM,
+            proto=socket.IPPROTO_TCP,
+            flags=socket.AI_PASSIVE,
+        )
+        listening = socket.socket(*found[0][:3])
     except socket.gaierror:
         raise SynsetmineError(f"{host!r} is no name or address of this machine") from None
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(found[0][4])
+        listening.listen()
     except OSError as error:
+        listening.close()
         problem = PROBLEMS.get(error.errno or 0)
         if problem is None:
             raise
         raise SynsetmineError(problem.format(host=host, port=port)) from None
+    return listening
 
 
 def address_of(listening: socket.socket, host: str, token: str | None = None) -> str:
