@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -34,14 +34,17 @@ def one_pass(
     max_sets: int | None = None,
     seeds: Sequence[Sequence[int]] = (),
     skip: int = 0,
+    apart: Collection[tuple[int, int]] = (),
 ) -> list[list[int]]:
     """Algorithm 1 of the paper: sets of row numbers, in the order in which they were opened.
 
-    `bar` is the threshold as a logit; rows from `skip` on are seeds only.
+    `bar` is the threshold as a logit; rows from `skip` on are seeds only. Rows that are `apart`
+    are not put into one set.
     """
     rows = [row.astype(np.float64) for row in vectors]
-    sets = [list(members) for members in seeds]
+    every = [list(members) for members in seeds]
     for t in range(len(rows) - skip):
+        sets = [m for m in every if not any((o, t) in apart or (t, o) in apart for o in m)]
         scores = [
             (
                 q(scorer, [*(rows[m] for m in members), rows[t]]),
@@ -49,9 +52,9 @@ def one_pass(
             )
             for members in sets
         ]
-        full = max_sets is not None and len(sets) >= max_sets
+        full = max_sets is not None and len(every) >= max_sets
         if not scores:
-            sets.append([t])
+            every.append([t])
             continue
         logits = [joined - alone for joined, alone in scores]
         sizes = [max(abs(joined), abs(alone), 1) for joined, alone in scores]
@@ -64,8 +67,59 @@ def one_pass(
         if logits[top] > bar + TIE * sizes[top] or full:
             sets[best].append(t)
         else:
-            sets.append([t])
-    return sets
+            every.append([t])
+    return every
+
+
+def settled(
+    odds: Vector,
+    bar: float,
+    *,
+    seeds: Sequence[Sequence[int]] = (),
+    apart: Collection[tuple[int, int]] = (),
+    passes: int = 10,
+) -> set[frozenset[int]]:
+    """Set generation on a full matrix of odds: merges of the best two, then moves, and again."""
+    seeded = {term for members in seeds for term in members}
+    free = [term for term in range(len(odds)) if term not in seeded]
+    sets = [*map(list, seeds), *([term] for term in free)]
+    known = sets[: len(seeds)]
+
+    def fit(left: Sequence[int], right: Sequence[int]) -> float:
+        if any((a, b) in apart or (b, a) in apart for a in left for b in right):
+            return 0.0
+        return float(odds[np.ix_(left, right)].mean())
+
+    for _ in range(passes):
+        before = {frozenset(members) for members in sets}
+        while True:
+            pairs = [
+                (fit(a, b) / min(len(a), len(b)) ** 0.5, i, j)
+                for i, a in enumerate(sets)
+                for j, b in enumerate(sets)
+                if i < j and not (a in known and b in known)
+            ]
+            best = max(pairs, key=lambda pair: pair[0], default=(0.0, 0, 0))
+            if best[0] <= np.exp(bar):
+                break
+            sets[best[1]] += sets.pop(best[2])
+        for term in free:
+            home = next(members for members in sets if term in members)
+            home.remove(term)
+            fits = [fit([term], members) if members else 0.0 for members in sets]
+            top = int(np.argmax(fits))
+            (sets[top] if fits[top] > np.exp(bar) else home if not home else _new(sets)).append(
+                term
+            )
+            sets[:] = [members for members in sets if members]
+        if {frozenset(members) for members in sets} == before:
+            break
+    return {frozenset(members) for members in sets}
+
+
+def _new(sets: list[list[int]]) -> list[int]:
+    sets.append([])
+    return sets[-1]
 
 
 def _through(transformer: nn.Sequential, x: Vector, *, last_relu: bool) -> Vector:

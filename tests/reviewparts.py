@@ -70,6 +70,6 @@ def some_decision(draw: st.DrawFn, state: ReviewState) -> Decision | None:
         reviewer=reviewer,
         terms=terms,
         other=other,
-        verdict=draw(st.sampled_from(VERDICTS)) if kind == "judge" else None,  # type: ignore[arg-type]
-        scope=draw(st.sampled_from(SCOPES)) if kind in ("judge", "accept") else None,  # type: ignore[arg-type]
+        verdict=draw(st.sampled_from(VERDICTS)) if kind == "judge" else None,
+        scope=draw(st.sampled_from(SCOPES)) if kind in ("judge", "accept") else None,
     )

@@ -48,6 +48,13 @@ def test_removed_terms_are_apart_from_those_that_stay() -> None:
     assert pairs(pairs_apart(desk.made)) == {"c-a", "c-b", "d-a", "d-b"}
 
 
+def test_of_two_wrong_terms_nothing_is_said_however_they_were_found() -> None:
+    desk = desk_of(X="a b c d")
+    desk("judge", "X", "c", verdict="incorrect")
+    desk("remove", "X", "d")
+    assert pairs(pairs_apart(desk.made)) == {"c-a", "c-b", "d-a", "d-b"}
+
+
 def test_split_reject_and_incorrect_tell_apart() -> None:
     desk = desk_of(X="a b c d", Y="e f g", Z="h i j")
     desk("split", "X", "c", "d")
@@ -210,7 +217,7 @@ def test_accepted_sets_are_seeds() -> None:
         "E4": "k6 k7 k8",
         "S": "n2 n3",
     }
-    assert informed.counts == {"sets": 4}
+    assert informed.counts == {"sets": 4, "pairs kept apart": 2}
 
 
 def test_seeds_lose_what_was_told_apart() -> None:
@@ -222,7 +229,7 @@ def test_seeds_lose_what_was_told_apart() -> None:
     desk("judge", "E3", "k6", verdict="incorrect")
     informed = seed_sets(known, Said.by(desk.made))
     assert shown(informed.sets) == {"E1": "k1 n1", "E3": "k5 k7"}
-    assert informed.counts == {"sets": 1, "terms told apart": 4}
+    assert informed.counts == {"sets": 1, "terms told apart": 4, "pairs kept apart": 4}
 
 
 def test_without_decisions_nothing_changes() -> None:

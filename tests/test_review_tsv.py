@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synsetmine.errors import DataError
-from synsetmine.review import Decision
+from synsetmine.review import Decision, ReviewState
 from synsetmine.review.tsv import COLUMNS, read_decisions, write_decisions
 from tests.strategies import PIECES, term_lists
+from tests.test_review_state import Desk, histories, image
 
 HEADER = "\t".join(COLUMNS)
 SPLIT = Decision(
@@ -86,6 +87,17 @@ def test_any_decisions_come_back(
     assert b"\0" not in written  # git takes such a file for a binary one
     write_decisions(path, reversed(made))
     assert path.read_bytes() == written
+
+
+@settings(deadline=None)
+@given(histories())
+def test_a_replayed_file_gives_the_same_sets(
+    tmp_path_factory: pytest.TempPathFactory, history: tuple[Desk, object]
+) -> None:
+    desk, _ = history
+    path = tmp_path_factory.mktemp("tsv") / "reviews.tsv"
+    write_decisions(path, desk.made)
+    assert image(ReviewState(desk.state._mined, read_decisions(path))) == image(desk.state)
 
 
 def test_editors_may_change_line_ends_and_leave_blank_lines(tmp_path: Path) -> None:

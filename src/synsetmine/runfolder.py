@@ -98,6 +98,7 @@ class Artefacts:
         self.scores = folder / "scores.json"
         self.report = folder / "report.html"
         self.reviews = folder / "reviews.sqlite"
+        self.decisions = folder / "reviews.tsv"  # the same, as it was when the model was trained
         self.spotlight_cache = folder / "spotlight.sqlite"
 
 

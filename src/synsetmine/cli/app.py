@@ -19,6 +19,7 @@ from synsetmine.cli.finetune import finetune
 from synsetmine.cli.mine import mine
 from synsetmine.cli.rank import rank, score
 from synsetmine.cli.review import review
+from synsetmine.cli.reviews import export_reviews, import_reviews
 from synsetmine.cli.run import init, report, run
 from synsetmine.cli.serve import serve
 from synsetmine.cli.stages import knowledge, link, read, supervise, vectors, vocabulary
@@ -38,7 +39,7 @@ app = typer.Typer(
 )
 PROJECT = (init, run, report, demo)
 STAGES = (read, knowledge, link, supervise, vocabulary, vectors, train, mine, evaluate)
-USES = (review, serve)
+USES = (review, export_reviews, import_reviews, serve)
 OTHERS = (score, rank, finetune, tune, compare, convert, datasets)
 PANELS = {
     "A whole project": PROJECT,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -74,6 +74,12 @@ def report_missing(terms: Sequence[Term], total: int, consequence: str) -> None:
     named = ", ".join(shorten(str(term), 60) for term in terms[:SHOWN])
     more = f", … and {len(terms) - SHOWN} more" if len(terms) > SHOWN else ""
     warn(f"{len(terms)} of {total} terms have no vector and {consequence}: {named}{more}")
+
+
+def report_reviews(counts: Mapping[str, int]) -> None:
+    """Say what reviews had a say in."""
+    if counts:
+        say(f"from reviews: {', '.join(f'{count} {what}' for what, count in counts.items())}")
 
 
 class Bar:

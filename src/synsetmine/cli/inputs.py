@@ -14,6 +14,7 @@ from synsetmine.errors import DataError, SynsetmineError
 
 if TYPE_CHECKING:
     from synsetmine.model import StoredModel
+    from synsetmine.review.said import Said
     from synsetmine.setfiles import Vocabulary
     from synsetmine.types import SynonymSets, Term
     from synsetmine.views import TermVectors, TermViews
@@ -50,6 +51,12 @@ Device = Annotated[
     typer.Option("--device", help="auto, cpu or cuda; auto takes a GPU where there is one."),
 ]
 Model = Annotated[Path, typer.Argument(help="Folder of a trained model.", show_default=False)]
+Reviews = Annotated[
+    Path | None,
+    typer.Option(
+        help="What people decided on mined sets: a run folder, or a file of `export-reviews`."
+    ),
+]
 
 
 def load_sets(path: Path, skip_bad: bool) -> SynonymSets:
@@ -129,6 +136,35 @@ def _skipping(skip_bad: bool) -> Iterator[list[DataError] | None]:
     skipped: list[DataError] | None = [] if skip_bad else None
     yield skipped
     console.report_skipped(skipped or [])
+
+
+def load_reviews(path: Path | None) -> Said:
+    """What people said, nothing without a path."""
+    from synsetmine.review.feedback import find_decisions
+    from synsetmine.review.said import Said
+
+    return Said.by([] if path is None else find_decisions(path))
+
+
+def add_reviews(sets: SynonymSets, reviews: Path | None) -> SynonymSets:
+    """Training sets with what reviews add; not on entities that their run holds out for scores."""
+    from synsetmine.review.feedback import training_sets
+    from synsetmine.runfolder import Artefacts
+
+    held_out = None
+    if reviews is not None and reviews.is_dir() and Artefacts(reviews).test.exists():
+        held_out = load_sets(Artefacts(reviews).test, skip_bad=False)
+    informed = training_sets(sets, load_reviews(reviews), held_out=held_out)
+    console.report_reviews(informed.counts)
+    return informed.sets
+
+
+def describe_reviews(reviews: Path | None) -> dict[str, str]:
+    """The content of reviews, for what a model says of its inputs."""
+    from synsetmine.review.decisions import digest
+    from synsetmine.review.feedback import find_decisions
+
+    return {} if reviews is None else {"reviews_sha256": digest(find_decisions(reviews))}
 
 
 def load_stored_model(folder: Path, device: str) -> StoredModel:

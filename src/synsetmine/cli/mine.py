@@ -12,9 +12,11 @@ from synsetmine.cli.inputs import (
     Device,
     Encoder,
     Model,
+    Reviews,
     SkipBad,
     Tables,
     choose_device,
+    load_reviews,
     load_sets,
     load_stored_model,
     load_vectors,
@@ -58,6 +60,7 @@ def mine(
     seeds: Annotated[
         Path | None, typer.Option(help="Known sets that new terms may join, .set or .jsonl.")
     ] = None,
+    reviews: Reviews = None,
     ids: Annotated[
         Path | None,
         typer.Option(help="Sets of an earlier run; those that are the same sets keep their ids."),
@@ -83,9 +86,13 @@ def mine(
 ) -> None:
     """Mine synonym sets from a vocabulary.
 
+    With --reviews, terms that people called correct in one set are a known set too, and terms
+    that they told apart are never put together again.
+
     Example: `synsetmine mine model --vectors vectors.txt --vocabulary terms.txt --out mined.jsonl`
     """
     from synsetmine.generation import generate_sets, known_terms
+    from synsetmine.review.feedback import seed_sets
     from synsetmine.setfiles import check_ids, write_sets
     from synsetmine.setids import lasting_ids
     from synsetmine.trace import write_trace
@@ -96,7 +103,10 @@ def mine(
     tables = [load_vectors(path, skip_bad) for path in vectors or ()]
     wanted = load_vocabulary(vocabulary, tables[0] if tables else None, skip_bad)
     walk = order_terms(wanted.terms, order, seed=seed, counts=wanted.counts or None)
-    known = SynonymSets((), ()) if seeds is None else load_sets(seeds, skip_bad)
+    said = load_reviews(reviews)
+    informed = seed_sets(SynonymSets((), ()) if seeds is None else load_sets(seeds, skip_bad), said)
+    console.report_reviews(informed.counts)
+    known = informed.sets
     check_ids(out, known.ids)
     named = encoder or stored.training.get("encoder")
     everyone = (*walk, *known.terms)
@@ -117,6 +127,7 @@ def mine(
             threshold=stored.threshold if threshold is None else threshold,
             max_sets=max_sets,
             seeds=known,
+            apart=said.apart,
             exact=exact,
             workers=workers or cores(),
             device=choose_device(device),

@@ -13,10 +13,13 @@ from synsetmine.cli import console
 from synsetmine.cli.inputs import (
     Device,
     Encoder,
+    Reviews,
     SkipBad,
     Tables,
+    add_reviews,
     already_trained,
     choose_device,
+    describe_reviews,
     load_sets,
     load_vectors,
 )
@@ -43,6 +46,7 @@ def train(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the model.")],
     vectors: Tables = None,
     encoder: Encoder = None,
+    reviews: Reviews = None,
     strings: Annotated[
         bool, typer.Option("--strings/--no-strings", help="Look at the terms' strings too.")
     ] = True,
@@ -148,6 +152,9 @@ def train(
     paper's model takes one table of vectors; it chooses its epoch on training sets that are held
     out, and a broken run goes on where it stopped when the same command is given again.
 
+    With --reviews, terms that people called correct and exact in one set join the training sets,
+    and terms that had to leave a set are negatives.
+
     Example: `synsetmine train train.set --vectors vectors.txt --out model`
 
     Example: `synsetmine train train.set --vectors vectors.txt --out model --preset paper`
@@ -177,6 +184,7 @@ def train(
             encoder,
             strings,
             out,
+            reviews=reviews,
             given={**given, "tensorboard": tensorboard},
             size=size,
             device=device,
@@ -187,12 +195,12 @@ def train(
     chosen = resolve_settings(preset, settings, given)
     place = choose_device(device)
     only = only_table(vectors, encoder)
-    inputs = _describe_inputs(sets, only, chosen, place)
+    inputs = _describe_inputs(sets, only, chosen, place) | describe_reviews(reviews)
     if not overwrite and already_trained(out, inputs):
         (out / CHECKPOINT).unlink(missing_ok=True)  # a kill may have come between the two
         return
     table = load_vectors(only, skip_bad)
-    training_sets = load_sets(sets, skip_bad)
+    training_sets = add_reviews(load_sets(sets, skip_bad), reviews)
     missing = table.missing(training_sets.terms)
     console.report_missing(missing, len(training_sets.terms), "are not trained on")
     if (out / CHECKPOINT).exists():

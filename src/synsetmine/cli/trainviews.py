@@ -7,7 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from synsetmine.cli import console
-from synsetmine.cli.inputs import already_trained, choose_device, load_sets, load_views
+from synsetmine.cli.inputs import (
+    add_reviews,
+    already_trained,
+    choose_device,
+    describe_reviews,
+    load_sets,
+    load_views,
+)
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.files import sha256
 
@@ -26,6 +33,7 @@ def train_view_model(
     strings: bool,
     out: Path,
     *,
+    reviews: Path | None,
     given: Mapping[str, Any],
     size: int | None,
     device: str,
@@ -48,9 +56,10 @@ def train_view_model(
     if not 0 <= threshold <= 1:
         raise DataError("threshold must be between 0 and 1", value=threshold)
     inputs = _describe(sets, vectors, encoder, settings, threshold, size)
+    inputs |= describe_reviews(reviews)
     if not overwrite and already_trained(out, inputs):
         return
-    training_sets = load_sets(sets, skip_bad)
+    training_sets = add_reviews(load_sets(sets, skip_bad), reviews)
     views = load_views(vectors, encoder, training_sets.terms, skip_bad=skip_bad, device=device)
     _report_missing(vectors, views, training_sets.terms)
     with console.progress_bar("training") as bar:

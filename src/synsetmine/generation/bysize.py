@@ -25,6 +25,7 @@ def mine_by_size(
     *,
     threshold: float = 0.5,
     seeds: Sequence[Sequence[int]] = (),
+    apart: Sequence[tuple[int, int]] = (),
     max_sets: float = math.inf,
     pool: WorkerPool | None = None,
 ) -> Outcome:
@@ -35,12 +36,15 @@ def mine_by_size(
     above = log_odds(threshold)
     level = bar.at
     for left in reversed(range(ROUNDS)):
-        set_of = mine_graph(graph, count, level + above, seeds=seeds, max_sets=max_sets, pool=pool)
+        set_of = mine_graph(
+            graph, count, level + above, seeds=seeds, apart=apart, max_sets=max_sets, pool=pool
+        )
         following = bar.for_size(len(set_of) / max(int(set_of.max(initial=-1)) + 1, 1))
         if not left or abs(following - level) < CLOSE or not math.isfinite(above):
             break
         level = following
-    return Outcome(_members(set_of), _decisions(graph, count, set_of, level, level + above))
+    decisions = _decisions(graph, count, set_of, apart, level, level + above)
+    return Outcome(_members(set_of), decisions)
 
 
 def _members(set_of: Numbers) -> list[list[int]]:
@@ -50,12 +54,17 @@ def _members(set_of: Numbers) -> list[list[int]]:
 
 
 def _decisions(
-    graph: Any, count: int, set_of: Numbers, level: float, bar: float
+    graph: Any,
+    count: int,
+    set_of: Numbers,
+    apart: Sequence[tuple[int, int]],
+    level: float,
+    bar: float,
 ) -> list[tuple[int, float, Action]]:
     """Of each term: its set, or the best other one if it is alone; how far above the level."""
     sizes = np.bincount(set_of, minlength=1)
     together = sizes[set_of[:count]] > 1
-    best, fit = _best_sets(graph, count, set_of, sizes)
+    best, fit = _best_sets(graph, count, set_of, sizes, apart)
     found: list[tuple[int, float, Action]] = []
     for number, log_mean, has_company in zip(
         best.tolist(), fit.tolist(), together.tolist(), strict=True
@@ -65,13 +74,20 @@ def _decisions(
     return found
 
 
-def _best_sets(graph: Any, count: int, set_of: Numbers, sizes: Numbers) -> tuple[Numbers, Any]:
+def _best_sets(
+    graph: Any, count: int, set_of: Numbers, sizes: Numbers, apart: Sequence[tuple[int, int]]
+) -> tuple[Numbers, Any]:
     """For each term its own set, or of one alone the set that fits best (-1: none); the fit."""
     some = graph[:count]
     rows = np.repeat(np.arange(count), np.diff(some.indptr))
     columns = set_of[some.indices]
     own = set_of[rows]
     looked_at = (columns == own) | (sizes[own] == 1)
+    if apart:  # a set that a term may not be in is not its best
+        ends = np.array(apart, np.int64)
+        ends = np.concatenate([ends, ends[:, ::-1]])  # (pairs both ways, 2)
+        refused = ends[:, 0] * (len(sizes) + 1) + set_of[ends[:, 1]]
+        looked_at &= ~np.isin(rows * (len(sizes) + 1) + columns, refused)
     keys = rows[looked_at] * (len(sizes) + 1) + columns[looked_at]
     distinct, position = np.unique(keys, return_inverse=True)
     totals = np.bincount(position.reshape(-1), some.data[looked_at], minlength=len(distinct))

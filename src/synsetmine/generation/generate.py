@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from synsetmine.errors import DataError
 from synsetmine.generation.bysize import mine_by_size
@@ -26,6 +26,7 @@ def generate_sets(
     threshold: float = 0.5,
     max_sets: int | None = None,
     seeds: SynonymSets | None = None,
+    apart: Iterable[tuple[Term, Term]] = (),
     block_size: int = 32,
     exact: int = EXACT,
     workers: int = 1,
@@ -37,7 +38,8 @@ def generate_sets(
     A term joins the set of the highest probability if that is above `threshold`; among equals
     the set opened first wins. With `seeds` the pool starts with known sets, which keep their ids;
     seed terms that are in the vocabulary stay where they are. `max_sets` counts seeds too. A term
-    that no view knows cannot be judged: it stands alone, beyond any cap, and is listed.
+    that no view knows cannot be judged: it stands alone, beyond any cap, and is listed. Two terms
+    that are `apart` are never put into one set, beyond any cap neither; a seed may have both.
 
     The paper's scorer walks the vocabulary once, in its order, in blocks of `block_size`, on its
     own device. The view scorer takes the most certain first, whatever the order, then moves terms
@@ -60,6 +62,7 @@ def generate_sets(
     # Seeds that no view knows are sets too, though nothing can join them.
     room = math.inf if max_sets is None else max_sets - sum(not members for members in known)
     start = [members for members in known if members]
+    kept_apart = _numbered_pairs(apart, number_of, seeds, known)
     if isinstance(scorer, SetScorer):
         table = views.table("vectors")
         if table.dimension != scorer.dimension:
@@ -70,6 +73,7 @@ def generate_sets(
             table.select(terms),
             len(walked),
             start,
+            apart=kept_apart,
             threshold=threshold,
             max_sets=room,
             block_size=block_size,
@@ -86,6 +90,7 @@ def generate_sets(
                 scorer.bar,
                 threshold=threshold,
                 seeds=start,
+                apart=kept_apart,
                 max_sets=room,
                 pool=pool,
             )
@@ -100,6 +105,27 @@ def known_terms(
         return scorer.known(terms, views)
     table = views.table("vectors")
     return [term for term in terms if term in table]
+
+
+def _numbered_pairs(
+    apart: Iterable[tuple[Term, Term]],
+    number_of: Mapping[Term, int],
+    seeds: SynonymSets,
+    known: Sequence[Sequence[int]],
+) -> list[tuple[int, int]]:
+    """The pairs as numbers; any other member stands for a seed term that no view knows."""
+
+    def find(term: Term) -> int | None:
+        if term in number_of or term not in seeds:
+            return number_of.get(term)
+        return next(iter(known[seeds.label_of(term)]), None)
+
+    found: set[tuple[int, int]] = set()
+    for one, other in apart:
+        a, b = find(one), find(other)
+        if a is not None and b is not None and a != b:
+            found.add((min(a, b), max(a, b)))
+    return sorted(found)
 
 
 def _collect(

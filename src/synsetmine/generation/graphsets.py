@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,8 @@ class GraphSets:
     """Sets of the terms of a graph, which are its rows; seeds are known sets, the first ones.
 
     Each term starts as a set of its own. `bar` is the log of the mean odds that two sets need to
-    become one, or that a term needs to be in a set.
+    become one, or that a term needs to be in a set. Terms that are to stay `apart` never come
+    together, whatever their odds; nor do sets that hold such a pair between them.
     """
 
     def __init__(
@@ -38,6 +39,7 @@ class GraphSets:
         bar: float,
         *,
         seeds: Sequence[Sequence[int]] = (),
+        apart: Sequence[tuple[int, int]] = (),
         max_sets: float = math.inf,
     ) -> None:
         self.bar = bar
@@ -48,6 +50,10 @@ class GraphSets:
         self._graph = graph
         self._ends = graph.indptr.tolist()
         self._seeds = len(seeds)
+        self._apart: dict[int, list[int]] = {}
+        for one, other in apart:
+            self._apart.setdefault(one, []).append(other)
+            self._apart.setdefault(other, []).append(one)
         self._opened = 0
         for terms in (*seeds, *([term] for term in order)):
             self._open(terms)
@@ -69,12 +75,13 @@ class GraphSets:
     def merge(self) -> int:
         """Join the two sets that fit best, again and again; how many were joined.
 
-        Two seeds never are. Beyond the largest number of sets, those are joined too that do not
-        pass the bar, but never two that have no edge.
+        Two seeds never are, nor two that must stay apart. Beyond the largest number of sets, those
+        are joined too that do not pass the bar, but never two that have no edge.
         """
         bar = math.exp(min(self.bar, 700.0))
         least = bar if self.max_sets == math.inf else 0.0  # what need not be looked at
-        between = self._between()
+        refused = self._refused()
+        between = self._between(refused)
         fits = (
             (self._fit_of(a, b, total), a, b)
             for a, others in between.items()
@@ -91,7 +98,7 @@ class GraphSets:
             for term in self.members.pop(b):
                 self._join(term, a)
             merged += 1
-            for other, total in _absorb(between, a, b, seeds=self._seeds).items():
+            for other, total in _absorb(between, refused, a, b, seeds=self._seeds).items():
                 if (fit := self._fit_of(a, other, total)) > least:
                     heapq.heappush(heap, (-fit, min(a, other), max(a, other)))
         return merged
@@ -125,7 +132,16 @@ class GraphSets:
         smaller, larger = sorted((len(self.members[a]), len(self.members[b])))
         return total / (smaller * larger * math.pow(smaller, RELUCTANCE))
 
-    def _between(self) -> dict[int, dict[int, float]]:
+    def _refused(self) -> dict[int, set[int]]:
+        """The sets that each set must not merge with."""
+        found: dict[int, set[int]] = {}
+        for term, others in self._apart.items():
+            home = self.set_of[term]
+            if elsewhere := {self.set_of[other] for other in others} - {home}:  # a seed has both
+                found.setdefault(home, set()).update(elsewhere)
+        return found
+
+    def _between(self, refused: Mapping[int, Set[int]]) -> dict[int, dict[int, float]]:
         """The sums of odds between sets that may merge: two seeds never do."""
         numbers = np.full(self._graph.shape[0], -1, np.int64)
         for term, number in self.set_of.items():
@@ -141,10 +157,13 @@ class GraphSets:
         firsts, seconds = np.divmod(distinct, self._opened + 1)
         for a, b, total in zip(firsts.tolist(), seconds.tolist(), totals.tolist(), strict=True):
             found[a][b] = total
+        for a, others in refused.items():
+            for b in others:
+                found[a].pop(b, None)
         return found
 
     def _sums(self, term: int) -> dict[int, float]:
-        """The sum of a term's odds with the members of each set that it has an edge to."""
+        """The sum of a term's odds with each set that it has an edge to and may be in."""
         part = slice(self._ends[term], self._ends[term + 1])
         found: dict[int, float] = {}
         others, odds = self._graph.indices[part].tolist(), self._graph.data[part].tolist()
@@ -152,6 +171,8 @@ class GraphSets:
             number = self.set_of.get(other)
             if number is not None:
                 found[number] = found.get(number, 0.0) + value
+        for other in self._apart.get(term, ()):
+            found.pop(self.set_of[other], None)
         return found
 
     def _open(self, terms: Sequence[int]) -> None:
@@ -171,7 +192,12 @@ class GraphSets:
 
 
 def _absorb(
-    between: dict[int, dict[int, float]], a: int, b: int, *, seeds: int
+    between: dict[int, dict[int, float]],
+    refused: dict[int, set[int]],
+    a: int,
+    b: int,
+    *,
+    seeds: int,
 ) -> dict[int, float]:
     """Add the sums of set b to those of set a; gives the sums of a."""
     theirs, ours = between.pop(b), between[a]
@@ -180,6 +206,14 @@ def _absorb(
         del between[other][b]
         if a >= seeds or other >= seeds:
             ours[other] = ours.get(other, 0.0) + value
+    if a in refused or b in refused:  # what must not be with one of them now refuses both
+        enemies = refused.setdefault(a, set())
+        enemies |= refused.pop(b, set())
+        for other in enemies:
+            refused[other].discard(b)
+            refused[other].add(a)
+            ours.pop(other, None)
+            between[other].pop(a, None)
     for other, value in ours.items():
         between[other][a] = value
     return ours

@@ -31,16 +31,21 @@ def walk_pool(
     count: int,
     known: Sequence[list[int]],
     *,
+    apart: Sequence[tuple[int, int]],
     threshold: float,
     max_sets: float,
     block_size: int,
     progress: Callable[[int, int], None] | None,
 ) -> Outcome:
-    """Walk the first `count` rows of the table of vectors; `known` are seeds, of later rows."""
+    """Walk the first `count` rows of the table of vectors; `known` are seeds, of later rows.
+
+    Of two rows that are `apart` the later one does not join the set of the first; it rather opens
+    one beyond `max_sets`.
+    """
     scorer.eval()
     with torch.inference_mode():
         pool = SetPool(scorer, table, block_size=block_size)
-        walk = _Walk(pool, threshold, max_sets)
+        walk = _Walk(pool, threshold, max_sets, apart)
         for members in known:
             walk.seed(members)
         for start in range(0, count, block_size):
@@ -53,13 +58,22 @@ def walk_pool(
 class _Walk:
     """The state of one pass: terms are numbers, sets are numbers of the pool."""
 
-    def __init__(self, pool: SetPool, threshold: float, max_sets: float) -> None:
+    def __init__(
+        self, pool: SetPool, threshold: float, max_sets: float, apart: Sequence[tuple[int, int]]
+    ) -> None:
         self.pool = pool
         self.bar = log_odds(threshold)
         self.max_sets = max_sets
         self.decisions: list[tuple[int, float, Action]] = []  # best set, logit, action
+        self.enemies: dict[int, list[int]] = {}
+        for one, other in apart:
+            self.enemies.setdefault(one, []).append(other)
+            self.enemies.setdefault(other, []).append(one)
+        self.refused: dict[int, set[int]] = {}  # the sets that a term may not join
 
     def seed(self, members: list[int]) -> None:
+        for term in members:
+            self._place(term, len(self.pool))
         self.pool.open(members, following=slice(0, 0))
 
     def block(self, start: int, stop: int) -> None:
@@ -76,28 +90,40 @@ class _Walk:
             else:
                 changed = best
                 column = self.pool.join(best, term, following)
+            self._place(term, changed)
             logits[term + 1 - start :, changed] = column
+
+    def _place(self, term: int, number: int) -> None:
+        for enemy in self.enemies.get(term, ()):
+            self.refused.setdefault(enemy, set()).add(number)
 
     def _decide(self, term: int, row: npt.NDArray[np.float32]) -> int | None:
         """The set that a term joins, or None where it opens one."""
-        if len(row) == 0:
+        refused = sorted(self.refused.get(term, ()))
+        if len(row) == len(refused):
             self.decisions.append((-1, -math.inf, "opened"))
             return None
-        best, logit, joins = self._best(term, row)
+        best, logit, joins = self._best(term, row, refused)
         action: Action = "joined" if joins else "opened"
         if not joins and len(self.pool) >= self.max_sets:
             action = "forced"
         self.decisions.append((best, logit, action))
         return None if action == "opened" else best
 
-    def _best(self, term: int, row: npt.NDArray[np.float32]) -> tuple[int, float, bool]:
+    def _best(
+        self, term: int, row: npt.NDArray[np.float32], refused: list[int]
+    ) -> tuple[int, float, bool]:
         """The set with the highest logit, the first among equals; the logit; is it above the bar?
 
         Equal are logits that differ by no more than `TIE`, relative to the scores they come from.
         The float32 error is always far above that, so what it settles, no tie can unsettle.
         """
         error = self.pool.error(term) + TIE
-        numbers = np.flatnonzero(~(row + error < (row - error).max()))  # also where not finite
+        at_least = row - error
+        highest = (np.delete(at_least, refused) if refused else at_least).max()
+        close = ~(row + error < highest)  # also where not finite
+        close[refused] = False
+        numbers = np.flatnonzero(close)
         first = int(numbers[0])
         if len(numbers) == 1 and abs(float(row[first]) - self.bar) > error[first]:
             return first, float(row[first]), bool(row[first] > self.bar)

@@ -32,6 +32,7 @@ class Task:
     count: int  # of terms to be placed
     seeds: Sequence[Sequence[int]]
     bar: float
+    apart: Sequence[tuple[int, int]] = ()  # pairs of terms that must not come together
     max_sets: float = math.inf
 
 
@@ -41,21 +42,23 @@ def mine_graph(
     bar: float,
     *,
     seeds: Sequence[Sequence[int]] = (),
+    apart: Sequence[tuple[int, int]] = (),
     max_sets: float = math.inf,
     pool: WorkerPool | None = None,
 ) -> Numbers:
     """The number of each term's set; the first `count` are placed, the others are those of seeds.
 
-    Seeds are the first sets, in their order; the others are numbered by their first term.
+    Seeds are the first sets, in their order; the others are numbered by their first term. Pairs
+    of terms that are `apart` are never in one set, unless a seed has both.
     """
     if max_sets < len(seeds) + count:  # then sets may be joined that have nothing to do
-        whole = Task(graph, count, seeds, bar, max_sets)
+        whole = Task(graph, count, seeds, bar, apart, max_sets)
         return _numbered(mine_task(whole), graph.shape[0], seeds)
     part_of = _parts(graph, bar, seeds)
     found = np.arange(graph.shape[0])  # a set is named after one of its terms
     for terms in seeds:
         found[terms] = terms[0]
-    tasks = list(_tasks(graph, part_of, count, bar, seeds))
+    tasks = list(_tasks(graph, part_of, count, bar, seeds, apart))
     pool = pool or WorkerPool()
     for (rows, _), labels in zip(
         tasks, pool.map(mine_task, [task for _, task in tasks]), strict=True
@@ -67,7 +70,12 @@ def mine_graph(
 def mine_task(task: Task) -> Numbers:
     """The set of each term of a task, named by its first term."""
     sets = GraphSets(
-        task.graph, range(task.count), task.bar, seeds=task.seeds, max_sets=task.max_sets
+        task.graph,
+        range(task.count),
+        task.bar,
+        seeds=task.seeds,
+        apart=task.apart,
+        max_sets=task.max_sets,
     )
     sets.settle()
     labels = np.arange(task.graph.shape[0])
@@ -93,7 +101,12 @@ def _parts(graph: Any, bar: float, seeds: Sequence[Sequence[int]]) -> Numbers:
 
 
 def _tasks(
-    graph: Any, part_of: Numbers, count: int, bar: float, seeds: Sequence[Sequence[int]]
+    graph: Any,
+    part_of: Numbers,
+    count: int,
+    bar: float,
+    seeds: Sequence[Sequence[int]],
+    apart: Sequence[tuple[int, int]],
 ) -> Iterator[tuple[Numbers, Task]]:
     """(rows of the graph, task) of the parts in which anything can happen, some parts at a time."""
     from scipy import sparse
@@ -112,6 +125,11 @@ def _tasks(
     seeds_of: dict[int, list[Sequence[int]]] = {}
     for terms in seeds:
         seeds_of.setdefault(int(task_of_part[part_of[terms[0]]]), []).append(terms)
+    apart_of: dict[int, list[tuple[int, int]]] = {}
+    for one, other in apart:
+        if part_of[one] == part_of[other]:  # others never come together anyway
+            pair = int(place[one]), int(place[other])
+            apart_of.setdefault(int(task_of_part[part_of[one]]), []).append(pair)
     bounds = np.flatnonzero(np.diff(task_of, prepend=-2, append=task_of.max(initial=-1) + 1))
     for first, last in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
         number = int(task_of[first])
@@ -119,8 +137,9 @@ def _tasks(
             continue
         members = order[first:last]
         known = [[int(place[t]) - first for t in terms] for terms in seeds_of.get(number, ())]
+        kept_apart = [(one - first, other - first) for one, other in apart_of.get(number, ())]
         part = whole[first:last, first:last]
-        yield members, Task(part, int((members < count).sum()), known, bar)
+        yield members, Task(part, int((members < count).sum()), known, bar, kept_apart)
 
 
 def _numbered(found: Numbers, count: int, seeds: Sequence[Sequence[int]]) -> Numbers:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import mean, pstdev
@@ -13,12 +13,14 @@ from synsetmine.files import cache_root, write_text
 from synsetmine.generation import Mined, generate_sets
 from synsetmine.metrics import ClusterReport, evaluate
 from synsetmine.model import StoredModel, load_model, save_model
+from synsetmine.pipeline.reviewing import read_said, told
 from synsetmine.pipeline.settings import (
     EncoderSettings,
     EvaluateSettings,
     MineSettings,
     ViewTrainSettings,
 )
+from synsetmine.review.feedback import seed_sets, training_sets
 from synsetmine.runfolder import Counts, Progress
 from synsetmine.setfiles import Vocabulary, read_sets, read_vocabulary, write_sets
 from synsetmine.setids import lasting_ids
@@ -76,15 +78,18 @@ def train_model(
     vocabulary: Path,
     folder: Path,
     *,
+    reviews: Sequence[Path],
+    held_out: Path,
     device: str,
     progress: Noted,
 ) -> Counts:
     """Training sets and views to a model, ours or the paper's, for mining a vocabulary.
 
     `views` are the file of vectors and, where there is an encoder, that of its vectors, here and
-    below.
+    below. Reviews add to the training sets, but nothing on the entities held out.
     """
-    sets, seen = read_sets(training), _read_views(views)
+    informed = training_sets(read_sets(training), read_said(reviews), held_out=read_sets(held_out))
+    sets, seen = informed.sets, _read_views(views)
     size = len(read_vocabulary(vocabulary).terms)
     if isinstance(settings, TrainingSettings):
         model, counts = _train_set_scorer(settings, sets, seen, folder, device, progress)
@@ -92,7 +97,7 @@ def train_model(
         model, counts = _train_view_scorer(settings, encoder, sets, seen, size, device, progress)
     save_model(folder, model)
     (folder / CHECKPOINT).unlink(missing_ok=True)
-    return counts
+    return counts | told(informed.counts)
 
 
 def _train_view_scorer(
@@ -165,16 +170,22 @@ def mine_sets(
     vocabulary: Path,
     *,
     known: Sequence[Path],
+    reviews: Sequence[Path],
     out: Path,
     trace: Path,
     device: str,
     progress: Progress,
 ) -> Counts:
-    """A vocabulary to synonym sets; known sets may seed them, ids of an earlier run stay."""
+    """A vocabulary to synonym sets; known sets may seed them, ids of an earlier run stay.
+
+    What people called correct is a seed too; what they told apart stays apart.
+    """
     terms = read_vocabulary(vocabulary)
-    seeds = _together(known) if settings.known else SynonymSets((), ())
+    said = read_said(reviews)
+    informed = seed_sets(_together(known) if settings.known else SynonymSets((), ()), said)
+    seeds = informed.sets
     miner = _Miner(model, views, device, settings)
-    mined = miner.mine(_walk(settings, terms), seeds=seeds, progress=progress)
+    mined = miner.mine(_walk(settings, terms), seeds=seeds, apart=said.apart, progress=progress)
     earlier = read_sets(out) if out.exists() else None
     mined = mined.renamed(lasting_ids(mined.sets, fixed=seeds.ids, earlier=earlier))
     write_sets(out, mined.sets)
@@ -185,7 +196,7 @@ def mine_sets(
         "of two or more": sum(size > 1 for size in sizes),
         "joined": sum(decision.action == "joined" for decision in mined.trace),
         "without vector": len(mined.without_vector),
-    }
+    } | told(informed.counts)
 
 
 def score_held_out(
@@ -270,6 +281,7 @@ class _Miner:
         terms: Sequence[Term],
         *,
         seeds: SynonymSets | None = None,
+        apart: Iterable[tuple[Term, Term]] = (),
         threshold: float | None = None,
         progress: Progress | None = None,
     ) -> Mined:
@@ -279,6 +291,7 @@ class _Miner:
             terms,
             threshold=self.threshold if threshold is None else threshold,
             seeds=seeds,
+            apart=apart,
             exact=self._exact,
             workers=cores(),
             device=self._device,

@@ -14,6 +14,7 @@ from synsetmine.kb import kb_files
 from synsetmine.model.storage import model_files
 from synsetmine.pipeline import corpus_stages, model_stages
 from synsetmine.pipeline.reporting import write_run_report
+from synsetmine.pipeline.reviewing import write_reviews
 from synsetmine.pipeline.settings import Project
 from synsetmine.runfolder import STAGES, Artefacts, RunFolder, Stage, Watcher
 from synsetmine.training import TrainingSettings
@@ -171,12 +172,14 @@ def _model_stages(
         ),
     )
     views = [at.vectors, *encoded]
+    reviews = write_reviews(at.reviews, at.decisions) if project.mine.reviews else []
     tuned = isinstance(project.train, TrainingSettings) and project.train.train_vectors
     yield Stage(
         name="train",
         settings=asdict(project.train) | {"encoder": encoder, "device": device},
         inputs=[
             *(at.training, *views, at.vocabulary),
+            *([*reviews, at.test] if reviews else []),
             *(f for f in _encoder_files(project) if f.name == LEARNED),
         ],
         outputs=model_files(at.model, tuned=tuned),
@@ -187,14 +190,16 @@ def _model_stages(
             views,
             at.vocabulary,
             at.model,
+            reviews=reviews,
+            held_out=at.test,
             device=device,
             progress=watcher.progress,
         ),
     )
     yield Stage(
         name="mine",
-        settings=asdict(project.mine),
-        inputs=[at.model / "config.json", *views, *terms],
+        settings=_without(project.mine, "reviews"),
+        inputs=[at.model / "config.json", *views, *terms, *reviews],
         outputs=[at.mined, at.trace],
         work=lambda: model_stages.mine_sets(
             project.mine,
@@ -202,6 +207,7 @@ def _model_stages(
             views,
             at.vocabulary,
             known=[*at.known, at.test],
+            reviews=reviews,
             out=at.mined,
             trace=at.trace,
             device=device,
@@ -210,7 +216,7 @@ def _model_stages(
     )
     yield Stage(
         name="evaluate",
-        settings=asdict(project.evaluate) | {"mine": asdict(project.mine)},
+        settings=asdict(project.evaluate) | {"mine": _without(project.mine, "reviews")},
         inputs=[at.model / "config.json", *views, *terms],
         outputs=[at.scores],
         work=lambda: model_stages.score_held_out(
@@ -249,7 +255,7 @@ def _encoder_files(project: Project) -> list[Path]:
 
 
 def _without(settings: Any, *names: str) -> dict[str, Any]:
-    """The settings less those that only say where a file lies; its content counts instead."""
+    """The settings less those that only say which file is read; its content counts instead."""
     return {name: value for name, value in asdict(settings).items() if name not in names}
 
 

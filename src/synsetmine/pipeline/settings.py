@@ -129,6 +129,7 @@ class MineSettings:
     order: Order = "frequent"
     seed: int = 0  # for order "random"
     exact: int = 2500  # terms, of which all pairs are compared; of more only the near ones
+    reviews: bool = True  # what people decided in this run folder counts, in training too
 
     def __post_init__(self) -> None:
         _require(self.exact >= 0, "exact must be 0 or more", self.exact)

@@ -75,6 +75,7 @@ path = {kb}
 # order = "frequent"     # frequent (first), given or random
 # seed = 0               # for random
 # exact = 2500           # all pairs of so many terms are compared; of more the near ones
+# reviews = true         # what people decided on earlier sets of this run counts, in [train] too
 
 [evaluate]  # scores on the entities kept aside
 # orders = 10            # random orders of their terms

@@ -93,8 +93,7 @@ class Decision:
     def stamped(self, when: str) -> Decision:
         """The same with its time, and an id made of all that it says."""
         said = asdict(replace(self, when=when, id="", number=0))
-        text = json.dumps(said, sort_keys=True, ensure_ascii=False)
-        return replace(self, when=when, id=hashlib.sha256(text.encode()).hexdigest()[:16])
+        return replace(self, when=when, id=_hash(said)[:16])
 
 
 def standing(decisions: Iterable[Decision]) -> list[Decision]:
@@ -104,12 +103,23 @@ def standing(decisions: Iterable[Decision]) -> list[Decision]:
     return [d for d in given if d.kind != "undo" and d.id not in undone]
 
 
+def digest(decisions: Iterable[Decision]) -> str:
+    """What tells some decisions from others, wherever they are stored."""
+    found = sorted(decisions, key=lambda decision: decision.place)
+    return _hash([asdict(replace(decision, number=0)) for decision in found])
+
+
 def now(after: str = "") -> str:
     """The time, or a millisecond later than `after` where a clock goes wrong or is too coarse."""
     here = _written(datetime.now(UTC))
     if here > after:
         return here
     return _written(datetime.strptime(after, f"{_FORM}Z").replace(tzinfo=UTC) + _TICK)
+
+
+def _hash(said: object) -> str:
+    text = json.dumps(said, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 _TICK = timedelta(milliseconds=1)

@@ -114,7 +114,9 @@ def seed_sets(known: SynonymSets, said: Said) -> Informed:
     found |= {names.get(set_id, set_id): members for set_id, members in groups.items()}
     seeds = _sets(found)
     lost = sum(term not in seeds for term in known.terms)
-    return Informed(seeds, +Counter({"sets": len(groups), "terms told apart": lost}))
+    pairs = len({frozenset(pair) for pair in said.apart})
+    counts = {"sets": len(groups), "terms told apart": lost, "pairs kept apart": pairs}
+    return Informed(seeds, +Counter(counts))
 
 
 def _staying(members: Sequence[Term], said: Said) -> list[Term]:

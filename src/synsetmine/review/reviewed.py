@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Literal
 
 from synsetmine.results import MinedSet, MinedTerm
-from synsetmine.types import Term
+from synsetmine.types import SENSE_MARK, Term
 
 # changed: somebody judged, removed, split or merged, but has not accepted it as a whole
 Status = Literal["open", "changed", "accepted", "rejected", "unsure"]
@@ -32,6 +32,12 @@ class ReviewedSet:
     def keys(self) -> tuple[str, ...]:
         """Its terms as decisions write them."""
         return tuple(map(key_of, self.mined.terms))
+
+    @cached_property
+    def text(self) -> str:
+        """What a search looks through."""
+        texts = (self.mined.id, self.mined.name, *(term.text for term in self.mined.terms))
+        return "\n".join(texts).casefold()
 
     @cached_property
     def place(self) -> Place:
@@ -59,16 +65,12 @@ class Wanted:
             and (self.max_size is None or size <= self.max_size)
             and (not self.seeded or mined.entity is not None)
             and (not self.new_names or not all(term.known for term in mined.terms))
-            and (not self.text or self._is_in(mined))
+            and (not self.text or self._sought in found.text)
         )
 
     @cached_property
     def _sought(self) -> str:
         return self.text.casefold()
-
-    def _is_in(self, mined: MinedSet) -> bool:
-        texts = (mined.id, mined.name, *(term.text for term in mined.terms))
-        return any(self._sought in text.casefold() for text in texts)
 
 
 @dataclass(frozen=True)
@@ -82,4 +84,6 @@ class Page:
 
 def key_of(term: MinedTerm) -> str:
     """The term as decisions write it."""
+    if not term.sense and SENSE_MARK not in term.text:  # as most are, and there may be millions
+        return term.text
     return str(Term(term.text, term.sense))

@@ -65,11 +65,12 @@ def pairs_apart(decisions: Iterable[Decision]) -> frozenset[Pair]:
     left: dict[str, set[str]] = {}  # by the term that stayed
 
     def leave(going: Sequence[str], staying: Sequence[str]) -> None:
-        for wrong in going:
-            earlier = left.get(wrong, set())
-            earlier -= set().union(*(left.get(term, ()) for term in staying))
+        wrong = set().union(*(left.get(term, ()) for term in staying))  # those found wrong before
+        for term in going:
+            left.get(term, set()).difference_update(wrong)
         for term in staying:
-            left.setdefault(term, set()).update(going)
+            if term not in wrong:  # judged so, but still in the set
+                left.setdefault(term, set()).update(going)
 
     for decision in standing(decisions):
         members, terms = decision.members, decision.terms

@@ -8,7 +8,6 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
 from typing import get_args
 
 from synsetmine.errors import DataError
@@ -51,7 +50,7 @@ class ReviewState:
     @property
     def sets(self) -> list[ReviewedSet]:
         """All sets, least certain first."""
-        return [self._sets[set_id] for _, set_id in self._order]
+        return [self._sets[set_id] for _, set_id in self._places()]
 
     @property
     def progress(self) -> dict[Status, int]:
@@ -68,12 +67,11 @@ class ReviewState:
 
         Places last: a page begins where the one before ended, whatever was decided meanwhile.
         """
-        first = 0 if after is None else bisect_right(self._order, after)
-        found = (self._sets[set_id] for _, set_id in self._order[first:])
-        shown = list(islice((s for s in found if s in wanted), count + 1))
-        total = sum(found in wanted for found in self._sets.values())
-        last = shown[count - 1].place if len(shown) > count else None
-        return Page(tuple(shown[:count]), total, last)
+        found = [one for one in self.sets if one in wanted]
+        first = 0 if after is None else bisect_right(found, after, key=lambda one: one.place)
+        shown = found[first : first + count]
+        more = first + count < len(found)
+        return Page(tuple(shown), len(found), shown[-1].place if shown and more else None)
 
     def decide(
         self,
@@ -142,7 +140,7 @@ class ReviewState:
             self._sets[mined.id] = found
             self._homes.update(dict.fromkeys(found.keys, mined.id))
             self._count(found, 1)
-        self._order: list[Place] = sorted(found.place for found in self._sets.values())
+        self._order: list[Place] | None = None  # all places, once somebody asks
         for decision in standing(everything):
             self._carry_out(decision)
 
@@ -166,13 +164,20 @@ class ReviewState:
         for name, then in after.items():
             before = self._sets.pop(name, None)
             if before is not None:
-                del self._order[bisect_left(self._order, before.place)]
+                if self._order is not None:
+                    del self._order[bisect_left(self._order, before.place)]
                 self._count(before, -1)
             if then is not None:
                 self._sets[name] = then
                 self._homes.update(dict.fromkeys(then.keys, name))
-                insort(self._order, then.place)
+                if self._order is not None:
+                    insort(self._order, then.place)
                 self._count(then, 1)
+
+    def _places(self) -> list[Place]:
+        if self._order is None:
+            self._order = sorted(found.place for found in self._sets.values())
+        return self._order
 
     def _count(self, found: ReviewedSet, change: int) -> None:
         if len(found.mined.terms) > 1:
