@@ -21,8 +21,10 @@ from synsetmine.cli.finetune import finetune
 from synsetmine.cli.lint import lint
 from synsetmine.cli.mine import mine
 from synsetmine.cli.rank import rank, score
+from synsetmine.cli.review import review
 from synsetmine.cli.reviews import export_reviews, import_reviews
 from synsetmine.cli.run import init, report, run
+from synsetmine.cli.serve import serve
 from synsetmine.cli.stages import knowledge, link, read, supervise, vectors, vocabulary
 from synsetmine.cli.train import train
 from synsetmine.cli.tune import tune
@@ -40,11 +42,13 @@ app = typer.Typer(
 )
 PROJECT = (init, run, report, demo)
 STAGES = (read, knowledge, link, supervise, vocabulary, vectors, train, mine, evaluate)
-TOOLS = (export, lint, apply_names, export_reviews, import_reviews)
+REVIEW = (review, export_reviews, import_reviews)
+TOOLS = (export, lint, apply_names, serve)
 OTHERS = (score, rank, finetune, tune, compare, convert, datasets)
 PANELS = {
     "A whole project": PROJECT,
     "Its stages": STAGES,
+    "Under a person's eyes": REVIEW,
     "Into other tools": TOOLS,
     "More": OTHERS,
 }
