@@ -226,10 +226,10 @@ def test_reviews_of_the_run_have_their_say(place: Path, capsys: pytest.CaptureFi
     assert "cardiac" not in text  # removed
     assert "MI" not in text  # broader, so not to be taken for the others
     assert "wiener" not in text  # rejected
-    said = capsys.readouterr().err
-    assert "4 decisions of reviewers" in said
+    told = capsys.readouterr().err
+    assert "4 decisions of reviewers" in told
     assert (
-        "left out 1: a name that a reviewer called broad, narrow or related, such as 'MI'" in said
+        "left out 1: a name that a reviewer called broad, narrow or related, such as 'MI'" in told
     )
     export("run", "--accepted", "-f", "csv", "-o", "sets.csv")
     assert {line.split(",")[0] for line in (place / "sets.csv").read_text().splitlines()[1:]} == {
