@@ -346,6 +346,7 @@ def test_a_killed_server_loses_nothing(show: Show, run: Path) -> None:
             [*command, "--port", str(port)], stderr=subprocess.PIPE, text=True
         )
         assert server.stderr is not None
+        assert server.stderr.readline() == "reading …\n"
         assert "is reviewed at" in server.stderr.readline()
         return server
 

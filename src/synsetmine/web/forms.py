@@ -73,7 +73,7 @@ def decide(bench: Workbench, form: Form, reviewer: str) -> Asked:
         seen=_number(form["seen"]),
         reviewer=reviewer,
         terms=form.all("term") if kind in WITH_TERMS else (),
-        other=form["other"],
+        other=form["other"] if kind == "merge" else "",
         verdict=verdict,
         scope=_scope(form["scope"]) if kind == "judge" else None,
     )
