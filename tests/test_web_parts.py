@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -21,6 +22,7 @@ from synsetmine.web.asked import Asked, read_place, written_place
 from synsetmine.web.forms import Form
 from synsetmine.web.meaning import Meanings
 from synsetmine.web.neighbours import Neighbours
+from synsetmine.web.pages import render
 from synsetmine.web.questions import Problem
 from synsetmine.web.reviewers import Reviewer
 from synsetmine.web.sentences import SentenceShelf
@@ -115,6 +117,16 @@ def test_words_for_numbers_and_times() -> None:
     assert title_of(MinedSet("s", (term,))) == "a"
     assert title_of(MinedSet("s", (term,), "E", "Name")) == "Name"
     assert title_of(MinedSet("s", (term,), "E", "Name", preferred="a")) == "a"
+
+
+def test_the_how_to_has_every_key() -> None:
+    page = (Path(__file__).parents[1] / "docs/how-to/review.md").read_text("utf-8")
+    box = render("keys.html")
+    keys = re.findall(r"<kbd>(.*?)</kbd>", box)
+    assert len(keys) == 20
+    for key in keys:
+        for single in key.split():
+            assert f"`{single}`" in page, single
 
 
 # --- Lists ------------------------------------------------------------------------------------
