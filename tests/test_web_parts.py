@@ -204,10 +204,7 @@ def test_broken_vectors_are_done_without(tmp_path: Path, caplog: pytest.LogCaptu
 # --- Sentences --------------------------------------------------------------------------------
 
 
-def test_a_run_without_documents_has_no_sentences(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SYNSETMINE_CACHE", str(tmp_path / "cache"))
+def test_a_run_without_documents_has_no_sentences(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     (run / "documents.parquet").unlink()
     shelf = SentenceShelf(run, ["fever"])
@@ -216,9 +213,9 @@ def test_a_run_without_documents_has_no_sentences(
     shelf.close()
 
 
-def test_other_terms_have_other_sentences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SYNSETMINE_CACHE", str(tmp_path / "cache"))
+def test_other_terms_have_other_sentences(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
+    (run / "sentences.sqlite").write_text("something else")
     for surfaces in (["fever"], ["fever", "chf"]):
         shelf = SentenceShelf(run, surfaces)
         shelf.start()

@@ -8,7 +8,6 @@ from typing import Any, get_args
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from synsetmine import __version__
 from synsetmine.results import MinedTerm, Scope, Sentence
 from synsetmine.results.wording import ACTIONS, counted, probability, share
 from synsetmine.review import TO_DO, Decision, Page, Place, ReviewedSet
@@ -54,7 +53,6 @@ def _environment() -> Environment:
         "reviewer": wording.name_of,
     }
     environment.globals |= {
-        "version": __version__,
         "actions": ACTIONS,
         "statuses": wording.STATUS,
         "scopes": get_args(Scope),
