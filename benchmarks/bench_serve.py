@@ -59,7 +59,7 @@ def main() -> None:
         print(
             f"{len(terms):,} terms, {options.connections} connections, {options.seconds:g} s each"
         )
-        print(f"\n{'':24} {'a second':>9} {'p50 ms':>8} {'p99 ms':>8} {'ratio':>7}")
+        print(f"\n{'':24} {'a second':>9} {'p50 ms':>8} {'p99 ms':>8} {'ratio':>8}")
         _show("hello", hello, hello)
         for name, paths in _questions(terms).items():
             _show(name, _load(port, paths, options), hello)
@@ -190,7 +190,7 @@ async def _ask(port: int, paths: Sequence[str], first: int, until: float) -> lis
 
 def _show(name: str, load: Load, hello: Load) -> None:
     waits = f"{1e3 * load.percentile(0.5):8.1f} {1e3 * load.percentile(0.99):8.1f}"
-    print(f"{name:24} {load.rate:9,.0f} {waits} {load.rate / hello.rate:6.2f}×", flush=True)
+    print(f"{name:24} {load.rate:9,.0f} {waits} {load.rate / hello.rate:7.3f}×", flush=True)
 
 
 def _options() -> argparse.Namespace:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+import random
+import re
 import time
+from contextlib import suppress
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from hypothesis import given
@@ -12,16 +16,19 @@ from hypothesis import strategies as st
 
 from synsetmine.errors import DataError
 from synsetmine.results import MinedSet, MinedTerm
-from synsetmine.review import Decision
+from synsetmine.results.wording import probability, share
+from synsetmine.review import Conflict, Decision, Wanted
 from synsetmine.types import Term
 from synsetmine.web.asked import Asked, read_place, written_place
 from synsetmine.web.forms import Form
 from synsetmine.web.meaning import Meanings
 from synsetmine.web.neighbours import Neighbours
+from synsetmine.web.pages import render
 from synsetmine.web.questions import Problem
 from synsetmine.web.reviewers import Reviewer
 from synsetmine.web.sentences import SentenceShelf
-from synsetmine.web.wording import decided, name_of, probability, share, title_of, when
+from synsetmine.web.wording import decided, name_of, title_of, when
+from synsetmine.web.workbench import Workbench
 from tests.webserver import write_near_vectors, write_run
 
 texts = st.text(max_size=20)
@@ -42,8 +49,6 @@ def test_anything_may_stand_in_an_address(text: str) -> None:
 
 @given(st.lists(st.sampled_from(["q", "set", "after", "find", "new"]), unique=True), st.data())
 def test_an_address_leads_back_to_what_was_asked(names: list[str], data: st.DataObject) -> None:
-    from urllib.parse import parse_qs, urlsplit
-
     whole = st.text(st.characters(codec="utf-8"), max_size=9)
     asked = Asked.of({name: data.draw(whole) for name in names})
     query = parse_qs(urlsplit(asked.address()).query, keep_blank_values=True, strict_parsing=False)
@@ -106,13 +111,62 @@ def test_words_for_numbers_and_times() -> None:
         *("–", "–", "> 0.99", "1.00", "< 0.01", "0.00", "0.50")
     ]
     assert [share(None), share(0.5), share(3, 2), share(1, 0), share(math.nan)] == [
-        *("0.0", "50.0", "100.0", "0.0", "0")
+        *("0.0", "50.0", "100.0", "0.0", "0.0")
     ]
     assert when("2026-03-01T09:30:00.125Z") == "1 Mar 2026, 09:30 UTC"
     term = MinedTerm("a", 1, "", True)
     assert title_of(MinedSet("s", (term,))) == "a"
     assert title_of(MinedSet("s", (term,), "E", "Name")) == "Name"
     assert title_of(MinedSet("s", (term,), "E", "Name", preferred="a")) == "a"
+
+
+def test_the_how_to_has_every_key() -> None:
+    page = (Path(__file__).parents[1] / "docs/how-to/review.md").read_text("utf-8")
+    box = render("keys.html")
+    keys = re.findall(r"<kbd>(.*?)</kbd>", box)
+    assert len(keys) == 20
+    for key in keys:
+        for single in key.split():
+            assert f"`{single}`" in page, single
+
+
+# --- Lists ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_list_that_is_kept_is_the_one_that_is_made(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    bench = Workbench(write_run(tmp_path))
+    wishes = [
+        Wanted(),
+        Wanted(text="card"),
+        Wanted(status=frozenset({"accepted", "rejected"})),
+        Wanted(new_names=True, min_size=1),
+    ]
+    fresh = bench._state.queue
+    for _ in range(60):
+        for wanted in wishes:
+            whole = fresh(wanted, count=99)
+            assert bench.queue(wanted, count=99) == whole
+            after = chance.choice([None, *(found.place for found in whole.sets)])
+            count = chance.randint(0, 3)
+            assert bench.queue(wanted, after=after, count=count) == fresh(
+                wanted, after=after, count=count
+            )
+        _decide_something(bench, chance)
+    bench.close()
+
+
+def _decide_something(bench: Workbench, chance: random.Random) -> None:
+    found, other = chance.choices(bench._state.sets, k=2)
+    kind = chance.choice(["accept", "reject", "judge", "remove", "split", "merge", "undo", "undo"])
+    terms = chance.sample(found.keys, chance.randint(1, len(found.keys)))
+    more = {"verdict": "incorrect"} if kind == "judge" else {"other": other.id}
+    with suppress(DataError, Conflict):
+        if kind == "undo":
+            bench.undo("Ada")
+            return
+        bench.decide(kind, found.id, seen=bench.seen, reviewer="Ada", terms=terms, **more)  # type: ignore[arg-type]
 
 
 # --- Near terms -------------------------------------------------------------------------------
@@ -150,10 +204,7 @@ def test_broken_vectors_are_done_without(tmp_path: Path, caplog: pytest.LogCaptu
 # --- Sentences --------------------------------------------------------------------------------
 
 
-def test_a_run_without_documents_has_no_sentences(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SYNSETMINE_CACHE", str(tmp_path / "cache"))
+def test_a_run_without_documents_has_no_sentences(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     (run / "documents.parquet").unlink()
     shelf = SentenceShelf(run, ["fever"])
@@ -162,9 +213,9 @@ def test_a_run_without_documents_has_no_sentences(
     shelf.close()
 
 
-def test_other_terms_have_other_sentences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SYNSETMINE_CACHE", str(tmp_path / "cache"))
+def test_other_terms_have_other_sentences(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
+    (run / "sentences.sqlite").write_text("something else")
     for surfaces in (["fever"], ["fever", "chf"]):
         shelf = SentenceShelf(run, surfaces)
         shelf.start()

@@ -31,11 +31,6 @@ LAPTOP, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 Show = Callable[..., Any]
 
 
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SYNSETMINE_CACHE", str(tmp_path / "cache"))
-
-
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     return write_run(tmp_path / "run")
@@ -346,6 +341,7 @@ def test_a_killed_server_loses_nothing(show: Show, run: Path) -> None:
             [*command, "--port", str(port)], stderr=subprocess.PIPE, text=True
         )
         assert server.stderr is not None
+        assert server.stderr.readline() == "reading …\n"
         assert "is reviewed at" in server.stderr.readline()
         return server
 

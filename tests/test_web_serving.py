@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
+import re
 import subprocess
 import sys
 import threading
@@ -25,10 +27,12 @@ from synsetmine.review import ReviewState, ReviewStore
 from synsetmine.runfolder import Artefacts
 from synsetmine.types import Term
 from synsetmine.views import TermViews
+from synsetmine.web import answers, meaning, serving
+from synsetmine.web import questions as questions_module
 from synsetmine.web.answers import Answers, MinedAnswers, ModelAnswers
 from synsetmine.web.guard import Door
 from synsetmine.web.openapi import openapi_document
-from synsetmine.web.questions import Expand
+from synsetmine.web.questions import FIELDS, Expand
 from synsetmine.web.serving import serving_app
 from tests.test_classifier import VECTORS, make_scorer
 from tests.webserver import served, write_run
@@ -313,6 +317,20 @@ def test_the_document_is_openapi_and_is_served(client: httpx.Client) -> None:
     assert document == json.loads(json.dumps(openapi_document()))
 
 
+def test_the_reference_page_has_every_address_field_and_code(client: httpx.Client) -> None:
+    page = (Path(__file__).parents[1] / "docs/reference/http-api.md").read_text("utf-8")
+    for path, methods in openapi_document()["paths"].items():
+        (method,) = methods
+        assert f"`{method.upper()} {path}`" in page
+    sources = map(inspect.getsource, (answers, meaning, serving, questions_module))
+    raised = re.findall(r'Problem\(\s*\d+,\s*"(\w+)"', "\n".join(sources))
+    for code in {*raised, *serving.CODES.values(), "too_many", "failed"}:
+        assert f"`{code}`" in page, code
+    for fields in FIELDS.values():
+        for name in fields:
+            assert f"`{name}`" in page
+
+
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
@@ -364,7 +382,7 @@ class SlowModel:
 
 def test_the_server_answers_while_the_model_works(mined: MinedAnswers) -> None:
     slow = SlowModel()
-    answers = Answers(mined, ModelAnswers(slow, 0.5))  # type: ignore[arg-type]
+    both = Answers(mined, ModelAnswers(slow, 0.5))  # type: ignore[arg-type]
 
     async def ask(address: str) -> list[int]:
         limits = httpx.Limits(max_connections=200)
@@ -388,7 +406,7 @@ def test_the_server_answers_while_the_model_works(mined: MinedAnswers) -> None:
                 assert answer.status_code == 200 or answer.headers["retry-after"] == "1"
             return [answer.status_code for answer in got]
 
-    with served(serving_app(answers, Door())) as address:
+    with served(serving_app(both, Door())) as address:
         statuses = asyncio.run(ask(address))
     assert slow.together == 1
     assert statuses.count(200) == 65  # one at work, 64 that wait

@@ -60,6 +60,7 @@ def listen_and_serve(
             if on_ready is not None:
                 on_ready(address)
 
+        console.say("reading …")
         run_server(make_app(door), listening, ready)
     console.say("ended")
 

@@ -13,7 +13,7 @@ from synsetmine.review import Conflict, Kind
 from synsetmine.web.asked import Asked, read_place
 from synsetmine.web.workbench import Workbench
 
-FIELDS = 10_000
+FIELDS = 10_000  # of a form, at most
 # What a button asks for, and the kind of decision that it is.
 ACTS: Mapping[str, tuple[Kind, Verdict | None]] = {
     "accept": ("accept", None),
@@ -73,7 +73,7 @@ def decide(bench: Workbench, form: Form, reviewer: str) -> Asked:
         seen=_number(form["seen"]),
         reviewer=reviewer,
         terms=form.all("term") if kind in WITH_TERMS else (),
-        other=form["other"],
+        other=form["other"] if kind == "merge" else "",
         verdict=verdict,
         scope=_scope(form["scope"]) if kind == "judge" else None,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, get_args
 
@@ -19,6 +18,7 @@ from synsetmine.review import (
     Wanted,
 )
 from synsetmine.runfolder import Artefacts
+from synsetmine.web.listing import Listings
 from synsetmine.web.neighbours import Neighbours
 from synsetmine.web.sentences import SentenceShelf
 
@@ -36,6 +36,7 @@ class Workbench:
         self._store = ReviewStore(at.reviews)
         made = self._store.decisions()
         self._state = ReviewState(mined, made)
+        self._listings = Listings(self._state)
         self._made_on: dict[str, list[Decision]] = {}  # by the sets that they touch
         self._made_by: dict[str, dict[str, Decision]] = {}  # by reviewer and id; those that stand
         self._homes: dict[str, str] = {}  # the set of each term, as far as we were told
@@ -48,7 +49,8 @@ class Workbench:
         self._neighbours = Neighbours(list(self._homes), at.vectors)
 
     def open(self) -> None:
-        """Begin what goes on beside the page: the search for sentences, and for near terms."""
+        """Make the first list; begin the search for sentences and near terms beside the page."""
+        self.queue(Wanted(), count=0)
         self._neighbours.start()
         self._sentences.start()
 
@@ -58,10 +60,12 @@ class Workbench:
 
     # --- What there is ---
 
-    def sync(self) -> None:
-        """Take in what was decided meanwhile, by whatever process."""
+    def sync(self, own: Decision | None = None) -> None:
+        """Take in what was stored since: our own, and what another process decided meanwhile."""
         for decision in self._store.decisions(since=self._state.number):
             self._take_in(decision)
+            if decision != own:  # it may touch any sets
+                self._listings.clear()
 
     @property
     def seen(self) -> int:
@@ -74,7 +78,7 @@ class Workbench:
         return self._state.progress
 
     def queue(self, wanted: Wanted, *, after: Place | None = None, count: int) -> Page:
-        return self._state.queue(wanted, after=after, count=count)
+        return self._listings.page(wanted, after=after, count=count)
 
     def get(self, set_id: str) -> ReviewedSet | None:
         return self._state[set_id] if set_id in self._state else None  # noqa: SIM401
@@ -110,17 +114,28 @@ class Workbench:
 
     def decide(self, kind: Kind, set_id: str, *, seen: int, **more: Any) -> Decision:
         """Record a decision and carry it out; `Conflict` if somebody else was faster."""
-        return self._take_in(self._store.add(self._state.decide(kind, set_id, **more), seen=seen))
+        made = self._store.add(self._state.decide(kind, set_id, **more), seen=seen)
+        self.sync(made)
+        return made
 
     def undo(self, reviewer: str, target: str | None = None) -> Decision:
         """Take back a decision, by its id, or one's own last."""
-        return self._take_in(self._store.undo(reviewer, target))
+        made = self._store.undo(reviewer, target)
+        self.sync(made)
+        return made
 
-    def _take_in(self, decision: Decision) -> Decision:
+    def _take_in(self, decision: Decision) -> None:
+        before = self._there(decision)
         self._state.apply(decision)
+        after = self._there(decision)
+        self._listings.change(before, after)
+        for found in after:
+            self._homes.update(dict.fromkeys(found.keys, found.id))
         self._note(decision)
-        self._find_homes(decision.sets)
-        return decision
+
+    def _there(self, decision: Decision) -> list[ReviewedSet]:
+        names = dict.fromkeys(decision.sets)
+        return [self._state[name] for name in names if name in self._state]
 
     def _note(self, decision: Decision) -> None:
         for set_id in decision.sets:
@@ -130,8 +145,3 @@ class Workbench:
             return
         for theirs in self._made_by.values():
             theirs.pop(decision.undoes, None)
-
-    def _find_homes(self, sets: Iterable[str]) -> None:
-        for set_id in sets:
-            if set_id in self._state:
-                self._homes.update(dict.fromkeys(self._state[set_id].keys, set_id))
