@@ -11,6 +11,7 @@ import torch
 from synsetmine.errors import DataError
 from synsetmine.generation import generate_sets
 from synsetmine.metrics import evaluate
+from synsetmine.model import PreparedModel, probabilities, rank
 from synsetmine.model.comparer import Floats
 from synsetmine.model.scene import NEIGHBOURS, SIGNALS, Scene
 from synsetmine.model.termmaps import LinearMap, NgramMap, ngrams_of
@@ -256,6 +257,16 @@ def test_known_sets_gain_new_terms(trained: TrainedViews) -> None:
     assert mined.sets.ids[: len(seeds)] == seeds.ids
     joined = sum(set(found) == set(gold) for found, gold in zip(mined.sets, halves, strict=False))
     assert joined > 0.7 * len(halves)
+
+
+def test_a_model_that_was_prepared_says_the_same(trained: TrainedViews) -> None:
+    terms = VIEWS.vectors[0].terms
+    model = PreparedModel(trained.scorer, VIEWS, terms)
+    for members in (HELD_OUT.sets[0], HELD_OUT.sets[5][:1]):
+        expected = probabilities(trained.scorer, VIEWS, members, terms)
+        assert model.probabilities(members, terms) == pytest.approx(expected, abs=1e-4)
+        best = rank(trained.scorer, VIEWS, members, terms, top=3)
+        assert [term for term, _ in model.rank(members, top=3)] == [term for term, _ in best]
 
 
 def test_the_trace_tells_of_every_term(trained: TrainedViews) -> None:

@@ -21,8 +21,10 @@ from synsetmine.cli.finetune import finetune
 from synsetmine.cli.lint import lint
 from synsetmine.cli.mine import mine
 from synsetmine.cli.rank import rank, score
+from synsetmine.cli.review import review
 from synsetmine.cli.reviews import export_reviews, import_reviews
 from synsetmine.cli.run import init, report, run
+from synsetmine.cli.serve import serve
 from synsetmine.cli.stages import knowledge, link, read, supervise, vectors, vocabulary
 from synsetmine.cli.train import train
 from synsetmine.cli.tune import tune
@@ -40,15 +42,15 @@ app = typer.Typer(
 )
 PROJECT = (init, run, report, demo)
 STAGES = (read, knowledge, link, supervise, vocabulary, vectors, train, mine, evaluate)
-TOOLS = (export, apply_names, lint)
-OTHERS = (
-    *(export_reviews, import_reviews),
-    *(score, rank, finetune, tune, compare, convert, datasets),
+USES = (
+    *(review, export_reviews, import_reviews),
+    *(export, apply_names, lint, serve),
 )
+OTHERS = (score, rank, finetune, tune, compare, convert, datasets)
 PANELS = {
     "A whole project": PROJECT,
     "Its stages": STAGES,
-    "Into other tools": TOOLS,
+    "What to do with it": USES,
     "More": OTHERS,
 }
 for panel, commands in PANELS.items():

@@ -111,10 +111,13 @@ class ViewScorer:
         number_of = {term: number for number, term in enumerate(everyone)}
         rows = torch.tensor([number_of[term] for term in members])
         columns = torch.tensor([number_of[term] for term in terms], dtype=torch.int64)
-        signals = self.scene(everyone, views).block(rows, columns)
-        odds = self.comparer.log_odds(signals).clamp(max=HIGHEST).exp()
-        fit: Floats = odds.mean(dim=0).log().numpy()
-        return fit
+        return self.fit(self.scene(everyone, views), rows, columns)
+
+    def fit(self, scene: Scene, members: Tensor, terms: Tensor) -> Floats:
+        """How well each term fits a set of members, all numbers of a scene: (terms,)."""
+        odds = self.comparer.log_odds(scene.block(members, terms)).clamp(max=HIGHEST).exp()
+        found: Floats = odds.mean(dim=0).log().numpy()
+        return found
 
     def graph(
         self,

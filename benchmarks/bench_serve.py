@@ -1,0 +1,209 @@
+"""The serving API under load, against the barest endpoint of the same server in the same run.
+
+    python -m benchmarks.bench_serve                    # a made-up run of 5,000 sets
+    python -m benchmarks.bench_serve --run demo/run     # a real one
+    python -m benchmarks.bench_serve --quick
+
+Server and client are two processes on loopback; 32 connections ask as fast as they are answered.
+The client writes and reads bare HTTP, so that it costs little itself. `hello` is a Starlette
+endpoint that answers `{"hello":"world"}`, without a guard, served by the same uvicorn; the ratio
+is that of the requests a second to it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+from urllib.parse import urlencode
+
+import numpy as np
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from synsetmine.generation import known_terms
+from synsetmine.model import PreparedModel, SetScorer, load_model
+from synsetmine.results import MinedSet, MinedTerm
+from synsetmine.runfolder import Artefacts
+from synsetmine.setfiles import read_sets
+from synsetmine.types import Term
+from synsetmine.views import TermVectors, TermViews, read_vectors
+from synsetmine.web.answers import Answers, MinedAnswers, ModelAnswers
+from synsetmine.web.guard import Door
+from synsetmine.web.running import listen, run_server
+from synsetmine.web.serving import serving_app
+
+DIMENSION, TERMS_A_SET = 50, 4
+Made = tuple[ASGIApp, list[str]]  # an application, and the terms to ask it about
+
+
+def main() -> None:
+    options = _options()
+    if options.quick:
+        options.seconds, options.sets = 1.0, 500
+    with _serving(_hello) as (port, _):
+        hello = _load(port, ["/"], options)
+    synonyms = partial(_made_up, options.sets) if options.run is None else partial(_of, options.run)
+    with _serving(synonyms) as (port, terms):
+        print(
+            f"{len(terms):,} terms, {options.connections} connections, {options.seconds:g} s each"
+        )
+        print(f"\n{'':24} {'a second':>9} {'p50 ms':>8} {'p99 ms':>8} {'ratio':>8}")
+        _show("hello", hello, hello)
+        for name, paths in _questions(terms).items():
+            _show(name, _load(port, paths, options), hello)
+
+
+def _questions(terms: Sequence[str]) -> dict[str, list[str]]:
+    """Many different addresses of each kind, so that nothing is the same twice in a row."""
+    chance = random.Random(0)  # noqa: S311
+
+    def paths(kind: str, **fields: int) -> list[str]:
+        asked = ({name: chance.sample(terms, n) for name, n in fields.items()} for _ in range(500))
+        return [f"/v1/{kind}?{urlencode(fields, doseq=True)}" for fields in asked]
+
+    return {
+        "expand": paths("expand", term=1),
+        "score, 1 term with 2": paths("score", set=2, terms=1),
+        "rank, a set of 3": paths("rank", set=3),
+    }
+
+
+# --- What is served ---
+
+
+def _hello() -> Made:
+    async def hello(_: Request) -> Response:
+        return JSONResponse({"hello": "world"})
+
+    return Starlette(routes=[Route("/", hello)]), []
+
+
+def _made_up(sets: int) -> Made:
+    """Sets of four terms, and the paper's network without training: as fast as a trained one."""
+    names = [[f"term {i} of {s}" for i in range(TERMS_A_SET)] for s in range(sets)]
+    mined = [
+        MinedSet(f"s{s}", tuple(MinedTerm(name, 9, "joined", False, 0.9) for name in members))
+        for s, members in enumerate(names)
+    ]
+    terms = [Term(name) for members in names for name in members]
+    rows = np.random.default_rng(0).normal(size=(len(terms), DIMENSION)).astype(np.float32)
+    views = TermViews((TermVectors(tuple(terms), rows),))
+    model = PreparedModel(SetScorer(dimension=DIMENSION), views, terms)
+    return _app(MinedAnswers(mined), ModelAnswers(model, 0.5)), list(map(str, terms))
+
+
+def _of(run: Path) -> Made:
+    at = Artefacts(run)
+    stored = load_model(at.model)
+    encoded = read_vectors(at.encoded) if at.encoded.exists() else None
+    views = stored.see(TermViews((read_vectors(at.vectors),), encoded))
+    known = known_terms(stored.scorer, views, read_sets(at.mined).terms)
+    model = ModelAnswers(PreparedModel(stored.scorer, views, known), stored.threshold)
+    return _app(MinedAnswers.of_run(run), model), list(map(str, known))
+
+
+def _app(mined: MinedAnswers, model: ModelAnswers) -> ASGIApp:
+    return serving_app(Answers(mined, model), Door())
+
+
+@contextmanager
+def _serving(make: Callable[[], Made]) -> Iterator[tuple[int, list[str]]]:
+    """A server in a process of its own: its port, and its terms."""
+    context = get_context("spawn")
+    here, there = context.Pipe()
+    process = context.Process(target=_serve, args=(make, there), daemon=True)
+    process.start()
+    try:
+        yield here.recv()
+    finally:
+        process.terminate()
+        process.join()
+
+
+def _serve(make: Callable[[], Made], told: Connection) -> None:
+    app, terms = make()
+    listening = listen("127.0.0.1", 0)
+    port = listening.getsockname()[1]
+    run_server(app, listening, lambda: told.send((port, terms)))
+
+
+# --- Who asks ---
+
+
+@dataclass(frozen=True)
+class Load:
+    seconds: float
+    waits: list[float]  # of each request, in order
+
+    @property
+    def rate(self) -> float:
+        return len(self.waits) / self.seconds
+
+    def percentile(self, share: float) -> float:
+        return sorted(self.waits)[min(int(share * len(self.waits)), len(self.waits) - 1)]
+
+
+def _load(port: int, paths: Sequence[str], options: argparse.Namespace) -> Load:
+    async def everyone(seconds: float) -> Load:
+        until = time.perf_counter() + seconds
+        asking = [_ask(port, paths, n, until) for n in range(options.connections)]
+        begin = time.perf_counter()
+        waits = [wait for own in await asyncio.gather(*asking) for wait in own]
+        return Load(time.perf_counter() - begin, waits)
+
+    asyncio.run(everyone(options.seconds / 5))  # warm
+    return asyncio.run(everyone(options.seconds))
+
+
+async def _ask(port: int, paths: Sequence[str], first: int, until: float) -> list[float]:
+    """One connection, one question after the other; how long each waited."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    waits = []
+    for number in range(first * 17, 10**9):
+        path = paths[number % len(paths)]
+        begin = time.perf_counter()
+        if begin > until:
+            break
+        writer.write(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+        head = await reader.readuntil(b"\r\n\r\n")
+        if not head.startswith(b"HTTP/1.1 200"):
+            raise SystemExit(f"{path}: {head.decode()}")
+        length = head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]
+        await reader.readexactly(int(length))
+        waits.append(time.perf_counter() - begin)
+    writer.close()
+    await writer.wait_closed()
+    return waits
+
+
+def _show(name: str, load: Load, hello: Load) -> None:
+    waits = f"{1e3 * load.percentile(0.5):8.1f} {1e3 * load.percentile(0.99):8.1f}"
+    print(f"{name:24} {load.rate:9,.0f} {waits} {load.rate / hello.rate:7.3f}×", flush=True)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--run", type=Path, help="a run instead of made-up sets")
+    parser.add_argument("--sets", type=int, default=5000, help="made-up sets of four terms")
+    parser.add_argument("--connections", type=int, default=32)
+    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--quick", action="store_true", help="500 sets, 1 s each")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""Sentences for the terms on the page, looked up once in a process beside the server.
+
+One pass over the corpus finds those of all terms. They are kept in the user's cache, so that the
+next start has them at once, and never in the server's memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+from collections.abc import Sequence
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from synsetmine.files import atomic_write, cache_root
+from synsetmine.results import Sentence, example_sentences
+from synsetmine.runfolder import Artefacts, RunFolder
+from synsetmine.text import normal_form
+
+if TYPE_CHECKING:
+    from multiprocessing.context import SpawnProcess
+
+PER_TERM = 3
+TABLE = """
+CREATE TABLE sentences (form TEXT, document TEXT, text TEXT, first INTEGER, last INTEGER);
+"""
+
+
+class SentenceShelf:
+    """The sentences of a run's terms, as soon as they were found."""
+
+    def __init__(self, run: Path, surfaces: Sequence[str]) -> None:
+        self._documents = Artefacts(run).documents
+        self._surfaces = surfaces
+        self._path = cache_root() / "sentences" / f"{_key(run, surfaces)}.sqlite"
+        self._connection: sqlite3.Connection | None = None
+        self._process: SpawnProcess | None = None
+
+    def start(self) -> None:
+        """Begin to look for them, where that was not done before."""
+        if self._path.exists() or not self._documents.exists():
+            return
+        # A process of its own: a thread would take turns with the pages.
+        self._process = get_context("spawn").Process(
+            target=_find, args=(self._documents, self._surfaces, self._path), daemon=True
+        )
+        self._process.start()
+
+    def get(self, texts: Sequence[str]) -> dict[str, list[Sentence]] | None:
+        """The sentences of each of the terms' texts; None while they are looked up."""
+        if self._connection is None:
+            if not self._path.exists():
+                searching = self._process is not None and self._process.is_alive()
+                return None if searching else {}
+            address = f"{self._path.resolve().as_uri()}?mode=ro"
+            self._connection = sqlite3.connect(address, uri=True, check_same_thread=False)
+        query = "SELECT document, text, first, last FROM sentences WHERE form = ? ORDER BY rowid"
+        return {
+            text: [Sentence(*row) for row in self._connection.execute(query, [normal_form(text)])]
+            for text in texts
+        }
+
+    def close(self) -> None:
+        if self._process is not None:
+            self._process.terminate()
+            self._process.join()
+        if self._connection is not None:
+            self._connection.close()
+
+
+def _key(run: Path, surfaces: Sequence[str]) -> str:
+    """What the sentences depend on: the corpus, and the terms."""
+    read = RunFolder(run).stages.get("read", {})
+    told = [str(read.get("outputs")), str(PER_TERM), *sorted(set(surfaces))]
+    return hashlib.sha256("\n".join(told).encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def _find(documents: Path, surfaces: Sequence[str], path: Path) -> None:
+    """Look for sentences and store them, whole or not at all; end with the server."""
+    server = os.getppid()
+    os.nice(10)
+
+    def watch(_done: int, _total: int) -> None:
+        if os.getppid() != server:
+            raise SystemExit
+
+    found = example_sentences(documents, surfaces, PER_TERM, watch)
+    with atomic_write(path) as temporary:
+        connection = sqlite3.connect(temporary)
+        connection.execute(TABLE)
+        rows = (
+            (form, sentence.document, sentence.text, sentence.start, sentence.end)
+            for form, sentences in found.items()
+            for sentence in sentences
+        )
+        connection.executemany("INSERT INTO sentences VALUES (?, ?, ?, ?, ?)", rows)
+        connection.execute("CREATE INDEX by_form ON sentences (form)")
+        connection.commit()
+        connection.close()

@@ -1,0 +1,177 @@
+"""`synsetmine serve` and `synsetmine review` as processes: ports, tokens, errors, their end."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from synsetmine.cli import app
+from synsetmine.errors import SynsetmineError
+from synsetmine.model import StoredModel, save_model
+from synsetmine.runfolder import Artefacts
+from synsetmine.views import write_vectors
+from tests.test_classifier import VECTORS, make_scorer
+from tests.test_cli_project import synsetmine
+from tests.webserver import write_run
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SYNSETMINE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("SYNSETMINE_TOKEN", raising=False)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with a model that knows terms of its own."""
+    folder = write_run(tmp_path_factory.mktemp("runs") / "run")
+    at = Artefacts(folder)
+    save_model(at.model, StoredModel(make_scorer(), 0.5, {}))
+    write_vectors(at.vectors, VECTORS)
+    with at.mined.open("a") as stream:
+        stream.write(json.dumps({"id": "c0", "terms": list(map(str, VECTORS.terms))}) + "\n")
+    return folder
+
+
+@contextmanager
+def started(*arguments: str, code: int = 0, **environment: str) -> Iterator[str]:
+    """A server as a process; its address. It is ended as Ctrl-C does, and must end well."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "synsetmine", *arguments, "--port", "0"],
+        env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stderr is not None
+        line = process.stderr.readline() + process.stderr.readline()
+        found = re.fullmatch(r"reading …\n.* at (http\S+) \(Ctrl-C ends\)\n", line)
+        assert found, line + process.stderr.read()
+        yield found[1]
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+        assert (process.returncode, out, err) == (code, "", "ended\n")
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def get(address: str, path: str, **headers: str) -> httpx.Response:
+    with httpx.Client(trust_env=False, base_url=address) as client:
+        return client.get(path, headers=headers)
+
+
+def test_a_run_is_served(run: Path) -> None:
+    with started("serve", str(run)) as address:
+        assert get(address, "/v1/expand?term=aspirin").json()["synonyms"]
+        assert get(address, "/v1/rank?set=name||sense 1").json()["terms"]
+        health = get(address, "/v1/health").json()
+    assert health["mined"] == {"sets": 7, "terms": 26}
+    assert health["model"] == {"terms": 12, "threshold": 0.5}
+
+
+def test_sets_only(run: Path) -> None:
+    with started("serve", str(run), "--sets-only") as address:
+        assert get(address, "/v1/rank?set=aspirin").status_code == 501
+
+
+def test_a_bare_model_is_served(run: Path) -> None:
+    at = Artefacts(run)
+    with started("serve", str(at.model), "--vectors", str(at.vectors)) as address:
+        found = get(address, "/v1/expand?term=name||sense 1&least=0&top=100").json()
+        assert len(found["synonyms"]) == 11
+
+
+def test_a_run_is_reviewed(run: Path) -> None:
+    with started("review", str(run), "--no-open") as address:
+        page = httpx.get(address, follow_redirects=True)
+        assert "Who reviews?" in page.text
+
+
+def test_a_wider_host_prints_its_token(run: Path) -> None:
+    with started("review", str(run), "--no-open", "--host", "0.0.0.0") as address:
+        plain, _, token = address.partition("?token=")
+        assert plain.startswith("http://127.0.0.1:")
+        assert len(token) >= 32
+        assert get(plain, "/reviewer").status_code == 401
+        with httpx.Client(follow_redirects=True, trust_env=False) as client:
+            page = client.get(address)
+            assert page.url.path == "/reviewer"
+            assert "token" not in str(page.url)
+
+
+def test_a_token_of_ones_own(run: Path) -> None:
+    token = "correct-horse-battery"
+    with started("serve", str(run), "--sets-only", SYNSETMINE_TOKEN=token) as address:
+        plain = address.partition("?")[0]
+        assert get(plain, "/v1/health").status_code == 401
+        assert get(plain, "/v1/health", authorization=f"Bearer {token}").status_code == 200
+    said = synsetmine(run, "serve", ".", "--token", "short", code=1)
+    assert said == "synsetmine: error: a token needs 16 characters or more\n"
+
+
+def test_a_port_that_is_taken_is_one_line(run: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        for command in ("serve", "review"):
+            said = synsetmine(run, command, ".", "--port", port, code=1)
+            expected = f"port {port} of 127.0.0.1 is taken; --port 0 picks a free one"
+            assert said == f"synsetmine: error: {expected}\n"
+
+
+def test_folders_that_are_no_runs(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+
+    def error(*arguments: str) -> str:
+        found = CliRunner().invoke(app, [*arguments, "--port", "0"]).exception
+        assert isinstance(found, SynsetmineError)
+        return str(found)
+
+    assert "empty is no folder of a run that has mined sets" in error("review", "empty")
+    assert "empty holds no finished model" in error("serve", "empty")
+    assert "nowhere does not exist; a model is a folder" in error("serve", "nowhere")
+    assert "empty is no run; there are no mined sets" in error("serve", "empty", "--sets-only")
+    said = error("serve", str(run), "--vectors", "x.txt")
+    assert "a run has its own vectors; give them with a bare model only" in said
+    said = error("serve", str(Artefacts(run).model))
+    assert "what is to be mined? Give --vocabulary or --vectors" in said
+
+
+def test_reviews_that_are_something_else(run: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "run"
+    shutil.copytree(run, copy)
+    (copy / "reviews.sqlite").write_text("something else " * 100)
+    said = synsetmine(copy, "review", ".", "--port", "0", code=1)
+    _, line = said.splitlines()
+    assert line.startswith("synsetmine: error: reviews.sqlite: cannot use these reviews")
+
+
+def test_without_the_packages_there_is_a_hint(run: Path) -> None:
+    code = "import sys; sys.modules['uvicorn'] = None; from synsetmine.cli import main; main()"
+    for command in ("serve", "review"):
+        done = subprocess.run(
+            [sys.executable, "-c", code, command, str(run)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 1
+        expected = "uvicorn is not installed; pip install 'synsetmine[web]'"
+        assert done.stderr == f"synsetmine: error: {expected}\n"

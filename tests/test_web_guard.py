@@ -1,0 +1,217 @@
+"""Who is let in: hosts, tokens, origins, sizes; and what goes out with every answer."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx
+import pytest
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route, Router
+from starlette.types import ASGIApp
+
+from synsetmine.errors import SynsetmineError
+from synsetmine.web.guard import LOOPBACK, Door, Guard
+from synsetmine.web.running import address_of, listen
+from tests.webserver import served
+
+
+async def echo(request: Request) -> Response:
+    body = await request.body()
+    return PlainTextResponse(f"{request.method} {request.url.path} {len(body)}")
+
+
+def refuse(_: Request, no: HTTPException) -> Response:
+    return PlainTextResponse(no.detail, no.status_code, no.headers)
+
+
+def guarded(door: Door) -> ASGIApp:
+    router = Router([Route("/{path:path}", echo, methods=["GET", "POST"])])
+    app: ASGIApp = router
+
+    async def catching(scope: object, receive: object, send: object) -> None:
+        try:
+            await app(scope, receive, send)  # type: ignore[arg-type]
+        except HTTPException as no:
+            await refuse(Request(scope), no)(scope, receive, send)  # type: ignore[arg-type]
+
+    return Guard(catching, door, refuse, largest=1000)
+
+
+@contextmanager
+def knocking(door: Door) -> Iterator[httpx.Client]:
+    with (
+        served(guarded(door)) as address,
+        httpx.Client(base_url=address, trust_env=False) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[httpx.Client]:
+    with knocking(Door()) as client:
+        yield client
+
+
+def test_every_answer_has_the_headers(client: httpx.Client) -> None:
+    for answer in (client.get("/"), client.get("/", headers={"host": "evil.example"})):
+        headers = answer.headers
+        policy = headers["content-security-policy"]
+        assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'")
+        assert "frame-ancestors 'none'" in policy
+        assert "unsafe" not in policy
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["x-frame-options"] == "DENY"
+        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["cross-origin-resource-policy"] == "same-origin"
+        assert headers["cache-control"] == "no-store"
+        assert "server" not in headers
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1:99", 200),
+        ("localhost", 200),
+        ("LOCALHOST:8000", 200),
+        ("[::1]:8000", 200),
+        ("evil.example", 403),
+        ("127.0.0.1.evil.example", 403),
+        ("localhost.evil.example:8000", 403),
+        ("evil.example#localhost", 403),
+        ("user@localhost@evil.example", 403),
+        ("[::1", 403),
+        ("", 403),
+    ],
+)
+def test_only_the_own_names_are_answered_to(client: httpx.Client, host: str, status: int) -> None:
+    assert client.get("/", headers={"host": host}).status_code == status
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),  # another program
+        ({"origin": "{own}"}, 200),
+        ({"sec-fetch-site": "same-origin", "origin": "null"}, 200),  # a form without its script
+        ({"origin": "null"}, 403),
+        ({"origin": "https://evil.example"}, 403),
+        ({"origin": "http://127.0.0.1:1"}, 403),
+        ({"sec-fetch-site": "cross-site"}, 403),
+        ({"sec-fetch-site": "same-site", "origin": "{own}"}, 403),
+        ({"sec-fetch-site": "none"}, 403),
+    ],
+)
+def test_only_the_own_page_may_write(
+    client: httpx.Client, headers: dict[str, str], status: int
+) -> None:
+    own = str(client.base_url).rstrip("/")
+    given = {name: value.format(own=own) for name, value in headers.items()}
+    assert client.post("/", headers=given).status_code == status
+    assert client.get("/", headers=given).status_code == 200
+
+
+def test_bodies_are_limited(client: httpx.Client) -> None:
+    assert client.post("/", content=b"x" * 1000).text == "POST / 1000"
+    answer = client.post("/", content=b"x" * 1001)
+    assert (answer.status_code, answer.text) == (413, "the body may have 1,000 bytes at most")
+    parts = (b"x" * 400 for _ in range(3))
+    assert client.post("/", content=parts).status_code == 413
+
+
+def test_a_length_that_is_none_is_refused(client: httpx.Client) -> None:
+    with socket.create_connection((client.base_url.host, client.base_url.port or 0)) as plain:
+        plain.sendall(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n")
+        assert plain.recv(100).split()[1] in (b"400", b"413")
+
+
+# --- The token --------------------------------------------------------------------------------
+
+
+TOKEN = "a-token-of-some-length"
+
+
+def test_without_the_token_there_is_nothing() -> None:
+    with knocking(Door(LOOPBACK, TOKEN)) as client:
+        for headers in ({}, {"authorization": f"Bearer {TOKEN}x"}, {"authorization": TOKEN}):
+            answer = client.get("/", headers=headers)
+            assert answer.status_code == 401
+            assert answer.headers["www-authenticate"] == "Bearer"
+        assert client.post("/").status_code == 401
+        assert client.get("/?token=wrong").status_code == 401
+        assert client.get("/", headers={"authorization": f"bearer {TOKEN}"}).status_code == 200
+
+
+def test_the_first_visit_gets_a_cookie_and_a_clean_address() -> None:
+    with knocking(Door(LOOPBACK, TOKEN)) as client:
+        answer = client.get("/some/page", params={"a": "1 2", "token": TOKEN, "b": ""})
+        assert (answer.status_code, answer.headers["location"]) == (303, "/some/page?a=1+2&b=")
+        cookie = answer.headers["set-cookie"]
+        assert cookie.startswith(f"synsetmine_token_{client.base_url.port}={TOKEN};")
+        assert "HttpOnly" in cookie
+        assert "samesite=lax" in cookie.lower()
+        assert client.get("/some/page").text == "GET /some/page 0"
+        # A token in the address of a write is none: nothing may be written by a link.
+        client.cookies.clear()
+        assert client.post("/", params={"token": TOKEN}).status_code == 401
+
+
+def test_the_way_on_never_leads_to_another_server() -> None:
+    with knocking(Door(LOOPBACK, TOKEN)) as client:
+        port = client.base_url.port or 0
+        with socket.create_connection(("127.0.0.1", port)) as plain:
+            plain.sendall(
+                f"GET //evil.example/x?token={TOKEN} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+            )
+            said = plain.recv(4000).decode()
+        assert "location: /evil.example/x\r\n" in said
+
+
+# --- Doors and ports --------------------------------------------------------------------------
+
+
+def test_further_than_this_machine_only_with_a_token() -> None:
+    assert Door.of("127.0.0.1") == Door.of("localhost") == Door(LOOPBACK, None)
+    assert Door.of("::1", TOKEN) == Door(LOOPBACK, TOKEN)
+    everywhere = Door.of("0.0.0.0")
+    assert everywhere.hosts is None
+    assert everywhere.token
+    assert len(everywhere.token) >= 32
+    assert Door.of("0.0.0.0").token != everywhere.token
+    named = Door.of("Workstation.lan")
+    assert named.token
+    assert named.hosts == LOOPBACK | {"workstation.lan"}
+
+
+def test_a_server_that_listens_everywhere_answers_to_any_name() -> None:
+    with knocking(Door.of("0.0.0.0", TOKEN)) as client:
+        headers = {"host": "workstation.lan:80", "authorization": f"Bearer {TOKEN}"}
+        assert client.get("/", headers=headers).status_code == 200
+        assert client.get("/", headers={"host": "workstation.lan"}).status_code == 401
+
+
+def test_a_port_that_is_taken() -> None:
+    with listen("127.0.0.1", 0) as first:
+        port = first.getsockname()[1]
+        with pytest.raises(SynsetmineError, match=f"port {port} of 127.0.0.1 is taken; --port 0 "):
+            listen("127.0.0.1", port)
+
+
+def test_hosts_on_which_one_cannot_listen() -> None:
+    with pytest.raises(SynsetmineError, match="is no name or address of this machine"):
+        listen("no such host", 0)
+    with pytest.raises(SynsetmineError, match=r"192\.0\.2\.1 is not an address of this machine"):
+        listen("192.0.2.1", 0)
+
+
+def test_addresses_to_open() -> None:
+    with listen("127.0.0.1", 0) as listening:
+        assert listening.proto == socket.IPPROTO_TCP  # else every second answer waits for 40 ms
+        port = listening.getsockname()[1]
+        assert address_of(listening, "127.0.0.1") == f"http://127.0.0.1:{port}/"
+        assert address_of(listening, "0.0.0.0", "abc") == f"http://127.0.0.1:{port}/?token=abc"
+        assert address_of(listening, "::1") == f"http://[::1]:{port}/"
