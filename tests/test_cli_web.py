@@ -29,8 +29,7 @@ from tests.webserver import write_run
 
 
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SYNSETMINE_CACHE", str(tmp_path / "cache"))
+def no_token(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SYNSETMINE_TOKEN", raising=False)
 
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from synsetmine.errors import DataError
 from synsetmine.results import MinedSet, MinedTerm
+from synsetmine.results.wording import probability, share
 from synsetmine.review import Conflict, Decision, Wanted
 from synsetmine.types import Term
 from synsetmine.web.asked import Asked, read_place, written_place
@@ -26,7 +27,7 @@ from synsetmine.web.pages import render
 from synsetmine.web.questions import Problem
 from synsetmine.web.reviewers import Reviewer
 from synsetmine.web.sentences import SentenceShelf
-from synsetmine.web.wording import decided, name_of, probability, share, title_of, when
+from synsetmine.web.wording import decided, name_of, title_of, when
 from synsetmine.web.workbench import Workbench
 from tests.webserver import write_near_vectors, write_run
 
@@ -110,7 +111,7 @@ def test_words_for_numbers_and_times() -> None:
         *("–", "–", "> 0.99", "1.00", "< 0.01", "0.00", "0.50")
     ]
     assert [share(None), share(0.5), share(3, 2), share(1, 0), share(math.nan)] == [
-        *("0.0", "50.0", "100.0", "0.0", "0")
+        *("0.0", "50.0", "100.0", "0.0", "0.0")
     ]
     assert when("2026-03-01T09:30:00.125Z") == "1 Mar 2026, 09:30 UTC"
     term = MinedTerm("a", 1, "", True)
@@ -203,10 +204,7 @@ def test_broken_vectors_are_done_without(tmp_path: Path, caplog: pytest.LogCaptu
 # --- Sentences --------------------------------------------------------------------------------
 
 
-def test_a_run_without_documents_has_no_sentences(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SYNSETMINE_CACHE", str(tmp_path / "cache"))
+def test_a_run_without_documents_has_no_sentences(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     (run / "documents.parquet").unlink()
     shelf = SentenceShelf(run, ["fever"])
@@ -215,9 +213,9 @@ def test_a_run_without_documents_has_no_sentences(
     shelf.close()
 
 
-def test_other_terms_have_other_sentences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SYNSETMINE_CACHE", str(tmp_path / "cache"))
+def test_other_terms_have_other_sentences(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
+    (run / "sentences.sqlite").write_text("something else")
     for surfaces in (["fever"], ["fever", "chf"]):
         shelf = SentenceShelf(run, surfaces)
         shelf.start()

@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from synsetmine.review import Decision, ReviewStore
+from synsetmine.review import Decision, ReviewStore, Wanted
 from synsetmine.runfolder import Artefacts
 from synsetmine.web.asked import written_place
 from synsetmine.web.guard import Door
@@ -21,11 +21,6 @@ from synsetmine.web.reviewing import reviewing_app
 from synsetmine.web.workbench import Workbench
 from tests.findings import NASTY
 from tests.webserver import Sets, Visitor, hidden, served, write_near_vectors, write_run
-
-
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SYNSETMINE_CACHE", str(tmp_path / "cache"))
 
 
 @pytest.fixture
@@ -310,6 +305,18 @@ def test_what_another_process_decides_is_seen(run: Path) -> None:
         assert answer.status_code == 409
         assert alert(answer.text).startswith("Cid accepted it")
         assert "<b>1</b> of 5 sets reviewed" in ada.open()
+
+
+def test_what_came_in_just_before_ones_own_decision_is_seen_too(run: Path) -> None:
+    ours, theirs = Workbench(run), Workbench(run)
+    theirs.decide("accept", "s2", seen=0, reviewer="Bea")
+    ours.decide("accept", "s1", seen=0, reviewer="Ada")  # it knew nothing of Bea's
+    assert ours.progress["accepted"] == 2
+    assert [found.id for found in ours.queue(Wanted(), count=9).sets] == [
+        *("D009203", "D006333", "D006973")
+    ]
+    ours.close()
+    theirs.close()
 
 
 def test_blind_reviewers_see_no_scores_before_they_decide(run: Path) -> None:

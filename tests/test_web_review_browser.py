@@ -31,11 +31,6 @@ LAPTOP, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 Show = Callable[..., Any]
 
 
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SYNSETMINE_CACHE", str(tmp_path / "cache"))
-
-
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     return write_run(tmp_path / "run")

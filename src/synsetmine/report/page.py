@@ -28,17 +28,10 @@ from synsetmine.report.charts import (
 from synsetmine.report.findings import Bars, Epochs, Findings
 from synsetmine.report.scatter import term_scatter
 from synsetmine.results import MinedSet, MinedTerm
+from synsetmine.results.wording import ACTIONS, counted, probability, share
 
 PLAIN_ROWS = 100  # sets that stand in the page itself, for reading without JavaScript
 SETS_A_BLOCK = 200  # sentences are read in blocks, when a set of the block is first opened
-
-ACTIONS = {
-    "seed": "known before",
-    "opened": "opened the set",
-    "joined": "joined",
-    "forced": "joined below the threshold",
-    "no vector": "stands alone, has no vector",
-}
 
 
 def write_report(path: Path, findings: Findings) -> None:
@@ -54,11 +47,11 @@ def _template() -> Template:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     environment.filters |= {
         "number": lambda value: f"{value:,}",
-        "counted": lambda value, noun: f"{value:,} {noun}{'' if value == 1 else 's'}",
+        "counted": counted,
         "score": _score,
-        "probability": _probability,
+        "probability": probability,
         "duration": _duration,
-        "share": _share,
+        "share": share,
     }
     return environment.from_string(_resource("report.html"))
 
@@ -208,16 +201,6 @@ def _score(value: float | None, digits: int = 3) -> str:
     return "–" if finite is None else f"{finite:.{digits}f}"
 
 
-def _probability(value: float | None) -> str:
-    """Two digits; what is nearly certain does not look like certainty."""
-    finite = _finite(value)
-    if finite is None:
-        return "–"
-    if 0.995 <= finite < 1:
-        return "> 0.99"
-    return "< 0.01" if 0 < finite < 0.005 else f"{finite:.2f}"
-
-
 def _duration(seconds: float) -> str:
     finite = _finite(seconds)
     if finite is None:
@@ -227,9 +210,3 @@ def _duration(seconds: float) -> str:
     minutes, rest = divmod(round(finite), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
-
-
-def _share(part: float, whole: float) -> str:
-    """A share as a width of a hundred, for the small bars in tables."""
-    share = _finite(100 * part / whole) if whole else None
-    return f"{min(max(share or 0, 0), 100):.1f}"

@@ -50,6 +50,11 @@ class Asked:
             min_size=1 if self.show == "all" else 2,
         )
 
+    @property
+    def is_filtered(self) -> bool:
+        """Whether some sets that are to be reviewed are not in the list."""
+        return self.show != "todo" or bool(self.q or self.new or self.seeded)
+
     def opened(self, set_id: str) -> Asked:
         """The same list with another set open."""
         return replace(self, set=set_id, at="", find="")

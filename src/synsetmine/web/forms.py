@@ -13,7 +13,7 @@ from synsetmine.review import Conflict, Kind
 from synsetmine.web.asked import Asked, read_place
 from synsetmine.web.workbench import Workbench
 
-FIELDS = 10_000
+FIELDS = 10_000  # of a form, at most
 # What a button asks for, and the kind of decision that it is.
 ACTS: Mapping[str, tuple[Kind, Verdict | None]] = {
     "accept": ("accept", None),

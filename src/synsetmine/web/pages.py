@@ -8,8 +8,8 @@ from typing import Any, get_args
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from synsetmine import __version__
 from synsetmine.results import MinedTerm, Scope, Sentence
+from synsetmine.results.wording import ACTIONS, counted, probability, share
 from synsetmine.review import TO_DO, Decision, Page, Place, ReviewedSet
 from synsetmine.web import wording
 from synsetmine.web.asked import SHOWN, Asked, read_place, written_place
@@ -44,17 +44,16 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "number": lambda value: f"{value:,}",
-        "counted": wording.counted,
-        "probability": wording.probability,
-        "share": wording.share,
+        "counted": counted,
+        "probability": probability,
+        "share": share,
         "when": wording.when,
         "title": wording.title_of,
         "decided": wording.decided,
         "reviewer": wording.name_of,
     }
     environment.globals |= {
-        "version": __version__,
-        "actions": wording.ACTIONS,
+        "actions": ACTIONS,
         "statuses": wording.STATUS,
         "scopes": get_args(Scope),
         "shown": {name: label for name, (label, _) in SHOWN.items()},

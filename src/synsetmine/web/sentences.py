@@ -1,6 +1,6 @@
 """Sentences for the terms on the page, looked up once in a process beside the server.
 
-One pass over the corpus finds those of all terms. They are kept in the user's cache, so that the
+One pass over the corpus finds those of all terms. They are kept in a file of the run, so that the
 next start has them at once, and never in the server's memory.
 """
 
@@ -14,7 +14,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from synsetmine.files import atomic_write, cache_root
+from synsetmine.files import atomic_write
 from synsetmine.results import Sentence, example_sentences
 from synsetmine.runfolder import Artefacts, RunFolder
 from synsetmine.text import normal_form
@@ -22,8 +22,10 @@ from synsetmine.text import normal_form
 if TYPE_CHECKING:
     from multiprocessing.context import SpawnProcess
 
+FILE = "sentences.sqlite"
 PER_TERM = 3
-TABLE = """
+TABLES = """
+CREATE TABLE about (key TEXT);
 CREATE TABLE sentences (form TEXT, document TEXT, text TEXT, first INTEGER, last INTEGER);
 """
 
@@ -34,28 +36,27 @@ class SentenceShelf:
     def __init__(self, run: Path, surfaces: Sequence[str]) -> None:
         self._documents = Artefacts(run).documents
         self._surfaces = surfaces
-        self._path = cache_root() / "sentences" / f"{_key(run, surfaces)}.sqlite"
-        self._connection: sqlite3.Connection | None = None
+        self._path = run / FILE
+        self._key = _key(run, surfaces)
+        self._connection = _open(self._path, self._key)
         self._process: SpawnProcess | None = None
 
     def start(self) -> None:
         """Begin to look for them, where that was not done before."""
-        if self._path.exists() or not self._documents.exists():
+        if self._connection is not None or not self._documents.exists():
             return
         # A process of its own: a thread would take turns with the pages.
-        self._process = get_context("spawn").Process(
-            target=_find, args=(self._documents, self._surfaces, self._path), daemon=True
-        )
+        given = self._documents, self._surfaces, self._path, self._key
+        self._process = get_context("spawn").Process(target=_find, args=given, daemon=True)
         self._process.start()
 
     def get(self, texts: Sequence[str]) -> dict[str, list[Sentence]] | None:
         """The sentences of each of the terms' texts; None while they are looked up."""
         if self._connection is None:
-            if not self._path.exists():
-                searching = self._process is not None and self._process.is_alive()
+            searching = self._process is not None and self._process.is_alive()
+            self._connection = _open(self._path, self._key)
+            if self._connection is None:
                 return None if searching else {}
-            address = f"{self._path.resolve().as_uri()}?mode=ro"
-            self._connection = sqlite3.connect(address, uri=True, check_same_thread=False)
         query = "SELECT document, text, first, last FROM sentences WHERE form = ? ORDER BY rowid"
         return {
             text: [Sentence(*row) for row in self._connection.execute(query, [normal_form(text)])]
@@ -70,6 +71,21 @@ class SentenceShelf:
             self._connection.close()
 
 
+def _open(path: Path, key: str) -> sqlite3.Connection | None:
+    """The stored sentences, if they are there and of these terms and this corpus."""
+    if not path.exists():
+        return None
+    address = f"{path.resolve().as_uri()}?mode=ro"
+    connection = sqlite3.connect(address, uri=True, check_same_thread=False)
+    try:
+        if connection.execute("SELECT key FROM about").fetchall() == [(key,)]:
+            return connection
+    except sqlite3.Error:  # something else; it is made anew
+        pass
+    connection.close()
+    return None
+
+
 def _key(run: Path, surfaces: Sequence[str]) -> str:
     """What the sentences depend on: the corpus, and the terms."""
     read = RunFolder(run).stages.get("read", {})
@@ -77,7 +93,7 @@ def _key(run: Path, surfaces: Sequence[str]) -> str:
     return hashlib.sha256("\n".join(told).encode("utf-8", "replace")).hexdigest()[:32]
 
 
-def _find(documents: Path, surfaces: Sequence[str], path: Path) -> None:
+def _find(documents: Path, surfaces: Sequence[str], path: Path, key: str) -> None:
     """Look for sentences and store them, whole or not at all; end with the server."""
     server = os.getppid()
     os.nice(10)
@@ -89,7 +105,8 @@ def _find(documents: Path, surfaces: Sequence[str], path: Path) -> None:
     found = example_sentences(documents, surfaces, PER_TERM, watch)
     with atomic_write(path) as temporary:
         connection = sqlite3.connect(temporary)
-        connection.execute(TABLE)
+        connection.executescript(TABLES)
+        connection.execute("INSERT INTO about VALUES (?)", [key])
         rows = (
             (form, sentence.document, sentence.text, sentence.start, sentence.end)
             for form, sentences in found.items()

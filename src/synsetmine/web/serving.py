@@ -90,7 +90,7 @@ class _Desk:
         yield
 
     async def ask(self, question: Question) -> dict[str, Any]:
-        if self._answers.is_quick(question) or self._one is None:
+        if self._answers.is_quick(question):
             return self._answers.answer(question)
         if self._asked > WAITING:
             message = f"{WAITING} questions are waiting for the model; ask again in a second"

@@ -1,8 +1,7 @@
-"""How pages say things: numbers, times, what somebody decided."""
+"""How the page says things: what sets are called, what somebody decided and when."""
 
 from __future__ import annotations
 
-import math
 from datetime import datetime
 
 from synsetmine.results import MinedSet
@@ -15,13 +14,6 @@ STATUS = {
     "accepted": "accepted",
     "rejected": "rejected",
     "unsure": "unsure",
-}
-ACTIONS = {
-    "seed": "known before",
-    "opened": "opened the set",
-    "joined": "joined",
-    "forced": "joined below the threshold",
-    "no vector": "has no vector",
 }
 SHOWN_TERMS = 3
 
@@ -58,25 +50,6 @@ def _some(texts: tuple[str, ...]) -> str:
     named = ", ".join(f"“{Term.parse(text).surface}”" for text in texts[:SHOWN_TERMS])
     more = len(texts) - SHOWN_TERMS
     return f"{named} and {more} more" if more > 0 else named
-
-
-def counted(value: int, noun: str) -> str:
-    return f"{value:,} {noun}{'' if value == 1 else 's'}"
-
-
-def probability(value: float | None) -> str:
-    """Two digits; what is nearly certain does not look like certainty."""
-    if value is None or not math.isfinite(value):
-        return "–"
-    if 0.995 <= value < 1:
-        return "> 0.99"
-    return "< 0.01" if 0 < value < 0.005 else f"{value:.2f}"
-
-
-def share(part: float | None, whole: float = 1.0) -> str:
-    """A share as a width of a hundred, for the small bars."""
-    value = 100 * (part or 0) / whole if whole else 0.0
-    return f"{min(max(value, 0), 100):.1f}" if math.isfinite(value) else "0"
 
 
 def when(text: str) -> str:

@@ -60,11 +60,12 @@ class Workbench:
 
     # --- What there is ---
 
-    def sync(self) -> None:
-        """Take in what another process stored meanwhile; it may touch any sets."""
+    def sync(self, own: Decision | None = None) -> None:
+        """Take in what was stored since: our own, and what another process decided meanwhile."""
         for decision in self._store.decisions(since=self._state.number):
             self._take_in(decision)
-            self._listings.clear()
+            if decision != own:  # it may touch any sets
+                self._listings.clear()
 
     @property
     def seen(self) -> int:
@@ -113,13 +114,17 @@ class Workbench:
 
     def decide(self, kind: Kind, set_id: str, *, seen: int, **more: Any) -> Decision:
         """Record a decision and carry it out; `Conflict` if somebody else was faster."""
-        return self._take_in(self._store.add(self._state.decide(kind, set_id, **more), seen=seen))
+        made = self._store.add(self._state.decide(kind, set_id, **more), seen=seen)
+        self.sync(made)
+        return made
 
     def undo(self, reviewer: str, target: str | None = None) -> Decision:
         """Take back a decision, by its id, or one's own last."""
-        return self._take_in(self._store.undo(reviewer, target))
+        made = self._store.undo(reviewer, target)
+        self.sync(made)
+        return made
 
-    def _take_in(self, decision: Decision) -> Decision:
+    def _take_in(self, decision: Decision) -> None:
         before = self._there(decision)
         self._state.apply(decision)
         after = self._there(decision)
@@ -127,7 +132,6 @@ class Workbench:
         for found in after:
             self._homes.update(dict.fromkeys(found.keys, found.id))
         self._note(decision)
-        return decision
 
     def _there(self, decision: Decision) -> list[ReviewedSet]:
         names = dict.fromkeys(decision.sets)
