@@ -180,7 +180,7 @@ def test_without_the_packages_there_is_a_hint(run: Path) -> None:
 def test_a_browser_is_opened_where_it_has_a_window(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened = []
+    opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", opened.append)
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
         monkeypatch.delenv(name, raising=False)
