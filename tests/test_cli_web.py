@@ -10,7 +10,8 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -174,3 +175,26 @@ def test_without_the_packages_there_is_a_hint(run: Path) -> None:
         assert done.returncode == 1
         expected = "uvicorn is not installed; pip install 'synsetmine[web]'"
         assert done.stderr == f"synsetmine: error: {expected}\n"
+
+
+def test_a_browser_is_opened_where_it_has_a_window(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
+        monkeypatch.delenv(name, raising=False)
+
+    def listen(*_: object, on_ready: Callable[[str], None], **__: object) -> None:
+        on_ready("http://127.0.0.1:1/")
+
+    monkeypatch.setattr("synsetmine.cli.review.listen_and_serve", listen)
+    CliRunner().invoke(app, ["review", str(run)], catch_exceptions=False)
+    monkeypatch.setenv("DISPLAY", ":0")
+    CliRunner().invoke(app, ["review", str(run), "--no-open"], catch_exceptions=False)
+    assert opened == []
+    CliRunner().invoke(app, ["review", str(run)], catch_exceptions=False)
+    until = time.monotonic() + 5
+    while not opened and time.monotonic() < until:
+        time.sleep(0.01)
+    assert opened == ["http://127.0.0.1:1/"]
