@@ -16,7 +16,7 @@ from ssslm.model import HEADER
 from synsetmine.errors import DataError, Skipped, SynsetmineError
 from synsetmine.export import FORMATS, About, Entry
 from synsetmine.export.gilda import norm_text, not_in_gilda, write_gilda
-from synsetmine.export.labels import names_of
+from synsetmine.export.labels import names_of, orcid_of
 from synsetmine.export.ssslm import COLUMNS, write_ssslm
 from tests.curationentries import ORCID, entries, infarction, nasty, term
 
@@ -164,3 +164,17 @@ def test_gilda_grounds_the_names(tmp_path: Path) -> None:
         assert (best.term.db, best.term.id) == ("DOID", "5844")
         assert grounder.ground_best("naive-thing").term.id == "s2"
         assert grounder.ground_best("infarct") is None
+
+
+@pytest.mark.parametrize(
+    ("reviewer", "found"),
+    [
+        (ORCID, ORCID),
+        (f"https://orcid.org/{ORCID}", ORCID),
+        (f"Ada Lovelace (orcid:{ORCID})", ORCID),
+        ("Ada Lovelace", None),
+        (f"1{ORCID}", None),
+    ],
+)
+def test_an_orcid_is_found_beside_a_name(reviewer: str, found: str | None) -> None:
+    assert orcid_of(reviewer) == found

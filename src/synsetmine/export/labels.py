@@ -9,7 +9,7 @@ from synsetmine.export.entries import Entry
 from synsetmine.results import MinedTerm, Scope
 from synsetmine.text import normal_form
 
-_ORCID = re.compile(r"(?:https?://orcid\.org/|orcid:)?(\d{4}-\d{4}-\d{4}-\d{3}[\dX])", re.I)
+_ORCID = re.compile(r"(?<![\w-])(\d{4}-\d{4}-\d{4}-\d{3}[\dX])(?![\w-])", re.I)
 
 
 def names_of(entry: Entry) -> list[MinedTerm]:
@@ -54,6 +54,6 @@ def confidence(term: MinedTerm) -> float | None:
 
 
 def orcid_of(reviewer: str) -> str | None:
-    """The ORCID of a reviewer who gave one for a name."""
-    match = _ORCID.fullmatch(reviewer.strip())
+    """The ORCID of a reviewer who gave one, alone or beside a name: `Ada (orcid:0000-…)`."""
+    match = _ORCID.search(reviewer)
     return match[1].upper() if match else None
