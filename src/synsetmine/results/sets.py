@@ -117,8 +117,11 @@ class _Described:
             action=untold if decision is None else decision.action,
             known=self._is_known(term.surface, entity),
             probability=decision.probability if decision is not None and joined else None,
-            sentences=tuple(self.examples.get(normal_form(term.surface), ())),
+            sentences=self._sentences(term.surface),
         )
+
+    def _sentences(self, surface: str) -> tuple[Sentence, ...]:
+        return tuple(self.examples.get(normal_form(surface), ())) if self.examples else ()
 
     def _is_known(self, surface: str, entity: str | None) -> bool:
         if self.kb is None:
