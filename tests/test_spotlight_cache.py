@@ -10,6 +10,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -187,3 +188,17 @@ def test_other_files_are_left_alone(server: SpotlightServer, tmp_path: Path) -> 
     with pytest.raises(DataError, match="cannot use this cache"):
         linker_of(server, cache=other / "cache").link(many(1))
     assert server.seen == []
+
+
+def test_several_may_make_the_file_at_once(tmp_path: Path) -> None:
+    """One that saw no table is not to take the table of another for a stranger's."""
+
+    def open_one(number: int) -> None:
+        with open_cache(tmp_path / f"{number // 8}.sqlite") as cache:
+            cache.put(str(number), "answer")
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(open_one, range(200)))
+    for file in range(25):
+        with open_cache(tmp_path / f"{file}.sqlite") as cache:
+            assert len(cache.get(map(str, range(8 * file, 8 * file + 8)))) == 8

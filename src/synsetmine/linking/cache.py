@@ -12,6 +12,7 @@ from synsetmine.errors import DataError
 
 _OURS = 0x5E7A15  # stands in the file's header, so that nothing is written into a stranger's file
 _WAIT = 60  # seconds for another process to finish its write
+_TABLE = "CREATE TABLE answers (key TEXT PRIMARY KEY, answer TEXT NOT NULL) WITHOUT ROWID"
 _ASKED_AT_ONCE = 500  # SQLite allows a limited number of ? in a query
 
 
@@ -60,21 +61,19 @@ def damaged(path: Path, why: object) -> DataError:
     return DataError(f"damaged cache ({why}); delete it to ask for everything again", path=path)
 
 
+def _is_ours(connection: sqlite3.Connection) -> bool:
+    return bool(connection.execute("PRAGMA application_id").fetchone() == (_OURS,))
+
+
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    ours = connection.execute("PRAGMA application_id").fetchone() == (_OURS,)
-    if not ours:
-        if connection.execute("SELECT 1 FROM sqlite_master").fetchone():
-            raise DataError("not a cache of answers, but another database", path=path)
-        # One transaction: a process that opens the file meanwhile sees all of it or nothing.
-        connection.executescript(
-            f"""
-            BEGIN IMMEDIATE;
-            CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, answer TEXT NOT NULL)
-            WITHOUT ROWID;
-            PRAGMA application_id = {_OURS};
-            COMMIT;
-            """
-        )
+    if not _is_ours(connection):
+        with connection:
+            connection.execute("BEGIN IMMEDIATE")  # of several that find no table, one makes it
+            if not _is_ours(connection):
+                if connection.execute("SELECT 1 FROM sqlite_master").fetchone():
+                    raise DataError("not a cache of answers, but another database", path=path)
+                connection.execute(_TABLE)
+                connection.execute(f"PRAGMA application_id = {_OURS}")
     connection.execute("PRAGMA journal_mode = WAL")
     # With a write-ahead log, a crash of the machine may cost the last answers, never the file.
     connection.execute("PRAGMA synchronous = NORMAL")
