@@ -20,14 +20,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 BENCHMARKS = Path(__file__).parents[2] / "shared" / "data"
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The tests of a file stay in one process, so that what they share is made once."""
-    for item in items:
-        if item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(item.path.name))
-
-
 @pytest.fixture(scope="session")
 def nyt() -> Path:
     """The paper's NYT data, where a copy lies beside the checkout."""

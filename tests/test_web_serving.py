@@ -9,7 +9,6 @@ import re
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -394,12 +393,10 @@ def test_the_server_answers_while_the_model_works(mined: MinedAnswers) -> None:
             async with asyncio.timeout(20):
                 while sum(task.done() for task in ranks) < 15:  # those that are sent away
                     await asyncio.sleep(0.01)
-            begin = time.monotonic()
             found = await client.get("/v1/expand", params={"term": "aspirin"})
             assert found.status_code == 200
             assert (await client.get("/v1/health")).status_code == 200
-            assert time.monotonic() - begin < 1
-            slow.go.set()
+            slow.go.set()  # all that is above was answered while the model was busy
             got = await asyncio.gather(*ranks)
             for answer in got:
                 checked(answer)
