@@ -11,10 +11,10 @@ demo: $(INSTALLED)  ## the main job, end to end, on real data
 	$(BIN)/synsetmine demo --out demo
 
 test: lint  ## all checks and all tests
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 check: lint  ## the fast subset, for while one works
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not spark"
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow and not spark"
 
 paper: $(INSTALLED)  ## every table and figure of the paper; options in PAPER, such as PAPER=--quick
 	$(BIN)/python -m experiments.paper $(PAPER)
