@@ -7,9 +7,16 @@ import pytest
 import torch
 from scipy import sparse
 
-from synsetmine.model.neighbours import _largest, nearest_rows, nearest_sparse_rows
+from synsetmine.model.neighbours import (
+    _largest,
+    nearest_by_products,
+    nearest_rows,
+    nearest_sparse_rows,
+)
+from synsetmine.model.stringtable import StringTable
 from synsetmine.views import unit_rows
-from synsetmine.views.strings import ngram_weights
+from synsetmine.views.ngrams import ngram_weights
+from synsetmine.views.strings import StringView
 
 COUNT = 5
 
@@ -85,9 +92,15 @@ def test_cells_do_not_hang_on_the_number_of_threads(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("width", [5, 40, 333, 1000])
 def test_the_largest_are_those_of_topk(width: int) -> None:
     values = torch.rand(7, width, generator=torch.Generator().manual_seed(width))
-    top, places = _largest(values, COUNT)
-    assert torch.equal(top, values.topk(COUNT, dim=1).values)
-    assert torch.equal(values.gather(1, places), top)
+    for laid in (values, values.T.contiguous().T):  # row by row, and column by column
+        top, places = _largest(laid, COUNT)
+        assert torch.equal(top, values.topk(COUNT, dim=1).values)
+        assert torch.equal(values.gather(1, places), top)
+
+
+def test_few_groups_stand_for_many_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("synsetmine.model.neighbours.GROUPS", 3 * COUNT)
+    test_the_largest_are_those_of_topk(5000)
 
 
 def names() -> list[str]:
@@ -108,6 +121,21 @@ def test_rows_of_strings_are_compared_with_all() -> None:
     assert (places[80:] == -1).all()
     assert (cosines[80] == -torch.inf).all()
     assert (cosines[81] == 0).all()
+
+
+@pytest.mark.parametrize("count", [82, 3, 1])
+def test_products_give_the_same_neighbours(count: int) -> None:
+    matrix = ngram_weights([*names()[:80], "", "zzz"][-count:])
+    table = StringTable(StringView([*names()[:80], "", "zzz"][-count:]), torch.device("cpu"))
+    known = torch.from_numpy(np.diff(matrix.indptr) > 0)
+    cosines, places = nearest_by_products(table.ngrams.products, known, COUNT)
+    expected, there = nearest_sparse_rows(matrix, COUNT)
+    torch.testing.assert_close(cosines, expected, atol=1e-6, rtol=0)
+    assert torch.equal(places >= 0, there >= 0)
+    similarity = (matrix @ matrix.T).toarray()
+    for row in range(count):
+        found = places[row][places[row] >= 0].long()
+        np.testing.assert_allclose(similarity[row, found], cosines[row, : len(found)], atol=1e-6)
 
 
 def test_rare_columns_lead_to_most_of_the_nearest(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,12 +89,16 @@ def _best_sets(
         refused = ends[:, 0] * (len(sizes) + 1) + set_of[ends[:, 1]]
         looked_at &= ~np.isin(rows * (len(sizes) + 1) + columns, refused)
     keys = rows[looked_at] * (len(sizes) + 1) + columns[looked_at]
-    distinct, position = np.unique(keys, return_inverse=True)
-    totals = np.bincount(position.reshape(-1), some.data[looked_at], minlength=len(distinct))
-    rows, columns = np.divmod(distinct, len(sizes) + 1)
+    order = np.argsort(keys, kind="stable")
+    starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
+    odds = some.data[looked_at][order].astype(np.float64)
+    totals = np.add.reduceat(odds, starts) if len(starts) else odds
+    rows, columns = np.divmod(keys[order[starts]], len(sizes) + 1)
     means = totals / (sizes[columns] - (columns == set_of[rows]))
-    order = np.lexsort((columns, -means, rows))
-    first = order[np.diff(rows[order], prepend=-1) > 0]  # the best of each row
+    starts = np.flatnonzero(np.diff(rows, prepend=-1))
+    highest = np.maximum.reduceat(means, starts) if len(starts) else means
+    equal = np.flatnonzero(means == np.repeat(highest, np.diff(starts, append=len(rows))))
+    first = equal[np.diff(rows[equal], prepend=-1) > 0]  # the best of each row
     best = np.where(sizes[set_of[:count]] > 1, set_of[:count], -1)
     fit = np.full(count, -np.inf)
     above = first[means[first] > 0]

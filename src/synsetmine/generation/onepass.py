@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 import torch
+from torch import Tensor
 
 from synsetmine.generation.mined import Outcome, log_odds
 from synsetmine.generation.pool import SetPool
@@ -65,6 +66,7 @@ class _Walk:
         self.bar = log_odds(threshold)
         self.max_sets = max_sets
         self.decisions: list[tuple[int, float, Action]] = []  # best set, logit, action
+        self.judged: list[tuple[int, Tensor]] = []  # terms of a block, the best set as it was then
         self.enemies: dict[int, list[int]] = {}
         for one, other in apart:
             self.enemies.setdefault(one, []).append(other)
@@ -92,6 +94,18 @@ class _Walk:
                 column = self.pool.join(best, term, following)
             self._place(term, changed)
             logits[term + 1 - start :, changed] = column
+        self._look_closer()
+
+    def _look_closer(self) -> None:
+        """The logits of a block's decisions in float64: in float32 their last digits would vary."""
+        if not self.judged:
+            return
+        terms, parts = zip(*self.judged, strict=True)
+        found, _ = self.pool.closer(torch.cat(parts), list(terms))
+        for term, logit in zip(terms, found.tolist(), strict=True):
+            best, _, action = self.decisions[term]
+            self.decisions[term] = best, logit, action
+        self.judged = []
 
     def _place(self, term: int, number: int) -> None:
         for enemy in self.enemies.get(term, ()):
@@ -103,17 +117,18 @@ class _Walk:
         if len(row) == len(refused):
             self.decisions.append((-1, -math.inf, "opened"))
             return None
-        best, logit, joins = self._best(term, row, refused)
+        best, joins = self._best(term, row, refused)
         action: Action = "joined" if joins else "opened"
         if not joins and len(self.pool) >= self.max_sets:
             action = "forced"
-        self.decisions.append((best, logit, action))
+        self.decisions.append((best, math.nan, action))
+        self.judged.append((term, self.pool.parts(np.array([best]))))
         return None if action == "opened" else best
 
     def _best(
         self, term: int, row: npt.NDArray[np.float32], refused: list[int]
-    ) -> tuple[int, float, bool]:
-        """The set with the highest logit, the first among equals; the logit; is it above the bar?
+    ) -> tuple[int, bool]:
+        """The set with the highest logit, the first among equals; is it above the bar?
 
         Equal are logits that differ by no more than `TIE`, relative to the scores they come from.
         The float32 error is always far above that, so what it settles, no tie can unsettle.
@@ -126,9 +141,9 @@ class _Walk:
         numbers = np.flatnonzero(close)
         first = int(numbers[0])
         if len(numbers) == 1 and abs(float(row[first]) - self.bar) > error[first]:
-            return first, float(row[first]), bool(row[first] > self.bar)
-        values, sizes = self.pool.closer(numbers, term)
+            return first, bool(row[first] > self.bar)
+        values, sizes = self.pool.closer(self.pool.parts(numbers), [term])
         top = int(values.argmax())
         tie = TIE * np.maximum(np.maximum(sizes, sizes[top]), 1)
         best = int(np.argmax(values >= values[top] - tie))  # the first that is as good as any
-        return int(numbers[best]), float(values[top]), bool(values[top] > self.bar + tie[top])
+        return int(numbers[best]), bool(values[top] > self.bar + tie[top])

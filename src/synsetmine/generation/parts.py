@@ -89,7 +89,8 @@ def _parts(graph: Any, bar: float, seeds: Sequence[Sequence[int]]) -> Numbers:
     from scipy import sparse
     from scipy.sparse.csgraph import connected_components
 
-    strong = graph.data > math.exp(min(bar, 700.0))
+    least = np.float64(math.exp(min(bar, 700.0)))  # which the graph's float32 could not hold
+    strong = graph.data > least
     rows = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))[strong]
     columns = graph.indices[strong]
     firsts = [terms[0] for terms in seeds for _ in terms]  # a set is together whatever its odds

@@ -106,12 +106,18 @@ class SetPool:
         values: npt.NDArray[np.float32] = logits.cpu().numpy()
         return values
 
+    def parts(self, numbers: npt.NDArray[np.intp]) -> Tensor:
+        """A copy of what scoring needs of some sets, as they are now: (sets, width)."""
+        return self._of_set[torch.from_numpy(numbers).to(self.device)]
+
     def closer(
-        self, numbers: npt.NDArray[np.intp], term: int
+        self, parts: Tensor, terms: list[int]
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """The logits of one term for some sets in float64, and the size of the scores in them."""
-        of_set = self._of_set[torch.from_numpy(numbers).to(self.device)]  # (sets, width)
-        x = torch.cat([of_set + self._of_term[term], of_set])
+        """Logits in float64, and the size of the scores in them, of sets that were copied.
+
+        There is one term for each set, or one for all.
+        """
+        x = torch.cat([parts + self._of_term[terms], parts])
         for weight, bias in self._rest64:
             x = torch.addmm(bias, x.relu_(), weight)
         joined, alone = x.squeeze(1).chunk(2)

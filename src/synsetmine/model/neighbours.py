@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from synsetmine.views.strings import row_dots
 from synsetmine.workers import cores, in_threads
@@ -28,7 +29,8 @@ AROUND = 64  # cells that a cell is compared with
 PROBES = 8  # cells that a row is nearest to
 SAMPLE = 32  # rows for each cell that k-means learns from
 STEPS = 4  # of k-means
-GROUP = 16  # columns whose largest value stands for them
+GROUP = 16  # columns whose largest value stands for them, at least
+GROUPS = 1 << 13  # of a row, at most
 POSTINGS = 5_000  # rows that share a rare column with a row, at most, each counted as often
 
 ROWS = 1 << 16  # of a sparse table that are compared with all others at a time
@@ -38,6 +40,7 @@ Ints: TypeAlias = npt.NDArray[np.int64]
 Places: TypeAlias = npt.NDArray[np.int32]
 Floats: TypeAlias = npt.NDArray[np.float32]
 Dots: TypeAlias = Callable[[Ints, Ints], Any]
+Products: TypeAlias = Callable[[Tensor], Tensor]  # numbers of rows -> (those rows, all rows)
 
 
 def nearest_rows(
@@ -50,7 +53,7 @@ def nearest_rows(
     there = known.nonzero()[:, 0]
     rows = unit[there]
     if brute or len(there) <= BRUTE[unit.device.type]:
-        found = _compared_with_all(rows, count)
+        found = _compared_with_all(lambda part: rows[part] @ rows.T, len(rows), count, rows.device)
     else:
         found = _compared_with_cells(rows, count)
     values = unit.new_full((len(unit), count), -torch.inf)
@@ -80,19 +83,28 @@ def nearest_sparse_rows(
     return torch.from_numpy(cosines), torch.from_numpy(places)
 
 
-def _compared_with_all(rows: Tensor, count: int) -> tuple[Tensor, Tensor]:
+def nearest_by_products(products: Products, known: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """The same by the products of some rows with all, which are none below 0."""
+    rows = len(known)
+    values, places = _compared_with_all(products, rows, min(count, rows), known.device)
+    shared = values > 0
+    others = torch.arange(values.shape[1], device=known.device) < known.sum() - 1
+    values = torch.where(shared | (others & known[:, None]), values.clamp(min=0), -torch.inf)
+    places = torch.where(shared, places, -1).int()
+    missing = (0, count - values.shape[1])
+    return pad(values, missing, value=-torch.inf), pad(places, missing, value=-1)
+
+
+def _compared_with_all(
+    products: Products, rows: int, count: int, device: torch.device
+) -> tuple[Tensor, Tensor]:
     found = []
-    step = max(1, VALUES[rows.device.type] // max(len(rows), 1))
-    for start in range(0, len(rows), step):
-        similarity = rows[start : start + step] @ rows.T
-        own = torch.arange(len(similarity), device=rows.device)
-        similarity[own, own + start] = -torch.inf
-        found.append(_largest(similarity, min(count, len(rows))))
-    empty = (
-        rows.new_zeros((0, count)),
-        torch.zeros((0, count), dtype=torch.int64, device=rows.device),
-    )
-    values, places = zip(*(found or [empty]), strict=True)
+    step = max(1, VALUES[device.type] // max(rows, 1))
+    for part in torch.split(torch.arange(rows, device=device), step):
+        similarity = products(part)
+        similarity[torch.arange(len(part), device=device), part] = -torch.inf
+        found.append(_largest(similarity, min(count, rows)))
+    values, places = zip(*found, strict=True)
     return torch.cat(values), torch.cat(places)
 
 
@@ -142,20 +154,30 @@ def _centres(rows: Tensor) -> Tensor:
 
 
 def _largest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """`topk` of each row with less to sort: the largest lie in the groups of the largest maxima."""
-    groups = values.shape[1] // GROUP
+    """`topk` of each row with less to sort: the largest lie in the groups of the largest maxima.
+
+    The columns of a group lie `groups` apart: so the maxima of all are taken side by side.
+    """
+    size = max(GROUP, -(-values.shape[1] // GROUPS))
+    groups = values.shape[1] // size
     if groups <= 2 * count:
         top = values.topk(count, dim=1)
         return top.values, top.indices
-    even = groups * GROUP
-    maxima = values[:, :even].reshape(-1, groups, GROUP).amax(dim=2)
-    first = maxima.topk(count, dim=1).indices * GROUP  # (rows, count)
-    within = torch.arange(GROUP, device=values.device)
+    even = groups * size
+    best = _maxima(values[:, :even], size, groups).topk(count, dim=1).indices  # (rows, count)
+    within = torch.arange(0, even, groups, device=values.device)
     rest = torch.arange(even, values.shape[1], device=values.device)
-    columns = (first[:, :, None] + within).flatten(1)
+    columns = (best[:, :, None] + within).flatten(1)
     columns = torch.cat([columns, rest.expand(len(values), -1)], dim=1)
     top = values.gather(1, columns).topk(count, dim=1)
     return top.values, columns.gather(1, top.indices)
+
+
+def _maxima(values: Tensor, size: int, groups: int) -> Tensor:
+    """The largest of each group of columns, taken as values lie in memory: 16 times as fast."""
+    if values.stride(1) == 1:
+        return values.view(-1, size, groups).amax(dim=1)
+    return values.T.view(size, groups, -1).amax(dim=0).T
 
 
 def _top_products(matrix: Any, count: int, *, rare: bool) -> tuple[Floats, Places]:

@@ -11,7 +11,7 @@ what it stands for: their number grows with the terms, not with the square of th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence, Sized
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,15 +21,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from synsetmine.model.neighbours import Dots, nearest_rows, nearest_sparse_rows
+from synsetmine.model.neighbours import nearest_by_products, nearest_rows, nearest_sparse_rows
 from synsetmine.model.stringtable import StringTable
+from synsetmine.model.threads import one_thread
 from synsetmine.views.storedstrings import compare_stored, ngram_dots, stored_strings
 from synsetmine.views.strings import FEATURES, SLOW, Numbers, StringView, row_dots
 from synsetmine.workers import WorkerPool, cores, in_threads
 
 NEIGHBOURS = (5, 20)
 SIGNALS = 2 * len(NEIGHBOURS) + 2  # of a table: the similarity, how far above, both known
-VALUES = {"cpu": 1 << 15, "cuda": 1 << 23}  # pairs that are compared at a time
+VALUES = {"cpu": 1 << 15, "cuda": 1 << 25}  # pairs that are compared at a time
 EXACT = 2500  # terms; of a larger vocabulary only pairs that are near in some view are compared
 GPU_THREADS = 2  # one compares while the other fetches
 SHARED = 20_000  # terms; the strings of fewer are compared sooner than processes have started
@@ -99,10 +100,8 @@ class Scene:
             self._strings = self._open.enter_context(_StringsHere(strings, several))
         self.tables = [self._on_device(np.ascontiguousarray(table, np.float32)) for table in tables]
         self.neighbourhoods = [_neighbourhood(t, brute=self.every_pair) for t in self.tables]
-        if strings is not None and self._strings is not None:  # their n-grams are a table too
-            dots = self._strings.ngram_dots
-            own = _neighbourhood_of_strings(strings, self.device, dots, brute=self.every_pair)
-            self.neighbourhoods.append(own)
+        if self._strings is not None:  # their n-grams are a table too
+            self.neighbourhoods.append(_neighbourhood_of_strings(self._strings, self.every_pair))
 
     def __enter__(self) -> Scene:
         return self
@@ -148,7 +147,7 @@ class Scene:
         if not self.every_pair:
             compare, parts = self._compare_near, self._near_parts(step)
         done, total = 0, sum(len(part) for part in parts)
-        with _one_thread_each():
+        with one_thread():  # several threads compare; each should not start some more
             found = in_threads(compare, parts, self._threads)
             for part, compared in zip(parts, found, strict=True):
                 yield compared
@@ -170,7 +169,8 @@ class Scene:
             given.append(own[FEATURES.index("ngrams")])
         both = zip(self.neighbourhoods, given, strict=True)
         found = [s for table, cosine in both for s in table.signals(cosine, left, right)]
-        return torch.stack([*found, *own], dim=-1)
+        # The values of one signal lie together: so they are written, and so they are read.
+        return torch.stack([*found, *own]).movedim(0, -1)
 
     def _row_parts(self, values: int) -> list[range]:
         """All rows, of which each is compared with those after it."""
@@ -220,34 +220,34 @@ class _StringsHere:
     """The strings on the CPU, in this process or in the workers of a pool."""
 
     def __init__(self, view: StringView, pool: WorkerPool | None) -> None:
-        self._view = view
+        self.view = view
         self._pool = pool
         self._open = ExitStack()
         self._folder: Path | None = None
 
     def __enter__(self) -> _StringsHere:
         if self._pool is not None:
-            self._folder = self._open.enter_context(stored_strings(self._view))
+            self._folder = self._open.enter_context(stored_strings(self.view))
         return self
 
     def __exit__(self, *_error: object) -> None:
         self._open.close()
 
     def block(self, rows: Tensor, columns: Tensor, *, slow: bool = True) -> Tensor:
-        return torch.from_numpy(self._view.block(rows.numpy(), columns.numpy(), slow=slow))
+        return torch.from_numpy(self.view.block(rows.numpy(), columns.numpy(), slow=slow))
 
     def slow_pairs(self, left: Tensor, right: Tensor) -> Tensor:
-        return torch.from_numpy(self._view.slow_pairs(left.numpy(), right.numpy()))
+        return torch.from_numpy(self.view.slow_pairs(left.numpy(), right.numpy()))
 
     def pairs(self, left: Tensor, right: Tensor) -> Tensor:
         ends = left.numpy(), right.numpy()
         if self._pool is None or self._folder is None:
-            return torch.from_numpy(self._view.pairs(*ends))
+            return torch.from_numpy(self.view.pairs(*ends))
         return torch.from_numpy(self._pool.call(compare_stored, self._folder, *ends))
 
     def ngram_dots(self, left: Numbers, right: Numbers) -> Any:
         if self._pool is None or self._folder is None:
-            return row_dots(self._view.ngrams, left, right)
+            return row_dots(self.view.ngrams, left, right)
         return self._pool.call(ngram_dots, self._folder, left, right)
 
 
@@ -260,25 +260,18 @@ def _distinct(keys: Tensor) -> Tensor:
     return keys[torch.cat([keys.new_ones(len(keys[:1])), keys.diff()]) != 0]
 
 
-@contextmanager
-def _one_thread_each() -> Iterator[None]:
-    """Several threads compare pairs; each of them should not start some more."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
 def _neighbourhood(unit: Tensor, *, brute: bool) -> Neighbourhood:
     known = (unit != 0).any(dim=1)
     return Neighbourhood.of(known, *nearest_rows(unit, known, max(NEIGHBOURS), brute=brute))
 
 
-def _neighbourhood_of_strings(
-    strings: StringView, device: torch.device, dots: Dots, *, brute: bool
-) -> Neighbourhood:
-    known = torch.from_numpy(np.diff(strings.ngrams.indptr) > 0)
-    cosines, nearest = nearest_sparse_rows(strings.ngrams, max(NEIGHBOURS), brute=brute, dots=dots)
-    return Neighbourhood.of(known.to(device), cosines.to(device), nearest.to(device))
+def _neighbourhood_of_strings(strings: StringTable | _StringsHere, brute: bool) -> Neighbourhood:
+    matrix = strings.view.ngrams
+    known = torch.from_numpy(np.diff(matrix.indptr) > 0)
+    if isinstance(strings, StringTable):
+        known = known.to(strings.device)
+        found = nearest_by_products(strings.ngrams.products, known, max(NEIGHBOURS))
+    else:
+        dots = strings.ngram_dots
+        found = nearest_sparse_rows(matrix, max(NEIGHBOURS), brute=brute, dots=dots)
+    return Neighbourhood.of(known, *found)

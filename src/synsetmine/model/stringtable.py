@@ -16,11 +16,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from synsetmine.views.strings import FEATURES, SLOW, Numbers, StringView
+from synsetmine.views.strings import FEATURES, SLOW, StringView
 
 LONGEST = 63  # letters
 LETTERS = 255  # different ones, the most frequent
-CHUNK = 1 << 20  # pairs that are compared at a time
+CHUNK = 1 << 23  # pairs that are compared at a time
+VALUES = 1 << 27  # of rows that are multiplied at a time
 
 _SLOW_PLACES = [FEATURES.index(name) for name in SLOW]
 
@@ -44,7 +45,7 @@ class StringTable:
 
     def pairs(self, left: Tensor, right: Tensor) -> Tensor:
         """The similarities of left[i] and right[i]: (pairs, features)."""
-        result = torch.zeros(len(left), len(FEATURES), device=self.device)
+        result = self._zeros(left.shape)
         self._fill(result, left, right, self.ngrams.dots(left, right), self.words.dots(left, right))
         result[:, _SLOW_PLACES] = self.slow_pairs(left, right)
         return result
@@ -54,12 +55,12 @@ class StringTable:
 
         Those that are slow can be left out, and are zero then.
         """
-        result = torch.zeros(len(rows), len(columns), len(FEATURES), device=self.device)
+        result = self._zeros((len(rows), len(columns)))
         ends = rows[:, None], columns[None]
         self._fill(
             *(result, *ends),
-            self.ngrams.products(rows, columns),
-            self.words.products(rows, columns),
+            self.ngrams.products(rows)[:, columns],
+            self.words.products(rows)[:, columns],
         )
         if slow:
             pairs = torch.broadcast_to(ends[0], result.shape[:-1]).flatten()
@@ -83,10 +84,9 @@ class StringTable:
             result[odd] = torch.from_numpy(found).to(self.device)
         return result
 
-    def ngram_dots(self, left: Numbers, right: Numbers) -> Any:
-        """The cosines of the n-grams of left[i] and right[i], there and back."""
-        ends = (torch.from_numpy(side).to(self.device) for side in (left, right))
-        return self.ngrams.dots(*ends).cpu().numpy()
+    def _zeros(self, shape: Sequence[int]) -> Tensor:
+        """(…, features), of which the values of one feature lie together: so they are written."""
+        return torch.zeros(len(FEATURES), *shape, device=self.device).movedim(0, -1)
 
     def _fill(
         self, result: Tensor, left: Tensor, right: Tensor, ngrams: Tensor, shared: Tensor
@@ -210,22 +210,22 @@ class _Rows:
         shape = (len(sizes), int(sizes.max(initial=1)))
         columns, values = np.full(shape, -1, np.int32), np.zeros(shape, np.float32)
         columns[owner, place], values[owner, place] = matrix.indices, matrix.data
-        with warnings.catch_warnings():  # some versions of torch ask for what is given here
-            warnings.filterwarnings("ignore", "Sparse invariant checks", UserWarning)
-            whole = torch.sparse_coo_tensor(
-                torch.from_numpy(np.stack([owner, matrix.indices.astype(np.int64)])),
+        with warnings.catch_warnings():  # what torch says of its own: a beta, checks that are on
+            warnings.filterwarnings("ignore", "Sparse", UserWarning)
+            whole = torch.sparse_csr_tensor(
+                torch.from_numpy(matrix.indptr.astype(np.int64)),
+                torch.from_numpy(matrix.indices.astype(np.int64)),
                 torch.from_numpy(matrix.data.astype(np.float32)),
                 size=matrix.shape,
                 device=device,
                 check_invariants=True,
-                is_coalesced=True,
             )
         return cls(torch.from_numpy(columns).to(device), torch.from_numpy(values).to(device), whole)
 
     def dots(self, left: Tensor, right: Tensor) -> Tensor:
         """The products of rows left[i] and right[i]: (pairs,)."""
         found = torch.zeros(len(left), device=left.device)
-        step = max(1, CHUNK // self.columns.shape[1])
+        step = max(1, VALUES // self.columns.shape[1])
         for start in range(0, len(left), step):
             a, b = left[start : start + step], right[start : start + step]
             columns = torch.cat([self.columns[a], self.columns[b]], dim=1)
@@ -236,12 +236,12 @@ class _Rows:
             found[start : start + step] = (values[:, 1:] * values[:, :-1] * same).sum(dim=1)
         return found
 
-    def products(self, rows: Tensor, columns: Tensor) -> Tensor:
-        """The products of each row with each column: (rows, columns)."""
+    def products(self, rows: Tensor) -> Tensor:
+        """The products of some rows with all: (rows, all)."""
         width = self.matrix.shape[1]
         dense = torch.zeros(len(rows), width + 1, device=rows.device)
         dense.scatter_(1, self.columns[rows].long() % (width + 1), self.values[rows])
-        found: Tensor = (self.matrix @ dense[:, :width].T.contiguous())[columns].T
+        found: Tensor = (self.matrix @ dense[:, :width].T.contiguous()).T
         return found
 
 

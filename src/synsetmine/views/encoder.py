@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import logging
+import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -70,7 +71,7 @@ def find_encoder(name: str) -> str:
     A folder is given with its whole path, so that it is found from elsewhere too.
     """
     if name != MINILM:
-        folder = Path(name).expanduser()
+        folder = Path(os.path.expanduser(name))  # noqa: PTH111 (it takes any name of a user)
         if folder.is_dir():
             return str(folder.resolve())
         if name.startswith(("/", ".", "~")):
@@ -174,7 +175,11 @@ def load_encoder(model: str, device: str) -> Any:
     with quiet():
         try:
             return sentence_transformers.SentenceTransformer(
-                model, device=device, local_files_only=local
+                model,
+                device=device,
+                local_files_only=local,
+                trust_remote_code=False,
+                model_kwargs={"use_safetensors": True},  # the other form is a pickle, which is code
             )
         except Exception as error:  # a model's files lead through many packages
             said = next(iter(str(error).splitlines()), type(error).__name__)

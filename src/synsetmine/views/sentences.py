@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from synsetmine.corpus.store import texts_of
 from synsetmine.dictionary import NameMatcher
 from synsetmine.engines import Engine
-from synsetmine.text import CJK, fold, normal_form
+from synsetmine.text import SIGN, WORD, fold, normal_form
 from synsetmine.types import Term
 
 Progress = Callable[[int, int], None]
@@ -33,7 +33,7 @@ MOST_FORMS = 4_000_000  # distinct units that are counted at a time; then the ra
 # Words as in `text.tokens`, where a mark counts as a letter after `+` and `#`. A sentence ends
 # with a mark and a blank, unless a small letter follows or a single letter stands before it.
 _PARTS = re.compile(
-    rf"(?=[^\W_])(?:[{CJK}]|[^\W_{CJK}]+(?:[+#]+(?![^\W_]|{TERM}))?)|[{TERM}{TEXT_END}。！？]"
+    rf"(?=[^\W_])(?:{SIGN}|{WORD}(?:[+#]+(?![^\W_]|{TERM}))?)|[{TERM}{TEXT_END}。！？]"
     r"|(?<!\W[^\W\d_])[.!?]['\"”’)\]]*\s(?!\s*['\"“‘(\[]*[a-zß-öø-ÿ])|\n\s*\n"
 )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,8 @@ import pyarrow as pa
 from synsetmine.corpus.store import batch_sizes, texts_of
 from synsetmine.engines import Engine, LocalEngine
 from synsetmine.errors import DataError, SynsetmineError
-from synsetmine.files import naming_full_disk
+from synsetmine.files import naming_place
+from synsetmine.temporary import temporary_folder
 from synsetmine.text import normal_form
 from synsetmine.types import Term
 from synsetmine.views.sentences import Progress, UnitReader, Within, count_units, term_forms
@@ -71,9 +71,9 @@ def train_skipgram(
     number_of = {form: number for number, form in enumerate(often)}
     if not number_of:
         return TermVectors((), np.zeros((0, dimension), np.float32))
-    with tempfile.TemporaryDirectory(prefix="synsetmine-") as folder:
-        path = Path(folder) / "units.txt"
-        with naming_full_disk(path), path.open("w", encoding="ascii") as stream:
+    with temporary_folder() as folder:
+        path = folder / "units.txt"
+        with naming_place(path), path.open("w", encoding="ascii") as stream:
             writer = _LineWriter(reader, number_of, within)
             found = engine.map_batches(writer, documents, ["text"])
             for done, lines in enumerate(found, start=1):

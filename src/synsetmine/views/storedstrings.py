@@ -6,7 +6,6 @@ So its arrays are written once and mapped into memory by all, and only pairs tra
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -15,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from synsetmine.temporary import temporary_folder
 from synsetmine.views.strings import Floats, Numbers, StringView, row_dots
 
 MATRICES = ("ngrams", "_words")
@@ -25,8 +25,7 @@ TEXTS = ("_texts", "_sorted")  # neither of which has a line break
 @contextmanager
 def stored_strings(view: StringView) -> Iterator[Path]:
     """A folder with the view, for `compare_stored`; it goes when it is no longer needed."""
-    with tempfile.TemporaryDirectory(prefix="synsetmine-") as name:
-        folder = Path(name)
+    with temporary_folder() as folder:
         for matrix in MATRICES:
             for part in ("data", "indices", "indptr"):
                 np.save(folder / f"{matrix}.{part}.npy", getattr(getattr(view, matrix), part))

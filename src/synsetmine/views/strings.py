@@ -14,6 +14,7 @@ from rapidfuzz import distance, process
 
 from synsetmine.errors import DataError
 from synsetmine.text import tokens
+from synsetmine.views.ngrams import ngram_weights
 from synsetmine.workers import WorkerPool
 
 Floats: TypeAlias = npt.NDArray[np.float32]
@@ -37,10 +38,8 @@ STOP_WORDS = frozenset((
     "la", "le", "les", "of", "on", "or", "the", "to", "und", "van", "von", "with",
 ))
 # fmt: on
-NGRAMS = (2, 4)
 LENGTH = 3.0  # that of vectors from co-occurrence counts
 MEANINGS = 20  # that letters may have, to be taken for an acronym without more to go by
-TEXTS = 25_000  # whose n-grams are counted at a time
 PIECE = 1 << 12  # pairs that are compared at a time: what they need stays in the cache
 
 
@@ -209,43 +208,6 @@ class StringView:
         number_of: dict[tuple[str, ...], int] = {}
         runs = (tuple(sorted(re.findall(r"\d+", text))) for text in self._texts)
         return np.array([number_of.setdefault(run, len(number_of)) for run in runs], np.int64)
-
-
-def ngram_weights(texts: Sequence[str], pool: WorkerPool | None = None) -> Any:
-    """tf-idf of the character n-grams within words, rows of length one: a scipy.sparse.csr_array.
-
-    A text of blanks only has a row of zeros. The weights are float64: in float32 a sum over many
-    n-grams would depend on their order in the sixth digit.
-    """
-    from scipy import sparse
-    from sklearn.feature_extraction.text import TfidfTransformer
-
-    pool = pool or WorkerPool()
-    parts = [texts[start : start + TEXTS] for start in range(0, len(texts), TEXTS)]
-    counted = list(pool.map(_count_ngrams, parts))
-    distinct = sorted({ngram for ngrams, _ in counted for ngram in ngrams})
-    if not distinct:
-        return sparse.csr_array((len(texts), 1))
-    number_of = {ngram: number for number, ngram in enumerate(distinct)}
-    for ngrams, counts in counted:
-        numbers = np.array([number_of[ngram] for ngram in ngrams], np.int32)
-        counts.indices = numbers[counts.indices]
-        counts.resize((counts.shape[0], len(distinct)))
-    counts = sparse.vstack([part for _, part in counted], dtype=np.float64)
-    counted.clear()  # a million texts have a gigabyte of n-grams
-    return sparse.csr_array(TfidfTransformer().fit(counts).transform(counts, copy=False))
-
-
-def _count_ngrams(texts: Sequence[str]) -> tuple[list[str], Any]:
-    """The distinct n-grams of some texts, sorted, and how often each text has each."""
-    from scipy import sparse
-    from sklearn.feature_extraction.text import CountVectorizer
-
-    if not any(text.strip() for text in texts):
-        return [], sparse.csr_array((len(texts), 0))
-    counter = CountVectorizer(analyzer="char_wb", ngram_range=NGRAMS, lowercase=False)
-    counts = counter.fit_transform(texts)
-    return counter.get_feature_names_out().tolist(), counts
 
 
 def row_dots(matrix: Any, left: Numbers, right: Numbers) -> Any:

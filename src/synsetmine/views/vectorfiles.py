@@ -51,6 +51,10 @@ def read_vectors(path: Path, *, skipped: list[DataError] | None = None) -> TermV
 
 def write_vectors(path: Path, vectors: TermVectors) -> None:
     """Write a vector file, whole or not at all; the ending tells the form."""
+    finite = np.isfinite(vectors.matrix).all(axis=1)  # our own form is not checked when it is read
+    if not finite.all():
+        term = vectors.terms[int(np.argmin(finite))]
+        raise DataError("this term's vector is not finite", value=str(term))
     if path.suffix == ".safetensors":
         with atomic_write(path) as temporary:
             _write_own(temporary, vectors)
@@ -89,6 +93,9 @@ def _text_rows(
             continue
         fields = line.rstrip(" ").split(" ")
         dimension = dimension or len(fields) - 1
+        if dimension > LARGEST_DIMENSION:
+            problem = f"more than {LARGEST_DIMENSION:,} numbers on a line"
+            raise DataError(problem, path=path, line=number, value=line)
         # A term may hold blanks, but one that ends in a number may be a longer vector instead.
         longer = len(fields) > dimension + 1 and _is_number(fields[-dimension - 1])
         surplus = surplus and longer
