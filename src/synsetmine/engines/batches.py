@@ -58,7 +58,7 @@ class Batch:
                 table = file.read_row_group(
                     self.number, columns=chosen and list(chosen), use_threads=False
                 )
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise parquet_error(error, self.source) from error
         batches = table.combine_chunks().to_batches()
         return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
@@ -114,5 +114,5 @@ def _batches(source: Path, columns: tuple[str, ...] | None, stamp: Stamp) -> tup
 def _metadata(source: Path, _stamp: Stamp) -> pq.FileMetaData:
     try:
         return pq.read_metadata(source)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise parquet_error(error, source) from error

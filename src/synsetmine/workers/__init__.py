@@ -1,7 +1,8 @@
 """Several cores for one task: processes and threads, whose results come in order."""
 
+from synsetmine.workers.crew import Crew, WorkerDiedError
 from synsetmine.workers.pool import WorkerPool
 from synsetmine.workers.processes import cores, end_with_parent
 from synsetmine.workers.threads import in_threads
 
-__all__ = ["WorkerPool", "cores", "end_with_parent", "in_threads"]
+__all__ = ["Crew", "WorkerDiedError", "WorkerPool", "cores", "end_with_parent", "in_threads"]

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import Future
 from itertools import chain, islice
-from multiprocessing import get_context
 from types import TracebackType
 from typing import ParamSpec, TypeVar
 
 from synsetmine.errors import SynsetmineError
-from synsetmine.workers.processes import end_with_parent
+from synsetmine.workers.crew import Crew, WorkerDiedError
 
 Given = ParamSpec("Given")
 Item = TypeVar("Item")
@@ -30,7 +28,7 @@ class WorkerPool:
 
     def __init__(self, workers: int = 1) -> None:
         self.workers = workers
-        self._pool: ProcessPoolExecutor | None = None
+        self._crew: Crew | None = None
 
     def __enter__(self) -> WorkerPool:
         return self
@@ -41,9 +39,9 @@ class WorkerPool:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
-            self._pool = None
+        if self._crew is not None:
+            self._crew.close()
+            self._crew = None
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """The results in the order of the items, of which a few are in flight."""
@@ -71,16 +69,14 @@ class WorkerPool:
     def _submit(
         self, function: Callable[Given, Result], *given: Given.args, **named: Given.kwargs
     ) -> Future[Result]:
-        if self._pool is None:
-            self._pool = ProcessPoolExecutor(
-                self.workers, get_context("spawn"), initializer=end_with_parent
-            )
-        return self._pool.submit(function, *given, **named)
+        if self._crew is None:
+            self._crew = Crew(self.workers)
+        return self._crew.submit(function, *given, **named)
 
 
 def _result(future: Future[Result]) -> Result:
     try:
         return future.result()
-    except BrokenProcessPool as error:
+    except WorkerDiedError as error:
         problem = "a worker process died, perhaps for lack of memory; fewer --workers need less"
         raise SynsetmineError(problem) from error
