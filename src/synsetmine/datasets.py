@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from synsetmine.downloads import BrokenError, receive
+from synsetmine.addresses import shown
+from synsetmine.downloads import BrokenError, check_address, receive
 from synsetmine.errors import DataError
 from synsetmine.files import atomic_write, cache_root, sha256, write_text
 
@@ -49,6 +50,7 @@ _REQUIRED = frozenset({TRAINING_SETS, TEST_SETS})
 _KNOWN = _REQUIRED | frozenset(VECTOR_FILES.values())
 _MANIFEST = "manifest.json"
 _LISTING_LIMIT = 1_000_000  # bytes
+_LARGEST = 1 << 30  # bytes of a file; the listing may say anything
 _LONGEST_PAUSE = 30.0  # seconds
 
 
@@ -181,7 +183,8 @@ class _Fetch:
                 return action()
             except BrokenError as error:
                 if attempt >= self.retries:
-                    raise DataError(f"{url}: {error} (attempt {attempt + 1}, the last)") from error
+                    tried = f"{error} (attempt {attempt + 1}, the last)"
+                    raise DataError(f"{shown(url)}: {tried}") from error
             time.sleep(min(self.backoff * 2**attempt, _LONGEST_PAUSE))
             attempt += 1
 
@@ -250,9 +253,14 @@ def _listing(url: str, timeout: float) -> list[_Entry]:
                 size, url_of_file = int(row["size"]), str(row["download_url"])
                 entries[name] = _Entry(name, size, str(row["sha"]), url_of_file)
     except (ValueError, LookupError, TypeError, RecursionError) as error:
-        raise DataError(f"{url}: not a listing of GitHub's contents API", value=body) from error
+        problem = f"{shown(url)}: not a listing of GitHub's contents API"
+        raise DataError(problem, value=body) from error
     if missing := sorted(_REQUIRED - entries.keys()):
-        raise DataError(f"{url}: the listing lacks {' and '.join(missing)}")
+        raise DataError(f"{shown(url)}: the listing lacks {' and '.join(missing)}")
+    for entry in entries.values():
+        if not 0 <= entry.size <= _LARGEST:
+            raise DataError(f"{shown(url)}: {entry.name} would have {entry.size} bytes")
+        check_address(entry.url, url)
     return list(entries.values())
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator
-from http.client import HTTPException, HTTPMessage, HTTPResponse, InvalidURL
+from http.client import HTTPException, HTTPMessage, HTTPResponse
 from typing import IO
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
 
+from synsetmine.addresses import is_private, shown
 from synsetmine.errors import DataError
 
 _CHUNK = 1 << 16
@@ -25,32 +26,52 @@ def receive(url: str, limit: int, timeout: float, start: int = 0) -> Iterator[tu
     headers = {"User-Agent": "synsetmine", "Accept-Encoding": "identity"}
     if start:
         headers["Range"] = f"bytes={start}-"
+    check_address(url)
     try:
-        if urlsplit(url).scheme not in ("http", "https"):
-            raise ValueError("only http and https are fetched")
         request = Request(url, headers=headers)  # noqa: S310
         with _opener().open(request, timeout=timeout) as response:
             offset = _offset(response, start, limit)
             while chunk := response.read1(_CHUNK):
                 if offset + len(chunk) > limit:
-                    raise DataError(f"{url}: sends more than the {limit} bytes expected")
+                    raise DataError(f"{shown(url)}: sends more than the {limit} bytes expected")
                 yield offset, chunk
                 offset += len(chunk)
             if response.length:
                 raise BrokenError(f"ended {response.length} bytes early")
     except HTTPError as error:
         error.close()
-        message = f"{error.code} {error.reason}"
+        message = " ".join(f"{error.code} {error.reason}".split())
         if error.code == 416 and start:
             yield from receive(url, limit, timeout)
         elif error.code >= 500 or error.code in (408, 429):
             raise BrokenError(message) from error
         else:
-            raise DataError(f"{url}: {message}") from error
-    except (InvalidURL, ValueError) as error:
-        raise DataError(f"not a usable http(s) address ({error})", value=url) from error
+            raise DataError(f"{shown(url)}: {message}") from error
     except (OSError, HTTPException) as error:
         raise BrokenError(str(error) or type(error).__name__) from error
+
+
+def check_address(url: str, source: str | None = None) -> None:
+    """Refuse what is no address of the web, or none that `source` may lead to.
+
+    Whoever is out in the world must not make us ask for what only we can reach: the services of
+    this machine and of its network. Nor may encryption be given up on the way.
+    """
+    try:
+        parts = urlsplit(url)
+        known = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        known = False
+    if not known or re.search(r"[^!-~]", url):
+        raise DataError("not a usable http(s) address", value=shown(url))
+    if "@" in parts.netloc:
+        raise DataError("an address with a user or password is not fetched", value=shown(url))
+    if source is None:
+        return
+    if source.startswith("https:") and parts.scheme != "https":
+        raise DataError("this would give up encryption", value=shown(url))
+    if is_private(url) and not is_private(source):
+        raise DataError("this leads into the own network, from outside of it", value=shown(url))
 
 
 @functools.cache  # reading the system's certificates takes a while
@@ -70,12 +91,14 @@ def _offset(response: HTTPResponse, start: int, size: int) -> int:
 
 
 class _WebRedirects(HTTPRedirectHandler):
-    """Follows redirects within the web, and none that gives up encryption."""
+    """Follows redirects, at most ten, to where the address that was asked for may lead."""
 
     def redirect_request(
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
     ) -> Request | None:
-        allowed = ("https",) if req.type == "https" else ("http", "https")
-        if urlsplit(newurl).scheme not in allowed:
-            raise HTTPError(newurl, code, f"redirect to {newurl} refused", headers, fp)
+        try:
+            check_address(newurl, req.full_url)
+        except DataError as error:
+            refused = f"redirect to {shown(newurl)} refused: {error.problem}"
+            raise HTTPError(req.full_url, code, refused, headers, fp) from None
         return super().redirect_request(req, fp, code, msg, headers, newurl)

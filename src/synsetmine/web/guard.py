@@ -7,6 +7,7 @@ its own pages. Where it is open to other machines, it asks for a token.
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 EVERYWHERE = frozenset({"0.0.0.0", "::", ""})  # noqa: S104
 SAFE_METHODS = frozenset({"GET", "HEAD"})
 LARGEST_BODY = 2**20
+PATIENCE = 30.0  # seconds for a body to come in
 HEADERS = {
     "cache-control": "no-store",
     "content-security-policy": (
@@ -60,12 +62,19 @@ class Guard:
     """An application behind a door; refusals look like its other answers."""
 
     def __init__(
-        self, app: ASGIApp, door: Door, refuse: Refuse, *, largest: int = LARGEST_BODY
+        self,
+        app: ASGIApp,
+        door: Door,
+        refuse: Refuse,
+        *,
+        largest: int = LARGEST_BODY,
+        patience: float = PATIENCE,
     ) -> None:
         self._app = app
         self._door = door
         self._refuse = refuse
         self._largest = largest
+        self._patience = patience
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -86,7 +95,8 @@ class Guard:
         except HTTPException as no:
             await self._refuse(request, no)(scope, receive, _with_headers(send))
             return
-        await self._app(scope, _limited(receive, self._largest), _with_headers(send))
+        limited = _limited(receive, self._largest, self._patience)
+        await self._app(scope, limited, _with_headers(send))
 
     def _first_visit(self, request: Request) -> Response | None:
         """With the right token in the address: a cookie, and the address without the token."""
@@ -145,24 +155,31 @@ def _check_origin(request: Request) -> None:
         return  # no-referrer hides the origin of a plain form, but not this
     origin = request.headers.get("origin")
     named = request.headers.get("host", "")
-    if site is not None or (origin is not None and urlsplit(origin).netloc != named):
+    if site is not None or (origin is not None and origin.partition("://")[2] != named):
         raise HTTPException(403, "this request comes from a page of another site")
 
 
 def _check_size(request: Request, largest: int) -> None:
     said = request.headers.get("content-length", "0")
-    if not said.isdecimal() or int(said) > largest:
+    if not said.isdecimal() or len(said) > 18 or int(said) > largest:
         raise HTTPException(413, f"the body may have {largest:,} bytes at most")
 
 
-def _limited(receive: Receive, largest: int) -> Receive:
-    """The same limit for bodies that do not say how long they are."""
+def _limited(receive: Receive, largest: int, patience: float) -> Receive:
+    """The same limit for bodies that do not say how long they are, and one of time for all."""
     read = 0
+    deadline: float | None = asyncio.get_running_loop().time() + patience
 
     async def limited() -> Message:
-        nonlocal read
-        message = await receive()
+        nonlocal read, deadline
+        try:
+            async with asyncio.timeout_at(deadline):
+                message = await receive()
+        except TimeoutError:
+            raise HTTPException(408, f"the body did not come within {patience:g} s") from None
         read += len(message.get("body", b""))
+        if not message.get("more_body", False):
+            deadline = None  # what comes now is that somebody has gone
         if read > largest:
             raise HTTPException(413, f"the body may have {largest:,} bytes at most")
         return message

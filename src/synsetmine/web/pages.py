@@ -11,9 +11,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from synsetmine.results import MinedTerm, Scope, Sentence
 from synsetmine.results.wording import ACTIONS, counted, probability, share
 from synsetmine.review import TO_DO, Decision, Page, Place, ReviewedSet
+from synsetmine.reviewers import Reviewer
 from synsetmine.web import wording
 from synsetmine.web.asked import SHOWN, Asked, read_place, written_place
-from synsetmine.web.reviewers import Reviewer
 from synsetmine.web.workbench import Workbench
 
 ROWS = 25  # sets in the list

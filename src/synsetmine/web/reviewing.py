@@ -24,12 +24,12 @@ from starlette.types import ASGIApp
 
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.review import Conflict, Decision
+from synsetmine.reviewers import Reviewer
 from synsetmine.web import forms
 from synsetmine.web.asked import Asked
 from synsetmine.web.forms import Form
 from synsetmine.web.guard import Door, Guard, cookie_name
 from synsetmine.web.pages import render, work_page
-from synsetmine.web.reviewers import Reviewer
 from synsetmine.web.workbench import Workbench
 
 YEAR = 365 * 24 * 3600

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import socket
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from synsetmine.errors import SynsetmineError
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
+MOST = 256  # connections at a time; more are sent away
+HEADERS_WITHIN = 15.0  # seconds for a request to begin and its headers to end
 PROBLEMS = {
     errno.EADDRINUSE: "port {port} of {host} is taken; --port 0 picks a free one",
     errno.EACCES: "port {port} of {host} is not for everyone; take one above 1023",
@@ -74,13 +78,51 @@ def make_server(app: ASGIApp, on_ready: Callable[[], None] | None = None) -> uvi
         app,
         log_config=None,
         access_log=False,
+        http=_Patient,
         lifespan="on",
+        limit_concurrency=MOST,
         proxy_headers=False,  # a header must not change who asks
         server_header=False,
         timeout_graceful_shutdown=3,
         ws="none",
     )
     return _Server(config, on_ready)
+
+
+class _Patient(H11Protocol):
+    """Connections that are closed if no request comes on them for a while.
+
+    uvicorn waits for ever for the first request and for the rest of one that has begun, so that
+    somebody who sends a letter now and then could take all connections that there are.
+    """
+
+    _waiting: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop()
+        super().connection_lost(exc)
+
+    def handle_events(self) -> None:
+        super().handle_events()
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._stop()  # the rest is for the application to wait for
+
+    def on_response_complete(self) -> None:
+        self._wait()
+        super().on_response_complete()
+
+    def _wait(self) -> None:
+        self._stop()
+        self._waiting = self.loop.call_later(HEADERS_WITHIN, self.transport.abort)
+
+    def _stop(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+            self._waiting = None
 
 
 class _Server(uvicorn.Server):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from synsetmine.files import atomic_write
 from synsetmine.results import Sentence, example_sentences
 from synsetmine.runfolder import Artefacts, RunFolder
+from synsetmine.schemas import has_schema
 from synsetmine.text import normal_form
 
 if TYPE_CHECKING:
@@ -24,10 +25,11 @@ if TYPE_CHECKING:
 
 FILE = "sentences.sqlite"
 PER_TERM = 3
-TABLES = """
-CREATE TABLE about (key TEXT);
-CREATE TABLE sentences (form TEXT, document TEXT, text TEXT, first INTEGER, last INTEGER);
-"""
+TABLES = (
+    "CREATE TABLE about (key TEXT)",
+    "CREATE TABLE sentences (form TEXT, document TEXT, text TEXT, first INTEGER, last INTEGER)",
+    "CREATE INDEX by_form ON sentences (form)",
+)
 
 
 class SentenceShelf:
@@ -78,7 +80,8 @@ def _open(path: Path, key: str) -> sqlite3.Connection | None:
     address = f"{path.resolve().as_uri()}?mode=ro"
     connection = sqlite3.connect(address, uri=True, check_same_thread=False)
     try:
-        if connection.execute("SELECT key FROM about").fetchall() == [(key,)]:
+        ours = has_schema(connection, TABLES)
+        if ours and connection.execute("SELECT key FROM about").fetchall() == [(key,)]:
             return connection
     except sqlite3.Error:  # something else; it is made anew
         pass
@@ -105,7 +108,9 @@ def _find(documents: Path, surfaces: Sequence[str], path: Path, key: str) -> Non
     found = example_sentences(documents, surfaces, PER_TERM, watch)
     with atomic_write(path) as temporary:
         connection = sqlite3.connect(temporary)
-        connection.executescript(TABLES)
+        # Without a journal, which a kill would leave: the file is whole or not there at all.
+        for command in ("PRAGMA journal_mode = OFF", *TABLES):
+            connection.execute(command)
         connection.execute("INSERT INTO about VALUES (?)", [key])
         rows = (
             (form, sentence.document, sentence.text, sentence.start, sentence.end)
@@ -113,6 +118,5 @@ def _find(documents: Path, surfaces: Sequence[str], path: Path, key: str) -> Non
             for sentence in sentences
         )
         connection.executemany("INSERT INTO sentences VALUES (?, ?, ?, ?, ?)", rows)
-        connection.execute("CREATE INDEX by_form ON sentences (form)")
         connection.commit()
         connection.close()

@@ -30,7 +30,14 @@ from synsetmine.web.questions import (
 )
 
 WAITING = 64  # questions to the model that may wait; more are sent away
-CODES = {401: "no_token", 403: "forbidden", 404: "not_found", 405: "wrong_method", 413: "too_large"}
+CODES = {
+    401: "no_token",
+    403: "forbidden",
+    404: "not_found",
+    405: "wrong_method",
+    408: "too_slow",
+    413: "too_large",
+}
 
 
 def serving_app(answers: Answers, door: Door) -> ASGIApp:

@@ -9,7 +9,8 @@ from urllib.parse import quote, unquote
 from synsetmine.errors import DataError
 
 LONGEST = 100
-_ORCID = re.compile(r"(?:https?://orcid\.org/|orcid:)?(\d{4}-\d{4}-\d{4}-\d{3}[\dX])", re.I)
+_ORCID = re.compile(r"(?<![\w-])\d{4}-\d{4}-\d{4}-\d{3}[\dX](?![\w-])", re.I)
+_BEFORE = re.compile(r"https?://orcid\.org/|orcid:", re.I)
 _WRITTEN = re.compile(r"(?P<name>.*?)(?: \(orcid:(?P<orcid>[\dX-]{19})\))?", re.S)
 
 
@@ -28,10 +29,12 @@ class Reviewer:
             raise DataError(f"a name has 1 to {LONGEST} characters", value=name)
         if not orcid.strip():
             return cls(clean)
-        match = _ORCID.fullmatch(orcid.strip())
-        if match is None or not _is_checked(match[1].upper()):
+        typed = orcid.strip().upper()
+        before = _BEFORE.match(typed)
+        number = typed[before.end() :] if before else typed
+        if not _ORCID.fullmatch(number) or not _is_checked(number):
             raise DataError("this is no ORCID, such as 0000-0002-1825-0097", value=orcid)
-        return cls(clean, match[1].upper())
+        return cls(clean, number)
 
     @classmethod
     def from_cookie(cls, value: str) -> Reviewer | None:
@@ -47,6 +50,12 @@ class Reviewer:
 
     def __str__(self) -> str:
         return f"{self.name} (orcid:{self.orcid})" if self.orcid else self.name
+
+
+def orcid_of(reviewer: str) -> str | None:
+    """The ORCID of a reviewer who gave one, alone or beside a name: `Ada (orcid:0000-…)`."""
+    match = _ORCID.search(reviewer)
+    return match[0].upper() if match else None
 
 
 def _is_checked(orcid: str) -> bool:

@@ -1,0 +1,58 @@
+"""The packages that synsetmine needs, and those that they need, with their licences.
+
+`python -m tests.dependencies` lists them.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+
+
+@dataclass(frozen=True)
+class Package:
+    name: str
+    version: str
+    licence: str
+
+
+def core_packages() -> list[Package]:
+    """What a plain `pip install synsetmine` brings along."""
+    waiting = list(map(Requirement, PROJECT["dependencies"]))
+    found: dict[str, Package] = {}
+    while waiting:
+        wanted = waiting.pop()
+        name = canonicalize_name(wanted.name)
+        if name in found or (wanted.marker and not wanted.marker.evaluate({"extra": ""})):
+            continue
+        try:
+            installed = distribution(name)
+        except PackageNotFoundError:
+            continue  # of another platform
+        found[name] = Package(name, installed.version, _licence(name))
+        waiting += map(Requirement, installed.requires or ())
+    return sorted(found.values(), key=lambda package: package.name)
+
+
+def _licence(name: str) -> str:
+    told = distribution(name).metadata
+    named = [
+        part.rpartition("::")[2].strip()
+        for part in told.get_all("Classifier") or ()
+        if part.startswith("License ::")
+    ]
+    written = told.get_all("License-Expression") or named or told.get_all("License") or []
+    return ", ".join(written) or "none told"
+
+
+if __name__ == "__main__":
+    for package in core_packages():
+        print(f"{package.name}\t{package.version}\t{package.licence}")
