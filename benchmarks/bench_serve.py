@@ -5,7 +5,7 @@
     python -m benchmarks.bench_serve --quick
 
 Server and client are two processes on loopback; 32 connections ask as fast as they are answered.
-The client writes and reads bare HTTP, so that it costs little itself. `hello` is a Starlette
+`hello` is a Starlette
 endpoint that answers `{"hello":"world"}`, without a guard, served by the same uvicorn; the ratio
 is that of the requests a second to it.
 """
@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection as Pipe
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -32,6 +32,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from benchmarks.httpclient import Connection, percentile
 from synsetmine.generation import known_terms
 from synsetmine.model import PreparedModel, SetScorer, load_model
 from synsetmine.results import MinedSet, MinedTerm
@@ -132,7 +133,7 @@ def _serving(make: Callable[[], Made]) -> Iterator[tuple[int, list[str]]]:
         process.join()
 
 
-def _serve(make: Callable[[], Made], told: Connection) -> None:
+def _serve(make: Callable[[], Made], told: Pipe) -> None:
     app, terms = make()
     listening = listen("127.0.0.1", 0)
     port = listening.getsockname()[1]
@@ -152,7 +153,7 @@ class Load:
         return len(self.waits) / self.seconds
 
     def percentile(self, share: float) -> float:
-        return sorted(self.waits)[min(int(share * len(self.waits)), len(self.waits) - 1)]
+        return percentile(self.waits, share)
 
 
 def _load(port: int, paths: Sequence[str], options: argparse.Namespace) -> Load:
@@ -169,22 +170,17 @@ def _load(port: int, paths: Sequence[str], options: argparse.Namespace) -> Load:
 
 async def _ask(port: int, paths: Sequence[str], first: int, until: float) -> list[float]:
     """One connection, one question after the other; how long each waited."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    connection = await Connection.to(port)
     waits = []
     for number in range(first * 17, 10**9):
-        path = paths[number % len(paths)]
-        begin = time.perf_counter()
-        if begin > until:
+        if time.perf_counter() > until:
             break
-        writer.write(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
-        head = await reader.readuntil(b"\r\n\r\n")
-        if not head.startswith(b"HTTP/1.1 200"):
-            raise SystemExit(f"{path}: {head.decode()}")
-        length = head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]
-        await reader.readexactly(int(length))
-        waits.append(time.perf_counter() - begin)
-    writer.close()
-    await writer.wait_closed()
+        path = paths[number % len(paths)]
+        answer = await connection.ask(path)
+        if answer.status != 200:
+            raise SystemExit(f"{path}: {answer.status} {answer.text}")
+        waits.append(answer.seconds)
+    await connection.close()
     return waits
 
 
