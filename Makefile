@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: install demo test check paper lint format reference docs clean
+.PHONY: install demo test check audit paper lint format reference docs clean
 
 install: $(INSTALLED)  ## sets up .venv
 
@@ -15,6 +15,14 @@ test: lint  ## all checks and all tests
 
 check: lint  ## the fast subset, for while one works
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow and not spark"
+
+audit: $(INSTALLED)  ## the packages: conflicts, licences, known weaknesses (asks pypi.org)
+	$(BIN)/python -m pip check
+	$(BIN)/python -m tests.dependencies
+	$(PYTHON) -m venv .venv/audit
+	.venv/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
+	$(BIN)/python -m pip freeze --exclude-editable | sed 's/+.*//' > .venv/audit/installed.txt
+	.venv/audit/bin/pip-audit --strict --no-deps --disable-pip -r .venv/audit/installed.txt
 
 paper: $(INSTALLED)  ## every table and figure of the paper; options in PAPER, such as PAPER=--quick
 	$(BIN)/python -m experiments.paper $(PAPER)
@@ -29,8 +37,9 @@ format: $(INSTALLED)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-reference: $(INSTALLED)  ## write docs/reference/cli.md anew
+reference: $(INSTALLED)  ## write docs/reference/cli.md and errors.md anew
 	$(BIN)/python docs/reference/generate_cli.py
+	$(BIN)/python -m docs.reference.generate_errors
 
 docs: $(INSTALLED)  ## the documentation as a site, in site/
 	$(BIN)/mkdocs build --quiet --strict

@@ -1,4 +1,4 @@
-"""A hook of mkdocs: README, CONTRIBUTING and CHANGELOG are pages of the site too.
+"""A hook of mkdocs: README, CONTRIBUTING, SECURITY and CHANGELOG are pages of the site too.
 
 They lie above `docs/`, where mkdocs does not look, and stand on the site under `project/`. Links
 are written as they work in the repository; here those that cross the border are led to the page.
@@ -14,7 +14,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-OUTSIDE = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+OUTSIDE = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
 FOLDER = "project"
 LINK = re.compile(r"(?<=\]\()(?!https?://|#)([^)#\s]+)")
 

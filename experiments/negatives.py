@@ -14,7 +14,7 @@ from experiments.options import Options, read_options
 from experiments.pages import gap, mean_sd, protocol, remarks, table, write_page, write_plot
 from experiments.trainings import Outcome, Training, run_trainings, scores, seed_scores, variants_of
 from synsetmine.report.figures import Series, line_chart
-from synsetmine.training.sampling import Strategy
+from synsetmine.training.settings import Strategy
 
 NAME = "negatives"
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from synsetmine.errors import DataError
+from synsetmine.linking import Linker
+from synsetmine.types import Document, Mention
 
 
 def numbers(path: Path, count: int, *, size: int = 5) -> Path:
@@ -107,13 +110,32 @@ class KillExecutorOnce:
     mark: Path
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        if 33 in batch.column("n").to_pylist() and not self.mark.exists():
-            # The parent of a worker process is the daemon that forks them all.
-            executor = parent_of(os.getppid())
-            self.mark.write_text(str(executor))
-            os.kill(executor, signal.SIGKILL)
-            time.sleep(60)
+        if 33 in batch.column("n").to_pylist():
+            kill_executor_once(self.mark)
         return squares(batch)
+
+
+@dataclass(frozen=True)
+class KillingLinker:
+    """Another linker; the first time that it meets this word, Spark's executor is killed."""
+
+    linker: Linker
+    word: str
+    mark: Path
+
+    def link(self, documents: Sequence[Document]) -> list[tuple[Mention, ...]]:
+        if any(self.word in document.text for document in documents):
+            kill_executor_once(self.mark)
+        return self.linker.link(documents)
+
+
+def kill_executor_once(mark: Path) -> None:
+    if not mark.exists():
+        # The parent of a worker process is the daemon that forks them all.
+        executor = parent_of(os.getppid())
+        mark.write_text(str(executor))
+        os.kill(executor, signal.SIGKILL)
+        time.sleep(60)
 
 
 def parent_of(process: int) -> int:

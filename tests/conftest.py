@@ -73,4 +73,5 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     if not mounted:
         pytest.skip("a small file system cannot be mounted here")
     yield disk
-    subprocess.run(["umount", str(disk)], check=True)
+    # Lazily: a file that is still mapped into memory may keep it.
+    subprocess.run(["umount", "--lazy", str(disk)], check=True)

@@ -72,6 +72,14 @@ def test_help_does_not_import_torch() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
 
 
+def test_the_stages_before_the_model_do_not_import_torch() -> None:
+    code = (
+        "import sys\nimport synsetmine.pipeline.corpus_stages\n"
+        "assert not {'torch', 'sklearn', 'scipy'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_every_command_has_help_with_an_example() -> None:
     listed = synsetmine("--help").stdout
     for name in ("datasets", "train", "mine", "evaluate", "score", "rank", "tune", "convert"):
@@ -248,7 +256,7 @@ def test_a_broken_line_is_one_line_of_error_and_can_be_skipped(place: Path) -> N
         (["mine", *MINE, "--vocabulary", "vectors.txt", "-o", "x.set"], 1, "has a vector"),
         (["score", "model", "NAME0 of 1", *MINE[1:], "-s", "x"], 1, "there is name0_of_1||e1"),
         (["mine", "model", "-v", "none.txt", "-o", "x.set"], 1, "none.txt: No such file"),
-        (["mine", "model", "-v", "vectors.txt", "-o", "x.set", "--threshold", "2"], 1, "threshold"),
+        (["mine", "model", "-v", "vectors.txt", "-o", "x.set", "--threshold", "2"], 2, "threshold"),
         (
             ["mine", "model", "-v", "vectors.txt", "-o", "x.set", "--order", "odd"],
             2,

@@ -38,7 +38,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     run = tmp_path / "run"
     run.mkdir()
     at = Artefacts(run)
-    manifest = {"format": FORMAT, "stages": {"mine": {"counts": {}}}}
+    stage = {"inputs": [], "counts": {}, "outputs": {}, "seconds": 0}
+    manifest = {"format": FORMAT, "stages": {"mine": stage}}
     (run / "manifest.json").write_text(json.dumps(manifest))
     entity = Entity("D009203", "heart attack", ("MI",))
     for kb in (at.knowledge, tmp_path / "kb.arrow"):

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import re
 import shutil
-import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx
@@ -26,7 +22,7 @@ from synsetmine.runfolder import Artefacts
 from synsetmine.views import write_vectors
 from tests.test_classifier import VECTORS, make_scorer
 from tests.test_cli_project import synsetmine
-from tests.webserver import write_run
+from tests.webserver import started, write_run
 
 
 @pytest.fixture(autouse=True)
@@ -44,30 +40,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with at.mined.open("a") as stream:
         stream.write(json.dumps({"id": "c0", "terms": list(map(str, VECTORS.terms))}) + "\n")
     return folder
-
-
-@contextmanager
-def started(*arguments: str, code: int = 0, **environment: str) -> Iterator[str]:
-    """A server as a process; its address. It is ended as Ctrl-C does, and must end well."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "synsetmine", *arguments, "--port", "0"],
-        env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert process.stderr is not None
-        line = process.stderr.readline() + process.stderr.readline()
-        found = re.fullmatch(r"reading …\n.* at (http\S+) \(Ctrl-C ends\)\n", line)
-        assert found, line + process.stderr.read()
-        yield found[1]
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
-        assert (process.returncode, out, err) == (code, "", "ended\n")
-    finally:
-        process.kill()
-        process.communicate()
 
 
 def get(address: str, path: str, **headers: str) -> httpx.Response:

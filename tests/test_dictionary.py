@@ -81,6 +81,17 @@ def some_forms() -> st.SearchStrategy[list[str]]:
 # --- Finding ----------------------------------------------------------------------------------
 
 
+def test_names_are_found_where_accents_stand_behind_their_letters() -> None:
+    text = "Das cafe\u0301 in i\u0307zmir, E\u0301TE\u0301, हिन्दी, हिन"
+    found = fast_search(["café", "izmir", "ÉTÉ", "हिन्दी", "cafe"], [text])
+    assert [(text[start:end], form) for _, start, end, form in found] == [
+        ("cafe\u0301", "café"),
+        ("i\u0307zmir", "izmir"),
+        ("E\u0301TE\u0301", "ÉTÉ"),
+        ("हिन्दी", "हिन्दी"),
+    ]
+
+
 @given(some_forms(), st.lists(some_texts(15), max_size=4), st.sampled_from([1, 9, 1 << 19]))
 @example(["AB", "ab", "ab b"], ["AB ab Ab AB b aB"], 1)
 @example(["AB", "b"], ["ab b AB b"], 1 << 19)

@@ -16,6 +16,7 @@ import typer.main
 from typer.core import TyperGroup
 
 import synsetmine
+from docs.reference import generate_errors
 from docs.reference.generate_cli import PAGE, reference
 from synsetmine.cli import app
 from synsetmine.datasets import fetch_dataset
@@ -29,6 +30,11 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
 def test_the_cli_reference_is_up_to_date() -> None:
     assert PAGE.read_text("utf-8") == reference(), "run `make reference`"
+
+
+def test_the_page_of_errors_is_up_to_date() -> None:
+    shown = generate_errors.PAGE.read_text("utf-8")
+    assert shown == generate_errors.reference(), "run `make reference`"
 
 
 def test_every_command_and_option_is_in_the_reference_and_explained() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import pickle
+import shutil
 import socket
 import sys
 from collections.abc import Sequence
@@ -358,6 +361,37 @@ def test_a_model_that_cannot_be_loaded_is_named_in_one_line(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("how", ["module", "auto_map", "pickle"])
+def test_an_encoder_brings_no_code(minilm: str, tmp_path: Path, how: str) -> None:
+    folder, done = tmp_path / "encoder", tmp_path / "done"
+    shutil.copytree(minilm, folder)
+    (folder / "evil.py").write_text(f"open({str(done)!r}, 'w')\nclass Evil: pass\n")
+    if how == "module":
+        modules = json.loads((folder / "modules.json").read_text())
+        modules[0]["type"] = "evil.Evil"
+        (folder / "modules.json").write_text(json.dumps(modules))
+    elif how == "auto_map":
+        config = json.loads((folder / "config.json").read_text())
+        config |= {"model_type": "evil", "auto_map": {"AutoConfig": "evil.Evil"}}
+        (folder / "config.json").write_text(json.dumps(config))
+    else:
+        (folder / "model.safetensors").unlink()
+        (folder / "pytorch_model.bin").write_bytes(pickle.dumps(_Written(str(done))))
+    with pytest.raises(SynsetmineError, match="cannot load the encoder"):
+        encode_terms(TERMS[:1], str(folder))
+    assert not done.exists()
+
+
+@dataclass
+class _Written:
+    """Writes a file when it is unpickled."""
+
+    path: str
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return open, (self.path, "w")
+
+
 def test_like_names_have_like_vectors(minilm: str) -> None:
     terms = [Term("heart attack"), Term("myocardial infarction"), Term("bicycle")]
     cosines = encode_terms(terms, minilm).matrix @ encode_terms(terms, minilm).matrix.T

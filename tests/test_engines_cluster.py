@@ -40,19 +40,47 @@ def spark(two_workers: Cluster) -> Iterator[SparkEngine]:
     assert SparkSession.getActiveSession() is None
 
 
-def test_the_link_stage_leaves_the_same_bytes(spark: SparkEngine, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def documents() -> Path:
     texts = [f"Japan and New York {n}, the Big Apple, not Nippon {n}." for n in range(400)]
-    documents = stored_texts([texts[start : start + 10] for start in range(0, 400, 10)])
+    return stored_texts([texts[start : start + 10] for start in range(0, 400, 10)])
+
+
+@pytest.fixture
+def linker(tmp_path: Path) -> DictionaryLinker:
     KnowledgeBase.of(
         [Entity("JP", "Japan", ("Nippon",)), Entity("NY", "New York", ("Big Apple",))]
     ).save(tmp_path / "kb.arrow")
-    linker = DictionaryLinker.open(tmp_path / "kb.arrow", tmp_path / "kb.matcher")
+    return DictionaryLinker.open(tmp_path / "kb.arrow", tmp_path / "kb.matcher")
+
+
+def test_the_link_stage_leaves_the_same_bytes(
+    spark: SparkEngine, documents: Path, linker: DictionaryLinker, tmp_path: Path
+) -> None:
     here, there = tmp_path / "here.parquet", tmp_path / "there.parquet"
     assert link_corpus(documents, linker, here, engine=LocalEngine(1)) == 1600
     assert link_corpus(documents, linker, there, engine=spark) == 1600
     assert there.read_bytes() == here.read_bytes()
     assert count_links(there, engine=spark) == count_links(here)
     assert count_entities(there, engine=spark) == {"JP": 800, "NY": 800}
+
+
+def test_an_executor_lost_while_linking_changes_no_byte(
+    spark: SparkEngine,
+    two_workers: Cluster,
+    documents: Path,
+    linker: DictionaryLinker,
+    tmp_path: Path,
+) -> None:
+    here, there = tmp_path / "here.parquet", tmp_path / "there.parquet"
+    link_corpus(documents, linker, here, engine=LocalEngine(1))
+    link_corpus(documents, linker, there, engine=spark)  # executors come with the first work
+    there.unlink()
+    before = two_workers.executors()
+    killing = batchfunctions.KillingLinker(linker, "Nippon 177", tmp_path / "mark")
+    assert link_corpus(documents, killing, there, engine=spark) == 1600
+    assert int((tmp_path / "mark").read_text()) in before
+    assert there.read_bytes() == here.read_bytes()
 
 
 def test_a_killed_executor_is_survived(

@@ -19,7 +19,8 @@ from synsetmine.engines.spark import SparkEngine, _result, _Work
 from synsetmine.engines.sparkerrors import in_one_line
 from synsetmine.engines.sparksession import check_installed, end_session, start_session
 from synsetmine.errors import DataError, SynsetmineError
-from synsetmine.pipeline import read_project, run_project
+from synsetmine.pipeline import read_project
+from synsetmine.pipeline.run import run_project
 from synsetmine.runfolder import Artefacts, RunFolder
 from synsetmine.types import Term
 from synsetmine.views.skipgram import train_skipgram

@@ -16,8 +16,9 @@ from ssslm.model import HEADER
 from synsetmine.errors import DataError, Skipped, SynsetmineError
 from synsetmine.export import FORMATS, About, Entry
 from synsetmine.export.gilda import norm_text, not_in_gilda, write_gilda
-from synsetmine.export.labels import names_of, orcid_of
+from synsetmine.export.labels import names_of
 from synsetmine.export.ssslm import COLUMNS, write_ssslm
+from synsetmine.reviewers import orcid_of
 from tests.curationentries import ORCID, entries, infarction, nasty, term
 
 # --- SSSLM ------------------------------------------------------------------------------------
@@ -83,7 +84,10 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 def test_only_exact_names_can_be_grounded(tmp_path: Path) -> None:
     path = tmp_path / "x.tsv.gz"
-    assert write_gilda(path, [infarction("DOID:5844"), infarction(None)], About()) == [path]
+    skipped = Skipped()
+    sets = FORMATS["gilda"].writable([infarction("DOID:5844"), infarction(None)], skipped)
+    assert set(skipped.counts) == {"a name that a reviewer called broad, narrow or related"}
+    assert write_gilda(path, sets, About()) == [path]
     rows = rows_of(path)
     assert list(rows[0]) == [
         *("norm_text", "text", "db", "id", "entry_name", "status", "source"),

@@ -176,7 +176,8 @@ def place(tmp_path: Path) -> Path:
     run = tmp_path / "run"
     run.mkdir()
     at = Artefacts(run)
-    manifest = {"format": FORMAT, "stages": {"mine": {"counts": {}}}}
+    stage = {"inputs": [], "counts": {}, "outputs": {}, "seconds": 0}
+    manifest = {"format": FORMAT, "stages": {"mine": stage}}
     (run / "manifest.json").write_text(json.dumps(manifest))
     read_kb(tmp_path / "kb.jsonl").save(at.knowledge)
     members = [Term("heart attack"), Term("cardiac infarct"), Term("=cmd()")]

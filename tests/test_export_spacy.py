@@ -14,7 +14,7 @@ from spacy.pipeline import EntityRuler
 from synsetmine.errors import Skipped
 from synsetmine.export import FORMATS, About, Entry
 from synsetmine.export.entityruler import not_in_texts, spellings, write_spacy
-from synsetmine.export.labels import names_to_find
+from synsetmine.export.labels import names_of
 from tests.curationentries import entries, infarction, nasty, term
 
 
@@ -44,7 +44,8 @@ SETS = [
 
 def test_names_are_found_in_texts(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
-    assert write_spacy(path, SETS, About()) == [path]
+    exact = FORMATS["spacy"].writable(SETS, Skipped())
+    assert write_spacy(path, exact, About()) == [path]
     nlp = ruler(path)
     text = "Heart attack? No, a HEART ATTACK (the Heart Attack); who said MI, not mi, to the WHO."
     assert found(nlp, text) == [
@@ -110,7 +111,7 @@ def test_each_name_is_found_where_a_text_is_nothing_else(
     ids = {
         spelling: entry.id
         for entry in sets
-        for name in names_to_find(entry)
+        for name in names_of(entry)
         for spelling in spellings(name.text)
     }
     for spelling in ids:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import errno
 import gzip
 import hashlib
 import os
@@ -14,13 +15,16 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from synsetmine.errors import DataError, Skipped
+from synsetmine.errors import DataError, Skipped, SynsetmineError
 from synsetmine.files import (
+    LONGEST,
     atomic_write,
     byte_lines,
+    cache_root,
     numbered_lines,
     open_binary,
     plain_name,
+    read_json,
     sha256,
     write_text,
 )
@@ -100,6 +104,32 @@ def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:
     ]:
         with pytest.raises(DataError, match=f"{path}: {problem}"):
             lines_of(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"{", r":1: not JSON \(Expecting property name"),
+        (b'{\n"a": M\xfcnchen}', ":2: not UTF-8"),
+        (b"[" * 100_000, ": not JSON: '\\[\\["),
+        (b"9" * 5000, ": not JSON: '999"),
+        (b" " * (LONGEST + 1), ": the file is longer than 64 MiB"),
+    ],
+    ids=["cut", "latin-1", "deep", "digits", "long"],
+)
+def test_a_file_that_is_held_whole_is_sound_and_short(
+    tmp_path: Path, content: bytes, problem: str
+) -> None:
+    path = tmp_path / "x.json"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=f"{path}{problem}"):
+        read_json(path)
+
+
+def test_a_byte_order_mark_does_no_harm_to_a_whole_file(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_bytes(b"\xef\xbb\xbf[1]\r\n")
+    assert read_json(path) == [1]
 
 
 PACKED = gzip.compress("".join(f"line {i} of many\n" for i in range(2000)).encode())
@@ -252,9 +282,64 @@ def test_the_old_file_stands_until_the_new_one_is_whole(tmp_path: Path) -> None:
 
 def test_a_write_over_a_folder_fails_without_leavings(tmp_path: Path) -> None:
     (tmp_path / "x").mkdir()
-    with pytest.raises(IsADirectoryError):
+    with pytest.raises(DataError, match="x: this is a folder; name a file to write"):
         write_text(tmp_path / "x", "text")
     assert [path.name for path in tmp_path.rglob("*")] == ["x"]
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "x").symlink_to("there/y")  # which is not there yet
+    for text in ("new", "newer"):
+        write_text(tmp_path / "x", text)
+        assert (tmp_path / "x").is_symlink()
+        assert (tmp_path / "there" / "y").read_text() == text
+    assert len(list(tmp_path.rglob("*"))) == 3
+
+
+def test_a_pipe_is_not_replaced_by_a_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "x")
+    with pytest.raises(DataError, match="x: this is a device or a pipe"):
+        write_text(tmp_path / "x", "text")
+    assert (tmp_path / "x").is_fifo()
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "the disk is full"),
+        (OSError(errno.EFBIG, "File too large"), "a file may not be that large here"),
+        (RuntimeError("I/O error: No space left on device (os error 28)"), "the disk is full"),
+    ],
+)
+def test_a_problem_in_writing_names_the_file(tmp_path: Path, error: Exception, told: str) -> None:
+    path = tmp_path / "x"
+    with (
+        pytest.raises(SynsetmineError, match=f"{path}: {told}.*; nothing of it was written"),
+        atomic_write(path),
+    ):
+        raise error
+
+
+def test_a_problem_with_another_file_keeps_its_name(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="other"), atomic_write(tmp_path / "x"):
+        (tmp_path / "other").read_text()
+
+
+def test_a_cache_needs_a_home_or_a_place_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("SYNSETMINE_CACHE", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", no_home)
+    with pytest.raises(SynsetmineError, match="name one in SYNSETMINE_CACHE"):
+        cache_root()
+    monkeypatch.setenv("XDG_CACHE_HOME", "/xdg")
+    assert cache_root() == Path("/xdg/synsetmine")
+    monkeypatch.setenv("SYNSETMINE_CACHE", "/own")
+    assert cache_root() == Path("/own")
 
 
 def test_folders_are_made_and_the_umask_is_kept(tmp_path: Path) -> None:

@@ -136,7 +136,7 @@ def test_float32_logits_stay_within_their_error_bound() -> None:
             pool.open([start, start + 1, start + 2, start + 3], slice(0, 0))
         block = pool.block(slice(40, 60))
         for row, term in enumerate(range(40, 60)):
-            true, _ = pool.closer(np.arange(len(pool)), term)
+            true, _ = pool.closer(pool.parts(np.arange(len(pool))), [term])
             assert (np.abs(block[row] - true) <= pool.error(term)).all()
             assert (np.abs(block[row] - true) > 0).any()
 
@@ -150,7 +150,7 @@ def test_float64_logits_are_those_of_the_formula() -> None:
         for members in ([0, 1], [2], [3, 4, 1]):
             pool.open(members, slice(0, 0))
     expected = [logit(scorer, list(rows[m]), rows[5]) for m in pool.members]
-    found, sizes = pool.closer(np.arange(3), 5)
+    found, sizes = pool.closer(pool.parts(np.arange(3)), [5])
     assert found == pytest.approx(expected, abs=1e-12)
     scores = [(q(scorer, list(rows[m])), q(scorer, list(rows[[*m, 5]]))) for m in pool.members]
     assert sizes == pytest.approx([max(abs(a), abs(b)) for a, b in scores], abs=1e-12)

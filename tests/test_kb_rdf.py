@@ -209,6 +209,43 @@ def test_xml_entities_do_not_blow_up(tmp_path: Path, entities: str) -> None:
             read_kb(path)
 
 
+def test_short_entities_named_a_million_times_do_not_blow_up(tmp_path: Path) -> None:
+    entity = f'<!ENTITY a12 "{"x" * 900}">'
+    text = OWL.replace("<!ENTITY xsd", f"{entity}<!ENTITY xsd")
+    often = text.replace("paralysis agitans", "&a12;" * 100_000)
+    with pytest.raises(DataError, match="XML entities that blow the file up"):
+        read_kb(stored(tmp_path, often, "x.owl"))
+    common = OWL.replace("paralysis agitans", "&owl;" * 100_000)  # as files of OWL name them
+    assert len(read_kb(stored(tmp_path, common, "y.owl"))) == len(
+        read_kb(stored(tmp_path, OWL, "z.owl"))
+    )
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        ("<e:a>", "</e:a>"),
+        ('<e:a e:x="/>">', "</e:a>"),
+        ("<e:a\n e:x='</e:a>'>", "</e:a >"),
+        ("<e:a><!-- </e:a> -->", "</e:a>"),
+        ("<e:a><![CDATA[</e:a>]]><?x </e:a>?>", "</e:a>"),
+        ("<é>", "</é>"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("size", [1, 5, 8192])
+def test_elements_within_elements_have_an_end(pair: tuple[str, str], size: int) -> None:
+    def drain(depth: int) -> None:
+        text = f"<rdf:RDF>{pair[0] * depth}<e:b/>{pair[1] * depth}</rdf:RDF>" * 2
+        guarded = _Guarded(io.BytesIO(text.encode()), xml=True)
+        while guarded.read(size):
+            pass
+
+    drain(1990)
+    with pytest.raises(DataError, match="elements within elements within elements"):
+        drain(2010)
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 64])
 def test_the_guard_sees_entities_across_reads(size: int) -> None:
     bomb = b'<!DOCTYPE x [<!ENTITY a "ha"> <!ENTITY b "&amp;&#38;"> <!ENTITY c "&a;&a;"> ]><x/>'

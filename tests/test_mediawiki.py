@@ -154,6 +154,15 @@ def test_a_dump_that_breaks_off_gives_the_pages_before(tmp_path: Path) -> None:
             '<!DOCTYPE m SYSTEM "file:///etc/passwd"><mediawiki/>',
             "1: a document type is not allowed in a dump",
         ),
+        (
+            "<mediawiki>\n" + "<a>" * 1000,
+            "2: more than 100 elements within each other: 'a'",
+        ),
+        (
+            "<mediawiki><siteinfo><namespaces>\n"
+            + "".join(f'<namespace key="{n}">n{n}</namespace>' for n in range(1001)),
+            "2: more than 1000 namespaces",
+        ),
         ("<mediawiki>\n<page>&b;</page></mediawiki>", "2: not well-formed XML: 'undefined entity'"),
         ("<mediawiki>\n<page><id>1</id></page></mediawiki>", "2: a page without title or id"),
     ],

@@ -28,7 +28,7 @@ from synsetmine.datasets import VECTOR_FILES
 from synsetmine.errors import DataError
 from synsetmine.model import SetScorer, StoredModel, probabilities, save_model
 from synsetmine.setfiles import write_sets
-from synsetmine.training.sampling import Strategy
+from synsetmine.training.settings import Strategy
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermVectors, write_vectors
 from tests.worlds import make_world

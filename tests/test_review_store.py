@@ -189,12 +189,45 @@ def test_a_damaged_decision_is_named(path: Path) -> None:
     with ReviewStore(path) as store:
         store.add(accept())
     raw = sqlite3.connect(path)
-    raw.execute("DROP TRIGGER no_change")
-    raw.execute("UPDATE decisions SET kind = 'guess'")
+    (trigger,) = raw.execute("SELECT sql FROM sqlite_master WHERE name = 'no_change'").fetchone()
+    for column, value, problem in (
+        ("kind", "guess", "kind"),
+        ("members", "[" * 100_000, "maximum recursion"),
+    ):
+        raw.execute("DROP TRIGGER no_change")
+        raw.execute(f"UPDATE decisions SET {column} = ?", [value])
+        raw.execute(trigger)
+        raw.commit()
+        with ReviewStore(path) as store, pytest.raises(DataError, match="damaged decision") as told:
+            store.decisions()
+        assert f"damaged decision ({problem}" in str(told.value)
+    raw.close()
+
+
+FOREVER = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"
+
+
+@pytest.mark.parametrize(
+    "commands",
+    [
+        ["ALTER TABLE decisions RENAME TO others", f"CREATE VIEW decisions AS {FOREVER}"],
+        ["CREATE TRIGGER t AFTER INSERT ON decisions BEGIN DELETE FROM sqlite_sequence; END"],
+        ["DROP TRIGGER no_loss"],
+        ["CREATE TABLE further (x)"],
+        ["CREATE INDEX further ON decisions (note)"],
+    ],
+    ids=lambda commands: commands[0],
+)
+def test_a_store_that_defines_other_things_is_refused(path: Path, commands: list[str]) -> None:
+    """A view that never ends would keep the reviewers waiting, a trigger change what they say."""
+    ReviewStore(path).close()
+    raw = sqlite3.connect(path)
+    for command in commands:
+        raw.execute(command)
     raw.commit()
     raw.close()
-    with ReviewStore(path) as store, pytest.raises(DataError, match=r"damaged decision \(kind"):
-        store.decisions()
+    with pytest.raises(DataError, match="reviews that synsetmine did not make"):
+        ReviewStore(path)
 
 
 def test_a_full_disk_loses_nothing_that_was_told(small_disk: Path) -> None:

@@ -64,6 +64,17 @@ def decisions(draw: st.DrawFn) -> Decision:
     return made.stamped(f"2026-03-01T09:30:00.{moment:03}Z")
 
 
+@pytest.mark.parametrize("first", [*"=+-@", "＝"])
+def test_no_cell_is_a_formula_to_a_spreadsheet(tmp_path: Path, first: str) -> None:
+    evil = f'{first}HYPERLINK("http://evil.example")'
+    made = replace(SPLIT, reviewer=evil, set_id=evil, note=evil, terms=(evil,), members=(evil, "b"))
+    path = tmp_path / "reviews.tsv"
+    write_decisions(path, [made])
+    cells = path.read_text("utf-8").splitlines()[1].split("\t")
+    assert not [cell for cell in cells if cell.startswith(first)]
+    assert read_decisions(path) == [made]
+
+
 def test_a_line_is_as_documented(tmp_path: Path) -> None:
     path = tmp_path / "reviews.tsv"
     write_decisions(path, [SPLIT])

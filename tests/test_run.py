@@ -20,7 +20,8 @@ from synsetmine.engines import LocalEngine
 from synsetmine.errors import DataError
 from synsetmine.kb import KnowledgeBase
 from synsetmine.model import SetScorer, ViewScorer, load_model
-from synsetmine.pipeline import read_project, run_project
+from synsetmine.pipeline import read_project
+from synsetmine.pipeline.run import run_project
 from synsetmine.runfolder import STAGES, Artefacts, RunFolder
 from synsetmine.setfiles import read_sets, read_vocabulary
 from synsetmine.views import encoder, read_vectors

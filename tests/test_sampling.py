@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from synsetmine.errors import DataError
 from synsetmine.setfiles import read_sets
 from synsetmine.text import tokens
-from synsetmine.training.sampling import Pairs, PairSampler, Strategy
+from synsetmine.training.sampling import Pairs, PairSampler
+from synsetmine.training.settings import Strategy
 from synsetmine.types import SynonymSets, Term
 
 STRATEGIES: tuple[Strategy, ...] = ("complete-random", "share-token", "mixture")

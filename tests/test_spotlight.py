@@ -298,7 +298,8 @@ def test_offsets_of_long_texts_are_those_of_the_whole(server: SpotlightServer) -
 def test_settings_are_checked(name: str, value: object) -> None:
     with pytest.raises(DataError, match=f"{name} must") as caught:
         SpotlightLinker(**{name: value})  # type: ignore[arg-type]
-    assert repr(value) in str(caught.value)
+    told = value.replace("key=1", "…") if isinstance(value, str) else value  # it may be secret
+    assert repr(told) in str(caught.value)
 
 
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -186,6 +189,44 @@ def test_an_answer_without_end_is_cut(
         with pytest.raises(SynsetmineError, match="an answer of more than 2000 bytes"):
             linker_of(server, retries=1).link(many(1))
         assert len(server.seen) == 2
+
+
+def test_a_packed_answer_is_not_unpacked(server: SpotlightServer) -> None:
+    """A few hundred bytes would be gigabytes in the memory."""
+    bomb = gzip.compress(gzip.compress(bytes(20_000_000)))
+    assert len(bomb) < 2000
+    for packing in ("gzip", "gzip, gzip", "br", "zstd"):
+        server.seen.clear()
+        server.fail(*[Fault(body=bomb, headers={"Content-Encoding": packing})] * 2)
+        message = f"a packed answer, which was not asked for: {packing} \\(2 attempts\\)"
+        with pytest.raises(SynsetmineError, match=message):
+            linker_of(server, retries=1).link(many(1))
+        assert len(server.seen) == 2
+
+
+@pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING)
+def test_nothing_of_a_failure_is_kept(
+    server: SpotlightServer, fault: Fault, tmp_path: Path
+) -> None:
+    cache = tmp_path / "cache.sqlite"
+    server.fail(fault)
+    linker = linker_of(server, cache=cache, retries=0, timeout=1)
+    with pytest.raises(SynsetmineError, match="document 'd0'"):
+        linker.link(documents("In Berlin"))
+    with closing(sqlite3.connect(cache)) as stored:
+        assert stored.execute("SELECT count(*) FROM answers").fetchone() == (0,)
+    assert link_one(linker, "In Berlin") == [("Berlin", "Berlin")]
+    assert link_one(linker, "In Berlin") == [("Berlin", "Berlin")]
+    assert len(server.seen) == 2
+
+
+def test_a_redirect_to_itself_is_no_loop(server: SpotlightServer) -> None:
+    server.always_fail("Berlin", Fault(status=307, headers={"Location": "/rest/annotate"}))
+    with pytest.raises(
+        SynsetmineError, match=r"307 .*redirects are not followed, this one to /rest"
+    ):
+        linker_of(server).link(many(1))
+    assert len(server.seen) == 1
 
 
 # --- Failures that stay -----------------------------------------------------------------------

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 import torch
 
-from synsetmine.errors import ModelError
+from synsetmine.cli.inputs import choose_encoder
+from synsetmine.errors import ModelError, SynsetmineError
 from synsetmine.model import SetScorer, StoredModel, load_model, probabilities, save_model, storage
 from synsetmine.types import Term
 from synsetmine.views import TermVectors
@@ -284,3 +285,67 @@ def test_a_record_that_json_cannot_hold_leaves_no_model(tmp_path: Path) -> None:
     with pytest.raises(TypeError):
         save_model(tmp_path, model)
     assert not storage.is_model(tmp_path)
+
+
+# --- Models of strangers ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_weights_that_are_no_numbers_are_refused(tmp_path: Path, value: float) -> None:
+    model = make_model()
+    assert isinstance(model.scorer, SetScorer)
+    with torch.no_grad():
+        model.scorer.get_parameter("post.0.weight")[0, 0] = value
+    save_model(tmp_path / "model", model)
+    assert_refused(tmp_path / "model", r"'post\.0\.weight' holds what is no number")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_threshold_that_is_no_number_is_refused(folder: Path, value: float) -> None:
+    change_config(folder, threshold=value)
+    assert_refused(folder, "the threshold is no probability")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"dimension": 10**9}, {"embed_sizes": [10**9, 6]}, {"post_sizes": [10**5] * 4}],
+    ids=str,
+)
+def test_no_memory_is_taken_for_weights_that_are_not_there(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
+) -> None:
+    def build(**_: object) -> SetScorer:
+        raise AssertionError("a network that large must not be built")
+
+    monkeypatch.setattr(storage, "SetScorer", build)
+    described = json.loads((folder / "config.json").read_text())["scorer"]
+    change_config(folder, scorer=described | change)
+    assert_refused(folder, r"\d+ weights are described, \d+ are there")
+
+
+def test_links_out_of_the_folder_show_nothing_of_what_they_lead_to(
+    folder: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "private").write_text("secret")
+    (folder / "model.safetensors").unlink()
+    (folder / "model.safetensors").symlink_to(tmp_path / "private")
+    assert_refused(folder, "its checksum differs")
+    (folder / "config.json").unlink()
+    (folder / "config.json").symlink_to(tmp_path / "private")
+    with pytest.raises(ModelError) as caught:
+        load_model(folder)
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("named", ["evil/encoder", "/nowhere/encoder", 7, ["a"], {"a": 1}], ids=str)
+def test_a_model_cannot_have_an_encoder_fetched(named: object) -> None:
+    stored = StoredModel(make_model().scorer, 0.5, {"encoder": named})
+    with pytest.raises(SynsetmineError, match="no folder here; if you trust it, give --encoder"):
+        choose_encoder(None, stored)
+    assert choose_encoder("mine/own", stored) == "mine/own"
+
+
+def test_a_model_may_name_what_is_on_this_machine(tmp_path: Path) -> None:
+    scorer = make_model().scorer
+    for named in (None, "minilm", str(tmp_path)):
+        assert choose_encoder(None, StoredModel(scorer, 0.5, {"encoder": named})) == named

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from unicodedata import category, normalize
+
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from synsetmine.text import fold, normal_form, token_spans, tokens
 from synsetmine.types import Term
 from tests.strategies import terms
+
+# Letters and marks that go together, or seem to.
+COMPOSING = "aeiİIıJHnй\u0301\u0307\u030c\u0323\u0331\u0345\u3099かαΐᾳ一 +-\u1100\u1161"
 
 
 @pytest.mark.parametrize(
@@ -27,6 +32,18 @@ from tests.strategies import terms
         ("C++, C# and A+B", ("c++", "c#", "and", "a", "b")),
         ("CD4+ Na+/K+", ("cd4+", "na+", "k+")),
         ("İzmir", ("izmir",)),
+        ("İzmir".lower(), ("izmir",)),
+        ("cafe\u0301s", ("cafés",)),
+        ("CAFE\u0301", ("café",)),
+        ("ÉTÉ", ("été",)),
+        ("x\u0301y\u0302+ z", ("x\u0301ŷ+", "z")),
+        ("\u0301a \u0301", ("a",)),
+        ("हिन्दी भाषा", ("हिन्दी", "भाषा")),
+        ("ภาษาไทย", ("ภาษาไทย",)),
+        ("שָׁלוֹם", ("שָׁלוֹם",)),
+        ("か\u3099き", ("が", "き")),
+        ("\u1112\u1161\u11ab글", ("한글",)),
+        ("ΐ", ("ΐ",)),
         ("שלום עולם", ("שלום", "עולם")),
         ("_ ,'😀", ()),
         ("", ()),
@@ -39,8 +56,8 @@ def test_words(surface: str, expected: tuple[str, ...]) -> None:
 @given(terms())
 def test_words_are_folded_and_hold_letters_and_digits_only(term: Term) -> None:
     for token in tokens(term.surface):
-        assert token.rstrip("+#").isalnum()
-        assert token.casefold() == token
+        assert all(category(char)[0] in "LNM" for char in token.rstrip("+#"))
+        assert fold(token) == token
 
 
 @given(terms(), st.sampled_from(["_", " ", ", ", "\t"]))
@@ -51,9 +68,6 @@ def test_the_words_joined_again_have_the_same_words(term: Term, separator: str) 
 
 @given(terms())
 def test_case_does_not_matter(term: Term) -> None:
-    """But for letters that fold to a letter and a mark, such as `İ`; a mark ends a word."""
-    letters = [char for char in term.surface if char.isalnum()]
-    assume(all(char.casefold().isalnum() for char in letters))
     assert tokens(term.surface.casefold()) == tokens(term.surface)
 
 
@@ -81,6 +95,15 @@ def test_normal_form(surface: str, expected: str) -> None:
 @given(st.text())
 def test_a_normal_form_is_its_own_normal_form(text: str) -> None:
     assert normal_form(normal_form(text)) == normal_form(text)
+
+
+@given(st.text(st.sampled_from(COMPOSING)))
+def test_composed_or_not_a_text_has_the_same_words(text: str) -> None:
+    composed, apart = normalize("NFC", text), normalize("NFD", text)
+    assert tokens(text) == tokens(composed) == tokens(apart)
+    assert normal_form(text) == normal_form(composed) == normal_form(apart)
+    for words in (tokens(text), normal_form(text).split()):
+        assert all(normalize("NFC", word) == word for word in words)
 
 
 @given(st.text())

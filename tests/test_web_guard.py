@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 
 import httpx
 import pytest
@@ -15,6 +16,7 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp
 
 from synsetmine.errors import SynsetmineError
+from synsetmine.web import running
 from synsetmine.web.guard import LOOPBACK, Door, Guard
 from synsetmine.web.running import address_of, listen
 from tests.webserver import served
@@ -39,7 +41,7 @@ def guarded(door: Door) -> ASGIApp:
         except HTTPException as no:
             await refuse(Request(scope), no)(scope, receive, send)  # type: ignore[arg-type]
 
-    return Guard(catching, door, refuse, largest=1000)
+    return Guard(catching, door, refuse, largest=1000, patience=0.3)
 
 
 @contextmanager
@@ -104,6 +106,8 @@ def test_only_the_own_names_are_answered_to(client: httpx.Client, host: str, sta
         ({"sec-fetch-site": "cross-site"}, 403),
         ({"sec-fetch-site": "same-site", "origin": "{own}"}, 403),
         ({"sec-fetch-site": "none"}, 403),
+        ({"origin": "http://["}, 403),
+        ({"origin": ""}, 403),
     ],
 )
 def test_only_the_own_page_may_write(
@@ -127,6 +131,117 @@ def test_a_length_that_is_none_is_refused(client: httpx.Client) -> None:
     with socket.create_connection((client.base_url.host, client.base_url.port or 0)) as plain:
         plain.sendall(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n")
         assert plain.recv(100).split()[1] in (b"400", b"413")
+
+
+@pytest.mark.parametrize(
+    "request_line",
+    [
+        b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: evil.example\r\nHost: localhost\r\n\r\n",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"GET http://localhost/ HTTP/1.1\r\nHost: evil.example\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\nx",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost : localhost\r\n\r\n",
+        b"GET / HTTP/1.1\nHost: localhost\n X: folded\n\n" + b"\0" * 10,
+        b"\x16\x03\x01\x02\0",
+    ],
+    ids=range(10),
+)
+def test_odd_requests_get_nothing(client: httpx.Client, request_line: bytes) -> None:
+    said = answer_to(client, request_line)
+    assert said.split()[1] in (b"400", b"403", b"413", b"501")
+    assert b" / " not in said  # what the application answers
+
+
+def test_two_lengths_in_one_request_are_one_request(client: httpx.Client) -> None:
+    """A body that is one request by its length and two by its chunks is read by its chunks."""
+    smuggled = b"GET /smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    said = answer_to(
+        client,
+        b"POST /first HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 5\r\n"
+        b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + smuggled,
+    )
+    assert b"smuggled" not in said
+
+
+def answer_to(client: httpx.Client, sent: bytes) -> bytes:
+    """All that the server says until it hangs up."""
+    place = client.base_url.host, client.base_url.port or 0
+    with socket.create_connection(place, timeout=30) as plain:
+        plain.sendall(sent)
+        plain.shutdown(socket.SHUT_WR)
+        said = b""
+        while chunk := plain.recv(65536):
+            said += chunk
+        return said
+
+
+def test_who_sends_a_body_too_slowly_is_told_so(client: httpx.Client) -> None:
+    place = client.base_url.host, client.base_url.port or 0
+    with socket.create_connection(place, timeout=30) as plain:
+        plain.sendall(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nx")
+        said = plain.recv(4000)
+        while not said.endswith(b"the body did not come within 0.3 s"):
+            said += (more := plain.recv(4000))
+            assert more, said
+    assert said.startswith(b"HTTP/1.1 408 ")
+
+
+@pytest.mark.parametrize("begun", [b"", b"GET / HTTP/1.1\r\nHost: loc"], ids=["silent", "begun"])
+def test_connections_without_a_request_are_closed(
+    monkeypatch: pytest.MonkeyPatch, begun: bytes
+) -> None:
+    monkeypatch.setattr(running, "HEADERS_WITHIN", 0.2)
+    with knocking(Door()) as client:
+        place = client.base_url.host, client.base_url.port or 0
+        with socket.create_connection(place, timeout=30) as plain:
+            plain.sendall(begun)
+            with suppress(ConnectionResetError):
+                assert plain.recv(100) == b""
+        assert client.get("/").status_code == 200
+        time.sleep(0.5)  # longer than a connection without a request may stay
+        assert client.get("/").status_code == 200
+
+
+@pytest.mark.parametrize("pause", [0.02, 0.0], ids=["slow", "endless"])
+def test_headers_that_do_not_end_hold_no_connection(
+    monkeypatch: pytest.MonkeyPatch, pause: float
+) -> None:
+    monkeypatch.setattr(running, "HEADERS_WITHIN", 0.3)
+    with knocking(Door()) as client:
+        place = client.base_url.host, client.base_url.port or 0
+        with socket.create_connection(place, timeout=30) as plain:
+            plain.sendall(b"GET / HTTP/1.1\r\nX: ")
+            assert not _can_send(plain, b"a" if pause else b"a" * 65536, pause)
+
+
+def _can_send(plain: socket.socket, some: bytes, pause: float) -> bool:
+    """Whether the other side takes it a thousand times."""
+    for _ in range(1000):
+        try:
+            plain.sendall(some)
+        except ConnectionError:
+            return False
+        time.sleep(pause)
+    return True
+
+
+def test_more_connections_than_allowed_are_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "MOST", 4)
+    with knocking(Door()) as client, ExitStack() as several:
+        place = client.base_url.host, client.base_url.port or 0
+        idle = [several.enter_context(socket.create_connection(place)) for _ in range(8)]
+        assert client.get("/").status_code == 503
+        for plain in idle:
+            plain.close()
+        for _ in range(200):
+            if client.get("/").status_code == 200:
+                break
+            time.sleep(0.05)
+        else:
+            raise AssertionError("the server does not come back")
 
 
 # --- The token --------------------------------------------------------------------------------

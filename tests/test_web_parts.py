@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 import re
+import sqlite3
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -18,6 +19,7 @@ from synsetmine.errors import DataError
 from synsetmine.results import MinedSet, MinedTerm
 from synsetmine.results.wording import probability, share
 from synsetmine.review import Conflict, Decision, Wanted
+from synsetmine.reviewers import Reviewer
 from synsetmine.types import Term
 from synsetmine.web.asked import Asked, read_place, written_place
 from synsetmine.web.forms import Form
@@ -25,7 +27,6 @@ from synsetmine.web.meaning import Meanings
 from synsetmine.web.neighbours import Neighbours
 from synsetmine.web.pages import render
 from synsetmine.web.questions import Problem
-from synsetmine.web.reviewers import Reviewer
 from synsetmine.web.sentences import SentenceShelf
 from synsetmine.web.wording import decided, name_of, title_of, when
 from synsetmine.web.workbench import Workbench
@@ -227,6 +228,19 @@ def test_other_terms_have_other_sentences(tmp_path: Path) -> None:
         assert [[s.text for s in found[text]] for text in surfaces] == [
             [f"A patient with {text} came in."] for text in surfaces
         ]
+
+
+def test_sentences_of_a_stranger_are_not_read(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    shelf = SentenceShelf(run, ["fever"])
+    connection = sqlite3.connect(run / "sentences.sqlite")
+    connection.execute(f"CREATE VIEW about AS SELECT '{shelf._key}' AS key")
+    connection.execute(
+        "CREATE VIEW sentences AS SELECT 'fever' form, 'd' document, 'evil' text, 0 first, 1 last"
+    )
+    connection.close()
+    assert shelf.get(["fever"]) == {}
+    shelf.close()
 
 
 # --- Meanings ---------------------------------------------------------------------------------

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import html
 import json
+import os
 import re
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -101,6 +105,39 @@ def served(app: ASGIApp, port: int = 0) -> Iterator[str]:
     finally:
         server.should_exit = True
         thread.join()
+
+
+@contextmanager
+def started(*arguments: str, code: int = 0, **environment: str) -> Iterator[str]:
+    """A server as a process; its address. It is ended as Ctrl-C does, and must end well."""
+    with process_of(*arguments, code=code, **environment) as (address, _):
+        yield address
+
+
+@contextmanager
+def process_of(
+    *arguments: str, code: int = 0, **environment: str
+) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """The same, with the process."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "synsetmine", *arguments, "--port", "0"],
+        env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stderr is not None
+        line = process.stderr.readline() + process.stderr.readline()
+        found = re.fullmatch(r"reading …\n.* at (http\S+) \(Ctrl-C ends\)\n", line)
+        assert found, line + process.stderr.read()
+        yield found[1], process
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=120)  # the machine may be busy
+        assert (process.returncode, out, err) == (code, "", "ended\n")
+    finally:
+        process.kill()
+        process.communicate()
 
 
 class Visitor:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from synsetmine.metrics import ClusterReport, evaluate
     from synsetmine.model import SetScorer, StoredModel, load_model, probabilities, rank, save_model
     from synsetmine.model.viewscorer import ViewScorer
-    from synsetmine.pipeline import Project, read_project, run_project
+    from synsetmine.pipeline import Project, read_project
+    from synsetmine.pipeline.run import run_project
     from synsetmine.setfiles import read_sets, read_vocabulary, write_sets
     from synsetmine.supervision import Supervision, split_entities, supervise
     from synsetmine.training import PRESETS, Trained, TrainingSettings, Validation, train_scorer
@@ -38,7 +39,8 @@ _HOMES = {
     "metrics": ["ClusterReport", "evaluate"],
     "model": ["SetScorer", "StoredModel", "load_model", "probabilities", "rank", "save_model"],
     "model.viewscorer": ["ViewScorer"],
-    "pipeline": ["Project", "read_project", "run_project"],
+    "pipeline": ["Project", "read_project"],
+    "pipeline.run": ["run_project"],
     "setfiles": ["read_sets", "read_vocabulary", "write_sets"],
     "supervision": ["Supervision", "split_entities", "supervise"],
     "training": ["PRESETS", "Trained", "TrainingSettings", "Validation", "train_scorer"],

@@ -27,7 +27,12 @@ def guarded(text: str) -> str:
 
     Texts with an apostrophe of their own get another, so that `unguarded` is always right.
     """
-    return f"{_GUARD}{text}" if text.startswith((*_FORMULAS, _GUARD)) else text
+    return f"{_GUARD}{text}" if is_formula(text) or text.startswith(_GUARD) else text
+
+
+def is_formula(text: str) -> bool:
+    """Whether a spreadsheet takes a cell with this text for a formula."""
+    return text.startswith(_FORMULAS)
 
 
 def unguarded(text: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -125,7 +126,8 @@ class NameMatcher:
         cased = cased[~_in_small_letters(piece.joined, start[cased])]
         spans = zip(cased.tolist(), start[cased].tolist(), end[cased].tolist(), strict=True)
         for match, begin, stop in spans:
-            form[match] = self._capitals.get(piece.joined[begin:stop], form[match])
+            written = unicodedata.normalize("NFC", piece.joined[begin:stop])
+            form[match] = self._capitals.get(written, form[match])
         text = np.searchsorted(piece.offsets, start, side="right") - 1
         offset = piece.offsets[text]
         found = np.stack([piece.numbers[text], start - offset, end - offset, form])
@@ -162,11 +164,20 @@ class NameMatcher:
             checksum, body = stream.read(32), stream.read()
         if _checksum([body]) != checksum:
             raise DataError("a damaged name matcher: its checksum differs", path=path)
+        try:
+            return cls._of(body)
+        except DataError as error:
+            raise DataError(error.problem, path=path) from None
+        except (LookupError, TypeError, ValueError, RecursionError) as error:
+            raise DataError("a name matcher that was forged", path=path) from error
+
+    @classmethod
+    def _of(cls, body: bytes) -> NameMatcher:
         end = body.index(b"\n")
         header = json.loads(body[:end])
         if header["engine"] != _engine():  # which may take the automaton for another
             problem = f"a name matcher saved by {header['engine']}, but this is {_engine()}"
-            raise DataError(f"{problem}: build it anew", path=path)
+            raise DataError(f"{problem}: build it anew")
         borders = np.cumsum([end + 1, *header["sizes"]]).tolist()
         words, capitals, numbers, folded, automaton = (body[a:b] for a, b in pairwise(borders))
         forms = np.frombuffer(numbers, "<i4").tolist()

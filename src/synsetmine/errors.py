@@ -6,6 +6,8 @@ from collections import Counter
 from os import PathLike
 from pathlib import Path
 
+WIDTH = 120  # characters of a value that are shown
+
 
 class SynsetmineError(Exception):
     """Base of all errors that a user can mend; the command line prints them without a traceback."""
@@ -25,7 +27,8 @@ class DataError(SynsetmineError):
         self.problem = problem
         self.path = Path(path) if path is not None else None
         self.line = line
-        self.value = value
+        # Enough to be shown: many errors are kept, and their values may be whole lines.
+        self.value = value[:WIDTH] if isinstance(value, str | bytes) else value
         super().__init__(self._message())
 
     def at(self, path: str | PathLike[str], line: int) -> DataError:
@@ -36,7 +39,7 @@ class DataError(SynsetmineError):
         place = "" if self.path is None else str(self.path)
         if self.line is not None:
             place += f":{self.line}"
-        quoted = "" if self.value is None else f": {shorten(repr(self.value))}"
+        quoted = "" if self.value is None else f": {_shown(self.value)}"
         return f"{place}: {self.problem}{quoted}" if place else f"{self.problem}{quoted}"
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -73,6 +76,12 @@ class Skipped:
     def __len__(self) -> int:
         return self.counts.total()
 
+    def hint(self) -> str:
+        """What to add to an error that says that nothing is left."""
+        for examples in self.examples.values():
+            return f"; {len(self)} left out, such as {examples[0]}"
+        return ""
+
 
 def raise_or_keep(error: DataError, skipped: list[DataError] | Skipped | None) -> None:
     """Raise the error, or keep it where broken pieces are to be left out and reported."""
@@ -81,9 +90,16 @@ def raise_or_keep(error: DataError, skipped: list[DataError] | Skipped | None) -
     skipped.append(error)
 
 
-def shorten(text: str, width: int = 120) -> str:
+def shorten(text: str, width: int = WIDTH) -> str:
     """Cut a long value so that an error stays one readable line."""
     return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _shown(value: object) -> str:
+    try:
+        return shorten(repr(value))
+    except (ValueError, RecursionError):  # Python writes no such long number, nor so deep a list
+        return f"a value of type {type(value).__name__} that is too large to show"
 
 
 def _rebuild(problem: str, path: Path | None, line: int | None, value: object) -> DataError:

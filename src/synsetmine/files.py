@@ -8,8 +8,9 @@ import errno
 import gzip
 import hashlib
 import io
+import json
 import os
-import tempfile
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,40 +18,76 @@ from pathlib import Path
 from typing import IO, Any
 
 from synsetmine.errors import DataError, Skipped, SynsetmineError, raise_or_keep
+from synsetmine.temporary import temporary_file
 
 PACKINGS = {".gz": "gzip", ".bz2": "bzip2", ".zst": "zstd"}
 
-FULL = (errno.ENOSPC, errno.EDQUOT)
-LONGEST = 64 * 2**20  # bytes of a line: a file without line ends must not fill the memory
+NO_ROOM = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EFBIG: "a file may not be that large here (ulimit -f, or the file system)",
+}
+LONGEST = 64 * 2**20  # bytes of a line, or of a file that is held whole: they must fit in memory
 _BUFFER = 2**16
 
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside `path`; it takes the place of `path` only on success."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        with naming_full_disk(path):
+    check_file(path)
+    target = path.resolve()  # a link stays a link
+    with naming_place(path):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with temporary_file(target) as temporary, naming_place(path, temporary):
             yield temporary
             _sync(temporary)
             temporary.chmod(0o666 & ~_umask())
-            temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+            temporary.replace(target)
+
+
+def check_file(path: Path) -> None:
+    """Refuse a path at which no file can be written, before any work is done for it.
+
+    A device or a pipe would be replaced by a file, so they are refused too.
+    """
+    if path.is_dir():
+        raise DataError("this is a folder; name a file to write", path=path)
+    if path.exists() and not path.is_file():
+        raise DataError("this is a device or a pipe; name a file to write", path=path)
+    check_folder(path.parent)
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder in which no file can be written; one that is missing can be made."""
+    there = folder
+    while not there.exists() and there != there.parent:
+        there = there.parent
+    if not there.is_dir():
+        raise DataError("this is not a folder, so nothing can be written in it", path=there)
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise DataError("nothing can be written in this folder", path=there)
 
 
 @contextmanager
-def naming_full_disk(path: Path) -> Iterator[None]:
-    """A full disk as an error that names the file, which the system's own does not."""
+def naming_place(path: Path, temporary: Path | None = None) -> Iterator[None]:
+    """A full disk and its like as an error that names the file, which the system's own does not."""
     try:
         yield
-    except OSError as error:
-        if error.errno in FULL:
-            raise SynsetmineError(f"{path}: the disk is full; nothing of it was written") from error
-        raise
+    except Exception as error:
+        number = _system_number(error)
+        ours = number in NO_ROOM or getattr(error, "filename", None) == str(temporary)
+        if number is None or not ours:
+            raise
+        why = NO_ROOM.get(number) or os.strerror(number)
+        raise SynsetmineError(f"{path}: {why}; nothing of it was written") from error
+
+
+def _system_number(error: Exception) -> int | None:
+    """The operating system's number of a problem, which libraries in Rust have in words only."""
+    if isinstance(error, OSError):
+        return error.errno
+    found = re.search(r"\(os error (\d+)\)", str(error))
+    return int(found[1]) if found else None
 
 
 @contextmanager
@@ -112,6 +149,37 @@ def byte_lines(
                 raise_or_keep(DataError(problem, path=path, line=number, value=start), skipped)
                 continue
             yield number, raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
+
+
+def read_text(path: Path) -> str:
+    """The whole text of a small UTF-8 file, without a byte order mark."""
+    raw = read_whole(path).removeprefix(codecs.BOM_UTF8)
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        around = raw[max(error.start - 40, 0) : error.start + 80]
+        raise DataError("not UTF-8", path=path, line=line, value=around) from None
+
+
+def read_json(path: Path) -> Any:
+    """What a small JSON file holds."""
+    text = read_text(path)
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise DataError(f"not JSON ({error.msg})", path=path, line=error.lineno) from None
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, deep nesting
+        raise DataError("not JSON", path=path, value=text[:120]) from error
+
+
+def read_whole(path: Path) -> bytes:
+    """All bytes of a file that has to be held at once; more than 64 MiB are an error."""
+    with open_binary(path) as stream:
+        content = stream.read(LONGEST + 1)
+    if len(content) > LONGEST:
+        raise DataError("the file is longer than 64 MiB", path=path, value=content[:80])
+    return content
 
 
 @contextmanager
@@ -228,5 +296,10 @@ def cache_root() -> Path:
     """Where downloads and encodings are kept: $SYNSETMINE_CACHE or in the user's own cache."""
     if own := os.environ.get("SYNSETMINE_CACHE"):
         return Path(own)
-    shared = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(shared, "synsetmine")
+    if shared := os.environ.get("XDG_CACHE_HOME"):
+        return Path(shared, "synsetmine")
+    try:
+        return Path.home() / ".cache" / "synsetmine"
+    except RuntimeError as error:  # a user without a name, as in a container
+        problem = "there is no home folder for a cache; name one in SYNSETMINE_CACHE"
+        raise SynsetmineError(problem) from error

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from synsetmine.corpus.store import batch_sizes, texts_of
 from synsetmine.engines import Engine, LocalEngine
 from synsetmine.errors import DataError
-from synsetmine.text import CJK, fold, normal_form
+from synsetmine.text import SIGN, WORD, fold, normal_form
 
 STOP_WORDS = frozenset(
     re.findall(
@@ -62,7 +62,7 @@ FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, so that no word is lost from a ha
 # Words as in `text.tokens`, and what may not stand within a phrase: any punctuation but a hyphen
 # or an apostrophe between two words, a number with a point or comma, and an empty line.
 _PARTS = re.compile(
-    rf"\d+(?:[.,]\d+)+(?![^\W_])|(?=[^\W_])(?:[{CJK}]|[^\W_{CJK}]+(?:[+#]+(?![^\W_]))?)"
+    rf"\d+(?:[.,]\d+)+(?![^\W_])|(?=[^\W_])(?:{SIGN}|{WORD}(?:[+#]+(?![^\W_]))?)"
     rf"|[^\w\s{JOINERS}]|\s[{JOINERS}]|[{JOINERS}](?=\s)|[{JOINERS}]{{2}}|\n\s*\n"
 )
 

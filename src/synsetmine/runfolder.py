@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from synsetmine import __version__
-from synsetmine.errors import SynsetmineError
-from synsetmine.files import sha256, write_text
+from synsetmine.errors import DataError, SynsetmineError
+from synsetmine.files import read_json, sha256, write_text
 
 MANIFEST = "manifest.json"
 FORMAT = "synsetmine-run 1"
@@ -44,6 +44,11 @@ PACKAGES = (
     "sentence-transformers",
 )
 
+# What the manifest must say of each stage and each file for a run to go on from it.
+_KINDS: dict[str, dict[str, Any]] = {
+    "stages": {"inputs": list, "counts": dict, "outputs": dict, "seconds": int | float},
+    "files": {"size": int, "time": int, "sha256": str},
+}
 
 Progress = Callable[[int, int], None]  # done, of how much
 Counts = dict[str, Any]  # what a stage counted, for the manifest
@@ -199,21 +204,32 @@ class RunFolder:
 
     def _read(self) -> dict[str, Any]:
         fresh: dict[str, Any] = {"format": FORMAT, "versions": {}, "stages": {}, "files": {}}
-        try:
-            found = json.loads((self.path / MANIFEST).read_text(encoding="utf-8"))
-        except FileNotFoundError:
+        path = self.path / MANIFEST
+        if not path.exists():
             return fresh
-        except (OSError, ValueError) as error:
-            problem = f"{self.path / MANIFEST} cannot be read ({error}); delete it to start anew"
-            raise SynsetmineError(problem) from error
-        if not isinstance(found, dict) or found.get("format") != FORMAT:
-            raise SynsetmineError(f"{self.path / MANIFEST} is not the manifest of a run")
+        try:
+            found = read_json(path)
+        except DataError as error:
+            raise SynsetmineError(f"{error}; delete it to start anew") from error
+        if not isinstance(found, dict) or (form := found.get("format")) is None:
+            raise DataError("not the manifest of a run", path=path)
+        if form != FORMAT:
+            problem = f"of another version; this synsetmine reads {FORMAT!r}"
+            raise DataError(problem, path=path, value=form)
+        for name, kinds in _KINDS.items():
+            parts = found.get(name, {})
+            if not isinstance(parts, dict) or not all(_has(part, kinds) for part in parts.values()):
+                raise DataError(f"broken {name}; delete the manifest to start anew", path=path)
         return fresh | found
 
     def _write(self) -> None:
         self._manifest["versions"] = versions()
         text = json.dumps(self._manifest, indent=2, ensure_ascii=False)
         write_text(self.path / MANIFEST, f"{text}\n")
+
+
+def _has(part: object, kinds: Mapping[str, Any]) -> bool:
+    return isinstance(part, dict) and all(isinstance(part.get(n), k) for n, k in kinds.items())
 
 
 def versions() -> dict[str, str]:

@@ -16,9 +16,13 @@ from pathlib import Path
 
 from synsetmine.errors import DataError, Skipped, raise_or_keep
 from synsetmine.files import numbered_lines, write_text
+from synsetmine.text import is_unicode
 from synsetmine.types import SynonymSets, Term
 
-_QUOTED = re.compile(rb"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.S)
+# A quoted term up to its comma, or to the end of the set.
+_QUOTED = re.compile(
+    r"""\s*('(?:[^'\\\0\r\n]|\\[^\0\r\n])*'|"(?:[^"\\\0\r\n]|\\[^\0\r\n])*")\s*(?:,\s*|\Z)"""
+)
 
 
 def read_sets(path: Path, *, skipped: list[DataError] | None = None) -> SynonymSets:
@@ -77,7 +81,7 @@ def read_vocabulary(path: Path, *, skipped: list[DataError] | Skipped | None = N
             if term in terms:
                 raise DataError("this term stands in the vocabulary twice", value=str(term))
             if tab:
-                counts[term] = _count(count)
+                counts[term] = parse_count(count)
         except DataError as error:
             raise_or_keep(error.at(path, number), skipped)
             continue
@@ -85,6 +89,14 @@ def read_vocabulary(path: Path, *, skipped: list[DataError] | Skipped | None = N
     if not terms:
         raise DataError("no terms in this file", path=path)
     return Vocabulary(tuple(terms), counts)
+
+
+def parse_count(text: str) -> int:
+    """A whole number that 64 bits hold."""
+    digits = text.strip()
+    if not digits.isascii() or not digits.isdigit() or len(digits) > 18:
+        raise DataError("expected a count after the tab", value=text)
+    return int(digits)
 
 
 def is_set_file(path: Path) -> bool:
@@ -130,22 +142,32 @@ def _parse_paper(line: str) -> tuple[str, tuple[Term, ...]]:
 
 
 def _set_literal(literal: str) -> Iterator[str]:
-    """The strings of a Python set display, in the order written; nothing is evaluated."""
+    """The strings of a Python set display, in the order written; nothing is evaluated.
+
+    Term by term: a syntax tree of the line would take fifty times its size.
+    """
+    place, end = 1, len(literal.rstrip()) - 1
+    if end < 1 or literal[end] != "}":
+        raise DataError("expected a set of quoted terms", value=literal)
+    while place < end:
+        found = _QUOTED.match(literal, place, end)
+        if found is None:
+            raise DataError("expected a quoted term", value=literal[place : min(place + 120, end)])
+        yield _unquoted(found[1])
+        place = found.end()
+    if end == 1:
+        raise DataError("expected a set of quoted terms", value=literal)  # {} is no set
+
+
+def _unquoted(written: str) -> str:
+    if "\\" not in written:
+        return written[1:-1]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # '\d' is a broken escape, not a term
-            tree = ast.parse(literal, mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise DataError("expected a set of quoted terms", value=literal) from error
-    if not isinstance(tree, ast.Set):
-        raise DataError("expected a set of quoted terms", value=literal)
-    raw = literal.encode()
-    for element in tree.elts:
-        written = raw[element.col_offset : element.end_col_offset]
-        # 'a' 'b' is one string to Python, but two terms without their comma to a person.
-        if not isinstance(element, ast.Constant) or not _QUOTED.fullmatch(written):
-            raise DataError("expected a quoted term", value=written.decode())
-        yield str(element.value)
+            return str(ast.literal_eval(written))
+    except (SyntaxError, ValueError) as error:
+        raise DataError("expected a set of quoted terms", value=written) from error
 
 
 def _parse_jsonl(line: str) -> tuple[str, tuple[Term, ...]]:
@@ -157,6 +179,8 @@ def _parse_jsonl(line: str) -> tuple[str, tuple[Term, ...]]:
         case {"id": str(set_id), "terms": [_, *_] as terms} if all(
             isinstance(term, str) for term in terms
         ):
+            if not is_unicode(set_id):
+                raise DataError("an id must be valid Unicode", value=set_id)
             return set_id, tuple(Term.parse(term) for term in terms)
     raise DataError('expected {"id": "…", "terms": ["…", …]}', value=line)
 
@@ -167,10 +191,3 @@ def _format_paper(set_id: str, terms: tuple[Term, ...]) -> str:
 
 def _format_jsonl(set_id: str, terms: tuple[Term, ...]) -> str:
     return json.dumps({"id": set_id, "terms": [str(term) for term in terms]}, ensure_ascii=False)
-
-
-def _count(text: str) -> int:
-    digits = text.strip()
-    if not digits.isascii() or not digits.isdigit() or len(digits) > 18:
-        raise DataError("expected a count after the tab", value=text)
-    return int(digits)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 
 # Scripts that write no blanks between words: each of their characters is a token of its own.
@@ -10,20 +11,63 @@ CJK = (
     "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 )
-_TOKEN = re.compile(rf"(?=[^\W_])(?:[{CJK}]|[^\W_{CJK}]+(?:[+#]+(?![^\W_]))?)")
+# Accents, vowel signs and their like, which stand behind the letter that they belong to. Beyond
+# these characters there are none but marks that choose a variant of a sign.
+MARKS = "".join(
+    char for char in map(chr, range(0x300, 0x1F000)) if unicodedata.category(char)[0] == "M"
+)
+SIGN = rf"[{CJK}][{MARKS}]*"  # behind a look-ahead, since there are marks among these characters
+WORD = rf"[^\W_{CJK}]+(?:[{MARKS}]+[^\W_{CJK}]*)*"
+_TOKEN = re.compile(rf"(?=[^\W_])(?:{SIGN}|{WORD}(?:[+#]+(?![^\W_]))?)")
+
+# Accents and their like, and all else that is neither a word, a blank nor in ASCII.
+_MARKS = re.compile(r"[^\w\s!-~]{64,}")
+_FEW = 2000  # characters, of which it does not matter in which order their marks stand
 
 SHORT = 5  # an all-capital name of at most so many characters is found only in its own case
+
+
+def nfc(text: str) -> str:
+    """Unicode's form NFC: one way of writing for each character, `é` and never `e` and an accent.
+
+    Python takes time that is quadratic in the marks on one letter, unless they are in order.
+    """
+    if len(text) > _FEW and not text.isascii() and _MARKS.search(text):
+        text = _MARKS.sub(_ordered, text)
+    return text if unicodedata.is_normalized("NFC", text) else unicodedata.normalize("NFC", text)
+
+
+def _ordered(marks: re.Match[str]) -> str:
+    """The same marks, taken apart and in the order that NFC has them in."""
+    ordered: list[str] = []
+    waiting: list[str] = []
+    for char in (part for mark in marks[0] for part in unicodedata.normalize("NFD", mark)):
+        if unicodedata.combining(char):
+            waiting.append(char)
+        else:
+            ordered += [*sorted(waiting, key=unicodedata.combining), char]
+            waiting = []
+    return "".join([*ordered, *sorted(waiting, key=unicodedata.combining)])
 
 
 def tokens(surface: str) -> tuple[str, ...]:
     """The words of a surface, case-folded; `_`, blanks and punctuation separate them.
 
-    A `+` or `#` at the end of a word belongs to it.
+    A `+` or `#` at the end of a word belongs to it, as do accents wherever they stand in it.
 
     >>> tokens("U.S._Steel"), tokens("C++")
     (('u', 's', 'steel'), ('c++',))
     """
     return tuple(fold(word) for word in _TOKEN.findall(surface))
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a file can hold it: JSON can write halves of characters (`\\ud800`), no file can."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def token_spans(text: str) -> Iterator[tuple[int, int]]:
@@ -32,11 +76,12 @@ def token_spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def fold(token: str) -> str:
-    """A token without its case; marks that folding splits off (as from `İ`) go."""
+    """A token without its case, in Unicode's form NFC; the dot that `İ` leaves on an i goes."""
     folded = token.casefold()
-    if folded.isalnum():
+    if folded.isascii():
         return folded
-    return "".join(char for char in folded if char.isalnum() or char in "+#")
+    folded = unicodedata.normalize("NFC", token).casefold().replace("i\u0307", "i")
+    return unicodedata.normalize("NFC", folded)
 
 
 def normal_form(surface: str) -> str:
@@ -49,8 +94,8 @@ def normal_form(surface: str) -> str:
     ('heart failure', 'WHO', 'who')
     """
     words = _TOKEN.findall(surface)
-    if len(words) == 1 and keeps_case(words[0]):
-        return str(words[0])
+    if len(words) == 1 and keeps_case(word := unicodedata.normalize("NFC", words[0])):
+        return word
     return " ".join(map(fold, words))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -16,12 +16,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from synsetmine.text import CJK, fold
+from synsetmine.text import CJK, MARKS, fold, token_spans
 
 IntArray = NDArray[np.int64]
+Found = tuple[IntArray, IntArray, NDArray[np.uint8], IntArray, IntArray]  # starts, …, of `Tokens`
+Way = Callable[[str, IntArray], Found]
 
 BORDER = "\x01"  # stands between the words of two texts, and is no word of any text
 
+# What Unicode's form NFC puts together: marks, and the letters of Korean syllables.
+_MARK = re.compile(rf"[{MARKS}\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff]")
 _PIECE = 1 << 19  # characters that are worked on at once
 _BLANK, _BORDER, _PLUS, _HASH = b" \x01+#"
 _ALONE, _SEVERAL = 1, 2  # characters that are a token each, and those that fold to several
@@ -48,34 +52,39 @@ class Tokens:
 def tokens_of(texts: Sequence[str]) -> Iterator[Tokens]:
     """The tokens of all texts, a piece at a time.
 
-    Texts in ASCII take a shorter way than others, so the two kinds come one after the other.
+    Texts in ASCII take a shorter way than others, and those with accents behind their letters a
+    longer one, so the three kinds come one after the other.
     """
-    for ascii_only in (True, False):
+    kinds = [*map(_way, texts)]
+    for way in (_ascii, _any, _marked):
         numbers: list[int] = []
         size = 0
-        for number, text in enumerate(texts):
-            if text.isascii() is ascii_only:
+        for number, (text, kind) in enumerate(zip(texts, kinds, strict=True)):
+            if kind is way:
                 numbers.append(number)
                 size += len(text)
                 if size >= _PIECE:
-                    yield _tokens(texts, numbers)
+                    yield _tokens(texts, numbers, way)
                     numbers, size = [], 0
         if numbers:
-            yield _tokens(texts, numbers)
+            yield _tokens(texts, numbers, way)
 
 
-def _tokens(texts: Sequence[str], numbers: list[int]) -> Tokens:
+def _way(text: str) -> Way:
+    if text.isascii():
+        return _ascii
+    return _marked if _MARK.search(text) else _any
+
+
+def _tokens(texts: Sequence[str], numbers: list[int], way: Way) -> Tokens:
     chosen = [texts[number] for number in numbers]
     # Blanks at both ends and around each border: every token has a blank on either side.
     joined = f" {'   '.join(chosen)} "
     offsets = np.cumsum([1, *(len(text) + 3 for text in chosen[:-1])])
-    tokens = (_ascii if joined.isascii() else _any)(joined, offsets[1:] - 2)
-    return Tokens(joined, np.array(numbers), offsets, *tokens)
+    return Tokens(joined, np.array(numbers), offsets, *way(joined, offsets[1:] - 2))
 
 
-def _ascii(
-    joined: str, borders: IntArray
-) -> tuple[IntArray, IntArray, NDArray[np.uint8], IntArray, IntArray]:
+def _ascii(joined: str, borders: IntArray) -> Found:
     letters = np.frombuffer(bytearray(joined.encode().translate(_ASCII)), np.uint8)
     letters[borders] = _BORDER
     _blank_loose_signs(letters, letters != _BLANK)
@@ -83,9 +92,7 @@ def _ascii(
     return starts, ends, letters, starts, ends
 
 
-def _any(
-    joined: str, borders: IntArray
-) -> tuple[IntArray, IntArray, NDArray[np.uint8], IntArray, IntArray]:
+def _any(joined: str, borders: IntArray) -> Found:
     folds, kinds = _tables()
     points = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), np.uint32)
     wide, kind = folds[points], kinds[points]
@@ -101,6 +108,17 @@ def _any(
     size = 1 + (wide >= 1 << 7) + (wide >= 1 << 11) + (wide >= 1 << 16)  # in UTF-8
     stops = np.cumsum(size)
     return starts, ends, letters, stops[first - 1], stops[last - 1]
+
+
+def _marked(joined: str, borders: IntArray) -> Found:
+    """One by one: what a letter is folded to depends on the marks behind it."""
+    spans = sorted([*token_spans(joined), *((place, place + 1) for place in borders.tolist())])
+    starts, ends = np.array(spans, np.int64).reshape(-1, 2).T
+    words = [fold(joined[start:end]).replace(" ", BORDER).encode() for start, end in spans]
+    letters = np.frombuffer(b" " + b" ".join(words) + b" ", np.uint8)
+    stops = np.cumsum([1 + len(word) for word in words], dtype=np.int64)  # of the blanks behind
+    sizes = np.fromiter(map(len, words), np.int64, len(words))
+    return starts, ends, letters, stops - sizes, stops
 
 
 def _blank_loose_signs(letters: NDArray[Any], in_word: NDArray[np.bool_]) -> None:

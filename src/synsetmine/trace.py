@@ -10,6 +10,7 @@ from typing import Literal, get_args
 
 from synsetmine.errors import DataError
 from synsetmine.files import numbered_lines, write_text
+from synsetmine.text import is_unicode
 from synsetmine.types import Term
 
 Action = Literal["joined", "opened", "forced", "no vector"]
@@ -61,6 +62,12 @@ def _decision(record: object) -> Decision:
             "best_set": str() | None as best_set,
             "probability": int() | float() as probability,
             "action": str(action),
-        } if action in get_args(Action):
+        } if action in get_args(Action) and _is_sound(best_set, probability):
             return Decision(Term.parse(term), best_set, float(probability), action)  # type: ignore[arg-type]
     raise DataError("not a decision of a trace", value=record)
+
+
+def _is_sound(best_set: str | None, probability: float) -> bool:
+    # Where vectors are extreme, the probability may be no number at all.
+    possible = not isinstance(probability, bool) and not (probability < 0 or probability > 1)
+    return possible and is_unicode(best_set or "")

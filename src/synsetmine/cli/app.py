@@ -100,5 +100,12 @@ def main() -> None:
     except (SynsetmineError, OSError, MemoryError) as error:
         if os.environ.get("SYNSETMINE_DEBUG"):
             raise
-        console.error(str(error) or type(error).__name__)
+        console.error(_in_words(error))
         sys.exit(FAILED)
+
+
+def _in_words(error: BaseException) -> str:
+    """The file first, as in our own errors, and no numbers of the system's."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return str(error) or type(error).__name__

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from synsetmine.cli import console
+from synsetmine.cli.places import a_file
 
 
 def apply_names(
@@ -21,7 +22,13 @@ def apply_names(
     ],
     out: Annotated[
         Path,
-        typer.Option("--out", "-o", help="File for the new knowledge base.", show_default=False),
+        typer.Option(
+            "--out",
+            "-o",
+            callback=a_file,
+            help="File for the new knowledge base.",
+            show_default=False,
+        ),
     ],
     form: Annotated[
         Literal["jsonl", "csv", "tsv", "obo"] | None,

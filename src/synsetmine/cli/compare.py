@@ -18,6 +18,7 @@ from synsetmine.cli.inputs import (
     load_vectors,
     load_views,
 )
+from synsetmine.cli.places import a_folder
 from synsetmine.cli.train import PaperPreset
 from synsetmine.errors import DataError, SynsetmineError
 
@@ -84,6 +85,7 @@ def compare(
         typer.Option(
             "--out",
             "-o",
+            callback=a_folder,
             help="Folder for comparison.md, .json and .svg. A broken comparison goes on from it.",
         ),
     ] = None,

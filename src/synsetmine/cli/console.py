@@ -6,6 +6,7 @@ Results go to stdout, everything else to stderr.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,18 +21,38 @@ if TYPE_CHECKING:
     from synsetmine.types import Term
 
 SHOWN = 5
+# Control characters but tab and line end, and Unicode's changes of direction.
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
 def error(message: str) -> None:
-    typer.echo(f"synsetmine: error: {message}", err=True)
+    typer.echo(f"synsetmine: error: {one_line(message)}", err=True)
 
 
 def warn(message: str) -> None:
-    typer.echo(f"synsetmine: warning: {message}", err=True)
+    typer.echo(f"synsetmine: warning: {one_line(message)}", err=True)
 
 
 def say(message: str) -> None:
-    typer.echo(message, err=True)
+    typer.echo(harmless(message), err=True)
+
+
+def show(message: str) -> None:
+    typer.echo(harmless(message))
+
+
+def harmless(text: str) -> str:
+    """A text that does nothing to a terminal: what would steer it is spelled out, as JSON does.
+
+    Names come from anywhere. One with an escape sequence in it could clear the screen or write
+    over other lines, one with a change of direction could show them backwards.
+    """
+    return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def one_line(text: str) -> str:
+    """The same on one line, so that no name can make up another line."""
+    return harmless(text).replace("\n", "\\n").replace("\t", " ")
 
 
 def counted(number: int, noun: str) -> str:
@@ -40,14 +61,14 @@ def counted(number: int, noun: str) -> str:
 
 
 def show_json(value: Any) -> None:
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    show(json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "") -> None:
     """A table on a terminal; tab-separated lines under a header in a pipe."""
     if not sys.stdout.isatty():
         for row in (columns, *rows):
-            typer.echo("\t".join(row))
+            show("\t".join(one_line(cell) for cell in row))
         return
     from rich.console import Console
     from rich.table import Table
@@ -57,7 +78,7 @@ def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, title: 
     for column in columns:
         table.add_column(column)
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(one_line(cell)) for cell in row))
     Console().print(table)
 
 
@@ -67,7 +88,7 @@ def report_skipped(skipped: Sequence[DataError]) -> None:
         return
     warn(f"left out {len(skipped)} broken {'line' if len(skipped) == 1 else 'lines'}:")
     for problem in skipped[:SHOWN]:
-        say(f"  {problem}")
+        say(f"  {one_line(str(problem))}")
     if len(skipped) > SHOWN:
         say(f"  … and {len(skipped) - SHOWN} more")
 
@@ -107,7 +128,7 @@ class Bar:
     def update(self, done: int, total: int, note: str = "", *, line: bool | None = None) -> None:
         """Show that `done` of `total` is done; in a pipe each tenth, or as `line` says."""
         if self._bar is not None:
-            self._bar.update(self._task, completed=done, total=total, note=note)
+            self._bar.update(self._task, completed=done, total=total, note=one_line(note))
             return
         tenth = 10 * done // max(total, 1)
         if line or (line is None and tenth > self._tenth):
@@ -133,12 +154,12 @@ def progress_bar(label: str, *, unit: str = "") -> Iterator[Bar]:
         rich_progress.DownloadColumn() if unit == "bytes" else rich_progress.MofNCompleteColumn()
     )
     columns = (
-        rich_progress.TextColumn(label),
+        rich_progress.TextColumn(label, markup=False),
         rich_progress.BarColumn(),
         counter,
         rich_progress.TimeElapsedColumn(),
         rich_progress.TimeRemainingColumn(),
-        rich_progress.TextColumn("{task.fields[note]}"),
+        rich_progress.TextColumn("{task.fields[note]}", markup=False),
     )
     with rich_progress.Progress(*columns, console=Console(stderr=True)) as bar:
         yield Bar(bar, bar.add_task(label, total=None, note=""), label)

@@ -9,11 +9,15 @@ import typer
 
 from synsetmine.cli import console
 from synsetmine.cli.inputs import SkipBad, load_sets, load_vectors
+from synsetmine.cli.places import a_file
 
 
 def convert(
     source: Annotated[Path, typer.Argument(help="Sets or vectors.", show_default=False)],
-    target: Annotated[Path, typer.Argument(help="The file to write.", show_default=False)],
+    target: Annotated[
+        Path,
+        typer.Argument(callback=a_file, help="The file to write.", show_default=False),
+    ],
     skip_bad: SkipBad = False,
 ) -> None:
     """Convert sets (.set, .jsonl) or vectors (text, .bin, .safetensors) between their forms.

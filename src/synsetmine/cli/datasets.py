@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from synsetmine.cli import console
+from synsetmine.cli.places import a_folder
 from synsetmine.errors import DataError
 
 
@@ -21,7 +22,8 @@ def datasets(
         Path | None, typer.Option("--from", help="Take a local copy instead of downloading.")
     ] = None,
     copy_to: Annotated[
-        Path | None, typer.Option("--copy-to", help="Also copy the files into this folder.")
+        Path | None,
+        typer.Option("--copy-to", callback=a_folder, help="Also copy the files into this folder."),
     ] = None,
     cache: Annotated[
         Path | None,

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from synsetmine.cli import console
 from synsetmine.cli.run import ShownStages, Workers
 
 SHOWN = 15
@@ -25,8 +26,9 @@ def demo(
     Example: `synsetmine demo --out demo`
     """
     from synsetmine.engines import LocalEngine
-    from synsetmine.pipeline import read_project, run_project
+    from synsetmine.pipeline import read_project
     from synsetmine.pipeline.demo import write_demo
+    from synsetmine.pipeline.run import run_project
     from synsetmine.runfolder import Artefacts
 
     project = write_demo(out)
@@ -35,7 +37,7 @@ def demo(
         run_project(read_project(project), watcher, engine=LocalEngine(workers))
     show_finds(at.mined, at.trace)
     show_scores(at.scores)
-    typer.echo(f"Sets: {at.mined}\nReport: {at.report}  (open it in a browser)")
+    console.show(f"Sets: {at.mined}\nReport: {at.report}  (open it in a browser)")
 
 
 def show_finds(mined: Path, trace: Path) -> None:
@@ -46,26 +48,26 @@ def show_finds(mined: Path, trace: Path) -> None:
     sets = read_sets(mined)
     joined = [decision for decision in read_trace(trace) if decision.action == "joined"]
     joined.sort(key=lambda decision: -decision.probability)
-    typer.echo("\nNew terms that joined a set, surest first (by no means all are right):")
+    console.show("\nNew terms that joined a set, surest first (by no means all are right):")
     for decision in joined[:SHOWN]:
         others = [str(term) for term in sets.set_of(decision.term) if term != decision.term]
-        typer.echo(f"  {decision.probability:.4f}  {decision.term}  →  {', '.join(others)}")
+        console.show(f"  {decision.probability:.4f}  {decision.term}  →  {', '.join(others)}")
 
 
 def show_scores(path: Path) -> None:
     """The sets that were found exactly, and the scores, on entities that training never saw."""
     scores = json.loads(path.read_text(encoding="utf-8"))
     exact = sorted(scores["found exactly"], key=lambda terms: (-len(terms), terms))
-    typer.echo(
+    console.show(
         f"\nOf {scores['test sets']} entities that training never saw, the names of "
         f"{len(exact)} were put together exactly, among all terms:"
     )
     for terms in exact[:SHOWN]:
-        typer.echo(f"  {', '.join(terms)}")
+        console.show(f"  {', '.join(terms)}")
     if len(exact) > SHOWN:
-        typer.echo(f"  … and {len(exact) - SHOWN} more")
+        console.show(f"  … and {len(exact) - SHOWN} more")
     among, (mean, spread) = scores["among all terms"], scores["on their own"]["ari"]
-    typer.echo(
+    console.show(
         f"Scores on these entities: ARI {100 * mean:.1f} ± {100 * spread:.1f} on their own, "
         f"{100 * among['ari']:.1f} among all terms (pair precision "
         f"{100 * among['pair_precision']:.1f}, recall {100 * among['pair_recall']:.1f})."

@@ -11,6 +11,7 @@ import typer
 from synsetmine.cli import console
 from synsetmine.cli.console import counted
 from synsetmine.cli.inputs import Reviews, SkipBad, load_sets
+from synsetmine.cli.places import a_file, check_apart
 from synsetmine.errors import DataError, SynsetmineError
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ def export(
         ),
     ],
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="The file to write.", show_default=False)
+        Path,
+        typer.Option("--out", "-o", callback=a_file, help="The file to write.", show_default=False),
     ],
     threshold: Annotated[
         float, typer.Option(help="Leave out terms that joined with a lower probability.")
@@ -184,6 +186,7 @@ def export(
     Example: `synsetmine export mined.jsonl --counts vocabulary.tsv -f solr -o synonyms.txt`
     """
     del formats
+    check_apart(out, source, counts, trace, kb)
     from synsetmine.errors import Skipped
     from synsetmine.export import FORMATS, About, choose_entries
 

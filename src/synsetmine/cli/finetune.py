@@ -9,13 +9,16 @@ import typer
 
 from synsetmine.cli import console
 from synsetmine.cli.inputs import Device, SkipBad, choose_device, load_sets
+from synsetmine.cli.places import a_folder
 
 
 def finetune(
     sets: Annotated[
         Path, typer.Argument(help="Training sets: .set or .jsonl.", show_default=False)
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the tuned encoder.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", callback=a_folder, help="Folder for the tuned encoder.")
+    ],
     encoder: Annotated[
         str,
         typer.Option(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from synsetmine.cli import console
-from synsetmine.errors import DataError, SynsetmineError
+from synsetmine.errors import DataError, SynsetmineError, shorten
 
 if TYPE_CHECKING:
     from synsetmine.model import StoredModel
@@ -171,6 +171,20 @@ def load_stored_model(folder: Path, device: str) -> StoredModel:
     from synsetmine.model import load_model
 
     return load_model(folder).to(choose_device(device))
+
+
+def choose_encoder(given: str | None, stored: StoredModel) -> str | None:
+    """The encoder that a person names, or the one that the model was trained with.
+
+    Models come from anywhere, so what one names is taken from this machine and never fetched.
+    """
+    from synsetmine.views.encoder import MINILM
+
+    named = given or stored.training.get("encoder")
+    if given or named in (None, MINILM) or (isinstance(named, str) and Path(named).is_dir()):
+        return named
+    problem = "the model was trained with an encoder that is no folder here; if you trust it, give"
+    raise SynsetmineError(f"{problem} --encoder {shorten(repr(named))}")
 
 
 def already_trained(out: Path, inputs: Mapping[str, Any]) -> bool:

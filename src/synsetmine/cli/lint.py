@@ -38,7 +38,8 @@ def lint(
     for path, result in found.items():
         if not as_json:
             for finding in result.findings:
-                typer.echo(f"{path}:{finding.line}: {finding.severity}: {finding.message}")
+                message = console.one_line(finding.message)
+                console.show(f"{path}:{finding.line}: {finding.severity}: {message}")
         console.say(_summary(path, result))
     if any(result.count("error") for result in found.values()):
         raise typer.Exit(1)

@@ -16,6 +16,7 @@ from synsetmine.cli.inputs import (
     SkipBad,
     Tables,
     choose_device,
+    choose_encoder,
     load_reviews,
     load_sets,
     load_stored_model,
@@ -23,13 +24,17 @@ from synsetmine.cli.inputs import (
     load_views,
     load_vocabulary,
 )
+from synsetmine.cli.places import a_file, check_apart
 from synsetmine.errors import DataError, shorten
 from synsetmine.types import Order
 
 
 def mine(
     model: Model,
-    out: Annotated[Path, typer.Option("--out", "-o", help="File for the sets, .jsonl or .set.")],
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", callback=a_file, help="File for the sets, .jsonl or .set."),
+    ],
     vectors: Tables = None,
     encoder: Encoder = None,
     vocabulary: Annotated[
@@ -49,12 +54,15 @@ def mine(
     seed: Annotated[int, typer.Option(help="For --order random.")] = 0,
     threshold: Annotated[
         float | None,
-        typer.Option(help="θ: join a set above this probability. Default: the model's."),
+        typer.Option(
+            min=0, max=1, help="θ: join a set above this probability. Default: the model's."
+        ),
     ] = None,
     max_sets: Annotated[
         int | None,
         typer.Option(
-            help="Open no more sets than this, seeds included; terms without vectors come on top."
+            min=1,
+            help="Open no more sets than this, seeds included; terms without vectors come on top.",
         ),
     ] = None,
     seeds: Annotated[
@@ -65,10 +73,15 @@ def mine(
         Path | None,
         typer.Option(help="Sets of an earlier run; those that are the same sets keep their ids."),
     ] = None,
-    min_size: Annotated[int, typer.Option(help="Write only sets of at least this many terms.")] = 1,
+    min_size: Annotated[
+        int, typer.Option(min=1, help="Write only sets of at least this many terms.")
+    ] = 1,
     trace: Annotated[
         Path | None,
-        typer.Option(help="JSONL file: for each term its best set, probability and decision."),
+        typer.Option(
+            callback=a_file,
+            help="JSONL file: for each term its best set, probability and decision.",
+        ),
     ] = None,
     exact: Annotated[
         int,
@@ -91,6 +104,7 @@ def mine(
 
     Example: `synsetmine mine model --vectors vectors.txt --vocabulary terms.txt --out mined.jsonl`
     """
+    check_apart(out, trace, vocabulary, *(vectors or ()))
     from synsetmine.generation import generate_sets, known_terms
     from synsetmine.review.feedback import seed_sets
     from synsetmine.setfiles import check_ids, write_sets
@@ -108,7 +122,7 @@ def mine(
     console.report_reviews(informed.counts)
     known = informed.sets
     check_ids(out, known.ids)
-    named = encoder or stored.training.get("encoder")
+    named = choose_encoder(encoder, stored)
     everyone = (*walk, *known.terms)
     views = stored.see(
         load_views(vectors, named, everyone, skip_bad=skip_bad, device=device, tables=tables)

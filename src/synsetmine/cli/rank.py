@@ -15,6 +15,7 @@ from synsetmine.cli.inputs import (
     Model,
     SkipBad,
     Tables,
+    choose_encoder,
     find_terms,
     load_stored_model,
     load_vectors,
@@ -117,7 +118,7 @@ def _see(
     terms: Sequence[Term],
     device: str,
 ) -> TermViews:
-    named = encoder or stored.training.get("encoder")
+    named = choose_encoder(encoder, stored)
     return stored.see(load_views((), named, terms, skip_bad=False, device=device, tables=tables))
 
 

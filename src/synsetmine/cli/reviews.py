@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from synsetmine.cli import console
+from synsetmine.cli.places import a_file
 
 Run = Annotated[
     Path, typer.Argument(help="Folder of a run that has mined sets.", show_default=False)
@@ -17,7 +18,9 @@ Run = Annotated[
 
 def export_reviews(
     run: Run,
-    out: Annotated[Path, typer.Option("--out", "-o", help="TSV file for the decisions.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", callback=a_file, help="TSV file for the decisions.")
+    ],
 ) -> None:
     """Write what people decided to a TSV file, to be kept under git and read on other runs.
 

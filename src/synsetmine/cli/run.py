@@ -12,6 +12,7 @@ import typer
 
 from synsetmine.cli import console
 from synsetmine.cli.inputs import Device, choose_device
+from synsetmine.cli.places import a_file
 
 BYTES = ("read", "knowledge")  # the stages that count bytes
 
@@ -36,9 +37,9 @@ def init(
     corpus: Annotated[str, typer.Option(help="Text: a file, a folder or a pattern.")] = "corpus",
     kb: Annotated[str, typer.Option(help="File with entities and their names.")] = "kb.jsonl",
     run: Annotated[str, typer.Option(help="Folder for everything that comes out.")] = "run",
-    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")] = Path(
-        "synsetmine.toml"
-    ),
+    out: Annotated[
+        Path, typer.Option("--out", "-o", callback=a_file, help="The file to write.")
+    ] = Path("synsetmine.toml"),
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
 ) -> None:
     """Write a commented project file.
@@ -76,10 +77,12 @@ def run(
     Example: `synsetmine run synsetmine.toml --until supervise`
     """
     from synsetmine.engines import open_engine
-    from synsetmine.pipeline import read_project, run_project
+    from synsetmine.pipeline import read_project
     from synsetmine.runfolder import Artefacts
 
-    chosen = read_project(project)
+    chosen = read_project(project)  # a broken file is told before torch is loaded
+    from synsetmine.pipeline.run import run_project
+
     with (
         open_engine(engine, workers=workers, master=master) as where,
         ShownStages(Path(chosen.run)) as watcher,
@@ -95,7 +98,10 @@ def run(
 def report(
     folder: Annotated[Path, typer.Argument(help="Folder of a finished run.", show_default=False)],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="HTML file. Default: report.html in there.")
+        Path | None,
+        typer.Option(
+            "--out", "-o", callback=a_file, help="HTML file. Default: report.html in there."
+        ),
     ] = None,
     title: Annotated[
         str | None, typer.Option(help="Heading of the page. Default, here and next: the run's.")

@@ -13,6 +13,7 @@ from synsetmine.cli.inputs import (
     Encoder,
     SkipBad,
     Tables,
+    choose_encoder,
     load_stored_model,
     load_vectors,
     load_views,
@@ -108,7 +109,7 @@ def _bare_model(
     stored = load_stored_model(folder, device)
     tables = [load_vectors(path, skip_bad) for path in vectors or ()]
     terms = load_vocabulary(vocabulary, tables[0] if tables else None, skip_bad).terms
-    named = encoder or stored.training.get("encoder")
+    named = choose_encoder(encoder, stored)
     views = load_views((), named, terms, skip_bad=skip_bad, device=device, tables=tables)
     answers = _answers_of_model(stored, views, terms)
     missing = [term for term in terms if term not in answers]

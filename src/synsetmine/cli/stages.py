@@ -11,9 +11,13 @@ from typing import Annotated, Literal
 import typer
 
 from synsetmine.cli import console
+from synsetmine.cli.places import a_file, a_folder, check_apart
 from synsetmine.cli.run import EngineName, Master, Workers, show_fates, tell
 
-Out = Annotated[Path, typer.Option("--out", "-o", help="The file to write.", show_default=False)]
+Out = Annotated[
+    Path,
+    typer.Option("--out", "-o", callback=a_file, help="The file to write.", show_default=False),
+]
 Documents = Annotated[
     Path, typer.Argument(help="Documents as `synsetmine read` writes them.", show_default=False)
 ]
@@ -82,6 +86,7 @@ def knowledge(
 
     Example: `synsetmine knowledge doid.obo --out knowledge.arrow`
     """
+    check_apart(out, kb)
     from synsetmine.pipeline.corpus_stages import read_knowledge
     from synsetmine.pipeline.settings import KbSettings
 
@@ -101,10 +106,12 @@ def knowledge(
 def link(
     documents: Documents,
     knowledge: Knowledge,
-    out: Annotated[Path, typer.Option("--out", "-o", help="TSV file for the links.")],
-    mentions: Annotated[Path, typer.Option(help="Parquet file for every mention.")] = Path(
-        "mentions.parquet"
-    ),
+    out: Annotated[
+        Path, typer.Option("--out", "-o", callback=a_file, help="TSV file for the links.")
+    ],
+    mentions: Annotated[
+        Path, typer.Option(callback=a_file, help="Parquet file for every mention.")
+    ] = Path("mentions.parquet"),
     linker: Annotated[
         Literal["dictionary", "spotlight", "pubtator", "wikilinks"],
         typer.Option(help="dictionary, spotlight, pubtator or wikilinks."),
@@ -114,14 +121,17 @@ def link(
         str, typer.Option(help="Of a DBpedia Spotlight service.", rich_help_panel="Spotlight")
     ] = "https://api.dbpedia-spotlight.org/en",
     confidence: Annotated[
-        float, typer.Option(help="Least confidence.", rich_help_panel="Spotlight")
+        float, typer.Option(min=0, max=1, help="Least confidence.", rich_help_panel="Spotlight")
     ] = 0.5,
-    support: Annotated[int, typer.Option(help="Least support.", rich_help_panel="Spotlight")] = 0,
+    support: Annotated[
+        int, typer.Option(min=0, help="Least support.", rich_help_panel="Spotlight")
+    ] = 0,
     concurrency: Annotated[
         int, typer.Option(min=1, help="Requests at a time.", rich_help_panel="Spotlight")
     ] = 4,
     per_second: Annotated[
-        float, typer.Option(help="Requests a second; 0: no limit.", rich_help_panel="Spotlight")
+        float,
+        typer.Option(min=0, help="Requests a second; 0: no limit.", rich_help_panel="Spotlight"),
     ] = 5.0,
     cache: Annotated[
         Path, typer.Option(help="Keeps Spotlight's answers.", rich_help_panel="Spotlight")
@@ -134,6 +144,8 @@ def link(
 
     Example: `synsetmine link documents.parquet knowledge.arrow --out links.tsv`
     """
+    check_apart(out, mentions, documents, knowledge)
+    check_apart(mentions, documents, knowledge)
     from synsetmine.engines import open_engine
     from synsetmine.pipeline.corpus_stages import link_documents
     from synsetmine.pipeline.settings import LinkSettings
@@ -173,6 +185,7 @@ def supervise(
         typer.Option(
             "--out",
             "-o",
+            callback=a_folder,
             help="Folder for training.jsonl, test.jsonl, alone.jsonl, names.tsv, rejected.tsv "
             "and supervision.json.",
         ),
@@ -231,6 +244,7 @@ def vocabulary(
 
     Example: `synsetmine vocabulary documents.parquet --sets sets --out vocabulary.tsv`
     """
+    check_apart(out, documents)
     from synsetmine.engines import open_engine
     from synsetmine.pipeline.corpus_stages import choose_vocabulary
     from synsetmine.pipeline.settings import VocabularySettings
@@ -261,7 +275,10 @@ def vectors(
         typer.Option(help="Vocabulary or file of sets whose terms get vectors; may be repeated."),
     ],
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="Vector file: .safetensors, .bin or text.")
+        Path,
+        typer.Option(
+            "--out", "-o", callback=a_file, help="Vector file: .safetensors, .bin or text."
+        ),
     ],
     method: Annotated[
         Literal["cooccurrence", "skipgram", "file"],
@@ -287,6 +304,7 @@ def vectors(
 
     Example: `synsetmine vectors documents.parquet --terms vocabulary.tsv --out vectors.safetensors`
     """
+    check_apart(out, documents, *terms)
     from synsetmine.engines import open_engine
     from synsetmine.pipeline.corpus_stages import make_vectors
     from synsetmine.pipeline.settings import VectorSettings

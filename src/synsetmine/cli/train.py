@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -23,9 +22,10 @@ from synsetmine.cli.inputs import (
     load_sets,
     load_vectors,
 )
+from synsetmine.cli.places import a_folder
 from synsetmine.cli.trainviews import train_view_model
 from synsetmine.errors import CheckpointError, DataError, SynsetmineError
-from synsetmine.files import sha256
+from synsetmine.files import read_json, sha256
 
 if TYPE_CHECKING:
     from synsetmine.training import Epoch, Trained, TrainingSettings
@@ -43,7 +43,9 @@ def train(
     sets: Annotated[
         Path, typer.Argument(help="Training sets, .set or .jsonl.", show_default=False)
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the model.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", callback=a_folder, help="Folder for the model.")
+    ],
     vectors: Tables = None,
     encoder: Encoder = None,
     reviews: Reviews = None,
@@ -192,6 +194,8 @@ def train(
             overwrite=overwrite,
         )
         return
+    if size is not None:
+        raise DataError("only the preset views takes --size", value=size)
     chosen = resolve_settings(preset, settings, given)
     place = choose_device(device)
     only = only_table(vectors, encoder)
@@ -286,10 +290,7 @@ def resolve_settings(preset: Preset, path: Path | None, given: dict[str, Any]) -
     # A file of settings, such as `tune` writes, is one of the paper's model.
     chosen = PRESETS["paper" if preset == "views" else preset]
     if path is not None:
-        try:
-            changes = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise DataError(f"not a file of settings ({error})", path=path) from error
+        changes = read_json(path)
         if not isinstance(changes, dict):
             raise DataError("expected a JSON object of settings", path=path, value=changes)
         chosen = chosen.updated(changes)

@@ -19,6 +19,7 @@ from synsetmine.cli.inputs import (
     load_sets,
     load_vectors,
 )
+from synsetmine.cli.places import a_folder
 from synsetmine.cli.train import PaperPreset, resolve_settings
 from synsetmine.errors import DataError
 
@@ -32,7 +33,10 @@ def tune(
     ],
     vectors: Vectors,
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="Folder for results.jsonl and best.json.")
+        Path,
+        typer.Option(
+            "--out", "-o", callback=a_folder, help="Folder for results.jsonl and best.json."
+        ),
     ],
     grid: Annotated[
         list[str],

@@ -13,6 +13,7 @@ from synsetmine import __version__
 from synsetmine.baselines.base import Lesson, Method, Problem
 from synsetmine.baselines.registry import Entry
 from synsetmine.errors import DataError
+from synsetmine.files import read_json
 from synsetmine.training.checkpoint import fingerprint
 from synsetmine.types import SynonymSets, Term, order_terms
 from synsetmine.views import TermViews, View
@@ -125,7 +126,7 @@ class SeedResult:
     @classmethod
     def read(cls, path: Path) -> SeedResult:
         try:
-            record = json.loads(path.read_text(encoding="utf-8"))
+            record = read_json(path)
             return replace(cls(**record), reports=tuple(record["reports"]))
         except (ValueError, TypeError, KeyError) as error:
             raise DataError(f"not a result of a comparison ({error})", path=path) from error

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import unicodedata
-
 from synsetmine.errors import DataError
+from synsetmine.text import nfc
 
 
 def sound_text(text: str) -> str:
@@ -30,11 +29,6 @@ def check_unicode(text: str) -> None:
         text.encode()
     except UnicodeEncodeError as error:
         raise DataError("not valid Unicode", value=_around(text, error.start)) from None
-
-
-def nfc(text: str) -> str:
-    """One way of writing for each character: `é` is never `e` and an accent."""
-    return text if unicodedata.is_normalized("NFC", text) else unicodedata.normalize("NFC", text)
 
 
 def _around(text: str, place: int) -> str:

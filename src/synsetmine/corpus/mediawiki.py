@@ -18,7 +18,9 @@ from synsetmine.types import Document
 
 _CHUNK = 2**16
 _LONGEST_TAG = 2**20  # bytes: the parser must hold a tag as a whole
-_REDIRECT = re.compile(r"\s*#\w+\s*:?\s*\[\[([^\[\]|\n]+)")
+_DEEPEST = 100  # elements within each other; a dump has six
+_MOST_NAMESPACES = 1000
+_REDIRECT = re.compile(r"\s*+#\w++\s*+:?+\s*+\[\[([^\[\]|\n]+)")
 
 # Where in a dump stands what we want to know: (parent, element).
 _WANTED = frozenset(
@@ -142,6 +144,8 @@ class _Dump:
                 raise self._error("a tag or comment is longer than 1 MiB")
         except expat.ExpatError as error:
             failure = self._error("not well-formed XML", expat.ErrorString(error.code))
+        except (LookupError, ValueError) as error:  # Python's own, of the encodings it knows
+            failure = self._error("an encoding that is not known", str(error))
         except DataError as error:
             failure = error
         yield from self._pages
@@ -152,6 +156,8 @@ class _Dump:
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         if not self._open and name != "mediawiki":
             raise self._error("not a MediaWiki dump; its first element", name)
+        if len(self._open) == _DEEPEST:
+            raise self._error(f"more than {_DEEPEST} elements within each other", name)
         parent = self._open[-1] if self._open else ""
         self._open.append(name)
         if name == "page":
@@ -184,6 +190,8 @@ class _Dump:
         self._collected = None
         if name == "namespace":
             self._namespaces[self._namespace] = content
+            if len(self._namespaces) > _MOST_NAMESPACES:
+                raise self._error(f"more than {_MOST_NAMESPACES} namespaces")
         elif name == "case":
             self._case = content
         else:

@@ -15,12 +15,13 @@ from pathlib import Path
 
 from synsetmine.corpus.checks import check_text
 from synsetmine.errors import DataError, Skipped, raise_or_keep
-from synsetmine.files import numbered_lines
+from synsetmine.files import LONGEST, numbered_lines
 from synsetmine.types import Document, Mention
 
 _PASSAGE = re.compile(r"([^|\t]+)\|([ta])\|(.*)", re.S)
 _OFFSET = re.compile(r"-?[0-9]{1,9}")
 _SEVERAL = re.compile(r"[|+,;]")
+_OF_A_LINE = 128  # bytes that a line takes in memory beside its characters
 _NO_ENTITY = frozenset({"", "-", "-1", "None"})
 
 
@@ -34,8 +35,10 @@ def read_pubtator(
     (`D1|D2`, `D1+D2`) are no errors, since the form allows them, but name no single thing: they
     are left out, and counted in `skipped`. Relations between entities are passed over.
     """
-    for article in _articles(numbered_lines(path, skipped=skipped, on_read=on_read)):
+    for article, size in _articles(numbered_lines(path, skipped=skipped, on_read=on_read)):
         try:
+            if size > LONGEST:
+                raise DataError("an article is longer than 64 MiB", value=article[0][1][:80])
             name, text, marks = _passages(article)
             check_text(text)
         except DataError as error:
@@ -59,19 +62,25 @@ class _EntityError(DataError):
     """A mention that is marked, but not with one entity."""
 
 
-def _articles(lines: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
-    """The numbered lines of each article; some files lack the blank line before a title."""
+def _articles(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[list[tuple[int, str]], int]]:
+    """The numbered lines of each article, and its size; of one that is too long the first only.
+
+    Some files lack the blank line before a title.
+    """
     article: list[tuple[int, str]] = []
+    size = 0
     for number, line in lines:
         blank = not line or line.isspace()
         passage = None if blank else _PASSAGE.fullmatch(line)
         if article and (blank or (passage and passage[2] == "t")):
-            yield article
-            article = []
+            yield article, size
+            article, size = [], 0
         if not blank:
-            article.append((number, line))
+            size += len(line) + _OF_A_LINE
+            if size <= LONGEST or not article:
+                article.append((number, line))
     if article:
-        yield article
+        yield article, size
 
 
 def _passages(article: list[tuple[int, str]]) -> tuple[str, str, list[tuple[int, str]]]:
@@ -105,9 +114,9 @@ def _mention(line: str, name: str, text: str) -> Mention | None:
 
 
 def _entity(identifier: str) -> str:
-    entity = identifier.strip()
+    entity = identifier.strip().removeprefix("MESH:").strip()
     if entity in _NO_ENTITY:
         raise _EntityError("a mention without an entity", value=identifier)
     if _SEVERAL.search(entity):
         raise _EntityError("a mention of several entities", value=identifier)
-    return entity.removeprefix("MESH:")
+    return entity

@@ -112,7 +112,7 @@ def read_parquet(
         with pq.ParquetFile(path, buffer_size=2**16, pre_buffer=False) as file:
             columns = _check_columns(file.schema_arrow.names, fields, path)
             share = path.stat().st_size / max(file.metadata.num_rows, 1)
-            for batch in file.iter_batches(_batch_rows(file, columns), columns=columns):
+            for batch in file.iter_batches(_batch_rows(file), columns=columns):
                 for values in zip(*map(_values, batch.columns), strict=True):
                     number += 1
                     record = dict(zip(batch.schema.names, values, strict=True))
@@ -124,7 +124,7 @@ def read_parquet(
                     yield document
                 if on_read is not None:
                     on_read(int(number * share) - int((number - len(batch)) * share))
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise parquet_error(error, path) from error
 
 
@@ -227,16 +227,12 @@ def _check_columns(header: list[str], fields: Fields, path: Path) -> list[str]:
     return [name for name in dict.fromkeys((*fields.texts, fields.id)) if name in header]
 
 
-def _batch_rows(file: Any, columns: list[str]) -> int:
+def _batch_rows(file: Any) -> int:
     """So many rows that a batch holds a few megabytes, by the sizes that the file tells."""
     metadata = file.metadata
-    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
-    size: int = sum(
-        column.total_uncompressed_size
-        for group in groups
-        for column in (group.column(i) for i in range(group.num_columns))
-        if column.path_in_schema.split(".")[0] in columns
-    )
+    # Of whole row groups: pyarrow ends the process if asked for a column of a damaged file.
+    groups = (metadata.row_group(i) for i in range(metadata.num_row_groups))
+    size: int = sum(group.total_byte_size for group in groups)
     rows: int = metadata.num_rows
     return max(1, min(1000, BATCH * rows // max(size, 1)))
 

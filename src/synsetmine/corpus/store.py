@@ -41,8 +41,10 @@ def read_batches(path: Path) -> Iterator[pa.RecordBatch]:
         with pq.ParquetFile(path) as file:
             _check(file.schema_arrow, path)
             for group in range(file.num_row_groups):
-                yield from file.read_row_group(group).combine_chunks().to_batches()
-    except (pa.ArrowException, OSError) as error:
+                table = file.read_row_group(group).combine_chunks()
+                table.validate(full=True)  # a damaged text would be told only when it is used
+                yield from table.to_batches()
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise parquet_error(error, path) from error
 
 
@@ -53,7 +55,7 @@ def batch_sizes(path: Path) -> list[int]:
 
     try:
         stored = pq.read_metadata(path)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise parquet_error(error, path) from error
     _check(stored.schema.to_arrow_schema(), path)
     return [stored.row_group(group).num_rows for group in range(stored.num_row_groups)]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import unescape
 from urllib.parse import unquote
 
-from synsetmine.corpus.checks import nfc
+from synsetmine.text import nfc
 
 
 def words(text: str) -> frozenset[str]:
@@ -56,6 +57,8 @@ OTHERS = words("special talk user project mediawiki template help portal draft m
 _FILE_KEYS = frozenset({-2, 6})
 _CATEGORY_KEY = 14
 
+# What `%7C` and `&lt;` may stand for, but no article can be called.
+_IN_NO_TITLE = re.compile("[\x00-\x1f\x7f-\x9f\ufffd<>\\[\\]{}|]")
 LONGEST_TITLE = 255  # bytes, as in MediaWiki
 
 
@@ -128,17 +131,31 @@ def pipe_trick(written: str) -> str:
     return label.partition(", ")[0]
 
 
+def unescaped(text: str) -> str:
+    """Without HTML's names and numbers of characters.
+
+    >>> unescaped("AT&amp;T"), unescaped("&#65;")
+    ('AT&T', 'A')
+    """
+    try:
+        return unescape(text)
+    except ValueError:  # Python reads no number of more than 4300 digits
+        return text
+
+
 def _plain(written: str) -> str:
     if "%" in written:
         written = unquote(written)
     if "&" in written:
-        written = unescape(written)
+        written = unescaped(written)
     return " ".join(written.replace("_", " ").split())
 
 
 def _title(plain: str, site: Site) -> str:
     title = nfc(plain.partition("#")[0].rstrip())
-    if not title or title.startswith(("/", "../")) or len(title.encode()) > LONGEST_TITLE:
+    if not title or title.startswith(("/", "../")) or _IN_NO_TITLE.search(title):
+        return ""
+    if len(title.encode()) > LONGEST_TITLE:
         return ""
     first = title[0].upper()
     return first + title[1:] if site.first_letter and len(first) == 1 else title

@@ -10,9 +10,9 @@ import re
 from dataclasses import dataclass
 from html import unescape
 
-from synsetmine.corpus.checks import nfc
 from synsetmine.corpus.wikiblocks import RAW, running_text
 from synsetmine.corpus.wikilinks import Site, label_of, read_target, words
+from synsetmine.text import nfc
 from synsetmine.types import Mention
 
 # Each pattern begins with a fixed character, which makes it several times as fast to search.
@@ -147,10 +147,11 @@ def _open_link(text: str, position: int, site: Site, writer: _Writer, links: lis
     written = _TARGET.match(text, position)
     end = written.end() if written else position
     target = read_target(text[position:end], site)
-    if links and not target.hidden:
-        links[-1].title = ""  # links do not stand in links: the inner one holds
     anchored = text.startswith("|", end)
-    if not anchored and not text.startswith("]]", end):
+    is_link = anchored or text.startswith("]]", end)
+    if links and not (is_link and target.hidden):
+        links[-1].title = ""  # links do not stand in links: the inner one holds
+    if not is_link:
         links.append(writer.open_link("", hidden=False))  # no link, but its end may come
         return position
     links.append(writer.open_link(target.title, target.hidden))

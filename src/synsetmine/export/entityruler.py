@@ -8,7 +8,7 @@ from pathlib import Path
 
 from synsetmine.export.about import About
 from synsetmine.export.entries import Entry
-from synsetmine.export.labels import names_to_find
+from synsetmine.export.labels import names_of
 from synsetmine.files import write_text
 from synsetmine.text import keeps_case, normal_form
 
@@ -20,18 +20,17 @@ def write_spacy(
     entries: Sequence[Entry],
     about: About,  # noqa: ARG001 (a pattern file has no place for it)
 ) -> list[Path]:
-    """One line an exact name and way to write it; its `id` is the id of the set.
+    """One line a name and way to write it; its `id` is the id of the set.
 
     Patterns are phrases, which spaCy cuts into tokens as it does with texts, in any language, and
     finds fast however many there are. They match letter by letter, so a name is there in the
-    cases that texts have it in; a short word in capitals (`WHO`) only in its own. Broad, narrow
-    and related names are left out: the entity found would be another one. Preferred or not makes
-    no difference to a matcher.
+    cases that texts have it in; a short word in capitals (`WHO`) only in its own. Preferred or
+    not makes no difference to a matcher.
     """
     lines = {
         json.dumps({"label": LABEL, "pattern": pattern, "id": entry.id}, ensure_ascii=False): None
         for entry in entries
-        for term in names_to_find(entry)
+        for term in names_of(entry)
         for pattern in spellings(term.text)
     }
     write_text(path, "".join(f"{line}\n" for line in lines))

@@ -47,7 +47,7 @@ class Format:
     write: Writer
     takes: frozenset[str] = frozenset()  # options that mean something to it, of `About` too
     refuses: Callable[[str], str] = _anything  # why a term cannot be written; empty if it can
-    exact: bool = False  # whether it takes its terms for one another, so that all must be exact
+    exact: bool = False  # whether each name must be exact, since it is taken for the thing
     smallest: int = 1  # different terms that a set needs to say something
     extra: str = ""  # of pyproject.toml, with the packages that it needs
     new_names: bool = False  # whether it holds nothing but new names of known entities
@@ -153,6 +153,7 @@ _ALL = (
         write=write_gilda,
         takes=frozenset({"prefix"}),
         refuses=not_in_gilda,
+        exact=True,
         extra="gilda",
     ),
     Format(
@@ -161,6 +162,7 @@ _ALL = (
         help="patterns for spaCy's entity ruler",
         write=write_spacy,
         refuses=not_in_texts,
+        exact=True,
     ),
     Format(name="csv", ending=".csv", help="a row a term, for spreadsheets", write=write_csv),
     Format(name="jsonl", ending=".jsonl", help="a line a set, with all details", write=write_jsonl),

@@ -10,7 +10,7 @@ from synsetmine.cells import rows_of
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.export.about import About
 from synsetmine.export.entries import Entry
-from synsetmine.export.labels import names_to_find
+from synsetmine.export.labels import names_of
 from synsetmine.files import packing_of, write_text
 
 COLUMNS = (
@@ -23,10 +23,7 @@ _GREEK = re.compile("[Α-ΡΣ-Ωα-ρσ-ω]")  # Gilda has other ways with these
 
 
 def write_gilda(path: Path, entries: Sequence[Entry], about: About) -> list[Path]:
-    """One row an exact name; the preferred one has the status `name`, the others `synonym`.
-
-    Gilda takes every row for a name of the thing, so broad, narrow and related ones are left out.
-    """
+    """One row a name; the preferred one has the status `name`, the others `synonym`."""
     if packing_of(path) != "gzip":
         raise DataError("Gilda reads gzipped files only; end the name in .tsv.gz", value=str(path))
     write_text(path, rows_of((COLUMNS, *_rows(entries, about)), "\t"))
@@ -51,7 +48,7 @@ def norm_text(text: str) -> str:
 def _rows(entries: Sequence[Entry], about: About) -> Iterator[list[str]]:
     for entry in entries:
         database, identifier = about.curie(entry.id, entry.entity)
-        for term in names_to_find(entry):
+        for term in names_of(entry):
             yield [
                 norm_text(term.text),
                 term.text,

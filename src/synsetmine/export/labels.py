@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-import re
 
 from synsetmine.export.entries import Entry
 from synsetmine.results import MinedTerm, Scope
 from synsetmine.text import normal_form
-
-_ORCID = re.compile(r"(?<![\w-])(\d{4}-\d{4}-\d{4}-\d{3}[\dX])(?![\w-])", re.I)
 
 
 def names_of(entry: Entry) -> list[MinedTerm]:
@@ -31,11 +28,6 @@ def synonym_scope(term: MinedTerm) -> Scope:
     return "related" if scope == "exact" and is_unsure(term) else scope
 
 
-def names_to_find(entry: Entry) -> list[MinedTerm]:
-    """The names that stand for the set wherever a text has them: the exact ones."""
-    return [term for term in names_of(entry) if term.scope == "exact"]
-
-
 def new_names(entry: Entry) -> list[MinedTerm]:
     """The names that a known entity got from the miner; without a letter or digit it is no name.
 
@@ -51,9 +43,3 @@ def confidence(term: MinedTerm) -> float | None:
     """The probability with which the term joined its set, if it is a number."""
     given = term.probability
     return given if given is not None and math.isfinite(given) else None
-
-
-def orcid_of(reviewer: str) -> str | None:
-    """The ORCID of a reviewer who gave one, alone or beside a name: `Ada (orcid:0000-…)`."""
-    match = _ORCID.search(reviewer)
-    return match[1].upper() if match else None

@@ -7,10 +7,11 @@ from pathlib import Path
 
 from synsetmine.export.about import About
 from synsetmine.export.entries import Entry
-from synsetmine.export.labels import names_of, orcid_of, synonym_scope
+from synsetmine.export.labels import names_of, synonym_scope
 from synsetmine.files import write_text
 from synsetmine.kb.oboclauses import id_clause, name_clause, synonym_clause, unquoted
 from synsetmine.results import MinedTerm
+from synsetmine.reviewers import orcid_of
 
 
 def write_obo(path: Path, entries: Sequence[Entry], about: About) -> list[Path]:

@@ -11,12 +11,13 @@ from synsetmine.cells import guarded, rows_of, unguarded
 from synsetmine.errors import DataError, Skipped
 from synsetmine.export.about import About
 from synsetmine.export.entries import Entry
-from synsetmine.export.labels import confidence, new_names, orcid_of
+from synsetmine.export.labels import confidence, new_names
 from synsetmine.files import numbered_lines, write_text
 from synsetmine.kb.names import clean_name
 from synsetmine.kb.records import NewName
 from synsetmine.kb.tables import tab_rows
 from synsetmine.results import MinedTerm, Scope, Sentence, Verdict
+from synsetmine.reviewers import orcid_of
 from synsetmine.text import normal_form
 
 COLUMNS = (

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from synsetmine.errors import DataError
-from synsetmine.files import open_binary
+from synsetmine.files import read_whole
 
 _LINE_END = re.compile(r"\r\n|\r|\n")  # as Java's readLine has it; no others
 _BLANKS = "".join(map(chr, range(ord(" ") + 1)))  # as Java's trim has them
@@ -49,8 +49,7 @@ def read_rules(path: Path) -> list[Rule]:
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
     """The lines of a UTF-8 file with their numbers; Lucene leaves a byte order mark as it is."""
-    with open_binary(path) as stream:
-        content = stream.read()
+    content = read_whole(path)
     try:
         text = content.decode()
     except UnicodeDecodeError as error:

@@ -8,8 +8,9 @@ from pathlib import Path
 from synsetmine.cells import rows_of
 from synsetmine.export.about import About
 from synsetmine.export.entries import Entry
-from synsetmine.export.labels import confidence, names_of, orcid_of, synonym_scope
+from synsetmine.export.labels import confidence, names_of, synonym_scope
 from synsetmine.files import write_text
+from synsetmine.reviewers import orcid_of
 
 COLUMNS = (
     *("text", "curie", "name", "predicate", "type", "provenance", "contributor", "date"),

@@ -24,9 +24,10 @@ from synsetmine.cells import rows_of
 from synsetmine.errors import DataError
 from synsetmine.export.about import OWN_PREFIX, About
 from synsetmine.export.entries import Entry
-from synsetmine.export.labels import confidence, new_names, orcid_of
+from synsetmine.export.labels import confidence, new_names
 from synsetmine.files import write_text
 from synsetmine.results import Judgement
+from synsetmine.reviewers import orcid_of
 
 COLUMNS = (
     "subject_id",

@@ -17,7 +17,7 @@ from synsetmine.files import atomic_write
 from synsetmine.kb.strings import Strings, Texts
 
 MARK = b"synsetmine.kb"
-VERSION = b"1"
+VERSION = b"2"  # 2: normal forms keep accents that stand behind their letters
 
 _NUMBERS = {
     "name_starts": np.int64,

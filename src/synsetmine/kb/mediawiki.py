@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from synsetmine.corpus.mediawiki import Page, page_document, read_pages
 from synsetmine.corpus.wikilinks import read_target
+from synsetmine.errors import DataError
 from synsetmine.kb.building import KnowledgeBuilder
 from synsetmine.kb.source import Source
 from synsetmine.text import normal_form
@@ -16,9 +17,9 @@ from synsetmine.text import normal_form
 _TITLE, _TARGET, _REDIRECT, _ANCHOR = range(4)
 
 _BRACKETS = re.compile(r"(.*\S)\s+\([^()]+\)")
-_TO_SECTION = re.compile(r"\s*#\w+\s*:?\s*\[\[[^\[\]|\n]*#")
+_TO_SECTION = re.compile(r"\s*+#\w++\s*+:?+\s*+\[\[[^\[\]|\n]*#")
 _DISAMBIGUATION = re.compile(
-    r"\{\{\s*(?:disambig\w*|[\w ]+ disambiguation|dab|hndis|geodis|begriffsklärung|homonymie"
+    r"\{\{\s*+(?:disambig\w*|\w[\w ]* disambiguation|dab|hndis|geodis|begriffsklärung|homonymie"
     r"|desambiguaci[oó]n|disambigua|doorverwijspagina|desambiguação)\s*[|}]|__DISAMBIG__",
     re.IGNORECASE,
 )
@@ -39,14 +40,10 @@ def add_mediawiki(source: Source, builder: KnowledgeBuilder, *, anchors: int) ->
     for page in read_pages(source.path, skipped=source.skipped, progress=source.progress):
         if page.namespace != 0:
             continue
-        if page.redirect is not None:
-            _add_redirect(page, builder, links)
-        elif _is_disambiguation(page):
-            builder.leave_out(page.title)
-        else:
-            builder.add(page.title, (plain_title(page.title),), rank=_TITLE, line=page.line)
-            if links is not None:
-                links.count(page)
+        try:
+            _add_page(page, builder, links)
+        except DataError as error:
+            source.reject(error, page.line)
     if links is not None:
         for target in links.targets():
             builder.add(target, (plain_title(target),), rank=_TARGET)
@@ -62,6 +59,17 @@ def plain_title(title: str) -> str:
     """
     match = _BRACKETS.fullmatch(title)
     return match[1] if match else title
+
+
+def _add_page(page: Page, builder: KnowledgeBuilder, links: _Links | None) -> None:
+    if page.redirect is not None:
+        _add_redirect(page, builder, links)
+    elif _is_disambiguation(page):
+        builder.leave_out(page.title)
+    else:
+        builder.add(page.title, (plain_title(page.title),), rank=_TITLE, line=page.line)
+        if links is not None:
+            links.count(page)
 
 
 def _add_redirect(page: Page, builder: KnowledgeBuilder, links: _Links | None) -> None:

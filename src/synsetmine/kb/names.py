@@ -7,7 +7,9 @@ import unicodedata
 from dataclasses import dataclass
 
 from synsetmine.errors import DataError
+from synsetmine.text import nfc
 
+LONGEST_NAME = 10_000  # characters: what is longer is a text, or a file without line ends
 _BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
 
 
@@ -26,8 +28,10 @@ def clean_name(name: str) -> str:
     >>> clean_name("  cafe\\u0301\\tau  lait\\n")
     'café au lait'
     """
+    if len(name) > LONGEST_NAME:
+        raise DataError(f"a name is longer than {LONGEST_NAME:,} characters", value=name)
     if not name.isascii():
-        name = unicodedata.normalize("NFC", checked(name))
+        name = nfc(checked(name))
     elif name.isprintable() and "  " not in name:
         return name.strip(" ")
     return _BLANKS.sub(" ", name).strip(" ")

@@ -119,7 +119,8 @@ def read_kb(
             add_mediawiki(source, builder, anchors=anchors)
     kb = KnowledgeBase(builder.columns(merge=form == "mediawiki"))
     if not len(kb):
-        raise DataError("no entities with a usable name in this file", path=source.path)
+        hint = "" if skipped is None else skipped.hint()
+        raise DataError(f"no entities with a usable name in this file{hint}", path=source.path)
     return kb
 
 

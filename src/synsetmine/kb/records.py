@@ -52,5 +52,5 @@ def texts_of(path: Path) -> Iterator[tuple[int, bytes, str]]:
 
 
 def line_end(raw: bytes) -> bytes:
-    """The line end of a piece; the last piece of a file may have none."""
-    return raw[len(raw.rstrip(b"\r\n")) :]
+    """The line end of a piece; the last one of a file may have none, and `\\r` alone is none."""
+    return raw[len(raw.rstrip(b"\r\n")) :] if raw.endswith(b"\n") else b""

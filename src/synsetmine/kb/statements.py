@@ -28,12 +28,22 @@ SHOWN = ("rdf", "owl", "xml", "skos", "json")
 
 _BLOCK = 5000
 _LONGEST_ENTITY = 1000
+_MOST_NAMED = 10_000  # so often entities may be named, whatever they stand for, and beyond it
+_GROWTH = 16  # for no more than so many bytes for each that is read
 _DEEPEST = 100
+_DEEPEST_XML = 2000
+_LONGEST_MARKUP = 2**20
 _TAIL = 4096
 _ROOT = re.compile(rb"<(?:[\w.-]+:)?RDF[\s>]")
 _ROOT_END = re.compile(rb"</(?:[\w.-]+:)?RDF\s*>")
 # Anything but the five entities that XML has by itself, and characters by their numbers.
 _REFERENCE = re.compile(rb"&(?!#|amp;|lt;|gt;|quot;|apos;)")
+# Comments, what is quoted, instructions, declarations; and tags, of which groups tell the kind.
+_MARKUP = re.compile(
+    rb"""<(?:!--.*?-->|!\[CDATA\[.*?\]\]>|\?.*?\?>|!(?=[A-Z])"""
+    rb"""|(/)?[^/!?\s](?:[^>"'/]|"[^"]*"|'[^']*'|/(?!>))*+(/)?>)""",
+    re.S,
+)
 
 
 def statements(source: Source) -> Iterator[Any]:
@@ -84,6 +94,8 @@ def _streamed(source: Source, syntax: str) -> Iterator[Any]:
         except SyntaxError as error:
             problem = DataError("not RDF", path=source.path, line=error.lineno, value=error.msg)
             raise problem from None
+        except MemoryError as error:  # what the parser calls a literal beyond its limit
+            raise DataError("not RDF", path=source.path, value=str(error)) from None
         except DataError as error:
             raise DataError(error.problem, path=source.path, value=error.value) from None
 
@@ -118,14 +130,17 @@ class _Guarded:
     """A stream that stops where the parser would fill the memory or the stack, or be content.
 
     The parser writes out the entities of XML, also those made of others: ten lines can make a
-    gigabyte. Statements that quote statements are read to any depth. And it takes XML that breaks
-    off for whole.
+    gigabyte. Statements that quote statements are read to any depth, elements within elements in
+    time that grows with the square of it. And it takes XML that breaks off for whole.
     """
 
     def __init__(self, stream: IO[bytes], *, xml: bool) -> None:
         self._stream = stream
         self._xml = xml
         self._declaration = b""
+        self._longest = 0  # of the declarations of entities
+        self._read = self._named = 0
+        self._markup = b""
         self._end = b""
         self._opened = False
         self._depth = 0
@@ -139,12 +154,37 @@ class _Guarded:
         return chunk
 
     def _check_xml(self, chunk: bytes) -> None:
-        self._declaration = _after_entities(self._declaration + chunk)
+        self._declaration, longest = _after_entities(self._declaration + chunk)
+        self._longest = max(self._longest, longest)
+        self._check_growth(chunk)
+        self._check_elements(chunk)
         self._end += chunk
         self._opened = self._opened or _ROOT.search(self._end) is not None
         self._end = self._end[-_TAIL:]
         if not chunk and self._opened and not _ROOT_END.search(self._end):
             raise DataError("the file breaks off", value=self._end[-60:])
+
+    def _check_growth(self, chunk: bytes) -> None:
+        """Short entities, too, can be named a million times."""
+        self._read += len(chunk)
+        self._named += len(_REFERENCE.findall(chunk))
+        written_out = (self._named - _MOST_NAMED) * self._longest
+        if written_out > _GROWTH * self._read:
+            raise DataError("XML entities that blow the file up", value=chunk[:80])
+
+    def _check_elements(self, chunk: bytes) -> None:
+        text = self._markup + chunk
+        place = text.find(b"<")
+        while place >= 0 and (found := _MARKUP.match(text, place)):
+            is_tag = found[0][1:2] not in b"!?"
+            self._depth += is_tag * (0 if found[2] else -1 if found[1] else 1)
+            if self._depth > _DEEPEST_XML:
+                problem = f"more than {_DEEPEST_XML:,} elements within each other"
+                raise DataError(problem, value=found[0][:80])
+            place = text.find(b"<", found.end())
+        self._markup = text[place:] if place >= 0 else b""  # it waits for its end
+        if len(self._markup) > _LONGEST_MARKUP:
+            raise DataError("a tag or comment is longer than 1 MiB", value=self._markup[:80])
 
     def _check_depth(self, chunk: bytes) -> None:
         self._depth = max(self._depth + chunk.count(b"<<(") - chunk.count(b")>>"), 0)
@@ -152,17 +192,19 @@ class _Guarded:
             raise DataError("statements within statements within statements", value=chunk[:80])
 
 
-def _after_entities(text: bytes) -> bytes:
-    """Check the declarations of entities; return the end of the text that may start another."""
+def _after_entities(text: bytes) -> tuple[bytes, int]:
+    """Check the declarations of entities; what may start another, and how long the longest is."""
     mark = b"<!ENTITY"
+    longest = 0
     place = text.find(mark)
     while place >= 0:
         end = text.find(b"<", place + len(mark))
         declaration = text[place:] if end < 0 else text[place:end]
-        if len(declaration) > _LONGEST_ENTITY or (end >= 0 and _REFERENCE.search(declaration)):
+        longest = max(longest, len(declaration))
+        if longest > _LONGEST_ENTITY or (end >= 0 and _REFERENCE.search(declaration)):
             problem = "an XML entity that is long or made of other entities"
             raise DataError(problem, value=declaration[:80])
         if end < 0:
-            return declaration
+            return declaration, longest
         place = text.find(mark, end)
-    return text[-len(mark) + 1 :]
+    return text[-len(mark) + 1 :], longest

@@ -157,8 +157,8 @@ def tab_rows(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, Row]]:
 def _unquoted(field: str) -> str:
     if len(field) < 2 or field[0] != '"' or field[-1] != '"':
         return field
-    inner = field[1:-1].replace('""', "\0")
-    return field if '"' in inner else inner.replace("\0", '"')
+    inner = field[1:-1]
+    return field if '"' in inner.replace('""', "") else inner.replace('""', '"')
 
 
 def comma_rows(numbered: Iterable[tuple[int, str]]) -> Iterator[tuple[int, Row]]:

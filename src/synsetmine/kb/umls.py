@@ -94,4 +94,7 @@ def _add_merged(source: Source, builder: KnowledgeBuilder) -> None:
             problem = "expected the 7 columns of MRCUI.RRF, each followed by '|'"
             source.reject(DataError(problem, value=line), number)
         elif fields[2] == "SY" and fields[0] and fields[5]:  # others are only related, or deleted
-            builder.replace(fields[0], fields[5])
+            try:
+                builder.replace(fields[0], fields[5])
+            except DataError as error:
+                source.reject(error, number)

@@ -34,7 +34,11 @@ class Annotation:
     @classmethod
     def from_json(cls, text: str) -> Annotation:
         """The inverse of `to_json`; a ValueError for anything else."""
-        match json.loads(text):
+        try:
+            stored = json.loads(text)
+        except RecursionError as error:
+            raise ValueError("lists within lists within lists") from error
+        match stored:
             case {"mentions": list(mentions), "broken": list(broken)}:
                 return cls(tuple(map(_stored_mention, mentions)), tuple(map(_stored_pair, broken)))
         raise ValueError("not an annotation")

@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import Lock
 
 from synsetmine.errors import DataError
+from synsetmine.schemas import has_schema
 
 _OURS = 0x5E7A15  # stands in the file's header, so that nothing is written into a stranger's file
 _WAIT = 60  # seconds for another process to finish its write
@@ -74,6 +75,8 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
                     raise DataError("not a cache of answers, but another database", path=path)
                 connection.execute(_TABLE)
                 connection.execute(f"PRAGMA application_id = {_OURS}")
+    if not has_schema(connection, [_TABLE]):
+        raise DataError("a cache that synsetmine did not make: it defines other things", path=path)
     connection.execute("PRAGMA journal_mode = WAL")
     # With a write-ahead log, a crash of the machine may cost the last answers, never the file.
     connection.execute("PRAGMA synchronous = NORMAL")

@@ -15,6 +15,7 @@ from synsetmine.engines import Engine, LocalEngine
 from synsetmine.errors import DataError
 from synsetmine.files import atomic_write, numbered_lines, write_text
 from synsetmine.linking.base import Linker
+from synsetmine.setfiles import parse_count
 from synsetmine.types import Link
 
 SCHEMA = pa.schema(
@@ -86,8 +87,11 @@ def read_links(path: Path) -> list[Link]:
     links = []
     for number, line in lines:
         match line.split("\t"):
-            case [surface, entity, count] if surface and entity and count.isdecimal():
-                links.append(Link(surface, entity, int(count)))
+            case [surface, entity, count] if surface and entity:
+                try:
+                    links.append(Link(surface, entity, parse_count(count)))
+                except DataError as error:
+                    raise error.at(path, number) from None
             case _:
                 problem = "expected surface, entity and count"
                 raise DataError(problem, path=path, line=number, value=line)

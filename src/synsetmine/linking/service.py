@@ -14,8 +14,9 @@ from functools import cache, partial
 from importlib.metadata import version
 from threading import Event, Lock
 from typing import TYPE_CHECKING, TypeVar
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
+from synsetmine.addresses import shown
 from synsetmine.errors import SynsetmineError, shorten
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class Service:
         backoff: float,
         seed: int,
     ) -> None:
-        self._url = url
+        self._url, self._person = _parted(url)
         self._shown = shown(url)
         self._concurrency = concurrency
         self._timeout = timeout
@@ -128,6 +129,7 @@ class Service:
                 "Accept-Encoding": "identity",
                 "User-Agent": f"synsetmine/{version('synsetmine')}",
             },
+            auth=self._person,
             limits=httpx.Limits(max_connections=self._concurrency),
             timeout=self._timeout,
             follow_redirects=False,
@@ -192,10 +194,12 @@ class Service:
         return RefusedError(message, str(failure)) if failure.refused else SynsetmineError(message)
 
 
-def shown(url: str) -> str:
-    """An address without the password that it may hold."""
+def _parted(url: str) -> tuple[str, tuple[str, str] | None]:
+    """An address without user and password, which others might log with it, and the two."""
     parts = urlsplit(url)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+    place = parts.netloc.rpartition("@")[2]
+    person = (unquote(parts.username or ""), unquote(parts.password or ""))
+    return urlunsplit(parts._replace(netloc=place)), person if any(person) else None
 
 
 class _FailedError(Exception):
@@ -255,9 +259,12 @@ def _certificates() -> ssl.SSLContext:
 
 def _body(response: httpx.Response, deadline: float) -> bytes:
     """The answer, cut where it grows too large."""
+    packed = response.headers.get("Content-Encoding", "identity")
+    if packed.lower() != "identity":  # not asked for, and a few bytes may unpack to gigabytes
+        raise _FailedError(f"a packed answer, which was not asked for: {shorten(packed)}")
     chunks: list[bytes] = []
     size = 0
-    for chunk in response.iter_bytes():
+    for chunk in response.iter_raw():
         chunks.append(chunk)
         size += len(chunk)
         if size > LARGEST:
@@ -272,7 +279,7 @@ def _failure(response: httpx.Response, body: bytes) -> _FailedError:
     status = response.status_code
     what = f"{status} {response.reason_phrase}".rstrip()
     if response.has_redirect_location:
-        target = shorten(response.headers["Location"])
+        target = shorten(shown(response.headers["Location"]))
         return _FailedError(f"{what}: redirects are not followed, this one to {target}", final=True)
     if said := _excerpt(body):
         what += f": {said}"

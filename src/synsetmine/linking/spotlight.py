@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Literal, NoReturn, get_args
 from urllib.parse import urlsplit
 
+from synsetmine.addresses import shown
 from synsetmine.errors import DataError, Skipped, SynsetmineError
 from synsetmine.linking.annotations import Annotation, read_annotation, title_of
 from synsetmine.linking.cache import AnswerCache, damaged, open_cache
-from synsetmine.linking.service import NonsenseError, Question, RefusedError, Service, shown
+from synsetmine.linking.service import NonsenseError, Question, RefusedError, Service
 from synsetmine.types import Document, Mention
 
 Entities = Literal["title", "uri"]
@@ -191,7 +192,7 @@ def _check_url(url: str) -> None:
         good = False
     if not good or re.search(r"[?#\s]", url):
         problem = "the url must be the http(s) address of a service, without ? and #"
-        raise DataError(problem, value=url)
+        raise DataError(problem, value=shown(url))
 
 
 def _check(good: bool, problem: str, value: object) -> None:

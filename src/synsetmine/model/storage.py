@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,8 @@ import torch
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from synsetmine.errors import ModelError, shorten
-from synsetmine.files import atomic_write, sha256, write_text
+from synsetmine.errors import DataError, ModelError, shorten
+from synsetmine.files import atomic_write, read_json, sha256, write_text
 from synsetmine.model import viewweights
 from synsetmine.model.scorer import SetScorer
 from synsetmine.model.viewscorer import ViewScorer
@@ -30,6 +31,11 @@ CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
 VECTORS = "vectors.safetensors"
 ARCHITECTURE = ("dimension", "embed_sizes", "post_sizes", "dropout")
+# What building a scorer raises where a config tells of another one than the weights are of.
+_MISFITS = (
+    *(KeyError, TypeError, ValueError, AttributeError, OverflowError, RuntimeError),
+    *(SafetensorError, ModelError),
+)
 KINDS: dict[str, type | tuple[type, ...]] = {
     "scorer": dict,
     "threshold": (int, float),
@@ -105,7 +111,7 @@ def load_model(folder: Path) -> StoredModel:
             raise ModelError(f"{folder / name} is damaged: its checksum differs from {CONFIG}")
     try:
         scorer = _scorer(config["scorer"], load_file(folder / WEIGHTS))
-    except (KeyError, TypeError, ValueError, RuntimeError, SafetensorError, ModelError) as error:
+    except _MISFITS as error:
         problem = f"{folder}: the weights do not fit {CONFIG}"
         reason = " ".join(str(error).split())  # torch writes a line for each layer
         raise ModelError(f"{problem} ({shorten(reason)})") from error
@@ -128,11 +134,25 @@ def _arrays(scorer: SetScorer | ViewScorer) -> dict[str, np.ndarray[Any, Any]]:
 def _scorer(
     described: Mapping[str, Any], arrays: dict[str, np.ndarray[Any, Any]]
 ) -> SetScorer | ViewScorer:
+    for name, array in arrays.items():
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise ModelError(f"{name!r} holds what is no number")
     if described.get("kind") == "views":
         return viewweights.from_arrays(described, arrays)
+    _check_size(described, sum(array.size for array in arrays.values()))
     scorer = SetScorer(**{name: described[name] for name in ARCHITECTURE})
     scorer.load_state_dict({name: torch.from_numpy(array) for name, array in arrays.items()})
     return scorer.eval()
+
+
+def _check_size(described: Mapping[str, Any], stored: int) -> None:
+    """Refuse a network that is larger than its weights, before memory is taken for it."""
+    embed = [described["dimension"], *described["embed_sizes"]]
+    layers = (*pairwise(embed), *pairwise([embed[-1], *described["post_sizes"], 1]))
+    if any(width < 1 for layer in layers for width in layer):
+        raise ModelError("a layer without a width")
+    if (needed := sum(width * following for width, following in layers)) > stored:
+        raise ModelError(f"{needed} weights are described, {stored} are there")
 
 
 def model_files(folder: Path, *, tuned: bool) -> list[Path]:
@@ -147,17 +167,17 @@ def is_model(folder: Path) -> bool:
 
 def _read_config(folder: Path) -> dict[str, Any]:
     path = folder / CONFIG
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        if not folder.exists():
-            raise ModelError(f"{folder} does not exist; a model is a folder") from None
+    if not folder.exists():
+        raise ModelError(f"{folder} does not exist; a model is a folder")
+    if not folder.is_dir():
+        raise ModelError(f"{folder} is not a folder, as a model is")
+    if not path.exists():
         problem = f"{folder} holds no finished model: there is no {CONFIG}"
-        raise ModelError(f"{problem}; if its training broke off, train again") from None
-    except NotADirectoryError:
-        raise ModelError(f"{folder} is not a folder, as a model is") from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise ModelError(f"{path} cannot be read ({shorten(str(error))})") from error
+        raise ModelError(f"{problem}; if its training broke off, train again")
+    try:
+        config = read_json(path)
+    except DataError as error:
+        raise ModelError(f"{path} cannot be read ({error.problem})") from error
     if not isinstance(config, dict) or config.get("format") != FORMAT:
         raise ModelError(f"{path} is not the config of a synsetmine model")
     if config.get("version") != VERSION:
@@ -168,6 +188,9 @@ def _read_config(folder: Path) -> dict[str, Any]:
         if not isinstance(config.get(name), kind):
             problem = f"{name!r} is missing or of the wrong kind"
             raise ModelError(f"{path} is damaged: {problem} ({shorten(repr(config.get(name)))})")
+    if not 0 <= config["threshold"] <= 1:
+        shown = shorten(str(config["threshold"]))
+        raise ModelError(f"{path} is damaged: the threshold is no probability ({shown})")
     if WEIGHTS not in config["sha256"]:
         raise ModelError(f"{path} is damaged: {WEIGHTS!r} is missing")
     return config

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any, get_args
@@ -65,4 +66,6 @@ def from_arrays(described: Mapping[str, Any], arrays: Arrays) -> ViewScorer:
     if len(comparer.mean) != expected:
         raise ModelError(f"the comparer takes {len(comparer.mean)} signals, not {expected}")
     bar = Bar(**{name: float(value) for name, value in described["bar"].items()})
+    if not all(map(math.isfinite, asdict(bar).values())):
+        raise ModelError(f"a bar that is not finite: {bar}")
     return ViewScorer(views, maps, ngrams, comparer, bar)

@@ -1,11 +1,8 @@
-"""From a corpus and a knowledge base to synonym sets with a report."""
+"""From a corpus and a knowledge base to synonym sets with a report.
 
-from synsetmine.pipeline.run import run_project
+`run_project` is in `pipeline.run`, which loads torch; the stages before the model need none.
+"""
+
 from synsetmine.pipeline.settings import PROJECT_FILE, Project, read_project
 
-__all__ = [
-    "PROJECT_FILE",
-    "Project",
-    "read_project",
-    "run_project",
-]
+__all__ = ["PROJECT_FILE", "Project", "read_project"]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from synsetmine.corpus import read_corpus
+from synsetmine.corpus.sources import find_sources
 from synsetmine.corpus.store import batch_sizes, write_documents
 from synsetmine.engines import Engine, LocalEngine
 from synsetmine.errors import DataError, Skipped
@@ -40,9 +41,7 @@ from synsetmine.supervision import Supervision, split_entities, supervise
 from synsetmine.text import normal_form
 from synsetmine.types import Ambiguous, Document, Term
 from synsetmine.views import read_vectors, write_vectors
-from synsetmine.views.cooccurrence import train_cooccurrence
 from synsetmine.views.pretrained import vectors_for
-from synsetmine.views.skipgram import train_skipgram
 from synsetmine.vocabulary import by_frequency, candidate_terms, count_terms, write_vocabulary
 
 FEWEST_SETS = 10  # training and held-out sets; fewer teach and tell nothing
@@ -50,6 +49,9 @@ FEWEST_SETS = 10  # training and held-out sets; fewer teach and tell nothing
 
 def read_documents(settings: CorpusSettings, out: Path, progress: Progress) -> Counts:
     """Corpus files to one table of documents."""
+    for source in find_sources(settings.path, settings.form):
+        if source.path.resolve() == out.resolve():
+            raise DataError("the documents would be written over this file of theirs", path=out)
     skipped = Skipped()
     documents = read_corpus(
         settings.path,
@@ -69,7 +71,7 @@ def _some(
     """The documents; that there are none is an error before anything is written."""
     first = next(documents, None)
     if first is None:
-        raise DataError(f"no documents{_first(skipped)}", path=", ".join(paths))
+        raise DataError(f"no documents{skipped.hint()}", path=", ".join(paths))
     yield first
     yield from documents
 
@@ -87,8 +89,6 @@ def read_knowledge(settings: KbSettings, out: Path, progress: Progress) -> Count
         skipped=skipped,
         progress=progress,
     )
-    if not len(kb):
-        raise DataError(f"no entities{_first(skipped)}", path=settings.path)
     kb.save(out)
     return {"entities": len(kb), "names": kb.name_count, **_told(skipped)}
 
@@ -138,6 +138,7 @@ def link_documents(
         found = link(MarkedLinker(KnowledgeBase.load(knowledge)), LocalEngine(1))
     counted = count_links(mentions, engine=engine)
     if not counted:
+        mentions.unlink()
         raise DataError(f"the {settings.linker} linker found no mention of an entity")
     write_links(links, counted)
     return {"mentions": found, "links": len(counted), **_told(skipped)}
@@ -251,6 +252,11 @@ def make_vectors(
     progress: Progress,
 ) -> Counts:
     """A vector for each term of these vocabularies and sets, from the corpus or from a file."""
+    from synsetmine.views.cooccurrence import (
+        train_cooccurrence,
+    )  # scipy: the other stages need none
+    from synsetmine.views.skipgram import train_skipgram
+
     terms = list(dict.fromkeys(term for path in lists for term in _terms(path)))
     if settings.method == "file":
         vectors = vectors_for(terms, read_vectors(Path(settings.path)))
@@ -296,13 +302,6 @@ def _told(skipped: Skipped) -> Counts:
         for problem, count in skipped.counts.most_common()
     ]
     return {"skipped": told} if told else {}
-
-
-def _first(skipped: Skipped) -> str:
-    """A hint at why nothing was left."""
-    for examples in skipped.examples.values():
-        return f"; {len(skipped)} records were left out, such as {examples[0]}"
-    return ""
 
 
 def _record(found: Supervision) -> Counts:

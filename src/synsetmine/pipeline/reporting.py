@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from synsetmine import __version__
-from synsetmine.errors import SynsetmineError
+from synsetmine.errors import DataError, SynsetmineError
+from synsetmine.files import read_json
 from synsetmine.kb import KnowledgeBase
 from synsetmine.model import StoredModel, ViewScorer, load_model
 from synsetmine.pipeline.settings import ReportSettings
@@ -46,8 +47,11 @@ def write_run_report(
     counts = read_counts(at)
     sets = describe_sets(mined, kb=kb, trace=trace, counts=counts, examples=examples)
     model = load_model(at.model)
-    kept, dropped = _tallies(at.supervision)
-    scores = json.loads(at.scores.read_text(encoding="utf-8"))
+    with _as_written(at.supervision) as record:
+        kept, dropped = _tallies(record)
+    with _as_written(at.scores) as scores:
+        shown, threshold = _scores(scores), float(scores["threshold"])
+        thresholds = [(θ, ari, fmi, f1) for θ, ari, fmi, f1 in scores["thresholds"]]
     findings = Findings(
         title=settings.title,
         version=__version__,
@@ -62,9 +66,9 @@ def write_run_report(
         dropped=dropped,
         entity_names=_entity_names(kb, sets, [kept, *dropped.values()]),
         training=_training(model),
-        scores=_scores(scores),
-        thresholds=[tuple(row) for row in scores["thresholds"]],
-        threshold=scores["threshold"],
+        scores=shown,
+        thresholds=thresholds,
+        threshold=threshold,
         sets=sets,
         points=_points(at, mined, counts, settings.map_terms, model),
     )
@@ -80,12 +84,22 @@ def _training(model: StoredModel) -> Epochs | Bars:
     return Epochs(history, record["best_epoch"], SCORES[record["settings"]["select_by"]])
 
 
-def _tallies(path: Path) -> tuple[Tally, dict[str, Tally]]:
+@contextmanager
+def _as_written(path: Path) -> Iterator[Any]:
+    """A JSON file of the run, for a block that takes it to pieces."""
+    record = read_json(path)
+    try:
+        yield record
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise DataError("not what a run writes; start it again", path=path) from error
+
+
+def _tallies(record: Mapping[str, Any]) -> tuple[Tally, dict[str, Tally]]:
     tallies = {
         reason: Tally(
             found["links"], found["mentions"], tuple(Link(*link) for link in found["examples"])
         )
-        for reason, found in json.loads(path.read_text(encoding="utf-8")).items()
+        for reason, found in record.items()
     }
     return tallies.pop("kept"), tallies
 

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from synsetmine.addresses import shown
 from synsetmine.corpus.sources import find_sources
 from synsetmine.engines import Engine, LocalEngine
 from synsetmine.errors import DataError
@@ -86,7 +87,8 @@ def _corpus_stages(
     )
     yield Stage(
         name="link",
-        settings=asdict(project.link),
+        # A password is of no consequence to the links, and the manifest is for others to read.
+        settings=asdict(project.link) | {"url": shown(project.link.url)},
         inputs=[at.documents, at.knowledge],
         outputs=[at.mentions, at.links],
         work=lambda: corpus_stages.link_documents(

@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from synsetmine.corpus import Form as CorpusForm
 from synsetmine.errors import DataError
+from synsetmine.files import read_text
 from synsetmine.kb import Form as KbForm
 from synsetmine.linking import LinkerName
 from synsetmine.training.settings import PRESETS, TrainingSettings
@@ -97,6 +98,7 @@ class VectorSettings:
 
     def __post_init__(self) -> None:
         _require((self.method == "file") == bool(self.path), NEEDS_PATH, self.path)
+        _require(0 <= self.seed < 2**32, "seed must be in [0, 2**32)", self.seed)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,14 +183,15 @@ class Project:
 
 def read_project(path: Path) -> Project:
     """Read a project file; paths in it are relative to its folder."""
+    if not path.exists():
+        raise DataError("no such file; `synsetmine init` writes one", path=path)
+    text = read_text(path)
     try:
-        text = path.read_text(encoding="utf-8")
         tables = tomllib.loads(text)
-    except OSError as error:
-        hint = "; `synsetmine init` writes one" if isinstance(error, FileNotFoundError) else ""
-        raise DataError(f"{error.strerror}{hint}", path=path) from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except tomllib.TOMLDecodeError as error:
         raise DataError(f"not TOML ({error})", path=path) from error
+    except (ValueError, RecursionError) as error:  # thousands of digits, or of brackets
+        raise DataError("not TOML", path=path, value=text[:120]) from error
     sections: dict[str, Any] = {}
     kinds = get_type_hints(Project)
     for name, table in tables.items():
@@ -206,7 +209,7 @@ def read_project(path: Path) -> Project:
         project = Project(**sections)
     except DataError as error:  # of the two sections that must fit together
         raise error.at(path, _line(text, "encoder")) from None
-    return _with_absolute_paths(project, path.parent)
+    return _with_absolute_paths(project, path)
 
 
 def _require(holds: bool, problem: str, value: object) -> None:
@@ -253,8 +256,10 @@ def _value(name: str, kind: Any, value: Any) -> Any:
         raise DataError(f"{name} must be one of {', '.join(map(str, options))}", value=value)
     if get_origin(kind) is not None:  # X | None: TOML has no null, so a value there is an X
         return _value(name, options[0], value)
+    if type(value) is int and not -(2**63) <= value < 2**63:
+        raise DataError(f"{name} is a number beyond the 64 bits of TOML", value=value)
     if kind is float and type(value) is int:
-        return float(value)
+        value = float(value)
     if type(value) is not kind:
         words = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
         raise DataError(f"{name} must be {words[kind]}", value=value)
@@ -270,9 +275,12 @@ def _line(text: str, section: str) -> int:
     return next((n for n, line in enumerate(lines, start=1) if header.match(line)), 1)
 
 
-def _with_absolute_paths(project: Project, folder: Path) -> Project:
+def _with_absolute_paths(project: Project, file: Path) -> Project:
     def place(path: str) -> str:
-        return str(folder / Path(path).expanduser()) if path else path
+        try:
+            return str(file.parent / Path(path).expanduser()) if path else path
+        except RuntimeError:
+            raise DataError("no user has this name", path=file, value=path) from None
 
     # A name on the hub looks like a path; it is one if there is such a folder.
     model = project.encoder.model

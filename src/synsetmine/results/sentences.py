@@ -128,9 +128,9 @@ def _words(text: str) -> frozenset[str]:
 # A mark that ends sentences, quotes and brackets that close after it, then blanks. Chinese and
 # Japanese marks need no blanks; an empty line always ends a sentence.
 _END = re.compile(
-    r"(?P<mark>[.!?…]+)[\"'”’»)\]]*\s+(?=[\"'“‘«(\[]*(?P<next>[^\s\"'“‘«(\[]+))"
+    r"(?P<mark>[.!?…]++)[\"'”’»)\]]*+\s++(?=[\"'“‘«(\[]*(?P<next>[^\s\"'“‘«(\[]+))"
     r"|[。！？]+[」』”’）]*"
-    r"|\s*\n\s*\n\s*"
+    r"|[^\S\n]*+\n[^\S\n]*+\n\s*+"
 )
 _LAST_WORD = re.compile(r"[^\s(\[\"'“‘«]*\Z")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]|Ph\.D")  # J, U.S, a.m: without the last dot

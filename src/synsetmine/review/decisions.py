@@ -12,12 +12,13 @@ from typing import Literal, get_args
 
 from synsetmine.errors import DataError
 from synsetmine.results import Scope, Verdict
+from synsetmine.text import is_unicode
 from synsetmine.types import Term, first_repeated
 
 Kind = Literal["accept", "reject", "unsure", "judge", "remove", "split", "merge", "rename", "undo"]
 
 # Milliseconds and no other zone: then times sort as texts.
-_WHEN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+_WHEN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
 _FORM = "%Y-%m-%dT%H:%M:%S.%f"
 
 
@@ -57,8 +58,8 @@ class Decision:
         _require(bool(self.reviewer.strip()), "a decision needs a reviewer", self.reviewer)
         _require(bool(self.set_id), "a decision needs the id of a set", self.set_id)
         _require(bool(self.members), "a decision needs the members of its set", self.set_id)
-        for text in (self.reviewer, self.set_id, self.other, self.note):
-            _require(_is_unicode(text), "not valid Unicode", text)
+        for text in (self.reviewer, self.set_id, self.other, self.note, self.undoes, self.id):
+            _require(is_unicode(text), "not valid Unicode", text)
         if self.when:
             _check_time(self.when)
         for texts in (self.members, self.terms, self.others):
@@ -114,7 +115,7 @@ def now(after: str = "") -> str:
     here = _written(datetime.now(UTC))
     if here > after:
         return here
-    return _written(datetime.strptime(after, f"{_FORM}Z").replace(tzinfo=UTC) + _TICK)
+    return _written(_later(after))
 
 
 def _hash(said: object) -> str:
@@ -122,7 +123,8 @@ def _hash(said: object) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-_TICK = timedelta(milliseconds=1)
+def _later(when: str) -> datetime:
+    return datetime.strptime(when, f"{_FORM}Z").replace(tzinfo=UTC) + timedelta(milliseconds=1)
 
 
 def _written(time: datetime) -> str:
@@ -133,22 +135,14 @@ def _check_time(when: str) -> None:
     problem = "expected a time such as 2026-03-01T09:30:00.125Z"
     _require(bool(_WHEN.fullmatch(when)), problem, when)
     try:
-        datetime.strptime(when, f"{_FORM}Z").replace(tzinfo=UTC)
-    except ValueError:
+        _later(when)  # the end of all time has none, and nothing could be decided after it
+    except (ValueError, OverflowError):
         raise DataError(problem, value=when) from None
 
 
 def _require(holds: bool, problem: str, value: object) -> None:
     if not holds:
         raise DataError(problem, value=value)
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _options(choice: object) -> str:

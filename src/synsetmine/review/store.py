@@ -13,6 +13,7 @@ from typing import Any
 
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.review.decisions import Decision, now
+from synsetmine.schemas import has_schema
 
 _OURS = 0x5E7DEC  # stands in the file's header, so that nothing is written into a stranger's file
 _VERSION = 1
@@ -211,6 +212,8 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
                     connection.execute(command)
     if (version := _header(connection, "user_version")) > _VERSION:
         raise DataError("reviews of a newer synsetmine, with schema", path=path, value=version)
+    if not has_schema(connection, _TABLE):
+        raise DataError("reviews that synsetmine did not make: they define other things", path=path)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")  # a decision is on disk when it is told
 
@@ -250,7 +253,7 @@ def _decision(row: Sequence[Any], path: Path) -> Decision:
         for name in ("terms", "members", "others"):
             values[name] = tuple(json.loads(values[name]))
         return Decision(number=number, when=values.pop("at"), **values)
-    except (DataError, ValueError, TypeError) as error:
+    except (DataError, ValueError, TypeError, RecursionError) as error:
         raise DataError(f"damaged decision ({error})", path=path, value=number) from error
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from unicodedata import category
 
+from synsetmine.cells import is_formula
 from synsetmine.errors import DataError
 from synsetmine.files import numbered_lines, write_text
 from synsetmine.review.decisions import Decision
@@ -76,7 +77,12 @@ def _cells(decision: Decision) -> list[str]:
             cells.append(BETWEEN.join(texts))
         else:
             cells.append(_escape(value or ""))
-    return cells
+    return [_guarded(cell) for cell in cells]
+
+
+def _guarded(cell: str) -> str:
+    """What people typed, as a spreadsheet shows it rather than runs it."""
+    return f"\\u{ord(cell[0]):04x}{cell[1:]}" if is_formula(cell) else cell
 
 
 def _decision(cells: Sequence[str]) -> Decision:

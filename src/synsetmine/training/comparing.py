@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -13,6 +14,7 @@ from torch.nn import functional
 from synsetmine.model.comparer import Comparer
 from synsetmine.model.scene import Scene
 from synsetmine.training.contrastive import Numbers
+from synsetmine.workers import cores, in_threads
 
 HIDDEN = 8
 MEMBERS = 3  # fits from other random starts, of which the mean is taken
@@ -81,7 +83,9 @@ def fit_comparer(parts: Sequence[Pairs], *, seed: int) -> Comparer:
     weight = torch.cat([part.weight for part in parts])
     mean, scale = signals.mean(dim=0), _scale(signals)
     x = (signals - mean) * scale
-    fits = [_fit(x, same, weight, seed=MEMBERS * seed + n) for n in range(MEMBERS)]
+    fit = partial(_fit, x, same, weight)
+    threads = cores() if x.device.type == "cpu" else 1
+    fits = in_threads(fit, range(MEMBERS * seed, MEMBERS * (seed + 1)), threads)
     linear, bias, inner, inner_bias, outer = zip(*fits, strict=True)
     learned = (
         *(mean, scale, torch.stack(linear).mean(dim=0), torch.stack(bias).mean(dim=0)),
@@ -90,7 +94,7 @@ def fit_comparer(parts: Sequence[Pairs], *, seed: int) -> Comparer:
     return Comparer(*(tensor.detach().cpu().numpy() for tensor in learned))
 
 
-def _fit(x: Tensor, same: Tensor, weight: Tensor, *, seed: int) -> tuple[Tensor, ...]:
+def _fit(x: Tensor, same: Tensor, weight: Tensor, seed: int) -> tuple[Tensor, ...]:
     """Weights by L-BFGS on all pairs at once: linear, bias, inner, inner bias, outer."""
     place, width = x.device, x.shape[1]
     chance = torch.Generator().manual_seed(seed)

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from synsetmine.errors import DataError
 from synsetmine.model.scorer import SetScorer
+from synsetmine.model.threads import one_thread
 from synsetmine.training.checkpoint import Checkpoint, fingerprint
 from synsetmine.training.sampling import PairSampler
 from synsetmine.training.settings import TrainingSettings
@@ -59,6 +60,7 @@ class Trained:
         }
 
 
+@one_thread()
 def train_scorer(
     sets: SynonymSets,
     vectors: TermVectors,
@@ -77,6 +79,8 @@ def train_scorer(
     and the epoch is chosen on it. With `checkpoint`, the state is written there at every
     validation; the same call finds it and goes on to the same result as an unbroken run. One of
     another run is an error, unless it may be replaced.
+
+    On a CPU the result does not depend on the number of threads that torch may use.
     """
     missing = tuple(vectors.missing(sets.terms))
     usable = sets.restrict(term for term in sets.terms if term in vectors)

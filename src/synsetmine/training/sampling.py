@@ -10,16 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
 import torch
 from torch import Tensor
 
 from synsetmine.errors import DataError
 from synsetmine.text import tokens
+from synsetmine.training.settings import Strategy
 from synsetmine.types import SynonymSets, Term
 
-Strategy = Literal["complete-random", "share-token", "mixture"]
 LARGEST_SUBSET = 100
 
 

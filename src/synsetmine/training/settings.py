@@ -9,8 +9,8 @@ from numbers import Integral
 from typing import Any, Literal, get_args
 
 from synsetmine.errors import DataError
-from synsetmine.training.sampling import Strategy
 
+Strategy = Literal["complete-random", "share-token", "mixture"]
 Metric = Literal["ari", "fmi", "pair_f1"]
 
 
@@ -85,7 +85,7 @@ def architecture(name: str) -> dict[str, tuple[int, ...]]:
 
 
 def _coerce(name: str, value: Any, kind: type) -> Any:
-    whole = isinstance(value, Integral) and str(value) not in ("True", "False")
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
     try:
         if kind is tuple and isinstance(value, list | tuple):
             return tuple(int(size) for size in value)
@@ -95,7 +95,7 @@ def _coerce(name: str, value: Any, kind: type) -> Any:
             return int(value)
         if kind in (str, bool) and isinstance(value, kind):
             return value
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pass
     raise DataError(f"{name} must be of type {kind.__name__}", value=value)
 

@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import random
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
-from multiprocessing import get_context
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from synsetmine.errors import DataError
+from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.files import numbered_lines, write_text
 from synsetmine.training.checkpoint import fingerprint
 from synsetmine.training.loop import train_scorer
@@ -28,7 +27,7 @@ from synsetmine.training.settings import TrainingSettings
 from synsetmine.training.validation import Validation
 from synsetmine.types import SynonymSets
 from synsetmine.views import TermVectors
-from synsetmine.workers import end_with_parent
+from synsetmine.workers import Crew, WorkerDiedError
 
 RESULTS = "results.jsonl"
 BEST = "best.json"
@@ -79,8 +78,6 @@ def tune(
     split = usable.folds(folds, seed=base.seed)
     digest = _digest(usable, vectors, base, folds)
     done = _read_results(out / RESULTS, digest)
-    # Written anew, so that a line torn by a crash does not spoil the one that follows it.
-    write_text(out / RESULTS, "".join(_line(digest, key, done[key]) for key in done))
     jobs = [
         (_key(changes, fold), (base.updated(changes), *split[fold], vectors, base, device))
         for changes in candidates
@@ -89,14 +86,11 @@ def tune(
     waiting = [(key, job) for key, job in jobs if key not in done]
     if progress:
         progress(len(jobs) - len(waiting), len(jobs))
-    with (out / RESULTS).open("a", encoding="utf-8") as log:
-        for key, result in _run(waiting, workers):
-            done[key] = result
-            log.write(_line(digest, key, result))
-            log.flush()
-            os.fsync(log.fileno())
-            if progress:
-                progress(sum(key in done for key, _ in jobs), len(jobs))
+    for key, result in _run(waiting, workers):
+        done[key] = result
+        write_text(out / RESULTS, "".join(_line(digest, key, done[key]) for key in done))
+        if progress:
+            progress(sum(key in done for key, _ in jobs), len(jobs))
     results = [_gather(changes, done, folds) for changes in candidates]
     results.sort(key=lambda tuned: -tuned.mean)
     winner = base.updated(results[0].changes).to_dict()
@@ -128,28 +122,24 @@ def _run(
             yield key, _score_fold(*job)
         return
     threads = max(torch.get_num_threads() // workers, 1)
-    with ProcessPoolExecutor(
-        workers,
-        mp_context=get_context("spawn"),
-        initializer=_start,
-        initargs=(threads,),
-    ) as pool:
+    crew = Crew(workers, partial(torch.set_num_threads, threads))
+    try:
         queue = iter(jobs)
         running: dict[Future[dict[str, Any]], str] = {}
         # Only a few jobs are handed over at a time: each carries its own copy of the data.
         for key, job in itertools.islice(queue, 2 * workers):
-            running[pool.submit(_score_fold, *job)] = key
+            running[crew.submit(_score_fold, *job)] = key
         while running:
             finished, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in finished:
                 yield running.pop(future), future.result()
                 for key, job in itertools.islice(queue, 1):
-                    running[pool.submit(_score_fold, *job)] = key
-
-
-def _start(threads: int) -> None:
-    end_with_parent()
-    torch.set_num_threads(threads)
+                    running[crew.submit(_score_fold, *job)] = key
+    except WorkerDiedError as error:
+        problem = "a worker process died, perhaps for lack of memory; fewer --workers need less"
+        raise SynsetmineError(f"{problem}, and the same command goes on") from error
+    finally:
+        crew.close()
 
 
 def _score_fold(

@@ -24,6 +24,7 @@ from synsetmine.errors import DataError
 from synsetmine.generation.parts import mine_graph
 from synsetmine.model.scene import EXACT, Scene
 from synsetmine.model.termmaps import LinearMap, NgramMap
+from synsetmine.model.threads import one_thread
 from synsetmine.model.viewscorer import (
     ViewScorer,
     chosen_tables,
@@ -97,6 +98,7 @@ class _Vocabulary:
     pairs: Pairs
 
 
+@one_thread()
 def train_views(
     sets: SynonymSets,
     views: TermViews,
@@ -111,6 +113,8 @@ def train_views(
 
     `size` is about how many terms will be mined at a time. Without `hold_out` everything is learned
     from all sets, which is a makeshift for very few.
+
+    On a CPU the result does not depend on the number of threads that torch may use.
     """
     several = sum(count > 1 for count in sets.sizes)
     if hold_out and several < FEWEST:

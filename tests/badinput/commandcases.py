@@ -1,0 +1,10 @@
+"""Bad options, and places that cannot be written."""
+
+from __future__ import annotations
+
+from tests.badinput.case import Case
+from tests.badinput.optioncases import OPTION_CASES
+from tests.badinput.placecases import PLACE_CASES
+from tests.badinput.runcases import RUN_CASES
+
+COMMAND_CASES: tuple[Case, ...] = (*OPTION_CASES, *PLACE_CASES, *RUN_CASES)
