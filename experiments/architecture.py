@@ -22,7 +22,15 @@ from experiments.pages import (
     write_page,
     write_plot,
 )
-from experiments.trainings import Outcome, Training, run_trainings, scores, seed_scores, variants_of
+from experiments.trainings import (
+    Outcome,
+    Training,
+    run_trainings,
+    scores,
+    seed_scores,
+    variants_outcomes,
+    variants_trainings,
+)
 from synsetmine.report.figures import Bar, bar_chart
 
 NAME = "architecture"
@@ -42,12 +50,7 @@ Outcomes = Mapping[str, Sequence[Outcome]]  # of each architecture, one for each
 
 
 def trainings(options: Options) -> list[Training]:
-    return [
-        training
-        for benchmark in benchmarks(options)
-        for of_one in variants_of(benchmark, VARIANTS, options).values()
-        for training in of_one
-    ]
+    return variants_trainings(VARIANTS, options)
 
 
 def run(options: Options) -> str:
@@ -64,10 +67,7 @@ def run(options: Options) -> str:
     findings: list[str] = []
     figures: dict[str, Any] = {}
     for benchmark in benchmarks(options):
-        outcomes = {
-            name: [done[training] for training in of_one]
-            for name, of_one in variants_of(benchmark, VARIANTS, options).items()
-        }
+        outcomes = variants_outcomes(done, benchmark, VARIANTS, options)
         stated = _stated(benchmark)
         parts += [
             f"## {benchmark.title}",

@@ -12,7 +12,15 @@ from typing import Any, get_args
 from experiments.benchmarkdata import Benchmark, benchmarks
 from experiments.options import Options, read_options
 from experiments.pages import gap, mean_sd, protocol, remarks, table, write_page, write_plot
-from experiments.trainings import Outcome, Training, run_trainings, scores, seed_scores, variants_of
+from experiments.trainings import (
+    Outcome,
+    Training,
+    run_trainings,
+    scores,
+    seed_scores,
+    variants_outcomes,
+    variants_trainings,
+)
 from synsetmine.report.figures import Series, line_chart
 from synsetmine.training.settings import Strategy
 
@@ -28,12 +36,7 @@ Outcomes = Mapping[tuple[Strategy, int], Sequence[Outcome]]  # one for each seed
 
 
 def trainings(options: Options) -> list[Training]:
-    return [
-        training
-        for benchmark in benchmarks(options)
-        for of_one in variants_of(benchmark, VARIANTS, options).values()
-        for training in of_one
-    ]
+    return variants_trainings(VARIANTS, options)
 
 
 def run(options: Options) -> str:
@@ -50,10 +53,7 @@ def run(options: Options) -> str:
     findings: list[str] = []
     figures: dict[str, Any] = {}
     for benchmark in benchmarks(options):
-        outcomes = {
-            key: [done[training] for training in of_one]
-            for key, of_one in variants_of(benchmark, VARIANTS, options).items()
-        }
+        outcomes = variants_outcomes(done, benchmark, VARIANTS, options)
         parts += [
             f"## {benchmark.title}",
             _table(outcomes),

@@ -128,6 +128,31 @@ def variants_of(
     }
 
 
+def variants_trainings(
+    variants: Mapping[Key, Mapping[str, Any]], options: Options
+) -> list[Training]:
+    """All variants on every benchmark."""
+    return [
+        training
+        for benchmark in benchmarks(options)
+        for of_one in variants_of(benchmark, variants, options).values()
+        for training in of_one
+    ]
+
+
+def variants_outcomes(
+    done: Mapping[Training, Outcome],
+    benchmark: Benchmark,
+    variants: Mapping[Key, Mapping[str, Any]],
+    options: Options,
+) -> dict[Key, list[Outcome]]:
+    """Of each variant on one benchmark, one outcome for each seed."""
+    return {
+        key: [done[training] for training in of_one]
+        for key, of_one in variants_of(benchmark, variants, options).items()
+    }
+
+
 def seeds_of(
     benchmark: Benchmark,
     settings: TrainingSettings,

@@ -14,6 +14,7 @@ import pytest
 from synsetmine.setfiles import read_sets, write_sets
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import read_vectors, write_vectors
+from tests.warmprocess import run_warm
 from tests.worlds import make_world
 
 TRAIN = [
@@ -36,14 +37,7 @@ def synsetmine(
     *arguments: str, cwd: Path | None = None, code: int = 0
 ) -> subprocess.CompletedProcess[str]:
     """Run a command and check its exit code."""
-    done = subprocess.run(
-        [sys.executable, "-m", "synsetmine", *arguments],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        check=False,
-    )
+    done = run_warm(arguments, cwd or Path.cwd())
     assert done.returncode == code, done.stderr
     return done
 

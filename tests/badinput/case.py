@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from tests.warmprocess import run_warm
+
 MEMORY = 2**30  # bytes that a command may take: less than what a gzip bomb holds
 
 
@@ -69,13 +71,24 @@ def told_usage(errors: Sequence[str]) -> str:
 
 
 def _run(case: Case, folder: Path) -> tuple[int, str]:
+    """The command's exit code and what it says to stderr.
+
+    Most commands run in a copy of a process that has loaded torch already. Those that depend on
+    how a process begins or ends, or where its output goes, get a new one.
+    """
+    anew = case.environment or case.unread or case.largest is not None
+    done = _run_anew(case, folder) if anew else run_warm(case.command, folder, _limit)
+    return done.returncode, done.stderr
+
+
+def _run_anew(case: Case, folder: Path) -> subprocess.CompletedProcess[str]:
     if case.unread:
         end, output = os.pipe()
         os.close(end)
     else:
         output = os.open(os.devnull, os.O_WRONLY)
     try:
-        done = subprocess.run(
+        return subprocess.run(
             [sys.executable, "-m", "synsetmine", *case.command],
             cwd=folder,
             stdout=output,
@@ -89,10 +102,9 @@ def _run(case: Case, folder: Path) -> tuple[int, str]:
         )
     finally:
         os.close(output)
-    return done.returncode, done.stderr
 
 
-def _limit(largest: int | None) -> None:
+def _limit(largest: int | None = None) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     if largest is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))

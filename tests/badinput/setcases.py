@@ -76,14 +76,14 @@ SET_CASES = (
         "c1 {a, b}\n",
         "terms without quotes",
         1,
-        "x.set:1: expected a quoted term: 'a, b}'",
+        "x.set:1: expected a quoted term: 'a, b'",
     ),
     _convert(
         "x.set",
         "c1 {__import__('os')}\n",
         "code for terms",
         1,
-        "x.set:1: expected a quoted term: \"__import__('os')}\"",
+        "x.set:1: expected a quoted term: \"__import__('os')\"",
     ),
     _convert(
         "x.set",

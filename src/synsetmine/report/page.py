@@ -57,7 +57,8 @@ def _template() -> Template:
 
 
 def _context(findings: Findings) -> dict[str, Any]:
-    style, script = _resource("report.css"), _resource("report.js")
+    style = _resource("palette.css") + _resource("report.css")
+    script = _resource("report.js")
     titles = {mined.id: findings.title_of(mined) for mined in findings.sets}
     sizes = [len(mined.terms) for mined in findings.sets]
     return {

@@ -17,7 +17,7 @@ from anyio import CapacityLimiter, to_thread
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
@@ -50,6 +50,7 @@ def reviewing_app(bench: Workbench, door: Door, *, title: str) -> ASGIApp:
             Route("/blind", site.take_blind, methods=["POST"]),
             Route("/decide", site.decide, methods=["POST"]),
             Route("/undo", site.undo, methods=["POST"]),
+            Route("/palette.css", _palette),
             Mount("/static", StaticFiles(directory=str(static))),
         ],
         exception_handlers={HTTPException: _refuse, SynsetmineError: _refuse, Exception: _fail},
@@ -156,6 +157,11 @@ class _Site:
     async def _in_turn(self, work: Callable[..., Response], *given: Any) -> Response:
         """In a thread, so that the server goes on meanwhile, and one after the other."""
         return await to_thread.run_sync(work, *given, limiter=self._one)
+
+
+def _palette(_: Request) -> Response:
+    """The colours, which the report has too."""
+    return FileResponse(str(resources.files("synsetmine.report") / "palette.css"))
 
 
 def _answer(
