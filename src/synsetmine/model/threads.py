@@ -21,3 +21,8 @@ def one_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def same_limit() -> None:
+    """The limit of the process for this thread too: a new one takes OMP_NUM_THREADS at first."""
+    torch.set_num_threads(torch.get_num_threads())

@@ -228,7 +228,7 @@ class _Run:
         terms = [*held, *drawn[: max(min(size, CROWD) - len(held), 0)]]
         scene = make_scene(terms, self.views, self.settings.views, *maps, device=self.device)
         labels = np.array(sets.labels(terms), np.int64)
-        return near_pairs(scene, labels, len(held))
+        return near_pairs(scene, labels, len(held), seed=self.settings.seed)
 
     def calibrate(self, vocabularies: Sequence[_Vocabulary], *, larger: bool) -> Calibration:
         """Mine each vocabulary with a comparer of the others."""
