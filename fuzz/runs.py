@@ -94,7 +94,8 @@ order = "given"
 
 
 def _manifest() -> bytes:
-    stage = {"key": "k", "settings": {}, "counts": {"documents": 2}, "outputs": {"a": "b"}}
+    done = {"key": "k", "seconds": 1.0, "counts": {"documents": 2}}
+    stage = {**done, "settings": {}, "inputs": ["a.txt"], "outputs": {"a": "b"}}
     content = {"format": FORMAT, "versions": {}, "stages": {"read": stage}, "files": {}}
     return json.dumps(content).encode()
 

@@ -162,7 +162,7 @@ def test_a_count_of_links(tmp_path: Path, count: str) -> None:
         read_links(path)
 
 
-@pytest.mark.parametrize("probability", ["9" * 400, "-0.5", "1.5", "Infinity"], ids=len)
+@pytest.mark.parametrize("probability", ["9" * 400, "-0.5", "1.5", "Infinity", "NaN"], ids=len)
 def test_a_probability_of_a_trace(tmp_path: Path, probability: str) -> None:
     line = f'{{"term": "a", "best_set": null, "probability": {probability}, "action": "opened"}}'
     with pytest.raises(DataError, match=r"trace\.jsonl:1: not a decision of a trace"):

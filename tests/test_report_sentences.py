@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from synsetmine.corpus.store import write_documents
 from synsetmine.dictionary import NameMatcher
 from synsetmine.results import Sentence, find_sentences
+from synsetmine.results.reading import example_sentences
 from synsetmine.results.sentences import sentence_around
 from synsetmine.text import normal_form
+from synsetmine.types import Document
 
 quick = settings(max_examples=40, deadline=None)
+
+
+def test_a_surface_without_a_letter_has_no_sentences(tmp_path: Path) -> None:
+    documents = tmp_path / "documents.parquet"
+    write_documents(documents, [Document("d", "The aspirin helps.")])
+    found = example_sentences(documents, ["?!", "Aspirin"], 1)
+    assert list(found) == ["aspirin"]
+    assert example_sentences(documents, ["?!"], 1) == {}
 
 
 def found_in(text: str, term: str, longest: int = 300) -> str:

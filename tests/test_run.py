@@ -24,6 +24,7 @@ from synsetmine.pipeline import read_project
 from synsetmine.pipeline.run import run_project
 from synsetmine.runfolder import STAGES, Artefacts, RunFolder
 from synsetmine.setfiles import read_sets, read_vocabulary
+from synsetmine.temporary import temporary_file
 from synsetmine.views import encoder, read_vectors
 from tests.test_encoder import LetterCounter, model_folder
 from tests.worlds import write_text_world
@@ -214,6 +215,16 @@ def test_killed_at_many_moments_the_same_command_ends_the_same(
         assert (run / name).read_bytes() == (whole / name).read_bytes(), name
     left = {path.name for path in run.rglob("*.part")}
     assert not left
+
+
+def test_what_a_killed_run_left_goes_and_what_another_writes_stays(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    (run / ".model.part").mkdir(parents=True)
+    (run / ".model.part" / "config.json").write_text("{}")
+    (run / ".lock").touch()
+    (run / ".report.html.abc.part").touch()
+    with temporary_file(run / "sentences.sqlite") as held, RunFolder(run).locked():
+        assert {path.name for path in run.iterdir()} == {".lock", held.name}
 
 
 @pytest.mark.parametrize(

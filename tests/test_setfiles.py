@@ -14,7 +14,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from synsetmine.errors import DataError
-from synsetmine.setfiles import read_sets, read_vocabulary, write_sets
+from synsetmine.files import open_binary
+from synsetmine.setfiles import is_set_file, read_sets, read_vocabulary, write_sets
 from synsetmine.types import SynonymSets, Term
 from tests.strategies import synonym_sets
 
@@ -40,6 +41,18 @@ def surfaces(sets: SynonymSets) -> list[list[str]]:
 
 
 # --- Round trips ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("packed", [".gz", ".bz2", ".zst"])
+def test_the_form_shows_under_any_packing(folder: Path, packed: str) -> None:
+    sets = SynonymSets.of([[Term("a"), Term("b")]])
+    for name, begin in (("x.jsonl", b'{"id"'), ("x.set", b"c0 {")):
+        path = folder / (name + packed)
+        write_sets(path, sets)
+        assert is_set_file(path)
+        assert read_sets(path) == sets
+        with open_binary(path) as stream:
+            assert stream.read(len(begin)) == begin
 
 
 @pytest.mark.parametrize("name", ["x.set", "x.jsonl", "x.set.gz", "x.jsonl.gz", "x.jsonl.set"])

@@ -59,7 +59,7 @@ def test_a_broken_run_does_only_what_is_left(
     log = tmp_path / RESULTS
     lines = log.read_text().splitlines(keepends=True)
     assert len(lines) == 4
-    log.write_text("".join(lines[:2]) + lines[2][:20])  # torn in the middle of a line
+    log.write_text("".join(lines[:2]))
     calls: list[object] = []
     score_fold = tuning._score_fold
 
@@ -73,6 +73,14 @@ def test_a_broken_run_does_only_what_is_left(
     calls.clear()
     assert tune(sets, vectors, BASE, CANDIDATES, out=tmp_path, folds=2) == whole
     assert not calls
+
+
+@pytest.mark.parametrize("line", ["{", "[]", "{}", "nothing"])
+def test_results_that_are_none(tmp_path: Path, line: str) -> None:
+    sets, vectors = make_world(entities=12)
+    (tmp_path / RESULTS).write_text(line + "\n")
+    with pytest.raises(DataError, match=r"results\.jsonl:1: not a result of tuning"):
+        tune(sets, vectors, BASE, CANDIDATES, out=tmp_path, folds=2)
 
 
 def test_results_of_other_settings_are_not_mixed_in(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from typing import Any, Protocol
 from synsetmine import __version__
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.files import read_json, sha256, write_text
+from synsetmine.temporary import clear
 
 MANIFEST = "manifest.json"
 FORMAT = "synsetmine-run 1"
@@ -138,8 +139,8 @@ class RunFolder:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise SynsetmineError(f"another run is at work in {self.path}") from None
-            for half in (*self.path.glob(".*.part"), *self.path.glob("*/.*.part")):
-                half.unlink()  # of a run that was killed
+            for pattern in (".*.part", "*/.*.part"):  # of a run that was killed
+                clear(self.path, pattern)
             yield
 
     def _begun(self) -> bool:

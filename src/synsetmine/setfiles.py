@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from synsetmine.errors import DataError, Skipped, raise_or_keep
-from synsetmine.files import numbered_lines, write_text
+from synsetmine.files import numbered_lines, plain_name, write_text
 from synsetmine.text import is_unicode
 from synsetmine.types import SynonymSets, Term
 
@@ -26,7 +26,7 @@ _QUOTED = re.compile(
 
 
 def read_sets(path: Path, *, skipped: list[DataError] | None = None) -> SynonymSets:
-    """Read a `.set` or `.jsonl` file (either may be .gz).
+    """Read a `.set` or `.jsonl` file (either may be .gz, .bz2 or .zst).
 
     A broken line raises a DataError with file, line and value. With a list `skipped`, broken
     lines are left out and their errors collected there.
@@ -101,7 +101,7 @@ def parse_count(text: str) -> int:
 
 def is_set_file(path: Path) -> bool:
     """Whether the ending says that a file holds sets."""
-    return _is_jsonl(path) or path.name.removesuffix(".gz").endswith(".set")
+    return _is_jsonl(path) or plain_name(path).endswith(".set")
 
 
 def check_ids(path: Path, ids: Iterable[str]) -> None:
@@ -112,7 +112,7 @@ def check_ids(path: Path, ids: Iterable[str]) -> None:
 
 
 def _is_jsonl(path: Path) -> bool:
-    return path.name.removesuffix(".gz").endswith(".jsonl")
+    return plain_name(path).endswith(".jsonl")
 
 
 def _parser_for(path: Path) -> Callable[[str], tuple[str, tuple[Term, ...]]]:

@@ -21,7 +21,7 @@ PREFIX, SUFFIX = "synsetmine-", ".held"  # nobody else's folder is called like t
 @contextmanager
 def temporary_file(path: Path) -> Iterator[Path]:
     """An empty file beside `path`, to take its place."""
-    _clear(path.parent, f".{glob.escape(path.name)}.*.part")
+    clear(path.parent, f".{glob.escape(path.name)}.*.part")
 
     def make() -> str:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
@@ -35,7 +35,7 @@ def temporary_file(path: Path) -> Iterator[Path]:
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
     """A folder for what this process and its workers share."""
-    _clear(Path(tempfile.gettempdir()), f"{PREFIX}*{SUFFIX}")
+    clear(Path(tempfile.gettempdir()), f"{PREFIX}*{SUFFIX}")
     with _held(lambda: tempfile.mkdtemp(prefix=PREFIX, suffix=SUFFIX)) as made:
         yield made
 
@@ -62,8 +62,8 @@ def _locked(make: Callable[[], str]) -> tuple[Path, int]:
             os.close(handle)  # before it was locked, another took it for one that was left
 
 
-def _clear(folder: Path, pattern: str) -> None:
-    """Remove what nobody holds any more."""
+def clear(folder: Path, pattern: str) -> None:
+    """Remove what nobody holds any more, of what is called like that."""
     for left in folder.glob(pattern):
         try:
             handle = os.open(left, os.O_RDONLY | os.O_NOFOLLOW)

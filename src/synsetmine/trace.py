@@ -68,6 +68,5 @@ def _decision(record: object) -> Decision:
 
 
 def _is_sound(best_set: str | None, probability: float) -> bool:
-    # Where vectors are extreme, the probability may be no number at all.
-    possible = not isinstance(probability, bool) and not (probability < 0 or probability > 1)
+    possible = not isinstance(probability, bool) and 0 <= probability <= 1
     return possible and is_unicode(best_set or "")

@@ -49,6 +49,15 @@ OVER = (
     ),
     (("mine", "model", "-v", "vectors.txt", "-o", "vectors.txt"), f"vectors.txt: {OWN}"),
     (("mine", "model", "-v", "vectors.txt", "-o", "a", "--trace", "a"), f"a: {OWN}"),
+    (
+        ("mine", "model", "-v", "vectors.txt", "--seeds", "train.set", "-o", "train.set"),
+        f"train.set: {OWN}",
+    ),
+    (
+        ("mine", "model", "-v", "vectors.txt", "-o", "a", "--trace", "vectors.txt"),
+        f"vectors.txt: {OWN}",
+    ),
+    (("apply-names", "new.jsonl", "kb.jsonl", "-o", "new.jsonl"), f"new.jsonl: {OWN}"),
     (("export", "new.jsonl", "-f", "solr", "-o", "new.jsonl"), f"new.jsonl: {OWN}"),
     (
         ("read", "*.jsonl", "-o", "corpus.jsonl"),

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from synsetmine.cli import console
-from synsetmine.cli.places import a_file
+from synsetmine.cli.places import a_file, check_apart
 
 
 def apply_names(
@@ -45,6 +45,7 @@ def apply_names(
 
     Example: `synsetmine apply-names new-names.tsv mesh.jsonl.gz --out mesh-more.jsonl.gz`
     """
+    check_apart(out, patch)
     from synsetmine.errors import Skipped
     from synsetmine.export.patch import read_patch
     from synsetmine.kb import apply_names as apply

@@ -186,7 +186,7 @@ def export(
     Example: `synsetmine export mined.jsonl --counts vocabulary.tsv -f solr -o synonyms.txt`
     """
     del formats
-    check_apart(out, source, counts, trace, kb)
+    check_apart(out, source, counts, trace, kb, reviews)
     from synsetmine.errors import Skipped
     from synsetmine.export import FORMATS, About, choose_entries
 

@@ -104,7 +104,10 @@ def mine(
 
     Example: `synsetmine mine model --vectors vectors.txt --vocabulary terms.txt --out mined.jsonl`
     """
-    check_apart(out, trace, vocabulary, *(vectors or ()))
+    read = (vocabulary, seeds, reviews, *(vectors or ()))
+    check_apart(out, trace, *read)
+    if trace is not None:
+        check_apart(trace, ids, *read)
     from synsetmine.generation import generate_sets, known_terms
     from synsetmine.review.feedback import seed_sets
     from synsetmine.setfiles import check_ids, write_sets

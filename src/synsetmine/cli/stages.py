@@ -244,7 +244,7 @@ def vocabulary(
 
     Example: `synsetmine vocabulary documents.parquet --sets sets --out vocabulary.tsv`
     """
-    check_apart(out, documents)
+    check_apart(out, documents, list_)
     from synsetmine.engines import open_engine
     from synsetmine.pipeline.corpus_stages import choose_vocabulary
     from synsetmine.pipeline.settings import VocabularySettings
@@ -304,7 +304,7 @@ def vectors(
 
     Example: `synsetmine vectors documents.parquet --terms vocabulary.tsv --out vectors.safetensors`
     """
-    check_apart(out, documents, *terms)
+    check_apart(out, documents, pretrained, *terms)
     from synsetmine.engines import open_engine
     from synsetmine.pipeline.corpus_stages import make_vectors
     from synsetmine.pipeline.settings import VectorSettings

@@ -46,7 +46,7 @@ def example_sentences(
     progress: Callable[[int, int], None] | None = None,
 ) -> Mapping[str, Sequence[Sentence]]:
     """Sentences of a stored corpus by the normal form of the surface that they hold."""
-    forms = list(dict.fromkeys(map(normal_form, surfaces)))
+    forms = [form for form in dict.fromkeys(map(normal_form, surfaces)) if form]
     if not per_term or not forms:
         return {}
 

@@ -188,16 +188,22 @@ def _digest(sets: SynonymSets, vectors: TermVectors, base: TrainingSettings, fol
     return fingerprint(described, [vectors.select(sets.terms)])
 
 
+def _record(line: str) -> object:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+
+
 def _read_results(path: Path, digest: str) -> dict[str, dict[str, Any]]:
-    """What an earlier, broken run has finished; a torn last line is left out."""
+    """What an earlier, broken run has finished."""
     if not path.exists():
         return {}
     found: dict[str, dict[str, Any]] = {}
     for number, line in numbered_lines(path):
-        try:
-            record = json.loads(line)
-        except ValueError:
-            continue
+        record = _record(line)
+        if not isinstance(record, dict) or "key" not in record:
+            raise DataError("not a result of tuning", path=path, line=number, value=line)
         if record.get("run") != digest:
             problem = "these results belong to other data or settings; choose another folder"
             raise DataError(problem, path=path, line=number)

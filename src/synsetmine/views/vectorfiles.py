@@ -3,7 +3,8 @@
 `.bin` is word2vec's binary form, `.safetensors` our own, anything else word2vec's text form
 (`count dimension` on the first line, then `term v1 v2 …`; GloVe's form without that first line is
 read too). Our own form holds the matrix and the terms in one file that is memory-mapped, so that
-opening a large table costs next to nothing until its rows are used. The first two may be .gz.
+opening a large table costs next to nothing until its rows are used. The first two may be packed
+(.gz, .bz2, .zst).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from synsetmine.errors import DataError, raise_or_keep
-from synsetmine.files import atomic_write, numbered_lines, open_binary, writing
+from synsetmine.files import atomic_write, numbered_lines, open_binary, plain_name, writing
 from synsetmine.types import Term
 from synsetmine.views.vectors import TermVectors
 
@@ -66,7 +67,7 @@ def write_vectors(path: Path, vectors: TermVectors) -> None:
 
 
 def _is_binary(path: Path) -> bool:
-    return path.name.removesuffix(".gz").endswith(".bin")
+    return plain_name(path).endswith(".bin")
 
 
 def _take(row: Row, table: dict[Term, npt.NDArray[np.float32]]) -> DataError | None:
