@@ -49,7 +49,7 @@ def main() -> None:
         f"({settings.select_by} {100 * trained.best_score:.2f}); validation {spent[0]:.1f} s"
     )
     usable = sets.restrict(term for term in sets.terms if term in vectors)
-    _floor(_Run(usable, vectors, settings, (), torch.device(options.device)), settings)
+    _floor(_Run(usable, vectors, settings, torch.device(options.device)), settings)
 
 
 def _floor(run: Any, settings: TrainingSettings) -> None:

@@ -115,11 +115,6 @@ class KnowledgeBase:
             return None
         return self._columns.ids[int(self._columns.replaced_rows[number])]
 
-    @property
-    def replaced_count(self) -> int:
-        """How many ids lead to the entity that replaced them."""
-        return len(self._columns.replaced)
-
     def replaced(self) -> Iterator[tuple[str, str]]:
         """Ids that are no longer used, each with the one that replaced it."""
         rows = self._columns.replaced_rows.tolist()
@@ -133,19 +128,11 @@ class KnowledgeBase:
         number = self.form_number(normal_form(surface))
         return () if number is None else self.entities_of_form(number)
 
-    def is_ambiguous(self, surface: str) -> bool:
-        """Whether more than one entity has this name."""
-        number = self.form_number(normal_form(surface))
-        return number is not None and len(self._rows(number)) > 1
-
     # --- Rows and form numbers ---
 
     def row(self, entity: str) -> int | None:
         """The position of an entity, or None."""
         return self._columns.ids.find(entity)
-
-    def entity_at(self, row: int) -> str:
-        return self._columns.ids[row]
 
     def form_number(self, form: str) -> int | None:
         """The position of a normal form in `forms`, or None."""

@@ -24,7 +24,6 @@ SYNTAXES = {
     "n3": "n3",
     "jsonld": "jsonld",
 }
-SHOWN = ("rdf", "owl", "xml", "skos", "json")
 
 _BLOCK = 5000
 _LONGEST_ENTITY = 1000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -67,7 +67,6 @@ def train_scorer(
     settings: TrainingSettings,
     *,
     validation: Validation | None = None,
-    vocabulary: Iterable[Term] = (),
     device: torch.device | str = "cpu",
     checkpoint: Path | None = None,
     replace_checkpoint: bool = False,
@@ -96,7 +95,7 @@ def train_scorer(
             metric=settings.select_by,
             threshold=settings.threshold,
         )
-    run = _Run(usable, vectors, settings, vocabulary, torch.device(device))
+    run = _Run(usable, vectors, settings, torch.device(device))
     store = None
     if checkpoint is not None:
         store = Checkpoint(
@@ -141,14 +140,12 @@ class _Run:
         sets: SynonymSets,
         vectors: TermVectors,
         settings: TrainingSettings,
-        vocabulary: Iterable[Term],
         device: torch.device,
     ) -> None:
         self.settings = settings
         self.device = device
         self.sampler = PairSampler(
             sets,
-            vocabulary=[term for term in vocabulary if term in vectors],
             negatives=settings.negatives,
             strategy=settings.strategy,
             device=device,

@@ -38,7 +38,6 @@ STOP_WORDS = frozenset((
     "la", "le", "les", "of", "on", "or", "the", "to", "und", "van", "von", "with",
 ))
 # fmt: on
-LENGTH = 3.0  # that of vectors from co-occurrence counts
 MEANINGS = 20  # that letters may have, to be taken for an acronym without more to go by
 PIECE = 1 << 12  # pairs that are compared at a time: what they need stays in the cache
 
