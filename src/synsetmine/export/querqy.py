@@ -9,6 +9,7 @@ from typing import Literal
 
 from synsetmine.export.about import About
 from synsetmine.export.entries import Entry
+from synsetmine.export.labels import names_of
 from synsetmine.export.parts import write_parts
 from synsetmine.export.solr import not_in_rule
 from synsetmine.results import MinedTerm
@@ -37,7 +38,7 @@ def write_querqy(
     lines = [f"# {about.in_words}; the first rule of a set is that of its preferred term."]
     for entry in entries:
         lines += ["", f"# {entry.id!r}"]
-        terms = _distinct(entry)
+        terms = names_of(entry)
         for term in terms:
             lines.append(f"{escape(term.text)} =>")
             lines += [_synonym(term, other, weights) for other in terms if other is not term]
@@ -52,14 +53,6 @@ def not_in_querqy(term: str) -> str:
     """Why no rule can hold the term; empty if one can."""
     found = (problem for problem, sign in _UNWRITABLE.items() if sign.search(term))
     return not_in_rule(term) or next(found, "")
-
-
-def _distinct(entry: Entry) -> list[MinedTerm]:
-    """The terms, one of each surface."""
-    terms: dict[str, MinedTerm] = {}
-    for term in entry.terms:
-        terms.setdefault(term.text, term)
-    return list(terms.values())
 
 
 def _synonym(term: MinedTerm, other: MinedTerm, weights: Weights) -> str:

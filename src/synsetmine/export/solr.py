@@ -14,6 +14,7 @@ from pathlib import Path
 
 from synsetmine.export.about import About
 from synsetmine.export.entries import Entry
+from synsetmine.export.labels import names_of
 from synsetmine.export.parts import LIMIT, split, write_parts
 
 _LINE_END = re.compile(r"[\r\n]")
@@ -79,7 +80,7 @@ def rule(entry: Entry, *, explicit: bool) -> str:
 
 def surfaces(entry: Entry) -> list[str]:
     """The terms, preferred first; two senses of a surface are one term to a search engine."""
-    return list(dict.fromkeys(term.text for term in entry.terms))
+    return [term.text for term in names_of(entry)]
 
 
 def escape(term: str) -> str:
