@@ -190,7 +190,7 @@ def _views(
                 raise DataError(problem, path=path, value=str(sets.terms[0]))
         missing = table.missing(terms)
         console.report_missing(missing, len(terms), f"in {path} take no part in what needs it")
-    return load_views(paths, encoder, terms, skip_bad=skip_bad, device=device, tables=tables)
+    return load_views(tables, encoder, terms, device=device)
 
 
 def _possible(entries: Sequence[Entry], views: TermViews, named: Sequence[str]) -> list[Entry]:

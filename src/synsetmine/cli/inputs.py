@@ -74,22 +74,15 @@ def load_vectors(path: Path, skip_bad: bool) -> TermVectors:
 
 
 def load_views(
-    paths: Sequence[Path] | None,
-    encoder: str | None,
-    terms: Sequence[Term],
-    *,
-    skip_bad: bool,
-    device: str,
-    tables: Sequence[TermVectors] = (),
+    tables: Sequence[TermVectors], encoder: str | None, terms: Sequence[Term], *, device: str
 ) -> TermViews:
-    """What is known of the terms; `tables` are those of the paths, where they are read already."""
+    """What is known of the terms: tables of vectors, and what an encoder says of their strings."""
     from synsetmine.views import TermViews, find_encoder, learned_surfaces
 
-    read = tuple(tables) or tuple(load_vectors(path, skip_bad) for path in paths or ())
     if encoder is None:
-        return TermViews(read)
+        return TermViews(tuple(tables))
     learned = learned_surfaces(find_encoder(encoder))
-    return TermViews(read, encode(encoder, terms, device), learned)
+    return TermViews(tuple(tables), encode(encoder, terms, device), learned)
 
 
 def encode(encoder: str, terms: Sequence[Term], device: str) -> TermVectors:

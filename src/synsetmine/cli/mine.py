@@ -127,9 +127,7 @@ def mine(
     check_ids(out, known.ids)
     named = choose_encoder(encoder, stored)
     everyone = (*walk, *known.terms)
-    views = stored.see(
-        load_views(vectors, named, everyone, skip_bad=skip_bad, device=device, tables=tables)
-    )
+    views = stored.see(load_views(tables, named, everyone, device=device))
     if walk and not known_terms(stored.scorer, views, walk):
         first = shorten(str(walk[0]), 60)
         raise DataError("no term of the vocabulary has a vector, neither the first", value=first)

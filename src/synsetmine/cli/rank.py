@@ -119,7 +119,7 @@ def _see(
     device: str,
 ) -> TermViews:
     named = choose_encoder(encoder, stored)
-    return stored.see(load_views((), named, terms, skip_bad=False, device=device, tables=tables))
+    return stored.see(load_views(tables, named, terms, device=device))
 
 
 def _show(found: list[tuple[str, float]], as_json: bool) -> None:

@@ -110,7 +110,7 @@ def _bare_model(
     tables = [load_vectors(path, skip_bad) for path in vectors or ()]
     terms = load_vocabulary(vocabulary, tables[0] if tables else None, skip_bad).terms
     named = choose_encoder(encoder, stored)
-    views = load_views((), named, terms, skip_bad=skip_bad, device=device, tables=tables)
+    views = load_views(tables, named, terms, device=device)
     answers = _answers_of_model(stored, views, terms)
     missing = [term for term in terms if term not in answers]
     console.report_missing(missing, len(terms), "are not known to the model")

@@ -13,6 +13,7 @@ from synsetmine.cli.inputs import (
     choose_device,
     describe_reviews,
     load_sets,
+    load_vectors,
     load_views,
 )
 from synsetmine.errors import DataError, SynsetmineError
@@ -60,7 +61,8 @@ def train_view_model(
     if not overwrite and already_trained(out, inputs):
         return
     training_sets = add_reviews(load_sets(sets, skip_bad), reviews)
-    views = load_views(vectors, encoder, training_sets.terms, skip_bad=skip_bad, device=device)
+    tables = [load_vectors(path, skip_bad) for path in vectors]
+    views = load_views(tables, encoder, training_sets.terms, device=device)
     _report_missing(vectors, views, training_sets.terms)
     with console.progress_bar("training") as bar:
         trained = train_views(
