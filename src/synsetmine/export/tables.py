@@ -13,7 +13,6 @@ from synsetmine.export.entries import Entry
 from synsetmine.export.labels import confidence
 from synsetmine.files import atomic_write, write_text
 from synsetmine.results import MinedTerm
-from synsetmine.types import Term
 
 COLUMNS = {
     "set_id": "string",
@@ -96,7 +95,7 @@ def _rows(entries: Sequence[Entry]) -> Iterator[dict[str, Any]]:
 def _record(entry: Entry) -> dict[str, Any]:
     return {
         "id": entry.id,
-        "terms": [str(Term(term.text, term.sense)) for term in entry.terms],
+        "terms": [str(term.term) for term in entry.terms],
         "preferred": entry.preferred.text,
         "entity": entry.entity,
         "entity_name": entry.name,

@@ -50,6 +50,10 @@ class MinedTerm:
     judgement: Judgement | None = None
 
     @property
+    def term(self) -> Term:
+        return Term(self.text, self.sense)
+
+    @property
     def scope(self) -> Scope:
         """What a person said it is to its set; without a word a miner means the same thing."""
         return "exact" if self.judgement is None else self.judgement.scope

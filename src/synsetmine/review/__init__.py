@@ -1,7 +1,16 @@
 """What people decide on mined sets: kept, carried out, exported, learned from."""
 
 from synsetmine.review.decisions import Decision, Kind
-from synsetmine.review.reviewed import TO_DO, Page, Place, ReviewedSet, Status, Wanted, key_of
+from synsetmine.review.reviewed import (
+    TO_DO,
+    Page,
+    Place,
+    ReviewedSet,
+    Status,
+    Wanted,
+    key_of,
+    page_of,
+)
 from synsetmine.review.state import ReviewState
 from synsetmine.review.store import Conflict, ReviewStore
 
@@ -18,4 +27,5 @@ __all__ = [
     "Status",
     "Wanted",
     "key_of",
+    "page_of",
 ]

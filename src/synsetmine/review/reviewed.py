@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
 from synsetmine.results import MinedSet, MinedTerm
-from synsetmine.types import SENSE_MARK, Term
+from synsetmine.types import SENSE_MARK
 
 # changed: somebody judged, removed, split or merged, but has not accepted it as a whole
 Status = Literal["open", "changed", "accepted", "rejected", "unsure"]
@@ -82,8 +84,16 @@ class Page:
     after: Place | None
 
 
+def page_of(found: Sequence[ReviewedSet], after: Place | None, count: int) -> Page:
+    """Some sets of a list that is in the order of their places, from behind a place on."""
+    first = 0 if after is None else bisect_right(found, after, key=lambda one: one.place)
+    shown = tuple(found[first : first + count])
+    more = first + count < len(found)
+    return Page(shown, len(found), shown[-1].place if shown and more else None)
+
+
 def key_of(term: MinedTerm) -> str:
     """The term as decisions write it."""
     if not term.sense and SENSE_MARK not in term.text:  # as most are, and there may be millions
         return term.text
-    return str(Term(term.text, term.sense))
+    return str(term.term)

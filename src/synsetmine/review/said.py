@@ -31,7 +31,7 @@ class Said:
         apart = pairs_apart(made)
         left = {gone for gone, _ in apart}
         kept = (term for mined in sets for term in mined.terms if len(mined.terms) > 1)
-        with_others = {_term(term) for term in kept if not _is(term, "incorrect")}
+        with_others = {term.term for term in kept if not _is(term, "incorrect")}
         return cls(
             together=_correct(sets, exact=False),
             exact=_correct(sets, exact=True),
@@ -126,7 +126,7 @@ def _correct(sets: Iterable[MinedSet], *, exact: bool) -> SynonymSets:
     for mined in sets:
         right = [term for term in mined.terms if _is(term, "correct")]
         terms = [
-            _term(t) for t in right if not exact or (t.judgement and t.judgement.scope == "exact")
+            t.term for t in right if not exact or (t.judgement and t.judgement.scope == "exact")
         ]
         if len(terms) > 1:
             found[mined.id] = terms
@@ -135,7 +135,3 @@ def _correct(sets: Iterable[MinedSet], *, exact: bool) -> SynonymSets:
 
 def _is(term: MinedTerm, verdict: Verdict) -> bool:
     return term.judgement is not None and term.judgement.verdict == verdict
-
-
-def _term(term: MinedTerm) -> Term:
-    return Term(term.text, term.sense)

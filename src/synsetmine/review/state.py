@@ -5,7 +5,7 @@ A state is the fold of all decisions that stand, first made first, over the mine
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import get_args
@@ -14,7 +14,7 @@ from synsetmine.errors import DataError
 from synsetmine.results import MinedSet, Scope, Verdict
 from synsetmine.review.changes import Draft, Extent, carry_out
 from synsetmine.review.decisions import Decision, Kind, standing
-from synsetmine.review.reviewed import Page, Place, ReviewedSet, Status, Wanted
+from synsetmine.review.reviewed import Page, Place, ReviewedSet, Status, Wanted, page_of
 from synsetmine.setids import new_id
 from synsetmine.types import Term
 
@@ -67,11 +67,7 @@ class ReviewState:
 
         Places last: a page begins where the one before ended, whatever was decided meanwhile.
         """
-        found = [one for one in self.sets if one in wanted]
-        first = 0 if after is None else bisect_right(found, after, key=lambda one: one.place)
-        shown = found[first : first + count]
-        more = first + count < len(found)
-        return Page(tuple(shown), len(found), shown[-1].place if shown and more else None)
+        return page_of([one for one in self.sets if one in wanted], after, count)
 
     def decide(
         self,

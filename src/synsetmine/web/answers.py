@@ -63,9 +63,7 @@ class MinedAnswers:
         self._count = len(sets)
         self._rejected = rejected
         self._place_of = {
-            Term(term.text, term.sense): (mined, place)
-            for mined in sets
-            for place, term in enumerate(mined.terms)
+            term.term: (mined, place) for mined in sets for place, term in enumerate(mined.terms)
         }
         self._meanings = Meanings(self._place_of)
 
@@ -92,11 +90,11 @@ class MinedAnswers:
             others = []
         others = sorted(filter(_is_right, others), key=lambda t: (-_certainty(t), -t.count, t.text))
         return {
-            "term": _written(mined.terms[place]),
+            "term": str(mined.terms[place].term),
             "set": {"id": mined.id, "entity": mined.entity, "name": mined.name or None},
             "synonyms": [
                 {
-                    "term": _written(term),
+                    "term": str(term.term),
                     "probability": term.probability,
                     "count": term.count,
                     "known": term.known,
@@ -155,10 +153,6 @@ def _certainty(term: MinedTerm) -> float:
 
 def _is_right(term: MinedTerm) -> bool:
     return term.judgement is None or term.judgement.verdict != "incorrect"
-
-
-def _written(term: MinedTerm) -> str:
-    return str(Term(term.text, term.sense))
 
 
 def _scored(found: Iterable[tuple[Term, float]]) -> list[dict[str, Any]]:

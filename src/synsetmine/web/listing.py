@@ -6,10 +6,10 @@ decision changes only the sets that it touches.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterable
 
-from synsetmine.review import Page, Place, ReviewedSet, ReviewState, Wanted
+from synsetmine.review import Page, Place, ReviewedSet, ReviewState, Wanted, page_of
 
 KEPT = 8  # lists; each holds a reference for each of its sets
 
@@ -29,10 +29,7 @@ class Listings:
         self._lists[wanted] = found  # the last one that was used stands last
         if len(self._lists) > KEPT:
             del self._lists[next(iter(self._lists))]
-        first = 0 if after is None else bisect_right(found, after, key=_place)
-        shown = tuple(found[first : first + count])
-        more = first + count < len(found)
-        return Page(shown, len(found), shown[-1].place if shown and more else None)
+        return page_of(found, after, count)
 
     def change(self, before: Iterable[ReviewedSet], after: Iterable[ReviewedSet]) -> None:
         """Some sets went, others came, or the same ones are different now."""
