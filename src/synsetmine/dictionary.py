@@ -167,7 +167,7 @@ class NameMatcher:
         try:
             return cls._of(body)
         except DataError as error:
-            raise DataError(error.problem, path=path) from None
+            raise error.at(path) from None
         except (LookupError, TypeError, ValueError, RecursionError) as error:
             raise DataError("a name matcher that was forged", path=path) from error
 

@@ -31,7 +31,7 @@ class DataError(SynsetmineError):
         self.value = value[:WIDTH] if isinstance(value, str | bytes) else value
         super().__init__(self._message())
 
-    def at(self, path: str | PathLike[str], line: int) -> DataError:
+    def at(self, path: str | PathLike[str], line: int | None = None) -> DataError:
         """The same problem, with the place where it was met."""
         return DataError(self.problem, path=path, line=line, value=self.value)
 
@@ -81,6 +81,12 @@ class Skipped:
         for examples in self.examples.values():
             return f"; {len(self)} left out, such as {examples[0]}"
         return ""
+
+
+def require(holds: bool, problem: str, value: object) -> None:
+    """Raise a DataError unless what is asked of a value holds."""
+    if not holds:
+        raise DataError(problem, value=value)
 
 
 def raise_or_keep(error: DataError, skipped: list[DataError] | Skipped | None) -> None:

@@ -30,8 +30,7 @@ class Source:
 
     def reject(self, error: DataError, line: int | None = None) -> None:
         """Raise an error with its place, or note it and go on."""
-        placed = DataError(error.problem, path=self.path, line=line, value=error.value)
-        raise_or_keep(placed, self.skipped)
+        raise_or_keep(error.at(self.path, line), self.skipped)
 
     def beside(self, path: Path) -> Source:
         """Another file that belongs to this one; its progress is not told."""

@@ -96,7 +96,7 @@ def _streamed(source: Source, syntax: str) -> Iterator[Any]:
         except MemoryError as error:  # what the parser calls a literal beyond its limit
             raise DataError("not RDF", path=source.path, value=str(error)) from None
         except DataError as error:
-            raise DataError(error.problem, path=source.path, value=error.value) from None
+            raise error.at(source.path) from None
 
 
 def _by_lines(source: Source, syntax: str) -> Iterator[Any]:

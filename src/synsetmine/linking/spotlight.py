@@ -13,7 +13,7 @@ from typing import Literal, NoReturn, get_args
 from urllib.parse import urlsplit
 
 from synsetmine.addresses import shown
-from synsetmine.errors import DataError, Skipped, SynsetmineError
+from synsetmine.errors import DataError, Skipped, SynsetmineError, require
 from synsetmine.linking.annotations import Annotation, read_annotation, title_of
 from synsetmine.linking.cache import AnswerCache, damaged, open_cache
 from synsetmine.linking.service import NonsenseError, Question, RefusedError, Service
@@ -60,14 +60,14 @@ class SpotlightLinker:
         seed: int = 0,
     ) -> None:
         _check_url(url)
-        _check(0 <= confidence <= 1, "confidence must lie between 0 and 1", confidence)
-        _check(support >= 0, "support must be 0 or more", support)
-        _check(entities in get_args(Entities), "entities must be 'title' or 'uri'", entities)
-        _check(concurrency >= 1, "concurrency must be 1 or more", concurrency)
-        _check(0 <= per_second < math.inf, "per_second must be 0 or more", per_second)
-        _check(0 < timeout < math.inf, "timeout must be more than 0 seconds", timeout)
-        _check(retries >= 0, "retries must be 0 or more", retries)
-        _check(0 <= backoff < math.inf, "backoff must be 0 seconds or more", backoff)
+        require(0 <= confidence <= 1, "confidence must lie between 0 and 1", confidence)
+        require(support >= 0, "support must be 0 or more", support)
+        require(entities in get_args(Entities), "entities must be 'title' or 'uri'", entities)
+        require(concurrency >= 1, "concurrency must be 1 or more", concurrency)
+        require(0 <= per_second < math.inf, "per_second must be 0 or more", per_second)
+        require(0 < timeout < math.inf, "timeout must be more than 0 seconds", timeout)
+        require(retries >= 0, "retries must be 0 or more", retries)
+        require(0 <= backoff < math.inf, "backoff must be 0 seconds or more", backoff)
         _check_httpx()
         self.skipped = Skipped()
         self._settings = {"confidence": f"{float(confidence)}", "support": f"{int(support)}"}
@@ -193,11 +193,6 @@ def _check_url(url: str) -> None:
     if not good or re.search(r"[?#\s]", url):
         problem = "the url must be the http(s) address of a service, without ? and #"
         raise DataError(problem, value=shown(url))
-
-
-def _check(good: bool, problem: str, value: object) -> None:
-    if not good:
-        raise DataError(problem, value=value)
 
 
 def _check_httpx() -> None:

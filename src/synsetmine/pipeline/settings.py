@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from synsetmine.corpus import Form as CorpusForm
-from synsetmine.errors import DataError
+from synsetmine.errors import DataError, require
 from synsetmine.files import read_text
 from synsetmine.kb import Form as KbForm
 from synsetmine.linking import LinkerName
@@ -66,8 +66,8 @@ class SuperviseSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        _require(0 < self.held_out < 1, "held_out must lie between 0 and 1", self.held_out)
-        _require(self.min_terms >= 2, "min_terms must be 2 or more", self.min_terms)
+        require(0 < self.held_out < 1, "held_out must lie between 0 and 1", self.held_out)
+        require(self.min_terms >= 2, "min_terms must be 2 or more", self.min_terms)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +82,7 @@ class VocabularySettings:
     max_terms: int = 20_000  # the most frequent ones
 
     def __post_init__(self) -> None:
-        _require(self.max_terms >= 1, "max_terms must be 1 or more", self.max_terms)
+        require(self.max_terms >= 1, "max_terms must be 1 or more", self.max_terms)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,8 +97,8 @@ class VectorSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        _require((self.method == "file") == bool(self.path), NEEDS_PATH, self.path)
-        _require(0 <= self.seed < 2**32, "seed must be in [0, 2**32)", self.seed)
+        require((self.method == "file") == bool(self.path), NEEDS_PATH, self.path)
+        require(0 <= self.seed < 2**32, "seed must be in [0, 2**32)", self.seed)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,8 +118,8 @@ class ViewTrainSettings:
     threshold: float = 0.5  # θ of set generation
 
     def __post_init__(self) -> None:
-        _require(self.seed < 2**32, "seed must be in [0, 2**32)", self.seed)
-        _require(0 <= self.threshold <= 1, "threshold must lie between 0 and 1", self.threshold)
+        require(self.seed < 2**32, "seed must be in [0, 2**32)", self.seed)
+        require(0 <= self.threshold <= 1, "threshold must lie between 0 and 1", self.threshold)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,9 +134,9 @@ class MineSettings:
     reviews: bool = True  # what people decided in this run folder counts, in training too
 
     def __post_init__(self) -> None:
-        _require(self.exact >= 0, "exact must be 0 or more", self.exact)
+        require(self.exact >= 0, "exact must be 0 or more", self.exact)
         in_range = self.threshold is None or 0 <= self.threshold <= 1
-        _require(in_range, "threshold must lie between 0 and 1", self.threshold)
+        require(in_range, "threshold must lie between 0 and 1", self.threshold)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,7 +146,7 @@ class EvaluateSettings:
     orders: int = 10  # random orders of the held-out terms on their own
 
     def __post_init__(self) -> None:
-        _require(self.orders >= 1, "orders must be 1 or more", self.orders)
+        require(self.orders >= 1, "orders must be 1 or more", self.orders)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,11 +210,6 @@ def read_project(path: Path) -> Project:
     except DataError as error:  # of the two sections that must fit together
         raise error.at(path, _line(text, "encoder")) from None
     return _with_absolute_paths(project, path)
-
-
-def _require(holds: bool, problem: str, value: object) -> None:
-    if not holds:
-        raise DataError(problem, value=value)
 
 
 def _section(name: str, kind: Any, table: Any) -> Any:

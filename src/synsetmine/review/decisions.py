@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Literal, get_args
 
-from synsetmine.errors import DataError
+from synsetmine.errors import DataError, require
 from synsetmine.results import Scope, Verdict
 from synsetmine.text import is_unicode
 from synsetmine.types import Term, first_repeated
@@ -54,31 +54,31 @@ class Decision:
     number: int = field(default=0, compare=False)  # the place in its store; others differ
 
     def __post_init__(self) -> None:
-        _require(self.kind in get_args(Kind), f"kind must be one of {_options(Kind)}", self.kind)
-        _require(bool(self.reviewer.strip()), "a decision needs a reviewer", self.reviewer)
-        _require(bool(self.set_id), "a decision needs the id of a set", self.set_id)
-        _require(bool(self.members), "a decision needs the members of its set", self.set_id)
+        require(self.kind in get_args(Kind), f"kind must be one of {_options(Kind)}", self.kind)
+        require(bool(self.reviewer.strip()), "a decision needs a reviewer", self.reviewer)
+        require(bool(self.set_id), "a decision needs the id of a set", self.set_id)
+        require(bool(self.members), "a decision needs the members of its set", self.set_id)
         for text in (self.reviewer, self.set_id, self.other, self.note, self.undoes, self.id):
-            _require(is_unicode(text), "not valid Unicode", text)
+            require(is_unicode(text), "not valid Unicode", text)
         if self.when:
             _check_time(self.when)
         for texts in (self.members, self.terms, self.others):
             for text in texts:
                 Term.parse(text)
             again = first_repeated(texts)
-            _require(again is None, "a term stands there twice", again)
+            require(again is None, "a term stands there twice", again)
         if self.verdict is not None:
-            _require(
+            require(
                 self.verdict in get_args(Verdict),
                 f"verdict must be one of {_options(Verdict)}",
                 self.verdict,
             )
         if self.scope is not None:
-            _require(
+            require(
                 self.scope in get_args(Scope), f"scope must be one of {_options(Scope)}", self.scope
             )
         strange = next((text for text in self.terms if text not in self.members), None)
-        _require(strange is None, "the set has no such term", strange)
+        require(strange is None, "the set has no such term", strange)
         _CHECKS[self.kind](self)
 
     @property
@@ -133,16 +133,11 @@ def _written(time: datetime) -> str:
 
 def _check_time(when: str) -> None:
     problem = "expected a time such as 2026-03-01T09:30:00.125Z"
-    _require(bool(_WHEN.fullmatch(when)), problem, when)
+    require(bool(_WHEN.fullmatch(when)), problem, when)
     try:
         _later(when)  # the end of all time has none, and nothing could be decided after it
     except (ValueError, OverflowError):
         raise DataError(problem, value=when) from None
-
-
-def _require(holds: bool, problem: str, value: object) -> None:
-    if not holds:
-        raise DataError(problem, value=value)
 
 
 def _options(choice: object) -> str:
@@ -150,16 +145,16 @@ def _options(choice: object) -> str:
 
 
 def _check_some(decision: Decision) -> None:
-    _require(bool(decision.terms), f"{decision.kind} needs a term", decision.set_id)
+    require(bool(decision.terms), f"{decision.kind} needs a term", decision.set_id)
 
 
 def _check_judge(decision: Decision) -> None:
     _check_some(decision)
-    _require(decision.verdict is not None, "judge needs a verdict", decision.set_id)
+    require(decision.verdict is not None, "judge needs a verdict", decision.set_id)
 
 
 def _check_one(decision: Decision) -> None:
-    _require(len(decision.terms) == 1, f"{decision.kind} takes one term", list(decision.terms))
+    require(len(decision.terms) == 1, f"{decision.kind} takes one term", list(decision.terms))
 
 
 def _check_leaving(decision: Decision) -> None:
@@ -167,21 +162,21 @@ def _check_leaving(decision: Decision) -> None:
     if decision.kind == "remove":
         _check_one(decision)
     stays = len(decision.members) > len(decision.terms)
-    _require(stays, f"{decision.kind} must leave a term in the set", list(decision.terms))
+    require(stays, f"{decision.kind} must leave a term in the set", list(decision.terms))
     new = decision.other not in ("", decision.set_id)
-    _require(new, f"{decision.kind} needs the id of the new set", decision.other)
+    require(new, f"{decision.kind} needs the id of the new set", decision.other)
 
 
 def _check_merge(decision: Decision) -> None:
     another = decision.other not in ("", decision.set_id)
-    _require(another, "merge needs another set", decision.other)
-    _require(bool(decision.others), "merge needs the members of the other set", decision.other)
+    require(another, "merge needs another set", decision.other)
+    require(bool(decision.others), "merge needs the members of the other set", decision.other)
     both = next((text for text in decision.others if text in decision.members), None)
-    _require(both is None, "a term is in both sets", both)
+    require(both is None, "a term is in both sets", both)
 
 
 def _check_undo(decision: Decision) -> None:
-    _require(bool(decision.undoes), "undo needs the id of a decision", decision.undoes)
+    require(bool(decision.undoes), "undo needs the id of a decision", decision.undoes)
 
 
 def _check_nothing(decision: Decision) -> None:
