@@ -7,7 +7,7 @@ import unicodedata
 from dataclasses import dataclass
 
 from synsetmine.errors import DataError
-from synsetmine.text import nfc
+from synsetmine.text import is_unicode, nfc
 
 LONGEST_NAME = 10_000  # characters: what is longer is a text, or a file without line ends
 _BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
@@ -49,8 +49,6 @@ def checked_id(text: str) -> str:
 
 def checked(text: str) -> str:
     """The text, unless it holds half a character (a JSON escape such as `\\ud800` makes one)."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise DataError("ids and names must be valid Unicode", value=text) from None
+    if not is_unicode(text):
+        raise DataError("ids and names must be valid Unicode", value=text)
     return text

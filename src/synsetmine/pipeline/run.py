@@ -12,7 +12,7 @@ from synsetmine.corpus.sources import find_sources
 from synsetmine.engines import Engine, LocalEngine
 from synsetmine.errors import DataError
 from synsetmine.kb import kb_files
-from synsetmine.model.storage import model_files
+from synsetmine.model.storage import CONFIG, model_files
 from synsetmine.pipeline import corpus_stages, model_stages
 from synsetmine.pipeline.reporting import write_run_report
 from synsetmine.pipeline.reviewing import write_reviews
@@ -60,7 +60,7 @@ def _stages(
         settings=asdict(project.report) | {"counts": folder.counts},
         inputs=[
             *(at.mined, at.trace, at.scores, at.supervision, at.documents, at.knowledge),
-            *(at.model / "config.json", at.names, at.vocabulary, at.vectors),
+            *(at.model / CONFIG, at.names, at.vocabulary, at.vectors),
         ],
         outputs=[at.report],
         work=lambda: write_run_report(project.report, folder, at.report, watcher.progress),
@@ -201,7 +201,7 @@ def _model_stages(
     yield Stage(
         name="mine",
         settings=_without(project.mine, "reviews"),
-        inputs=[at.model / "config.json", *views, *terms, *reviews],
+        inputs=[at.model / CONFIG, *views, *terms, *reviews],
         outputs=[at.mined, at.trace],
         work=lambda: model_stages.mine_sets(
             project.mine,
@@ -219,7 +219,7 @@ def _model_stages(
     yield Stage(
         name="evaluate",
         settings=asdict(project.evaluate) | {"mine": _without(project.mine, "reviews")},
-        inputs=[at.model / "config.json", *views, *terms],
+        inputs=[at.model / CONFIG, *views, *terms],
         outputs=[at.scores],
         work=lambda: model_stages.score_held_out(
             project.evaluate,

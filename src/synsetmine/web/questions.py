@@ -9,6 +9,8 @@ from typing import Any, Protocol, TypeAlias
 
 from starlette.datastructures import QueryParams
 
+from synsetmine.text import is_unicode
+
 LONGEST = 500  # characters of a term
 MOST_TERMS = 100  # in one set, and to be scored at once
 MOST_FOUND = 1000
@@ -86,7 +88,7 @@ class Text:
             raise ValueError("must be a text")
         if not value.strip() or len(value) > LONGEST:
             raise ValueError(f"must be a text of 1 to {LONGEST} characters")
-        if any("\ud800" <= char <= "\udfff" for char in value):
+        if not is_unicode(value):
             raise ValueError("must be valid Unicode")
         return value
 

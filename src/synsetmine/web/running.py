@@ -12,6 +12,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from synsetmine.errors import SynsetmineError
+from synsetmine.web.guard import EVERYWHERE
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -55,7 +56,7 @@ def listen(host: str, port: int) -> socket.socket:
 def address_of(listening: socket.socket, host: str, token: str | None = None) -> str:
     """What to open in a browser on this machine."""
     port = listening.getsockname()[1]
-    named = "127.0.0.1" if host in ("", "0.0.0.0", "::") else host  # noqa: S104
+    named = "127.0.0.1" if host in EVERYWHERE else host
     named = f"[{named}]" if ":" in named else named
     return f"http://{named}:{port}/" + (f"?token={token}" if token else "")
 
