@@ -37,8 +37,8 @@ from synsetmine.text import normal_form
 from synsetmine.types import Document, Term
 from synsetmine.views import TermVectors
 from synsetmine.views.cooccurrence import train_cooccurrence
-from synsetmine.views.sentences import UnitReader, count_units
 from synsetmine.views.skipgram import train_skipgram
+from synsetmine.views.units import UnitReader, count_units
 
 HERE = Path(__file__).parent
 MEDLINE = HERE.parents[1] / "shared" / "data" / "medline"

@@ -18,7 +18,7 @@ from synsetmine.text import normal_form
 from synsetmine.types import Term
 from synsetmine.views import TermVectors, cooccurrence
 from synsetmine.views.cooccurrence import train_cooccurrence
-from synsetmine.views.sentences import UnitReader
+from synsetmine.views.units import UnitReader
 from tests.corpusfiles import stored_texts
 
 Batches = list[list[str]]

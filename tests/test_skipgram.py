@@ -18,8 +18,8 @@ from synsetmine.engines import LocalEngine
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.types import Document, Term
 from synsetmine.views import TermVectors, skipgram
-from synsetmine.views.sentences import UnitReader, Within
 from synsetmine.views.skipgram import train_skipgram
+from synsetmine.views.units import UnitReader, Within
 from tests.corpusfiles import stored_texts
 
 pytest.importorskip("gensim")

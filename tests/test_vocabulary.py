@@ -12,7 +12,13 @@ from synsetmine.engines.local import FEW
 from synsetmine.setfiles import read_vocabulary
 from synsetmine.text import normal_form, tokens
 from synsetmine.types import Term
-from synsetmine.vocabulary import by_frequency, candidate_terms, count_terms, write_vocabulary
+from synsetmine.vocabulary import (
+    by_frequency,
+    candidate_terms,
+    count_terms,
+    term_forms,
+    write_vocabulary,
+)
 from tests.corpusfiles import stored_texts
 
 
@@ -25,6 +31,11 @@ def test_the_first_source_says_how_a_term_is_written() -> None:
         Term("U.S. Steel"),
         Term("blood pressure"),
     ]
+
+
+def test_terms_with_one_normal_form_share_it() -> None:
+    terms = [Term("Heart-Failure", "x"), Term("heart failure", "y"), Term("WHO"), Term("!")]
+    assert term_forms(terms) == ["heart failure", "WHO"]
 
 
 def test_the_most_frequent_come_first() -> None:

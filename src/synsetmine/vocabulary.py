@@ -33,6 +33,11 @@ def candidate_terms(*sources: Iterable[Term]) -> list[Term]:
     return list(chosen)
 
 
+def term_forms(terms: Iterable[Term]) -> list[str]:
+    """The distinct normal forms of terms; the senses of one surface share theirs."""
+    return list(dict.fromkeys(form for term in terms if (form := normal_form(term.surface))))
+
+
 def by_frequency(
     counts: Mapping[Term, int], *, min_count: int = 0, max_terms: int | None = None
 ) -> dict[Term, int]:
@@ -50,7 +55,7 @@ def count_terms(
     progress: Callable[[int], None] | None = None,
 ) -> dict[Term, int]:
     """How often each term stands in a stored corpus, as a whole and not within a longer one."""
-    forms = list(dict.fromkeys(form for term in terms if (form := normal_form(term.surface))))
+    forms = term_forms(terms)
     counter = _TermCounter(NameMatcher.build(forms))
     totals = np.zeros(len(forms), dtype=np.int64)
     read = 0

@@ -22,8 +22,9 @@ from synsetmine.engines import Engine, LocalEngine
 from synsetmine.errors import DataError
 from synsetmine.text import normal_form
 from synsetmine.types import Term
-from synsetmine.views.sentences import Progress, UnitReader, Within, count_units, term_forms
+from synsetmine.views.units import Progress, UnitReader, Within, count_units, frequent_units
 from synsetmine.views.vectors import TermVectors
+from synsetmine.vocabulary import term_forms
 
 Counts = Any  # a scipy.sparse.csr_array of integers, whose sum is the same in any order
 
@@ -117,10 +118,7 @@ class _Units:
 def _choose(
     counts: Mapping[str, int], forms: Sequence[str], *, min_count: int, contexts: int
 ) -> _Units:
-    often = sorted(
-        (form for form, count in counts.items() if count >= min_count),
-        key=lambda form: (-counts[form], form),
-    )
+    often = frequent_units(counts, min_count)
     terms = set(forms)
     chosen = often[:contexts] + [form for form in often[contexts:] if form in terms]
     return _Units(

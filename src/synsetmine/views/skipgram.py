@@ -19,8 +19,9 @@ from synsetmine.files import naming_place
 from synsetmine.temporary import temporary_folder
 from synsetmine.text import normal_form
 from synsetmine.types import Term
-from synsetmine.views.sentences import Progress, UnitReader, Within, count_units, term_forms
+from synsetmine.views.units import Progress, UnitReader, Within, count_units, frequent_units
 from synsetmine.views.vectors import TermVectors
+from synsetmine.vocabulary import term_forms
 
 LONGEST_LINE = 10_000  # gensim leaves out what a line holds beyond
 
@@ -64,11 +65,7 @@ def train_skipgram(
     counts = count_units(
         documents, reader, engine=engine, progress=lambda done: tell(done, steps * batches)
     )
-    often = sorted(
-        (form for form, count in counts.items() if count >= min_count),
-        key=lambda form: (-counts[form], form),
-    )
-    number_of = {form: number for number, form in enumerate(often)}
+    number_of = {form: number for number, form in enumerate(frequent_units(counts, min_count))}
     if not number_of:
         return TermVectors((), np.zeros((0, dimension), np.float32))
     with temporary_folder() as folder:

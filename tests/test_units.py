@@ -14,9 +14,7 @@ from hypothesis import strategies as st
 from synsetmine.engines import LocalEngine
 from synsetmine.engines.local import FEW
 from synsetmine.text import normal_form, token_spans, tokens
-from synsetmine.types import Term
-from synsetmine.views import sentences
-from synsetmine.views.sentences import UnitReader, Units, count_units, term_forms
+from synsetmine.views.units import UnitReader, Units, count_units
 from tests.corpusfiles import stored_texts
 
 quick = settings(max_examples=150, deadline=None)
@@ -120,11 +118,6 @@ def same(one: Units, other: Units) -> bool:
     return one.forms == other.forms and all(np.array_equal(a, b) for a, b in arrays)
 
 
-def test_terms_with_one_normal_form_share_it() -> None:
-    terms = [Term("Heart-Failure", "x"), Term("heart failure", "y"), Term("WHO"), Term("!")]
-    assert term_forms(terms) == ["heart failure", "WHO"]
-
-
 @pytest.mark.parametrize("workers", [1, 2])
 def test_units_are_counted_through_all_batches(workers: int) -> None:
     batches = [["Heart failure is a failure."], ["!"], ["a heart", "A."], *[["."]] * FEW]
@@ -140,7 +133,7 @@ def test_units_are_counted_through_all_batches(workers: int) -> None:
 
 
 def test_the_rarest_are_forgotten_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sentences, "MOST_FORMS", 3)
+    monkeypatch.setattr("synsetmine.views.units.MOST_FORMS", 3)
     batches = [["a a a b b c"], ["d e f"], ["a b d"]]
     counts = count_units(stored_texts(batches), UnitReader([]), engine=LocalEngine(1))
     assert counts == {"a": 4, "b": 3, "d": 1}

@@ -8,7 +8,7 @@ into words, marks and the ends of sentences.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from synsetmine.corpus.store import texts_of
 from synsetmine.dictionary import NameMatcher
 from synsetmine.engines import Engine
-from synsetmine.text import SIGN, WORD, fold, normal_form
-from synsetmine.types import Term
+from synsetmine.text import SIGN, WORD, fold
 
 Progress = Callable[[int, int], None]
 Within = Literal["text", "sentence"]
@@ -97,11 +96,6 @@ class UnitReader:
         return TERM.join(joined[start:end] for start, end in between), matches.form
 
 
-def term_forms(terms: Iterable[Term]) -> list[str]:
-    """The distinct normal forms of terms; the senses of one surface share theirs."""
-    return list(dict.fromkeys(form for term in terms if (form := normal_form(term.surface))))
-
-
 def count_units(
     documents: Path,
     reader: UnitReader,
@@ -127,6 +121,12 @@ def count_units(
         if progress:
             progress(done)
     return totals
+
+
+def frequent_units(counts: Mapping[str, int], min_count: int) -> list[str]:
+    """The units seen often enough, most frequent first; equal counts by the alphabet."""
+    often = (form for form, count in counts.items() if count >= min_count)
+    return sorted(often, key=lambda form: (-counts[form], form))
 
 
 @dataclass(frozen=True)
