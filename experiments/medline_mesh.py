@@ -6,7 +6,7 @@ for a person to judge. The scores of several training seeds come from experiment
 on entities that neither training nor the choice of the vectors' settings has looked at.
 
     python experiments/medline_mesh.py --data DIR          # corpus.jsonl.gz and mesh.jsonl.gz
-    python experiments/medline_seeds.py --run medline-runs/run
+    python -m experiments.medline_seeds --run medline-runs/run
     python experiments/medline_mesh.py --data DIR          # again: only the page is written
 """
 
@@ -114,7 +114,7 @@ def _scores(seeds: list[dict[str, Any]]) -> list[str]:
         "not seen and the choice of the vectors' settings has not looked at (the choice of K and "
         "the dimension, below, was made on another split, so it has looked at most of them); "
         f"{len(seeds)} training seeds, mean ± "
-        "standard deviation, in percent (`python experiments/medline_seeds.py --run "
+        "standard deviation, in percent (`python -m experiments.medline_seeds --run "
         f"medline-runs/run --device {first['device']}`):",
         "",
         "| | " + " | ".join(MEASURES.values()) + " |",

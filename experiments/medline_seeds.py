@@ -1,6 +1,6 @@
 """Training with several seeds on the artefacts of a MEDLINE run, scored on entities kept aside.
 
-    python experiments/medline_seeds.py --run medline-runs/run --device cuda --workers 5
+    python -m experiments.medline_seeds --run medline-runs/run --device cuda --workers 5
 
 Needs `training.jsonl`, `alone.jsonl`, `test.jsonl`, `vocabulary.tsv` and `vectors.safetensors` of
 a run folder, so that it can be carried out where a GPU is. `experiments/medline_mesh.py` puts the
@@ -10,7 +10,6 @@ figures on its page.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import time
 from concurrent.futures import ProcessPoolExecutor
@@ -21,6 +20,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from experiments.medline_vectors import is_kept_aside
 from synsetmine.files import write_text
 from synsetmine.generation import generate_sets
 from synsetmine.metrics import evaluate
@@ -77,11 +77,6 @@ def kept_aside(sets: SynonymSets) -> SynonymSets:
     """The sets of the entities that no choice of settings has looked at."""
     kept = [i for i, entity in enumerate(sets.ids) if is_kept_aside(entity)]
     return SynonymSets.of([sets.sets[i] for i in kept], [sets.ids[i] for i in kept])
-
-
-def is_kept_aside(entity: str) -> bool:
-    """By a hash of the id, for 30 % of the entities; settings are chosen on the others."""
-    return int(hashlib.sha256(entity.encode()).hexdigest()[:8], 16) % 10 < 3
 
 
 def _options() -> argparse.Namespace:
