@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from benchmarks.synthetic import Floats, Numbers, Synthetic
-from synsetmine.baselines.density import _joined
+from synsetmine.baselines.density import joined
 from synsetmine.generation import generate_sets
 from synsetmine.model.scene import EXACT
 from synsetmine.model.viewscorer import ViewScorer
@@ -50,7 +50,7 @@ def hdbscan(rows: Floats, *, selection: str, epsilon: float) -> Numbers:
 
     model = HDBSCAN(min_cluster_size=2, cluster_selection_method=selection, copy=True).fit(rows)
     near = model.dbscan_clustering(epsilon, min_cluster_size=2)
-    return _joined(model.labels_, near)
+    return joined(model.labels_, near)
 
 
 def communities(rows: Floats, *, threshold: float) -> Numbers:

@@ -69,7 +69,7 @@ class Hdbscan:
                 fitted[smallest, selection] = _fit(square, smallest, selection)
             model = fitted[smallest, selection]
             near = model.dbscan_clustering(choice["epsilon"], min_cluster_size=smallest)
-            yield in_given_order(_joined(model.labels_, near), order)
+            yield in_given_order(joined(model.labels_, near), order)
 
 
 def _fit(square: Distances, smallest: int, selection: str) -> Any:
@@ -84,7 +84,7 @@ def _fit(square: Distances, smallest: int, selection: str) -> Any:
     return model.fit(square)
 
 
-def _joined(*groupings: Labels) -> Labels:
+def joined(*groupings: Labels) -> Labels:
     """One label for all terms that any of the groupings puts together; -1 is in no group.
 
     HDBSCAN with an epsilon is HDBSCAN, but DBSCAN at epsilon where that gives the larger groups
@@ -102,5 +102,5 @@ def _joined(*groupings: Labels) -> Labels:
     ends = (np.concatenate(terms), np.concatenate(nodes))
     size = (len(groupings) + 1) * count
     graph = coo_array((np.ones(len(ends[0]), np.int8), ends), shape=(size, size))
-    _, joined = connected_components(graph, directed=False)
-    return joined[:count].astype(np.int64)
+    _, labels = connected_components(graph, directed=False)
+    return labels[:count].astype(np.int64)

@@ -32,16 +32,16 @@ class StringTable:
     def __init__(self, view: StringView, device: torch.device) -> None:
         self.view = view
         self.device = device
-        self.texts = _Letters.of(view._texts, device)
-        self.sorted = _Letters.of(view._sorted, device)
+        self.texts = _Letters.of(view.texts, device)
+        self.sorted = _Letters.of(view.sorted_texts, device)
         self.fits = self.texts.fits & self.sorted.fits
         self.ngrams = _Rows.of(view.ngrams, device)
-        self.words = _Rows.of(view._words, device)
-        self.word_counts = torch.from_numpy(view._word_counts).to(device)
-        joined, initials = view._acronyms
+        self.words = _Rows.of(view.words, device)
+        self.word_counts = torch.from_numpy(view.word_counts).to(device)
+        joined, initials = view.acronyms
         self.joined = torch.from_numpy(joined).to(device)
         self.initials = [torch.from_numpy(letters).to(device) for letters in initials]
-        self.digits = torch.from_numpy(view._digits).to(device)
+        self.digits = torch.from_numpy(view.digits).to(device)
 
     def pairs(self, left: Tensor, right: Tensor) -> Tensor:
         """The similarities of left[i] and right[i]: (pairs, features)."""

@@ -17,9 +17,9 @@ import numpy as np
 from synsetmine.temporary import temporary_folder
 from synsetmine.views.strings import Floats, Numbers, StringView, row_dots
 
-MATRICES = ("ngrams", "_words")
-ARRAYS = ("_word_counts", "_digits")
-TEXTS = ("_texts", "_sorted")  # neither of which has a line break
+MATRICES = ("ngrams", "words")
+ARRAYS = ("word_counts", "digits")
+TEXTS = ("texts", "sorted_texts")  # neither of which has a line break
 
 
 @contextmanager
@@ -31,8 +31,8 @@ def stored_strings(view: StringView) -> Iterator[Path]:
                 np.save(folder / f"{matrix}.{part}.npy", getattr(getattr(view, matrix), part))
         for array in ARRAYS:
             np.save(folder / f"{array}.npy", getattr(view, array))
-        joined, initials = view._acronyms
-        np.save(folder / "_acronyms.npy", np.stack([joined, *initials]))
+        joined, initials = view.acronyms
+        np.save(folder / "acronyms.npy", np.stack([joined, *initials]))
         for texts in TEXTS:
             (folder / texts).write_text("\n".join(getattr(view, texts)), encoding="utf-8")
         yield folder
@@ -53,7 +53,7 @@ def _load(folder: Path) -> StringView:
     from scipy import sparse
 
     texts = {name: (folder / name).read_text(encoding="utf-8").split("\n") for name in TEXTS}
-    view = StringView(texts["_texts"])
+    view = StringView(texts["texts"])
     known = view.__dict__  # where cached properties are kept
     known |= texts
     for name in MATRICES:
@@ -65,6 +65,6 @@ def _load(folder: Path) -> StringView:
         known[name] = sparse.csr_array((data, indices, indptr), shape=(len(indptr) - 1, width))
     for name in ARRAYS:
         known[name] = np.load(folder / f"{name}.npy", mmap_mode="r")
-    joined, *initials = np.load(folder / "_acronyms.npy", mmap_mode="r")
-    known["_acronyms"] = joined, tuple(initials)
+    joined, *initials = np.load(folder / "acronyms.npy", mmap_mode="r")
+    known["acronyms"] = joined, tuple(initials)
     return view

@@ -77,7 +77,7 @@ class StringView:
             columns = np.arange(len(self))
         result = np.zeros((len(rows), len(columns), len(FEATURES)), np.float32)
         result[..., 0] = (self.ngrams[rows] @ self.ngrams[columns].T).toarray()
-        shared = (self._words[rows] @ self._words[columns].T).toarray()
+        shared = (self.words[rows] @ self.words[columns].T).toarray()
         self._word_shares(shared, rows[:, None], columns, result)
         for feature, texts, scorer in self._scorers() if slow else ():
             queries, choices = _picked(texts, rows), _picked(texts, columns)
@@ -104,7 +104,7 @@ class StringView:
         Letters that could stand for many others tell nothing, and in a large vocabulary nearly
         all short ones could: those that are the initials of more than `MEANINGS` are left out.
         """
-        joined, initials = self._acronyms
+        joined, initials = self.acronyms
         whole: dict[int, list[int]] = {}
         for surface, number in enumerate(joined.tolist()):
             whole.setdefault(number, []).append(surface)
@@ -119,7 +119,7 @@ class StringView:
 
     def _compare_pairs(self, left: Numbers, right: Numbers, result: Floats) -> None:
         result[:, 0] = row_dots(self.ngrams, left, right)
-        self._word_shares(row_dots(self._words, left, right), left, right, result)
+        self._word_shares(row_dots(self.words, left, right), left, right, result)
         for feature, texts, scorer in self._scorers():
             queries, choices = _picked(texts, left), _picked(texts, right)
             result[:, feature] = process.cpdist(queries, choices, scorer=scorer, dtype=np.float32)
@@ -127,45 +127,47 @@ class StringView:
         np.clip(result, 0, 1, out=result)
 
     def _word_shares(self, shared: Floats, left: Numbers, right: Numbers, result: Floats) -> None:
-        ours, theirs = self._word_counts[left], self._word_counts[right]
+        ours, theirs = self.word_counts[left], self.word_counts[right]
         result[..., 1] = shared / (ours + theirs - shared)
         result[..., 2] = shared / np.minimum(ours, theirs)
 
     def _scorers(self) -> tuple[tuple[int, list[str], Any], ...]:
         similarity = distance.Indel.normalized_similarity
-        texts = (self._texts, self._sorted, self._texts)
+        texts = (self.texts, self.sorted_texts, self.texts)
         scorers = (similarity, similarity, distance.JaroWinkler.normalized_similarity)
         return tuple(zip(map(FEATURES.index, SLOW), texts, scorers, strict=True))
 
     def _matches(self, left: Numbers, right: Numbers, result: Floats) -> None:
-        joined, initials = self._acronyms
+        joined, initials = self.acronyms
         match = np.zeros(result.shape[:-1], np.bool_)
         for letters in initials:
             match |= joined[left] == letters[right]
             match |= letters[left] == joined[right]
         result[..., 6] = match
-        result[..., 7] = self._digits[left] == self._digits[right]
+        result[..., 7] = self.digits[left] == self.digits[right]
 
     @cached_property
     def ngrams(self) -> Any:
         """The tf-idf weights of the character n-grams, rows of length one: (surfaces, n-grams)."""
-        return ngram_weights(self._texts, self.pool)
+        return ngram_weights(self.texts, self.pool)
 
     @cached_property
-    def _texts(self) -> list[str]:
+    def texts(self) -> list[str]:
+        """The surfaces as they are compared."""
         return [plain(surface) for surface in self.surfaces]
 
     @cached_property
     def _tokens(self) -> list[tuple[str, ...]]:
-        both = zip(self.surfaces, self._texts, strict=True)
+        both = zip(self.surfaces, self.texts, strict=True)
         return [tokens(surface) or (text,) for surface, text in both]
 
     @cached_property
-    def _sorted(self) -> list[str]:
+    def sorted_texts(self) -> list[str]:
+        """The same with their words in alphabetical order."""
         return [" ".join(sorted(words)) for words in self._tokens]
 
     @cached_property
-    def _words(self) -> Any:
+    def words(self) -> Any:
         """1 where a surface has a word: (surfaces, words)."""
         from scipy import sparse
 
@@ -178,11 +180,12 @@ class StringView:
         return sparse.csr_array((np.ones(len(columns), np.float32), columns, ends), shape=shape)
 
     @cached_property
-    def _word_counts(self) -> Floats:
+    def word_counts(self) -> Floats:
+        """How many different words each surface has: (surfaces,)."""
         return np.array([len(set(words)) for words in self._tokens], np.float32)
 
     @cached_property
-    def _acronyms(self) -> tuple[Numbers, tuple[Numbers, Numbers]]:
+    def acronyms(self) -> tuple[Numbers, tuple[Numbers, Numbers]]:
         """Numbers that are equal where one surface, joined, is the initials of another.
 
         The initials of a single word are none, and have the number -1.
@@ -202,10 +205,10 @@ class StringView:
         )
 
     @cached_property
-    def _digits(self) -> Numbers:
+    def digits(self) -> Numbers:
         """Equal numbers where the surfaces hold the same runs of digits, in any order."""
         number_of: dict[tuple[str, ...], int] = {}
-        runs = (tuple(sorted(re.findall(r"\d+", text))) for text in self._texts)
+        runs = (tuple(sorted(re.findall(r"\d+", text))) for text in self.texts)
         return np.array([number_of.setdefault(run, len(number_of)) for run in runs], np.int64)
 
 
