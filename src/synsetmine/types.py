@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from synsetmine.errors import DataError
 
 SENSE_MARK = "||"
+
+Progress: TypeAlias = Callable[[int, int], None]  # done, of how much
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from synsetmine.corpus.wikilinks import Site, read_target
 from synsetmine.corpus.wikitext import plain_text
 from synsetmine.errors import DataError, Skipped, raise_or_keep
 from synsetmine.files import LONGEST, open_binary
-from synsetmine.types import Document
+from synsetmine.types import Document, Progress
 
 _CHUNK = 2**16
 _LONGEST_TAG = 2**20  # bytes: the parser must hold a tag as a whole
@@ -56,7 +56,7 @@ def read_pages(
     path: Path,
     *,
     skipped: Skipped | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Iterator[Page]:
     """All pages of a dump, those of other namespaces and redirects too."""
     with open_binary(path):  # a file that cannot be read is told at once

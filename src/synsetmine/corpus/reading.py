@@ -10,7 +10,7 @@ from synsetmine.corpus.pubtator import read_pubtator
 from synsetmine.corpus.records import Fields, read_jsonl, read_parquet, read_table
 from synsetmine.corpus.sources import Form, Meter, Source, Where, find_sources, up_to_damage
 from synsetmine.errors import Skipped
-from synsetmine.types import Document
+from synsetmine.types import Document, Progress
 
 
 def read_corpus(
@@ -20,7 +20,7 @@ def read_corpus(
     text_field: str = "text",
     id_field: str = "id",
     skipped: Skipped | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Iterator[Document]:
     """The documents of a file, a folder, a pattern such as `abstracts/*.jsonl.gz`, or a list.
 
@@ -53,7 +53,7 @@ def _read_all(
     sources: list[Source],
     fields: Fields,
     skipped: Skipped | None,
-    progress: Callable[[int, int], None] | None,
+    progress: Progress | None,
 ) -> Iterator[Document]:
     meter = Meter(sum(source.size for source in sources), progress)
     for source in sources:

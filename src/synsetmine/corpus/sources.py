@@ -5,13 +5,14 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar, get_args
 
 from synsetmine.errors import DataError, Skipped, raise_or_keep
 from synsetmine.files import plain_name
+from synsetmine.types import Progress
 
 Form = Literal["text", "lines", "jsonl", "csv", "tsv", "parquet", "pubtator", "mediawiki"]
 
@@ -68,7 +69,7 @@ class Meter:
 
     STEP = 2**20
 
-    def __init__(self, total: int, progress: Callable[[int, int], None] | None) -> None:
+    def __init__(self, total: int, progress: Progress | None) -> None:
         self._total = total
         self._progress = progress
         self._read = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from synsetmine.errors import DataError
 from synsetmine.generation.bysize import mine_by_size
@@ -13,7 +13,7 @@ from synsetmine.model.scene import EXACT
 from synsetmine.model.scorer import SetScorer
 from synsetmine.model.viewscorer import ViewScorer
 from synsetmine.trace import Decision
-from synsetmine.types import SynonymSets, Term
+from synsetmine.types import Progress, SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews
 from synsetmine.workers import WorkerPool
 
@@ -31,7 +31,7 @@ def generate_sets(
     exact: int = EXACT,
     workers: int = 1,
     device: str = "cpu",
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Mined:
     """Group the terms of a vocabulary: each joins its best set, or opens one.
 

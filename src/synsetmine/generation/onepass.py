@@ -10,7 +10,7 @@ the one of the plain algorithm, whatever the block size, the number of threads a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ from synsetmine.generation.mined import Outcome, log_odds
 from synsetmine.generation.pool import SetPool
 from synsetmine.model.scorer import SetScorer
 from synsetmine.trace import Action
+from synsetmine.types import Progress
 
 # Where a scorer is linear, all sets have the same logit for a term, but for rounding near 1e-15.
 TIE = 1e-9  # of the larger of the two scores, or of 1
@@ -36,7 +37,7 @@ def walk_pool(
     threshold: float,
     max_sets: float,
     block_size: int,
-    progress: Callable[[int, int], None] | None,
+    progress: Progress | None,
 ) -> Outcome:
     """Walk the first `count` rows of the table of vectors; `known` are seeds, of later rows.
 

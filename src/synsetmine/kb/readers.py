@@ -15,11 +15,12 @@ from synsetmine.kb.building import KnowledgeBuilder
 from synsetmine.kb.mediawiki import add_mediawiki
 from synsetmine.kb.obo import SCOPES, add_obo
 from synsetmine.kb.rdf import add_rdf
-from synsetmine.kb.source import Progress, Source
+from synsetmine.kb.source import Source
 from synsetmine.kb.statements import SYNTAXES
 from synsetmine.kb.tables import NAMES_FIELDS, Fields, add_jsonl, add_table
 from synsetmine.kb.umls import add_umls
 from synsetmine.kb.wikidata import add_wikidata
+from synsetmine.types import Progress
 
 Form = Literal["saved", "jsonl", "csv", "tsv", "obo", "rdf", "umls", "wikidata", "mediawiki"]
 Scope = Literal["EXACT", "BROAD", "NARROW", "RELATED"]

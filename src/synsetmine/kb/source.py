@@ -10,8 +10,7 @@ from typing import IO
 
 from synsetmine.errors import DataError, Skipped, raise_or_keep
 from synsetmine.files import numbered_lines, open_binary
-
-Progress = Callable[[int, int], None]
+from synsetmine.types import Progress
 
 
 @dataclass(frozen=True)

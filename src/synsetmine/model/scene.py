@@ -24,6 +24,7 @@ from torch import Tensor
 from synsetmine.model.neighbours import nearest_by_products, nearest_rows, nearest_sparse_rows
 from synsetmine.model.stringtable import StringTable
 from synsetmine.model.threads import one_thread
+from synsetmine.types import Progress
 from synsetmine.views.storedstrings import compare_stored, ngram_dots, stored_strings
 from synsetmine.views.strings import FEATURES, SLOW, Numbers, StringView, row_dots
 from synsetmine.workers import WorkerPool, cores, in_threads
@@ -36,7 +37,6 @@ GPU_THREADS = 2  # one compares while the other fetches
 SHARED = 20_000  # terms; the strings of fewer are compared sooner than processes have started
 LEFT = 1 << 17  # terms whose near pairs are gathered at a time
 
-Progress: TypeAlias = Callable[[int, int], None]
 Worth: TypeAlias = Callable[[Tensor], Tensor]  # (…, signals) -> (…)
 Compared: TypeAlias = tuple[Tensor, Tensor, Tensor]  # left, right, signals of some pairs
 

@@ -20,9 +20,9 @@ from torch import Tensor
 
 from synsetmine.errors import DataError
 from synsetmine.model.comparer import Comparer, Floats
-from synsetmine.model.scene import EXACT, Progress, Scene
+from synsetmine.model.scene import EXACT, Scene
 from synsetmine.model.termmaps import LinearMap, NgramMap
-from synsetmine.types import Term
+from synsetmine.types import Progress, Term
 from synsetmine.views import StringView, TermVectors, TermViews, View, unit_rows
 from synsetmine.workers import WorkerPool
 

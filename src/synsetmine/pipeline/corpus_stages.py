@@ -35,11 +35,11 @@ from synsetmine.pipeline.settings import (
     VectorSettings,
     VocabularySettings,
 )
-from synsetmine.runfolder import Counts, Progress
+from synsetmine.runfolder import Counts
 from synsetmine.setfiles import is_set_file, read_sets, read_vocabulary, write_sets
 from synsetmine.supervision import Supervision, split_entities, supervise
 from synsetmine.text import normal_form
-from synsetmine.types import Ambiguous, Document, Term
+from synsetmine.types import Ambiguous, Document, Progress, Term
 from synsetmine.views import read_vectors, write_vectors
 from synsetmine.views.pretrained import vectors_for
 from synsetmine.vocabulary import by_frequency, candidate_terms, count_terms, write_vocabulary

@@ -21,13 +21,13 @@ from synsetmine.pipeline.settings import (
     ViewTrainSettings,
 )
 from synsetmine.review.feedback import seed_sets, training_sets
-from synsetmine.runfolder import Counts, Progress
+from synsetmine.runfolder import Counts
 from synsetmine.setfiles import Vocabulary, read_sets, read_vocabulary, write_sets
 from synsetmine.setids import lasting_ids
 from synsetmine.trace import write_trace
 from synsetmine.training import Epoch, TrainingSettings, train_scorer
 from synsetmine.training.viewtraining import ViewSettings, known_sets, train_views
-from synsetmine.types import SynonymSets, Term, order_terms
+from synsetmine.types import Progress, SynonymSets, Term, order_terms
 from synsetmine.views import (
     TermViews,
     View,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,7 +21,7 @@ from synsetmine.runfolder import STAGES, Artefacts, RunFolder, in_words
 from synsetmine.setfiles import read_sets
 from synsetmine.supervision import Tally
 from synsetmine.trace import read_trace
-from synsetmine.types import Link, SynonymSets, Term
+from synsetmine.types import Link, Progress, SynonymSets, Term
 from synsetmine.views import read_vectors
 
 SCORES = {"ari": "ARI", "fmi": "FMI", "pair_f1": "pair F1", "nmi": "NMI"}
@@ -31,7 +31,7 @@ def write_run_report(
     settings: ReportSettings,
     folder: RunFolder,
     out: Path,
-    progress: Callable[[int, int], None],
+    progress: Progress,
 ) -> Mapping[str, Any]:
     """Gather everything and write the HTML file."""
     unfinished = [stage for stage in STAGES[:-1] if stage not in folder.stages]

@@ -9,7 +9,6 @@ training of the scorer compares terms of the others only.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -21,7 +20,7 @@ from torch.nn import functional
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.setfiles import write_sets
 from synsetmine.training.contrastive import Numbers, contrast
-from synsetmine.types import SynonymSets
+from synsetmine.types import Progress, SynonymSets
 from synsetmine.views import unit_rows
 from synsetmine.views.encoder import LEARNED, learned_surfaces, load_encoder, quiet
 
@@ -33,7 +32,6 @@ WARM = 0.1  # share of the steps in which the rate rises
 LENGTH = 32  # tokens of a surface that are read
 FEWEST = 10  # sets to learn from, and to keep
 
-Progress: TypeAlias = Callable[[int, int], None]
 Pair: TypeAlias = tuple[str, str]
 
 

@@ -13,7 +13,7 @@ the other training sets, as many as are to be mined, and in the pairs that would
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias, get_args
 
@@ -36,7 +36,7 @@ from synsetmine.model.viewscorer import (
 from synsetmine.training.calibration import BARS, Calibration, enough_larger
 from synsetmine.training.comparing import Pairs, draw_pairs, fit_comparer, near_pairs
 from synsetmine.training.contrastive import Numbers, learn_linear_map, learn_ngram_map
-from synsetmine.types import SynonymSets, Term, order_terms
+from synsetmine.types import Progress, SynonymSets, Term, order_terms
 from synsetmine.views import TermViews, View
 
 ROUNDS = 5
@@ -47,7 +47,6 @@ FEWEST = 10  # sets of two or more terms
 
 CROWD = 20_000  # terms, at most, among which a round's terms are compared
 
-Progress = Callable[[int, int], None]
 Maps: TypeAlias = tuple[tuple[LinearMap, ...], NgramMap | None]
 
 

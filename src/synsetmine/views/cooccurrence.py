@@ -21,8 +21,8 @@ from synsetmine.corpus.store import batch_sizes, texts_of
 from synsetmine.engines import Engine, LocalEngine
 from synsetmine.errors import DataError
 from synsetmine.text import normal_form
-from synsetmine.types import Term
-from synsetmine.views.units import Progress, UnitReader, Within, count_units, frequent_units
+from synsetmine.types import Progress, Term
+from synsetmine.views.units import UnitReader, Within, count_units, frequent_units
 from synsetmine.views.vectors import TermVectors
 from synsetmine.vocabulary import term_forms
 

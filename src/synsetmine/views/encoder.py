@@ -22,7 +22,7 @@ import numpy.typing as npt
 from synsetmine.errors import DataError, SynsetmineError, shorten
 from synsetmine.files import sha256
 from synsetmine.setfiles import read_sets
-from synsetmine.types import Term
+from synsetmine.types import Progress, Term
 from synsetmine.views.vectorfiles import read_vectors, write_vectors
 from synsetmine.views.vectors import TermVectors
 
@@ -39,7 +39,7 @@ def encode_terms(
     cache: Path | None = None,
     device: str = "cpu",
     batch: int = 256,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> TermVectors:
     """A vector for each term, of its surface alone; the senses of one surface share theirs.
 
@@ -191,7 +191,7 @@ def _encode(
     encoder: Any,
     surfaces: Sequence[Term],
     batch: int,
-    progress: Callable[[int, int], None] | None,
+    progress: Progress | None,
 ) -> npt.NDArray[np.float32]:
     # Strings of about one length together, since a batch is as wide as its longest.
     order = sorted(range(len(surfaces)), key=lambda i: -len(surfaces[i].surface))

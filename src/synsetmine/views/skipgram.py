@@ -18,8 +18,8 @@ from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.files import naming_place
 from synsetmine.temporary import temporary_folder
 from synsetmine.text import normal_form
-from synsetmine.types import Term
-from synsetmine.views.units import Progress, UnitReader, Within, count_units, frequent_units
+from synsetmine.types import Progress, Term
+from synsetmine.views.units import UnitReader, Within, count_units, frequent_units
 from synsetmine.views.vectors import TermVectors
 from synsetmine.vocabulary import term_forms
 

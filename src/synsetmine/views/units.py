@@ -23,7 +23,6 @@ from synsetmine.dictionary import NameMatcher
 from synsetmine.engines import Engine
 from synsetmine.text import SIGN, WORD, fold
 
-Progress = Callable[[int, int], None]
 Within = Literal["text", "sentence"]
 
 TERM, TEXT_END = "\0", "\1"
