@@ -51,7 +51,6 @@ _KINDS: dict[str, dict[str, Any]] = {
     "files": {"size": int, "time": int, "sha256": str},
 }
 
-Progress = Callable[[int, int], None]  # done, of how much
 Counts = dict[str, Any]  # what a stage counted, for the manifest
 
 

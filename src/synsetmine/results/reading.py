@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from synsetmine.corpus.store import batch_sizes, documents_of, read_batches
@@ -15,7 +15,7 @@ from synsetmine.runfolder import Artefacts, RunFolder
 from synsetmine.setfiles import read_sets, read_vocabulary
 from synsetmine.text import normal_form
 from synsetmine.trace import read_trace
-from synsetmine.types import Term
+from synsetmine.types import Progress, Term
 
 
 def read_results(
@@ -43,7 +43,7 @@ def example_sentences(
     documents: Path,
     surfaces: Sequence[str],
     per_term: int,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Mapping[str, Sequence[Sentence]]:
     """Sentences of a stored corpus by the normal form of the surface that they hold."""
     forms = [form for form in dict.fromkeys(map(normal_form, surfaces)) if form]

@@ -10,7 +10,7 @@ import itertools
 import json
 import random
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from functools import partial
@@ -25,7 +25,7 @@ from synsetmine.training.checkpoint import fingerprint
 from synsetmine.training.loop import train_scorer
 from synsetmine.training.settings import TrainingSettings
 from synsetmine.training.validation import Validation
-from synsetmine.types import SynonymSets
+from synsetmine.types import Progress, SynonymSets
 from synsetmine.views import TermVectors
 from synsetmine.workers import Crew, WorkerDiedError
 
@@ -63,7 +63,7 @@ def tune(
     folds: int = 5,
     workers: int = 1,
     device: str = "cpu",
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> list[Tuned]:
     """Score every candidate on every fold; best first. `best.json` holds the winner's settings.
 
