@@ -303,7 +303,7 @@ def test_methods_are_chosen_by_name_and_group() -> None:
 
 @pytest.mark.slow
 def test_every_method_finds_an_easy_world() -> None:
-    sets, vectors = make_world(entities=60, dimension=10, noise=0.05, seed=3)
+    sets, vectors = make_world(entities=60, dimension=10, noise=0.05, seed=4)
     words = {t.sense: hashlib.sha256(t.sense.encode()).hexdigest()[:12] for t in sets.terms}
     renamed = {t: Term(f"{words[t.sense]} {t.surface[4]}", t.sense) for t in sets.terms}
     sets = SynonymSets.of([[renamed[t] for t in members] for members in sets])

@@ -24,7 +24,10 @@ FORBIDDEN = re.compile(
     r"|shutil\.unpack_archive|tempfile\.mktemp|numpy\.fromfile|np\.fromfile"
 )
 # Between processes of one run, which start each other; what is read there was written there.
-OWN_PROCESSES = {"engines/local.py", "engines/spark.py", "comparison/running.py"}
+OWN_PROCESSES = {
+    *("engines/local.py", "engines/spark.py"),
+    *("comparison/running.py", "workers/crew.py"),
+}
 PICKLES = re.compile(r"pickle\.(?:loads|dumps)")
 MODULES_NOT_NEEDED = {
     *("zipfile", "tarfile", "ftplib", "telnetlib", "smtplib", "ctypes", "cgi", "imp"),

@@ -134,7 +134,8 @@ def test_both_ways_answer_the_same_questions() -> None:
     last = asked[-1]
     only = averaged_pairs(scorer, vectors, [(last.rest, last.strangers[1])])
     assert pairs[-1, 2] == pytest.approx(only[0], abs=1e-6)
-    assert [whole[-1, 0]] == probabilities(scorer, vectors, last.rest, [last.own])
+    alone = probabilities(scorer, vectors, last.rest, [last.own])
+    assert [whole[-1, 0]] == pytest.approx(alone, abs=1e-6)
 
 
 def test_a_set_of_two_is_judged_as_its_pair() -> None:

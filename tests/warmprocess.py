@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from multiprocessing import get_context
@@ -38,7 +38,9 @@ def run_warm(
     """
     with _file() as output, _file() as errors:
         names = (output.name, errors.name)
-        process = _warm().Process(target=_command, args=(arguments, folder, names, before))
+        process = _warm().Process(
+            target=_command, args=(arguments, folder, names, dict(os.environ), before)
+        )
         process.start()
         process.join()
         code = process.exitcode
@@ -63,10 +65,13 @@ def _command(
     arguments: Sequence[str],
     folder: Path,
     names: tuple[str, str],
+    environment: Mapping[str, str],
     before: Callable[[], None] | None,
 ) -> None:
     for stream, name in zip((sys.stdout, sys.stderr), names, strict=True):
         os.dup2(os.open(name, os.O_WRONLY | os.O_APPEND), stream.fileno())
+    os.environ.clear()
+    os.environ.update(environment)
     os.chdir(folder)
     if before is not None:
         before()

@@ -80,8 +80,7 @@ def fold(token: str) -> str:
     folded = token.casefold()
     if folded.isascii():
         return folded
-    folded = unicodedata.normalize("NFC", token).casefold().replace("i\u0307", "i")
-    return unicodedata.normalize("NFC", folded)
+    return nfc(nfc(token).casefold().replace("i\u0307", "i"))
 
 
 def normal_form(surface: str) -> str:
@@ -94,7 +93,7 @@ def normal_form(surface: str) -> str:
     ('heart failure', 'WHO', 'who')
     """
     words = _TOKEN.findall(surface)
-    if len(words) == 1 and keeps_case(word := unicodedata.normalize("NFC", words[0])):
+    if len(words) == 1 and keeps_case(word := nfc(words[0])):
         return word
     return " ".join(map(fold, words))
 

@@ -23,6 +23,7 @@ MEMBERS = 3  # fits from other random starts, of which the mean is taken
 PRIOR = 5.0  # how strongly weights are pulled to zero; a positive pair pulls with 1
 STEPS = 200
 AT_ONCE, AT_ONCE_GPU = 2**16, 2**24  # pairs
+SIDE_BY_SIDE = 50_000  # pairs; with fewer, threads wait for each other more than they gain
 NEAR = 0.97  # pairs whose signals, standardised, are on average above this quantile are all kept
 FAR = 0.05  # share of the others that is kept, and counts the more
 
@@ -110,7 +111,7 @@ def fit_comparer(parts: Sequence[Pairs], *, seed: int) -> Comparer:
     mean, scale = signals.mean(dim=0), _scale(signals)
     x = ((signals - mean) * scale).T.contiguous()
     fit = partial(_fit, x, same, weight)
-    threads = MEMBERS if x.device.type == "cpu" else 1
+    threads = MEMBERS if x.device.type == "cpu" and len(same) > SIDE_BY_SIDE else 1
     fits = in_threads(fit, range(MEMBERS * seed, MEMBERS * (seed + 1)), threads)
     linear, bias, inner, inner_bias, outer = zip(*fits, strict=True)
     learned = (
