@@ -10,6 +10,15 @@ from urllib.parse import urlsplit
 _CREDENTIALS = re.compile(r"(\A|//)[^/?#]*@")
 
 
+def is_web_address(url: str) -> bool:
+    """Whether it names a host that HTTP may reach."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
 def shown(url: str) -> str:
     """An address without what may be secret in it: user and password, and what follows a `?`.
 

@@ -11,7 +11,7 @@ from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
 
-from synsetmine.addresses import is_private, shown
+from synsetmine.addresses import is_private, is_web_address, shown
 from synsetmine.errors import DataError
 
 _CHUNK = 1 << 16
@@ -57,13 +57,9 @@ def check_address(url: str, source: str | None = None) -> None:
     Whoever is out in the world must not make us ask for what only we can reach: the services of
     this machine and of its network. Nor may encryption be given up on the way.
     """
-    try:
-        parts = urlsplit(url)
-        known = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
-        known = False
-    if not known or re.search(r"[^!-~]", url):
+    if not is_web_address(url) or re.search(r"[^!-~]", url):
         raise DataError("not a usable http(s) address", value=shown(url))
+    parts = urlsplit(url)
     if "@" in parts.netloc:
         raise DataError("an address with a user or password is not fetched", value=shown(url))
     if source is None:

@@ -10,9 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Literal, NoReturn, get_args
-from urllib.parse import urlsplit
 
-from synsetmine.addresses import shown
+from synsetmine.addresses import is_web_address, shown
 from synsetmine.errors import DataError, Skipped, SynsetmineError, require
 from synsetmine.linking.annotations import Annotation, read_annotation, title_of
 from synsetmine.linking.cache import AnswerCache, damaged, open_cache
@@ -185,12 +184,7 @@ class SpotlightLinker:
 
 
 def _check_url(url: str) -> None:
-    try:
-        parts = urlsplit(url)
-        good = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
-        good = False
-    if not good or re.search(r"[?#\s]", url):
+    if not is_web_address(url) or re.search(r"[?#\s]", url):
         problem = "the url must be the http(s) address of a service, without ? and #"
         raise DataError(problem, value=shown(url))
 
