@@ -9,15 +9,19 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from synsetmine.generation import generate_sets
 from synsetmine.model import SetScorer, StoredModel, save_model
+from synsetmine.model.scene import EXACT
+from synsetmine.model.viewweights import to_arrays
 from synsetmine.trace import write_trace
 from synsetmine.training import TrainingSettings, train_scorer
 from synsetmine.training.viewtraining import ViewSettings, train_views
 from synsetmine.types import order_terms
+from tests.devices import DEVICES
 from tests.viewworlds import name_world
 from tests.worlds import make_world, write_text_world
 
@@ -134,6 +138,19 @@ def test_threads_leave_our_own_model_as_it_is(
         save_model(tmp_path / str(count), StoredModel(trained.scorer, 0.5, trained.record()))
         models.append((tmp_path / str(count) / "model.safetensors").read_bytes())
     assert models[0] == models[1]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_our_own_model_twice_is_the_same(device: str) -> None:
+    """Among more terms than are compared with each other, so that the crowd is learned from too."""
+    sets, views = name_world(150, seed=3)
+    settings = ViewSettings(views=("vectors", "strings"))
+    one, two = (
+        to_arrays(train_views(sets, views, settings, size=EXACT + 1, device=device).scorer)
+        for _ in range(2)
+    )
+    assert one.keys() == two.keys()
+    assert all(np.array_equal(one[name], two[name]) for name in one)
 
 
 def test_threads_leave_the_papers_model_as_it_is(threads: Callable[[int], None]) -> None:

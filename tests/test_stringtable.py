@@ -7,8 +7,9 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
-from synsetmine.model.stringtable import StringTable
+from synsetmine.model.stringtable import StringTable, _Rows
 from synsetmine.views.strings import FEATURES, StringView
 from tests.devices import DEVICES
 
@@ -55,3 +56,15 @@ def test_parts_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = table.pairs(left, right)
     monkeypatch.setattr("synsetmine.model.stringtable.CHUNK", 16)
     torch.testing.assert_close(table.pairs(left, right), whole)
+
+
+@pytest.mark.parametrize("rough", [False, True])
+def test_products_do_not_depend_on_the_order_of_addition(rough: bool) -> None:
+    """A GPU adds in another order each time; here the columns are turned round."""
+    matrix = StringView([f"name {i} of the {i % 7} {i % 5}th" for i in range(60)]).ngrams
+    turned = csr_array(matrix.toarray()[:, ::-1])
+    rows = torch.arange(60)
+    tables = [_Rows.of(m, torch.device("cpu")) for m in (matrix, turned)]
+    one, two = (t.rough_products(rows) if rough else t.products(rows) for t in tables)
+    assert torch.equal(one, two)
+    np.testing.assert_allclose(one, (matrix @ matrix.T).toarray(), atol=5e-3 if rough else 1e-6)

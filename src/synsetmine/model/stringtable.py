@@ -22,6 +22,7 @@ LONGEST = 63  # letters
 LETTERS = 255  # different ones, the most frequent
 CHUNK = 1 << 23  # pairs that are compared at a time
 VALUES = 1 << 27  # of rows that are multiplied at a time
+PLACES = {torch.float64: 26, torch.float32: 12}  # binary ones of values, half of those of a sum
 
 _SLOW_PLACES = [FEATURES.index(name) for name in SLOW]
 
@@ -197,9 +198,10 @@ class _Letters:
 class _Rows:
     """The rows of a sparse matrix, all of the same width: columns, -1 where there is none."""
 
-    def __init__(self, columns: Tensor, values: Tensor, matrix: Tensor) -> None:
+    def __init__(self, columns: Tensor, values: Tensor, matrix: Tensor, rough: Tensor) -> None:
         self.columns, self.values = columns, values  # (rows, widest)
-        self.matrix = matrix  # (rows, all columns), sparse
+        self.matrix = matrix  # (rows, all columns), sparse, float64
+        self.rough = rough  # the same with fewer places, float32
 
     @classmethod
     def of(cls, matrix: Any, device: torch.device) -> _Rows:
@@ -210,17 +212,8 @@ class _Rows:
         shape = (len(sizes), int(sizes.max(initial=1)))
         columns, values = np.full(shape, -1, np.int32), np.zeros(shape, np.float32)
         columns[owner, place], values[owner, place] = matrix.indices, matrix.data
-        with warnings.catch_warnings():  # what torch says of its own: a beta, checks that are on
-            warnings.filterwarnings("ignore", "Sparse", UserWarning)
-            whole = torch.sparse_csr_tensor(
-                torch.from_numpy(matrix.indptr.astype(np.int64)),
-                torch.from_numpy(matrix.indices.astype(np.int64)),
-                torch.from_numpy(matrix.data.astype(np.float32)),
-                size=matrix.shape,
-                device=device,
-                check_invariants=True,
-            )
-        return cls(torch.from_numpy(columns).to(device), torch.from_numpy(values).to(device), whole)
+        tables = torch.from_numpy(columns).to(device), torch.from_numpy(values).to(device)
+        return cls(*tables, *(_sparse(matrix, kind, device) for kind in PLACES))
 
     def dots(self, left: Tensor, right: Tensor) -> Tensor:
         """The products of rows left[i] and right[i]: (pairs,)."""
@@ -238,11 +231,41 @@ class _Rows:
 
     def products(self, rows: Tensor) -> Tensor:
         """The products of some rows with all: (rows, all)."""
-        width = self.matrix.shape[1]
-        dense = torch.zeros(len(rows), width + 1, device=rows.device)
-        dense.scatter_(1, self.columns[rows].long() % (width + 1), self.values[rows])
-        found: Tensor = (self.matrix @ dense[:, :width].T.contiguous()).T
-        return found
+        return self._times(self.matrix, rows)
+
+    def rough_products(self, rows: Tensor) -> Tensor:
+        """The same to about three digits, in half the time."""
+        return self._times(self.rough, rows)
+
+    def _times(self, matrix: Tensor, rows: Tensor) -> Tensor:
+        width = matrix.shape[1]
+        dense = torch.zeros(len(rows), width + 1, dtype=matrix.dtype, device=rows.device)
+        values = _cut(self.values[rows].to(matrix.dtype))
+        dense.scatter_(1, self.columns[rows].long() % (width + 1), values)
+        found = (matrix @ dense[:, :width].T.contiguous()).T
+        return found.float()
+
+
+def _sparse(matrix: Any, kind: torch.dtype, device: torch.device) -> Tensor:
+    with warnings.catch_warnings():  # what torch says of its own: a beta, checks that are on
+        warnings.filterwarnings("ignore", "Sparse", UserWarning)
+        return torch.sparse_csr_tensor(
+            torch.from_numpy(matrix.indptr),
+            torch.from_numpy(matrix.indices),
+            _cut(torch.from_numpy(matrix.data).to(kind)),
+            size=matrix.shape,
+            device=device,
+            check_invariants=True,
+        )
+
+
+def _cut(values: Tensor) -> Tensor:
+    """Values of unit rows with so few binary places that sums of their products are exact.
+
+    A GPU adds in another order each time, so what is rounded would be another one each time.
+    """
+    scale = 2.0 ** PLACES[values.dtype]
+    return (values * scale).floor() / scale
 
 
 def _shape(left: Tensor, right: Tensor) -> torch.Size:

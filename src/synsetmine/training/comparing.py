@@ -124,22 +124,23 @@ def fit_comparer(parts: Sequence[Pairs], *, seed: int) -> Comparer:
 def _fit(x: Tensor, same: Tensor, weight: Tensor, seed: int) -> tuple[Tensor, ...]:
     """Weights by L-BFGS on all pairs at once: linear, bias, inner, inner bias, outer.
 
-    `x` is (signals, pairs).
+    `x` is (signals, pairs). Only the pairs are on a GPU: the many small steps on weights are
+    faster on the CPU.
     """
     same_limit()
     width = len(x)
     chance = torch.Generator().manual_seed(seed)
     inner = torch.randn(width, HIDDEN, generator=chance) / width**0.5
-    outer = (torch.randn(HIDDEN, generator=chance) / 100).to(x.device)
-    lines = torch.cat([inner.T, torch.zeros(1, width)]).to(x.device)  # hidden units, linear
-    shifts = torch.zeros(HIDDEN + 1, device=x.device)
+    outer = torch.randn(HIDDEN, generator=chance) / 100
+    lines = torch.cat([inner.T, torch.zeros(1, width)])  # hidden units, linear
+    shifts = torch.zeros(HIDDEN + 1)
     shifts[LINEAR] = -6.0
     weights = [lines, shifts, outer]
-    positives = same.sum().clamp(min=1)
+    positives = same.sum().clamp(min=1).cpu()
     optimizer = torch.optim.LBFGS(weights, max_iter=STEPS, line_search_fn="strong_wolfe")
 
     def loss() -> Tensor:
-        total, slopes = _slopes(x, same, weight, *weights)
+        total, slopes = _slopes(x, same, weight, *(w.to(x.device) for w in weights))
         for learned, slope in zip(weights, slopes, strict=True):
             pulled = learned.clone()
             if learned is shifts:
@@ -176,7 +177,7 @@ def _slopes(
         active[LINEAR] = error
         slopes[0] += active @ signals.T
         slopes[1] += active.sum(dim=1)
-    return total, tuple(slope.float() for slope in slopes)
+    return total.cpu(), tuple(slope.float().cpu() for slope in slopes)
 
 
 def _scale(signals: Tensor) -> Tensor:
