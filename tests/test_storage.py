@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from synsetmine.cli.inputs import choose_encoder
-from synsetmine.errors import ModelError, SynsetmineError
+from synsetmine.errors import DataError, ModelError, SynsetmineError
 from synsetmine.model import SetScorer, StoredModel, load_model, probabilities, save_model, storage
 from synsetmine.types import Term
 from synsetmine.views import TermVectors
@@ -95,7 +95,7 @@ def test_a_model_without_tuned_vectors_uses_those_it_is_given(tmp_path: Path) ->
 @pytest.mark.parametrize("tuned", [False, True])
 def test_vectors_of_another_dimension_are_refused(tuned: bool) -> None:
     other = TermVectors((Term("a"),), np.zeros((1, 9), np.float32))
-    with pytest.raises(ModelError, match="vectors of 4 dimensions, these have 9"):
+    with pytest.raises(DataError, match="vectors of 4 dimensions, these have: 9"):
         make_model(tuned=tuned).apply_to(other)
 
 

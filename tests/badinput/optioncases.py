@@ -11,6 +11,7 @@ PAPER = (*TRAIN, "--preset", "paper")
 LINK = ("link", "documents.parquet", "knowledge.arrow", "-o", "out.tsv", "--workers", "1")
 TUNE = ("tune", "train.set", "-v", "vectors.txt", "-o", "out", "-g")
 EXPORT = ("export", "new.jsonl", "-f", "solr", "-o", "out.txt")
+VECTORS = ("vectors", "documents.parquet", "--terms", "a", "-o", "out.txt")
 
 # An option, its value, the rest of a command that would do without; typer refuses it itself.
 WRONG = (
@@ -40,8 +41,8 @@ WRONG = (
     ("--min-count", "0", ("supervise", "links.tsv", "knowledge.arrow", "-o", "out")),
     ("--ambiguous", "nosuch", ("supervise", "links.tsv", "knowledge.arrow", "-o", "out")),
     ("--phrases", "-1", ("vocabulary", "documents.parquet", "-o", "out.tsv")),
-    ("--method", "nosuch", ("vectors", "documents.parquet", "--terms", "a", "-o", "out.txt")),
-    ("--dimension", "-1", ("vectors", "documents.parquet", "--terms", "a", "-o", "out.txt")),
+    ("--method", "nosuch", VECTORS),
+    ("--dimension", "-1", VECTORS),
     ("--format", "nosuch", ("export", "new.jsonl", "-o", "out.txt")),
     ("--limit", "-1", EXPORT),
     ("--limit", "-1", ("lint", "out.txt")),
@@ -190,6 +191,21 @@ OPTION_CASES: tuple[Case, ...] = (
         "--epochs 0",
         ("finetune", "train.set", "-o", "out", "--epochs", "0"),
         "epochs must be 1 or more: 0",
+    ),
+    _refused(
+        "vectors",
+        "--dimension 100000",
+        (
+            "vectors",
+            "documents.parquet",
+            "--terms",
+            "new.jsonl",
+            "-o",
+            "out.txt",
+            "--dimension",
+            "100000",
+        ),
+        "dimension must be in [0, 4096]: 100000",
     ),
     _refused(
         "finetune",

@@ -36,7 +36,7 @@ RUN_CASES: tuple[Case, ...] = (
         world,
         ("mine", "model", "-v", "three.txt", *OUT),
         1,
-        "the model was trained on vectors of 8 dimensions, these have 3",
+        "three.txt: the model was trained on vectors of 8 dimensions, these have: 3",
     ),
     Case(
         "mine",
@@ -226,7 +226,7 @@ RUN_CASES: tuple[Case, ...] = (
         world,
         ("serve", "model", "-v", "three.txt", "--port", "0"),
         1,
-        "the model was trained on vectors of 8 dimensions, these have 3",
+        "three.txt: the model was trained on vectors of 8 dimensions, these have: 3",
     ),
     Case(
         "serve",

@@ -71,10 +71,8 @@ class StoredModel:
     def apply_to(self, vectors: TermVectors) -> TermVectors:
         """A table of vectors as the model sees it: tuned where it has its own."""
         if isinstance(self.scorer, SetScorer) and vectors.dimension != self.scorer.dimension:
-            raise ModelError(
-                f"the model was trained on vectors of {self.scorer.dimension} dimensions, "
-                f"these have {vectors.dimension}"
-            )
+            problem = f"the model was trained on vectors of {self.scorer.dimension} dimensions"
+            raise DataError(f"{problem}, these have", path=vectors.source, value=vectors.dimension)
         return vectors if self.tuned_vectors is None else vectors.replaced(self.tuned_vectors)
 
 

@@ -79,7 +79,7 @@ class ViewScorer:
         for table, learned in zip(tables, self.maps, strict=True):
             if table.dimension != len(learned.matrix):
                 problem = f"the model was trained on vectors of {len(learned.matrix)} dimensions"
-                raise DataError(f"{problem}, these have", value=table.dimension)
+                raise DataError(f"{problem}, these have", path=table.source, value=table.dimension)
 
     def known(self, terms: Sequence[Term], views: TermViews) -> list[Term]:
         """Those of the terms that some view knows."""

@@ -18,6 +18,7 @@ from synsetmine.types import Ambiguous, Order
 from synsetmine.views.encoder import MINILM
 
 PROJECT_FILE = "synsetmine.toml"
+MOST_DIMENSIONS = 4096
 NEEDS_PATH = 'method "file", and no other, needs the path of a vector file'
 
 
@@ -98,6 +99,8 @@ class VectorSettings:
 
     def __post_init__(self) -> None:
         require((self.method == "file") == bool(self.path), NEEDS_PATH, self.path)
+        most = f"dimension must be in [0, {MOST_DIMENSIONS}]"
+        require(0 <= self.dimension <= MOST_DIMENSIONS, most, self.dimension)
         require(0 <= self.seed < 2**32, "seed must be in [0, 2**32)", self.seed)
 
 

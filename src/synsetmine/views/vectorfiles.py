@@ -47,7 +47,7 @@ def read_vectors(path: Path, *, skipped: list[DataError] | None = None) -> TermV
         raise_or_keep(problem.at(path, number), skipped)
     if not table:
         raise DataError("no vectors in this file", path=path)
-    return TermVectors(tuple(table), np.stack(list(table.values())))
+    return TermVectors(tuple(table), np.stack(list(table.values())), path)
 
 
 def write_vectors(path: Path, vectors: TermVectors) -> None:
@@ -212,7 +212,7 @@ def _read_own(path: Path) -> TermVectors:
             Term.parse(names[start:end].decode())
             for start, end in zip([0, *ends], ends, strict=False)
         ]
-        return TermVectors(tuple(terms), _mapped(path, "matrix"))
+        return TermVectors(tuple(terms), _mapped(path, "matrix"), path)
     except FileNotFoundError as error:
         raise DataError("No such file or directory", path=path) from error
     except DataError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ class TermVectors:
 
     terms: tuple[Term, ...]
     matrix: npt.NDArray[np.float32]  # (terms, dimension)
+    source: Path | None = None  # the file that they are from, which errors name
 
     def __post_init__(self) -> None:
         if self.matrix.ndim != 2 or self.matrix.dtype != np.float32:
@@ -52,20 +54,22 @@ class TermVectors:
         try:
             return np.fromiter((self._row_of[term] for term in terms), dtype=np.int64)
         except KeyError as error:
-            raise DataError("this term has no vector", value=str(error.args[0])) from None
+            problem = "this term has no vector"
+            raise DataError(problem, path=self.source, value=str(error.args[0])) from None
 
     def select(self, terms: Sequence[Term]) -> npt.NDArray[np.float32]:
         """The vectors of these terms, row by row, checked to be finite."""
         chosen = self.matrix[self.rows(terms)]  # (terms, dimension)
         bad = np.flatnonzero(~np.isfinite(chosen).all(axis=1))
         if len(bad):
-            raise DataError("this term's vector is not finite", value=str(terms[bad[0]]))
+            problem = "this term's vector is not finite"
+            raise DataError(problem, path=self.source, value=str(terms[bad[0]]))
         return chosen
 
     def only(self, terms: Iterable[Term]) -> TermVectors:
         """The part of the table that these terms have, in their order."""
         known = tuple(dict.fromkeys(term for term in terms if term in self))
-        return TermVectors(known, np.array(self.matrix[self.rows(known)]))
+        return TermVectors(known, np.array(self.matrix[self.rows(known)]), self.source)
 
     def replaced(self, other: TermVectors) -> TermVectors:
         """This table, with the rows of `other` in place of ours where both know a term."""
@@ -74,7 +78,7 @@ class TermVectors:
         shared = [term for term in other.terms if term in self]
         matrix = np.array(self.matrix)
         matrix[self.rows(shared)] = other.matrix[other.rows(shared)]
-        return TermVectors(self.terms, matrix)
+        return TermVectors(self.terms, matrix, self.source)
 
 
 def unit_rows(matrix: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
