@@ -18,7 +18,7 @@ from synsetmine.kb.rdf import add_rdf
 from synsetmine.kb.source import Source
 from synsetmine.kb.statements import SYNTAXES
 from synsetmine.kb.tables import NAMES_FIELDS, Fields, add_jsonl, add_table
-from synsetmine.kb.umls import add_umls
+from synsetmine.kb.umls import add_umls, merged_file
 from synsetmine.kb.wikidata import add_wikidata
 from synsetmine.types import Progress
 
@@ -163,5 +163,5 @@ def _check_options(form: str, scopes: Collection[str], anchors: int) -> None:
 
 def kb_files(path: Path) -> list[Path]:
     """All files that are read for a knowledge base: its own, and what belongs to it beside it."""
-    retired = path.with_name(path.name.replace("MRCONSO", "MRCUI"))
-    return [path, retired] if retired != path and retired.exists() else [path]
+    merged = merged_file(path)
+    return [path] if merged is None else [path, merged]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from pathlib import Path
 
 from synsetmine.errors import DataError
 from synsetmine.files import plain_name
@@ -80,12 +81,15 @@ def _rank(fields: list[str]) -> int:
     return 8 * (fields[16] != "N") + 4 * term + 2 * form + atom
 
 
+def merged_file(path: Path) -> Path | None:
+    """The file of merged concepts beside one of names, if there is one."""
+    other = path.with_name(path.name.replace("MRCONSO", "MRCUI"))
+    return other if plain_name(path) == "MRCONSO.RRF" and other.is_file() else None
+
+
 def _add_merged(source: Source, builder: KnowledgeBuilder) -> None:
-    name = plain_name(source.path)
-    if name != "MRCONSO.RRF":
-        return
-    other = source.path.with_name(source.path.name.replace("MRCONSO", "MRCUI"))
-    if not other.is_file():
+    other = merged_file(source.path)
+    if other is None:
         return
     source = source.beside(other)
     for number, line in source.lines():

@@ -18,10 +18,8 @@ from synsetmine.trace import read_trace
 from synsetmine.types import Progress, Term
 
 
-def read_results(
-    folder: Path, examples: Mapping[str, Sequence[Sentence]] | None = None
-) -> list[MinedSet]:
-    """What the run in a folder has mined; `examples` are sentences by normal form."""
+def read_results(folder: Path) -> list[MinedSet]:
+    """What the run in a folder has mined."""
     if "mine" not in RunFolder(folder).stages:
         raise SynsetmineError(f"{folder} is no folder of a run that has mined sets")
     at = Artefacts(folder)
@@ -30,7 +28,6 @@ def read_results(
         kb=KnowledgeBase.load(at.knowledge),
         trace={decision.term: decision for decision in read_trace(at.trace)},
         counts=read_counts(at),
-        examples=examples,
     )
 
 
