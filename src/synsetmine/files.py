@@ -50,6 +50,7 @@ def check_file(path: Path) -> None:
 
     A device or a pipe would be replaced by a file, so they are refused too.
     """
+    _check_links(path)
     if path.is_dir():
         raise DataError("this is a folder; name a file to write", path=path)
     if path.exists() and not path.is_file():
@@ -59,6 +60,7 @@ def check_file(path: Path) -> None:
 
 def check_folder(folder: Path) -> None:
     """Refuse a folder in which no file can be written; one that is missing can be made."""
+    _check_links(folder)
     there = folder
     while not there.exists() and there != there.parent:
         there = there.parent
@@ -66,6 +68,14 @@ def check_folder(folder: Path) -> None:
         raise DataError("this is not a folder, so nothing can be written in it", path=there)
     if not os.access(there, os.W_OK | os.X_OK):
         raise DataError("nothing can be written in this folder", path=there)
+
+
+def _check_links(path: Path) -> None:
+    try:
+        path.stat()
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise DataError("this is a link that leads in a circle", path=path) from None
 
 
 @contextmanager

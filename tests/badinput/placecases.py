@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from tests.badinput.case import Case
-from tests.badinput.world import fifo_too, full_disk, link_too, read_only_disk, world
+from tests.badinput.world import fifo_too, full_disk, link_too, loop_too, read_only_disk, world
 
 CONVERT = ("convert", "train.set")
 FOLDER = "model: this is a folder; name a file to write"
 FILE = "train.set: this is not a folder, so nothing can be written in it"
+LOOP = "loop: this is a link that leads in a circle"
 OWN = "the command would write over this file of its own"
 
 # Commands that lack only their output; it is looked at before anything is read.
@@ -83,6 +84,10 @@ PLACE_CASES: tuple[Case, ...] = (
         for command in TO_FOLDERS
     ),
     *(Case("over itself", " ".join(command), world, command, 1, says) for command, says in OVER),
+    *(
+        Case("a link in a circle", _named(command), loop_too, (*command, "loop"), 1, LOOP)
+        for command in (*TO_FILES[:-1], *TO_FOLDERS)
+    ),
     Case("a file as a folder", "convert", world, (*CONVERT, "train.set/a.jsonl"), 1, FILE),
     Case(
         "a pipe as a file",

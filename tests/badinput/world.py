@@ -47,6 +47,11 @@ def link_too(folder: Path) -> None:
     (folder / "link.jsonl").symlink_to("new.jsonl")
 
 
+def loop_too(folder: Path) -> None:
+    world(folder)
+    (folder / "loop").symlink_to("loop")
+
+
 def begun_run(folder: Path) -> None:
     """A run that has not done anything yet."""
     world(folder)

@@ -5,6 +5,7 @@ Otherwise hours of work could be lost at their very end.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from synsetmine.errors import DataError
@@ -28,5 +29,5 @@ def a_folder(path: Path | None) -> Path | None:
 def check_apart(out: Path, *others: Path | None) -> None:
     """Refuse to write a file over another one that the command reads or writes."""
     for other in others:
-        if other is not None and other.resolve() == out.resolve():
+        if other is not None and os.path.realpath(other) == os.path.realpath(out):
             raise DataError("the command would write over this file of its own", path=out)

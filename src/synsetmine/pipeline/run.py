@@ -11,6 +11,7 @@ from synsetmine.addresses import shown
 from synsetmine.corpus.sources import find_sources
 from synsetmine.engines import Engine, LocalEngine
 from synsetmine.errors import DataError
+from synsetmine.files import check_folder
 from synsetmine.kb import kb_files
 from synsetmine.model.storage import CONFIG, model_files
 from synsetmine.pipeline import corpus_stages, model_stages
@@ -238,6 +239,7 @@ def _model_stages(
 
 def _check_inputs(project: Project, folder: Path) -> None:
     """All files that the run needs, looked for before hours of work; none may lie in its folder."""
+    check_folder(folder)
     sources = [source.path for source in find_sources(project.corpus.path, project.corpus.form)]
     others = [project.kb.path, project.vocabulary.list, project.vectors.path]
     given = [Path(other) for other in others if other]
