@@ -261,6 +261,13 @@ def test_a_mention_of_nothing(tmp_path: Path, entity: str) -> None:
     assert skipped.counts == {"a mention without an entity": 1}
 
 
+def test_no_surface_leads_nowhere(tmp_path: Path) -> None:
+    """Beyond its end a text has no characters, which is what the mention says that it has."""
+    path = stored(tmp_path, "1|t|Copper\n1\t26\t34\t\tX\tD1\n", "a.pubtator")
+    with pytest.raises(DataError, match=r":2: the offsets do not lead to the surface"):
+        list(read_corpus(path))
+
+
 def test_a_title_that_no_page_can_have_is_left_out(tmp_path: Path) -> None:
     path = stored(tmp_path, _wiki(("a\x9fb", "x"), ("B", "[[%7C%7C|y]]")), "wiki.xml")
     with pytest.raises(DataError, match=r"wiki\.xml:1: an id may hold no tab"):
