@@ -118,6 +118,18 @@ def test_mine_order_threshold_and_size(place: Path) -> None:
     assert min(read_sets(place / "big.set").sizes) >= 2
 
 
+def test_a_set_of_most_terms_is_warned_of(place: Path) -> None:
+    terms = len(read_vectors(place / "vectors.txt"))
+    said = {
+        threshold: synsetmine(
+            "mine", *MINE, "--threshold", threshold, "-o", "g.set", cwd=place
+        ).stderr
+        for threshold in ("0", "0.9")
+    }
+    assert f"warning: one set holds {terms} terms, which the model does not tell" in said["0"]
+    assert "warning" not in said["0.9"]
+
+
 def test_mine_by_frequency_with_seeds_and_missing_terms(place: Path) -> None:
     new = read_sets(place / "new.jsonl")
     lines = [f"{term}\t{i}" for i, term in enumerate(new.terms)]

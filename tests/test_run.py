@@ -105,6 +105,16 @@ def test_our_own_model_is_trained_on_vectors_and_strings(finished: Path) -> None
     assert f"The bar chosen is {model.scorer.bar.at:.4g}" in at.report.read_text()
 
 
+def test_a_set_of_most_terms_is_counted_and_warned_of(tmp_path: Path) -> None:
+    project = write_text_world(tmp_path)
+    project.write_text(project.read_text() + PAPERS + "mine = {threshold = 0.0, known = false}\n")
+    said = subprocess.run([*COMMAND, "run", project], capture_output=True, text=True, check=True)
+    folder = RunFolder(tmp_path / "run")
+    terms = len(read_sets(Artefacts(folder.path).mined).terms)
+    assert folder.counts["mine"]["in one set"] == terms
+    assert f"synsetmine: warning: one set holds {terms} terms" in said.stderr
+
+
 def test_the_papers_model_is_a_preset(tmp_path: Path) -> None:
     project = write_text_world(tmp_path)
     project.write_text(project.read_text() + PAPERS)

@@ -156,6 +156,7 @@ def mine(
     if trace is not None:
         write_trace(trace, mined.trace)
     console.report_missing(mined.without_vector, len(walk), "stand alone")
+    console.report_giant(mined.giant)
     several = sum(size > 1 for size in sets.sizes)
     console.say(
         f"{len(walk)} terms: {len(mined.sets)} sets, {several} of two or more terms; "

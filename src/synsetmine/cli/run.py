@@ -155,6 +155,7 @@ class ShownStages:
             self._bar.update(done, total, note)
 
     def finished(self, stage: str, record: Mapping[str, Any], *, skipped: bool) -> None:
+        from synsetmine.pipeline.model_stages import IN_ONE
         from synsetmine.runfolder import Artefacts
 
         self._close()
@@ -170,6 +171,9 @@ class ShownStages:
                 "the model put no synonyms of the held-out sets together: there may be too few "
                 "training sets, or the vectors say too little"
             )
+
+        if stage == "mine":
+            console.report_giant(record["counts"].get(IN_ONE, 0))
 
     def _close(self) -> None:
         if self._shown is not None:

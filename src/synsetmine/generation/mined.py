@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from synsetmine.trace import Action, Decision
 from synsetmine.types import SynonymSets, Term
 
+GIANT = 50  # terms
+
 
 @dataclass(frozen=True)
 class Mined:
@@ -17,6 +19,12 @@ class Mined:
     sets: SynonymSets
     trace: tuple[Decision, ...]
     without_vector: tuple[Term, ...]
+
+    @property
+    def giant(self) -> int:
+        """How many terms are in one set, if it is so large that terms are not told apart; or 0."""
+        largest = max(self.sets.sizes, default=0)
+        return largest if largest >= max(GIANT, len(self.sets.terms) / 10) else 0
 
     def renamed(self, names: Mapping[str, str]) -> Mined:
         """The same with other ids of sets."""

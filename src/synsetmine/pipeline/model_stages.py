@@ -40,6 +40,7 @@ from synsetmine.views.encoder import kept_name, learned_surfaces
 from synsetmine.workers import cores
 
 CHECKPOINT = "checkpoint.safetensors"
+IN_ONE = "in one set"  # counted only where that is a tenth of all terms or more
 THRESHOLDS = tuple(round(0.1 * i, 1) for i in range(1, 10))
 SHOWN = ("ari", "fmi", "nmi", "pair_precision", "pair_recall", "pair_f1", "bcubed_f1")
 
@@ -196,6 +197,7 @@ def mine_sets(
         "of two or more": sum(size > 1 for size in sizes),
         "joined": sum(decision.action == "joined" for decision in mined.trace),
         "without vector": len(mined.without_vector),
+        **({IN_ONE: mined.giant} if mined.giant else {}),
     } | told(informed.counts)
 
 
