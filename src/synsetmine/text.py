@@ -5,19 +5,29 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from itertools import groupby
 
 # Scripts that write no blanks between words: each of their characters is a token of its own.
 CJK = (
     "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 )
+
+
+def _marks(first: int, last: int) -> str:
+    """The marks in a range of characters, for a set in a pattern; neighbours are told as one."""
+    marks = [at for at in range(first, last + 1) if unicodedata.category(chr(at))[0] == "M"]
+    runs = [[*run] for _, run in groupby(enumerate(marks), lambda pair: pair[1] - pair[0])]
+    return "".join(f"{chr(run[0][1])}-{chr(run[-1][1])}" for run in runs)
+
+
 # Accents, vowel signs and their like, which stand behind the letter that they belong to. Beyond
-# these characters there are none but marks that choose a variant of a sign.
-MARKS = "".join(
-    char for char in map(chr, range(0x300, 0x1F000)) if unicodedata.category(char)[0] == "M"
-)
-SIGN = rf"[{CJK}][{MARKS}]*"  # behind a look-ahead, since there are marks among these characters
-WORD = rf"[^\W_{CJK}]+(?:[{MARKS}]+[^\W_{CJK}]*)*"
+# these characters there are none but marks that choose a variant of a sign. From U+10000 on `re`
+# compares with one after the other, so only characters from there are.
+LOW_MARKS, FROM_10000 = _marks(0x300, 0xFFFF), "\U00010000-\U0001efff"
+MARK = rf"(?:[{LOW_MARKS}]|[{FROM_10000}](?<=[{_marks(0x10000, 0x1EFFF)}]))"
+SIGN = rf"[{CJK}]{MARK}*"  # behind a look-ahead, since there are marks among these characters
+WORD = rf"[^\W_{CJK}]+(?:{MARK}+[^\W_{CJK}]*)*"
 _TOKEN = re.compile(rf"(?=[^\W_])(?:{SIGN}|{WORD}(?:[+#]+(?![^\W_]))?)")
 
 # Accents and their like, and all else that is neither a word, a blank nor in ASCII.

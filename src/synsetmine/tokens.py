@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from synsetmine.text import CJK, MARKS, fold, token_spans
+from synsetmine.text import CJK, FROM_10000, LOW_MARKS, MARK, fold, token_spans
 
 IntArray = NDArray[np.int64]
 Found = tuple[IntArray, IntArray, NDArray[np.uint8], IntArray, IntArray]  # starts, …, of `Tokens`
@@ -24,8 +24,11 @@ Way = Callable[[str, IntArray], Found]
 
 BORDER = "\x01"  # stands between the words of two texts, and is no word of any text
 
-# What Unicode's form NFC puts together: marks, and the letters of Korean syllables.
-_MARK = re.compile(rf"[{MARKS}\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff]")
+# What Unicode's form NFC puts together: marks, and the letters of Korean syllables. Few texts have
+# any of the characters that may be one, so these are looked for first.
+_LOW = rf"{LOW_MARKS}\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff"
+_MAY_BE_MARK = re.compile(f"[{_LOW}{FROM_10000}]")
+_MARK = re.compile(rf"[{_LOW}]|{MARK}")
 _PIECE = 1 << 19  # characters that are worked on at once
 _BLANK, _BORDER, _PLUS, _HASH = b" \x01+#"
 _ALONE, _SEVERAL = 1, 2  # characters that are a token each, and those that fold to several
@@ -73,7 +76,7 @@ def tokens_of(texts: Sequence[str]) -> Iterator[Tokens]:
 def _way(text: str) -> Way:
     if text.isascii():
         return _ascii
-    return _marked if _MARK.search(text) else _any
+    return _marked if _MAY_BE_MARK.search(text) and _MARK.search(text) else _any
 
 
 def _tokens(texts: Sequence[str], numbers: list[int], way: Way) -> Tokens:
