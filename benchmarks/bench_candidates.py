@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from synsetmine.errors import in_one_line
 from synsetmine.generation import generate_sets
 from synsetmine.metrics import evaluate
 from synsetmine.setfiles import read_sets
@@ -77,4 +78,5 @@ def _tasks(data: Path, splits: int, sizes: list[int]) -> Iterator[Task]:
 
 
 if __name__ == "__main__":
-    main()
+    with in_one_line():
+        main()

@@ -29,6 +29,7 @@ from pathlib import Path
 from synsetmine.corpus import read_batches, read_corpus, write_documents
 from synsetmine.corpus.store import texts_of
 from synsetmine.engines import open_engine
+from synsetmine.errors import in_one_line
 from synsetmine.files import sha256
 from synsetmine.kb import read_kb
 from synsetmine.linking.dictionary import DictionaryLinker
@@ -195,4 +196,5 @@ def _options() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    main()
+    with in_one_line():
+        main()

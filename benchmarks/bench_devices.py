@@ -22,6 +22,7 @@ from pathlib import Path
 import torch
 
 from benchmarks.synthetic import make_vocabulary
+from synsetmine.errors import in_one_line
 from synsetmine.generation import generate_sets
 from synsetmine.generation.mined import Mined
 from synsetmine.metrics import evaluate
@@ -153,4 +154,5 @@ def _options() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    main()
+    with in_one_line():
+        main()

@@ -21,6 +21,7 @@ import torch
 
 from benchmarks.plain import plain_epoch, plain_generation
 from synsetmine.datasets import fetch_dataset
+from synsetmine.errors import in_one_line
 from synsetmine.generation import generate_sets
 from synsetmine.model.scorer import SetScorer
 from synsetmine.setfiles import read_sets
@@ -120,4 +121,5 @@ def _options() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    main()
+    with in_one_line():
+        main()

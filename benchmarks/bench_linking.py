@@ -31,6 +31,7 @@ from ahocorasick_rs import MATCHKIND_LEFTMOST_LONGEST, AhoCorasick
 
 from synsetmine.corpus import read_corpus
 from synsetmine.dictionary import Matches, NameMatcher
+from synsetmine.errors import in_one_line
 from synsetmine.kb import Entity, KnowledgeBase, read_kb
 from synsetmine.linking.dictionary import DictionaryLinker
 from synsetmine.text import fold, keeps_case, token_spans
@@ -341,4 +342,5 @@ def _options() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    main()
+    with in_one_line():
+        main()

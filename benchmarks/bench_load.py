@@ -30,6 +30,7 @@ from benchmarks.httpclient import Connection
 from benchmarks.judging import Judge, Queue
 from benchmarks.synthetic import Synthetic, make_vocabulary
 from benchmarks.visits import Ledger, Visit, visit
+from synsetmine.errors import in_one_line
 from synsetmine.model import StoredModel, save_model
 from synsetmine.review.tsv import read_decisions
 from synsetmine.runfolder import Artefacts
@@ -204,4 +205,5 @@ def _options() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    main()
+    with in_one_line():
+        main()

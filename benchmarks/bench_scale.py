@@ -39,6 +39,7 @@ import numpy as np
 
 from benchmarks.methods import METHODS, SQUARES, Choice, ours
 from benchmarks.synthetic import Floats, Numbers, Synthetic, make_vocabulary
+from synsetmine.errors import in_one_line
 from synsetmine.metrics import compare_labels
 from synsetmine.model.storage import StoredModel, load_model, save_model
 from synsetmine.model.viewscorer import ViewScorer
@@ -310,4 +311,5 @@ def _options() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    main()
+    with in_one_line():
+        main()

@@ -33,6 +33,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from benchmarks.httpclient import Connection, percentile
+from synsetmine.errors import in_one_line
 from synsetmine.generation import known_terms
 from synsetmine.model import PreparedModel, SetScorer, load_model
 from synsetmine.results import MinedSet, MinedTerm
@@ -202,4 +203,5 @@ def _options() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    main()
+    with in_one_line():
+        main()

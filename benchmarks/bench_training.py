@@ -18,6 +18,7 @@ from typing import Any
 
 import torch
 
+from synsetmine.errors import in_one_line
 from synsetmine.setfiles import read_sets
 from synsetmine.training import PRESETS, train_scorer
 from synsetmine.training.loop import _Run
@@ -34,6 +35,8 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--epochs", type=int, default=None, help="at most; default: the preset's")
     options = parser.parse_args()
+    if options.device == "cuda" and not torch.cuda.is_available():
+        parser.error("there is no CUDA device here")
     settings = PRESETS[options.preset]
     if options.epochs:
         settings = settings.updated({"epochs": options.epochs})
@@ -133,4 +136,5 @@ def _watched(owner: Any, name: str) -> list[float]:
 
 
 if __name__ == "__main__":
-    main()
+    with in_one_line():
+        main()

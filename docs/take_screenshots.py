@@ -1,8 +1,9 @@
-"""Takes docs/review.png and docs/review-phone.png from the demo's run, in a real browser.
+"""Takes docs/report.png, docs/review.png and docs/review-phone.png from the demo's run.
 
     python -m docs.take_screenshots demo/run
 
-The run is copied first, and some decisions are made on the copy, so that the page shows a few.
+In a real browser. The run is copied first, and some decisions are made on the copy, so that the
+page of the reviewers shows a few.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 CHROMIUM = "/usr/bin/chromium"
-OPENED = "Amphibian"
-RIGHT, WRONG = ("Amphibians", "amphibian"), "Reptiles"
+OPENED = "Diatom"
+RIGHT, WRONG = ("diatoms", "bacillariophytes"), "diatomic"
 
 
 def main(run: Path, out: Path = HERE) -> None:
@@ -46,6 +47,7 @@ def main(run: Path, out: Path = HERE) -> None:
             with sync_playwright() as playwright:
                 flags = ["--no-sandbox", "--disable-gpu"]
                 browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
+                _take_report(browser, run / "report.html", out)
                 _take(browser, address_of(listening, "127.0.0.1").rstrip("/"), _page(bench), out)
                 browser.close()
         finally:
@@ -70,6 +72,12 @@ def _page(bench: Workbench) -> str:
         raise SystemExit(f"this run has no set {OPENED!r}; take that of `synsetmine demo`")
     least, _ = found.place
     return Asked.of({"set": OPENED, "after": written_place((least - 1e-3, ""))}).address()
+
+
+def _take_report(browser: Browser, report: Path, out: Path) -> None:
+    page = browser.new_page(viewport={"width": 1200, "height": 1150})
+    page.goto(f"{report.resolve().as_uri()}#quality")
+    page.screenshot(path=out / "report.png")
 
 
 def _take(browser: Browser, address: str, path: str, out: Path) -> None:

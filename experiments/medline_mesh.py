@@ -22,6 +22,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from synsetmine.errors import in_one_line
 from synsetmine.files import write_text
 from synsetmine.kb import KnowledgeBase
 from synsetmine.runfolder import STAGES, Artefacts, RunFolder, in_words
@@ -150,4 +151,5 @@ def _options() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    main()
+    with in_one_line():
+        main()

@@ -21,6 +21,7 @@ from statistics import fmean
 from typing import Any
 
 from experiments.medline_vectors import is_kept_aside
+from synsetmine.errors import in_one_line
 from synsetmine.files import write_text
 from synsetmine.generation import generate_sets
 from synsetmine.metrics import evaluate
@@ -92,4 +93,5 @@ def _options() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    main()
+    with in_one_line():
+        main()

@@ -31,6 +31,7 @@ from sklearn.metrics import adjusted_rand_score, fowlkes_mallows_score
 
 from synsetmine.corpus import write_documents
 from synsetmine.engines import LocalEngine
+from synsetmine.errors import in_one_line
 from synsetmine.files import numbered_lines, write_text
 from synsetmine.phrases import mine_phrases
 from synsetmine.text import normal_form
@@ -354,4 +355,5 @@ def _options() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    main()
+    with in_one_line():
+        main()

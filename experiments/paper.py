@@ -29,6 +29,7 @@ from experiments.benchmarkdata import load
 from experiments.options import Options, add_options, to_options
 from experiments.pages import paper_values, table
 from experiments.trainings import Training, run_trainings
+from synsetmine.errors import in_one_line
 from synsetmine.files import write_text
 
 
@@ -118,4 +119,5 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    main()
+    with in_one_line():
+        main()

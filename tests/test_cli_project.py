@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from synsetmine.cli.run import ShownStages
 from synsetmine.setfiles import read_sets, read_vocabulary
 from synsetmine.types import Term
 from synsetmine.views import read_vectors
@@ -43,6 +44,7 @@ def test_init_then_run_up_to_a_stage(world: Path, tmp_path: Path) -> None:
     given = [text for name, path in places.items() for text in (f"--{name}", str(path))]
     said = synsetmine(tmp_path, "init", *given)
     assert "synsetmine.toml written" in said
+    assert "warning" not in said
     assert "is there already" in synsetmine(tmp_path, "init", *given, code=1)
     said = synsetmine(tmp_path, "run", "--until", "supervise")
     assert "40 entities, 110 names" in said
@@ -50,9 +52,28 @@ def test_init_then_run_up_to_a_stage(world: Path, tmp_path: Path) -> None:
     assert "training sets" in said
     assert (tmp_path / "run" / "training.jsonl").exists()
     assert not (tmp_path / "run" / "vocabulary.tsv").exists()
-    assert "unchanged" in synsetmine(tmp_path, "run", "--until", "supervise")
+    assert "unchanged" in synsetmine(tmp_path, "run", ".", "--until", "supervise")
     said = synsetmine(tmp_path, "run", "--until", "lunch", code=1)
     assert "no such stage; there are read, knowledge, link" in said
+
+
+def test_init_tells_what_is_not_there_yet(tmp_path: Path) -> None:
+    (tmp_path / "kb.jsonl").touch()
+    said = synsetmine(tmp_path, "init", "--corpus", "nowhere.txt", "--kb", "kb.jsonl")
+    assert "warning: there is no nowhere.txt yet" in said
+    assert "no kb.jsonl" not in said
+    assert "warning" not in synsetmine(
+        *(tmp_path, "init", "--corpus", "texts/*.txt", "--kb", "kb.jsonl", "--overwrite")
+    )
+
+
+def test_an_interrupted_run_says_that_it_can_go_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    watcher = ShownStages(tmp_path)
+    watcher.started("link")
+    watcher.__exit__(KeyboardInterrupt)
+    assert capsys.readouterr().err.endswith("the same command goes on from there\n")
 
 
 @pytest.mark.slow

@@ -48,7 +48,9 @@ def receive(url: str, limit: int, timeout: float, start: int = 0) -> Iterator[tu
         else:
             raise DataError(f"{shown(url)}: {message}") from error
     except (OSError, HTTPException) as error:
-        raise BrokenError(str(error) or type(error).__name__) from error
+        reason = getattr(error, "reason", error)  # of an address that nobody knows, for example
+        told = getattr(reason, "strerror", None) or str(reason) or type(error).__name__
+        raise BrokenError(told) from error
 
 
 def check_address(url: str, source: str | None = None) -> None:

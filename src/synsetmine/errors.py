@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 
@@ -94,6 +96,15 @@ def raise_or_keep(error: DataError, skipped: list[DataError] | Skipped | None) -
     if skipped is None:
         raise error
     skipped.append(error)
+
+
+@contextmanager
+def in_one_line() -> Iterator[None]:
+    """For scripts: what a user can mend ends them with one line, and exit code 1."""
+    try:
+        yield
+    except (SynsetmineError, OSError) as error:
+        raise SystemExit(f"error: {error}") from error
 
 
 def shorten(text: str, width: int = WIDTH) -> str:

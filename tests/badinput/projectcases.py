@@ -36,7 +36,9 @@ PROJECT_CASES = (
         nothing, "a missing file", "synsetmine.toml: no such file; `synsetmine init` writes one"
     ),
     _project(
-        files({"synsetmine.toml/x": ""}), "a folder for a file", "synsetmine.toml: Is a directory"
+        files({"synsetmine.toml/x": ""}),
+        "a folder for a file",
+        "synsetmine.toml/synsetmine.toml: no such file; `synsetmine init` writes one",
     ),
     _project("", "an empty file", "synsetmine.toml: the section [corpus] with its path is missing"),
     _project(
@@ -70,7 +72,7 @@ PROJECT_CASES = (
     _project(
         f"{PROJECT}[mines]\nseed = 1\n",
         "an unknown section",
-        "synsetmine.toml: no such section; there are corpus, kb, link, supervise, vocabul…",
+        "synsetmine.toml:5: no such section; there are corpus, kb, link, supervise, vocab…",
     ),
     _project(
         f"{PROJECT}[mine]\nsed = 1\n",

@@ -30,8 +30,8 @@ from synsetmine.cli.train import train
 from synsetmine.cli.tune import tune
 from synsetmine.errors import SynsetmineError
 
-# Bad data, a bad model, an unwritable place. typer has 2 for wrong usage, 130 for an interrupt.
-FAILED = 1
+# Bad data, a bad model, an unwritable place. typer has 2 for wrong usage, and the last one.
+FAILED, INTERRUPTED = 1, 130
 
 app = typer.Typer(
     name="synsetmine",
@@ -97,6 +97,10 @@ def main() -> None:
     """Run a command; an error that a user can mend is one line on stderr and exit code 1."""
     try:
         app()
+    except SystemExit as end:
+        if end.code == INTERRUPTED:
+            console.say("synsetmine: interrupted")
+        raise
     except (SynsetmineError, OSError, MemoryError) as error:
         if os.environ.get("SYNSETMINE_DEBUG"):
             raise

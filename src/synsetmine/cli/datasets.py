@@ -10,7 +10,7 @@ import typer
 
 from synsetmine.cli import console
 from synsetmine.cli.places import a_folder
-from synsetmine.errors import DataError
+from synsetmine.errors import DataError, SynsetmineError
 
 
 def datasets(
@@ -55,10 +55,11 @@ def datasets(
             dataset = fetch_dataset(
                 name, home=home or DEFAULT_HOME, cache=cache, source=source, progress=progress
             )
-        except DataError:
-            if source is None:
-                console.say("without a network, --from FOLDER takes a local copy")
-            raise
+        except DataError as error:
+            if source is not None:
+                raise
+            hint = "without a network, --from FOLDER takes a local copy"
+            raise SynsetmineError(f"{error}; {hint}") from error
     files = [dataset.training_sets, dataset.test_sets, *dataset.vectors.values()]
     if copy_to is not None:
         for file in files:

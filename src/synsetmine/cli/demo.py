@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from synsetmine.cli import console
 from synsetmine.cli.run import ShownStages, Workers
+
+if TYPE_CHECKING:
+    from synsetmine.runfolder import Artefacts
 
 SHOWN = 15
 
@@ -35,23 +38,23 @@ def demo(
     at = Artefacts(out / "run")
     with ShownStages(out / "run") as watcher:
         run_project(read_project(project), watcher, engine=LocalEngine(workers))
-    show_finds(at.mined, at.trace)
+    show_finds(at)
     show_scores(at.scores)
     console.show(f"Sets: {at.mined}\nReport: {at.report}  (open it in a browser)")
 
 
-def show_finds(mined: Path, trace: Path) -> None:
-    """The new terms that joined a set with the highest probability."""
-    from synsetmine.setfiles import read_sets
+def show_finds(at: Artefacts) -> None:
+    """The new terms that joined a set with the highest probability, the most frequent first."""
+    from synsetmine.setfiles import read_sets, read_vocabulary
     from synsetmine.trace import read_trace
 
-    sets = read_sets(mined)
-    joined = [decision for decision in read_trace(trace) if decision.action == "joined"]
-    joined.sort(key=lambda decision: -decision.probability)
+    sets, counts = read_sets(at.mined), read_vocabulary(at.vocabulary).counts
+    joined = [decision for decision in read_trace(at.trace) if decision.action == "joined"]
+    joined.sort(key=lambda d: (-round(d.probability, 2), -counts.get(d.term, 0)))
     console.show("\nNew terms that joined a set, surest first (by no means all are right):")
     for decision in joined[:SHOWN]:
         others = [str(term) for term in sets.set_of(decision.term) if term != decision.term]
-        console.show(f"  {decision.probability:.4f}  {decision.term}  →  {', '.join(others)}")
+        console.show(f"  {decision.probability:.2f}  {decision.term}  →  {', '.join(others)}")
 
 
 def show_scores(path: Path) -> None:
@@ -67,8 +70,9 @@ def show_scores(path: Path) -> None:
     if len(exact) > SHOWN:
         console.show(f"  … and {len(exact) - SHOWN} more")
     among, (mean, spread) = scores["among all terms"], scores["on their own"]["ari"]
+    told = f"{100 * mean:.1f}" + (f" ± {100 * spread:.1f}" if spread else "")
     console.show(
-        f"Scores on these entities: ARI {100 * mean:.1f} ± {100 * spread:.1f} on their own, "
+        f"Scores on these entities: ARI {told} on their own, "
         f"{100 * among['ari']:.1f} among all terms (pair precision "
         f"{100 * among['pair_precision']:.1f}, recall {100 * among['pair_recall']:.1f})."
     )

@@ -301,7 +301,10 @@ def _held(form: Format, entries: Sequence[Entry]) -> str:
     from synsetmine.export.labels import new_names
 
     if form.new_names:
-        return counted(sum(len(new_names(entry)) for entry in entries), "new name")
+        names = [term for entry in entries for term in new_names(entry)]
+        known = sum(term.known for term in names)
+        there = f" ({known:,} of which the knowledge base has, mostly for other entities)"
+        return counted(len(names), "new name") + (there if known else "")
     return f"{counted(len(entries), 'set')} of {counted(_terms(entries), 'term')}"
 
 

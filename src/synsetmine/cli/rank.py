@@ -57,6 +57,7 @@ def score(
     tables = [load_vectors(path, skip_bad) for path in vectors or ()]
     judged, own = _meant(terms, stored, tables), _meant(members, stored, tables)
     views = _see(stored, tables, encoder, [*judged, *own], device)
+    _report_strings(tables, [*judged, *own])
     found = probabilities(stored.scorer, views, own, judged)
     _show(list(zip(map(str, judged), found, strict=True)), as_json)
 
@@ -90,6 +91,7 @@ def rank(
     there = set(known)
     missing = [term for term in terms if term not in there]
     console.report_missing(missing, len(terms), "cannot be ranked")
+    _report_strings(tables, own)
     found = best_terms(stored.scorer, views, own, known, top=top)
     _show([(str(term), probability) for term, probability in found], as_json)
 
@@ -109,6 +111,13 @@ def _meant(
     if not tables:
         raise SynsetmineError("this model needs --vectors")
     return find_terms(texts, tables[0].terms, any_string=False)
+
+
+def _report_strings(tables: Sequence[TermVectors], terms: Sequence[Term]) -> None:
+    """A typing error is a term too, which no table knows."""
+    missing = [term for term in terms if not any(term in table for table in tables)]
+    if tables:
+        console.report_missing(missing, len(terms), "are judged by their strings alone")
 
 
 def _see(

@@ -17,7 +17,7 @@ from synsetmine.cli.places import a_file
 BYTES = ("read", "knowledge")  # the stages that count bytes
 
 ProjectFile = Annotated[
-    Path, typer.Argument(help="The project file that `synsetmine init` writes.")
+    Path, typer.Argument(help="The project file that `synsetmine init` writes, or its folder.")
 ]
 Workers = Annotated[
     int | None,
@@ -49,6 +49,9 @@ def init(
     from synsetmine.pipeline.template import write_project
 
     write_project(out, corpus=corpus, kb=kb, run=run, overwrite=overwrite)
+    for named in (corpus, kb):
+        if not (out.parent / named).exists() and not set(named) & set("*?["):
+            console.warn(f"there is no {named} yet; `synsetmine run` needs it")
     console.say(f"{out} written; look through it, then: synsetmine run {out}")
 
 
@@ -78,8 +81,11 @@ def run(
     """
     from synsetmine.engines import open_engine
     from synsetmine.pipeline import read_project
+    from synsetmine.pipeline.settings import PROJECT_FILE
     from synsetmine.runfolder import Artefacts
 
+    if project.is_dir():
+        project /= PROJECT_FILE
     chosen = read_project(project)  # a broken file is told before torch is loaded
     from synsetmine.pipeline.run import run_project
 
@@ -142,8 +148,10 @@ class ShownStages:
     def __enter__(self) -> ShownStages:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._close()
+        if kind is KeyboardInterrupt:
+            console.say("what is done is kept: the same command goes on from there")
 
     def started(self, stage: str) -> None:
         self._close()

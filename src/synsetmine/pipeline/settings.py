@@ -199,7 +199,9 @@ def read_project(path: Path) -> Project:
     kinds = get_type_hints(Project)
     for name, table in tables.items():
         if name not in kinds:
-            raise DataError(f"no such section; there are {', '.join(kinds)}", path=path, value=name)
+            known = ", ".join(section for section, kind in kinds.items() if kind is not str)
+            problem = f"no such section; there are {known}"
+            raise DataError(problem, path=path, line=_line(text, name), value=name)
         try:
             sections[name] = _section(name, kinds[name], table)
         except DataError as error:
