@@ -11,7 +11,9 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import pytest
@@ -89,6 +91,7 @@ def test_a_broken_run_goes_on_where_it_was(
 KILLED = """
 import sys
 from pathlib import Path
+from threading import Timer
 from synsetmine.linking.spotlight import SpotlightLinker
 from synsetmine.types import Document
 url, cache = sys.argv[1:]
@@ -117,6 +120,7 @@ def test_a_killed_run_goes_on_where_it_was(server: SpotlightServer, tmp_path: Pa
 WRITER = """
 import sys
 from pathlib import Path
+from threading import Timer
 from synsetmine.linking.cache import open_cache
 for round in range(10):
     with open_cache(Path(sys.argv[1])) as cache:
@@ -201,6 +205,22 @@ def test_other_files_are_left_alone(server: SpotlightServer, tmp_path: Path) -> 
     with pytest.raises(DataError, match="cannot use this cache"):
         linker_of(server, cache=other / "cache").link(many(1))
     assert server.seen == []
+
+
+def test_a_file_that_another_one_writes_is_waited_for(tmp_path: Path) -> None:
+    """The change to a log needs the file for itself."""
+    path = tmp_path / "cache.sqlite"
+    with open_cache(path) as cache:
+        cache.put("a", "b")
+    other = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+    with closing(other):
+        other.execute("PRAGMA journal_mode = DELETE")
+        other.execute("BEGIN IMMEDIATE")
+        release = Timer(0.3, lambda: other.execute("COMMIT"))
+        release.start()
+        with open_cache(path) as cache:
+            assert cache.get(["a"]) == {"a": "b"}
+        release.join()
 
 
 def test_several_may_make_the_file_at_once(tmp_path: Path) -> None:

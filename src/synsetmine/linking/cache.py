@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Lock
 
 from synsetmine.errors import DataError
-from synsetmine.schemas import has_schema
+from synsetmine.schemas import has_schema, keep_log
 
 _OURS = 0x5E7A15  # stands in the file's header, so that nothing is written into a stranger's file
 _WAIT = 60  # seconds for another process to finish its write
@@ -77,7 +77,7 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
                 connection.execute(f"PRAGMA application_id = {_OURS}")
     if not has_schema(connection, [_TABLE]):
         raise DataError("a cache that synsetmine did not make: it defines other things", path=path)
-    connection.execute("PRAGMA journal_mode = WAL")
+    keep_log(connection, _WAIT)
     # With a write-ahead log, a crash of the machine may cost the last answers, never the file.
     connection.execute("PRAGMA synchronous = NORMAL")
 

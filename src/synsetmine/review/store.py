@@ -13,7 +13,7 @@ from typing import Any
 
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.review.decisions import Decision, now
-from synsetmine.schemas import has_schema
+from synsetmine.schemas import has_schema, keep_log
 
 _OURS = 0x5E7DEC  # stands in the file's header, so that nothing is written into a stranger's file
 _VERSION = 1
@@ -214,7 +214,7 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
         raise DataError("reviews of a newer synsetmine, with schema", path=path, value=version)
     if not has_schema(connection, _TABLE):
         raise DataError("reviews that synsetmine did not make: they define other things", path=path)
-    connection.execute("PRAGMA journal_mode = WAL")
+    keep_log(connection, _WAIT)
     connection.execute("PRAGMA synchronous = FULL")  # a decision is on disk when it is told
 
 
