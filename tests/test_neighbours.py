@@ -138,20 +138,6 @@ def test_products_give_the_same_neighbours(count: int) -> None:
         np.testing.assert_allclose(similarity[row, found], cosines[row, : len(found)], atol=1e-6)
 
 
-def test_rough_products_give_nearly_the_same_neighbours() -> None:
-    matrix = ngram_weights([*names(), "", "zzz"])
-    ngrams = StringTable(StringView([*names(), "", "zzz"]), torch.device("cpu")).ngrams
-    known = torch.from_numpy(np.diff(matrix.indptr) > 0)
-    cosines, places = nearest_by_products(ngrams.rough_products, known, COUNT, dots=ngrams.dots)
-    expected, _ = nearest_sparse_rows(matrix, COUNT)
-    torch.testing.assert_close(cosines, expected, atol=2e-3, rtol=0)
-    similarity = (matrix @ matrix.T).toarray()
-    for row in range(len(matrix.indptr) - 1):  # what was found has its true cosine, best first
-        found = places[row][places[row] >= 0].long()
-        np.testing.assert_allclose(similarity[row, found], cosines[row, : len(found)], atol=1e-6)
-        assert (cosines[row, 1:] <= cosines[row, :-1]).all()
-
-
 def test_rare_columns_lead_to_most_of_the_nearest(monkeypatch: pytest.MonkeyPatch) -> None:
     matrix = ngram_weights(names())
     exact = nearest_sparse_rows(matrix, COUNT)

@@ -58,13 +58,11 @@ def test_parts_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     torch.testing.assert_close(table.pairs(left, right), whole)
 
 
-@pytest.mark.parametrize("rough", [False, True])
-def test_products_do_not_depend_on_the_order_of_addition(rough: bool) -> None:
+def test_products_do_not_depend_on_the_order_of_addition() -> None:
     """A GPU adds in another order each time; here the columns are turned round."""
     matrix = StringView([f"name {i} of the {i % 7} {i % 5}th" for i in range(60)]).ngrams
     turned = csr_array(matrix.toarray()[:, ::-1])
     rows = torch.arange(60)
-    tables = [_Rows.of(m, torch.device("cpu")) for m in (matrix, turned)]
-    one, two = (t.rough_products(rows) if rough else t.products(rows) for t in tables)
+    one, two = (_Rows.of(m, torch.device("cpu")).products(rows) for m in (matrix, turned))
     assert torch.equal(one, two)
-    np.testing.assert_allclose(one, (matrix @ matrix.T).toarray(), atol=5e-3 if rough else 1e-6)
+    np.testing.assert_allclose(one, (matrix @ matrix.T).toarray(), atol=1e-6)

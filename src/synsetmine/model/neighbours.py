@@ -40,7 +40,6 @@ Ints: TypeAlias = npt.NDArray[np.int64]
 Places: TypeAlias = npt.NDArray[np.int32]
 Floats: TypeAlias = npt.NDArray[np.float32]
 Dots: TypeAlias = Callable[[Ints, Ints], Any]
-PairDots: TypeAlias = Callable[[Tensor, Tensor], Tensor]
 Products: TypeAlias = Callable[[Tensor], Tensor]  # numbers of rows -> (those rows, all rows)
 
 
@@ -84,24 +83,14 @@ def nearest_sparse_rows(
     return torch.from_numpy(cosines), torch.from_numpy(places)
 
 
-def nearest_by_products(
-    products: Products, known: Tensor, count: int, *, dots: PairDots | None = None
-) -> tuple[Tensor, Tensor]:
-    """The same by the products of some rows with all, which are none below 0.
-
-    Where the products are rough, `dots` gives those of pairs.
-    """
+def nearest_by_products(products: Products, known: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """The same by the products of some rows with all, which are none below 0."""
     rows = len(known)
     values, places = _compared_with_all(products, rows, min(count, rows), known.device)
     shared = values > 0
     others = torch.arange(values.shape[1], device=known.device) < known.sum() - 1
     values = torch.where(shared | (others & known[:, None]), values.clamp(min=0), -torch.inf)
     places = torch.where(shared, places, -1).int()
-    if dots is not None:
-        left, at = shared.nonzero(as_tuple=True)
-        values[left, at] = dots(left, places[left, at].long())
-        values, order = values.sort(dim=1, descending=True, stable=True)
-        places = places.gather(1, order)
     missing = (0, count - values.shape[1])
     return pad(values, missing, value=-torch.inf), pad(places, missing, value=-1)
 

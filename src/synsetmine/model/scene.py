@@ -269,11 +269,9 @@ def _neighbourhood_of_strings(strings: StringTable | _StringsHere, brute: bool) 
     matrix = strings.view.ngrams
     known = torch.from_numpy(np.diff(matrix.indptr) > 0)
     if isinstance(strings, StringTable):
-        known, ngrams = known.to(strings.device), strings.ngrams
-        products, dots = (ngrams.products, None) if brute else (ngrams.rough_products, ngrams.dots)
-        found = nearest_by_products(products, known, max(NEIGHBOURS), dots=dots)
+        known = known.to(strings.device)
+        found = nearest_by_products(strings.ngrams.products, known, max(NEIGHBOURS))
     else:
-        found = nearest_sparse_rows(
-            *(matrix, max(NEIGHBOURS)), brute=brute, dots=strings.ngram_dots
-        )
+        dots = strings.ngram_dots
+        found = nearest_sparse_rows(matrix, max(NEIGHBOURS), brute=brute, dots=dots)
     return Neighbourhood.of(known, *found)

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -22,7 +23,7 @@ LONGEST = 63  # letters
 LETTERS = 255  # different ones, the most frequent
 CHUNK = 1 << 23  # pairs that are compared at a time
 VALUES = 1 << 27  # of rows that are multiplied at a time
-PLACES = {torch.float64: 26, torch.float32: 12}  # binary ones of values, half of those of a sum
+PLACES = 24  # binary ones of a value
 
 _SLOW_PLACES = [FEATURES.index(name) for name in SLOW]
 
@@ -198,10 +199,9 @@ class _Letters:
 class _Rows:
     """The rows of a sparse matrix, all of the same width: columns, -1 where there is none."""
 
-    def __init__(self, columns: Tensor, values: Tensor, matrix: Tensor, rough: Tensor) -> None:
+    def __init__(self, columns: Tensor, values: Tensor, matrix: Tensor) -> None:
         self.columns, self.values = columns, values  # (rows, widest)
         self.matrix = matrix  # (rows, all columns), sparse, float64
-        self.rough = rough  # the same with fewer places, float32
 
     @classmethod
     def of(cls, matrix: Any, device: torch.device) -> _Rows:
@@ -211,9 +211,18 @@ class _Rows:
         owner = np.repeat(np.arange(len(sizes)), sizes)
         shape = (len(sizes), int(sizes.max(initial=1)))
         columns, values = np.full(shape, -1, np.int32), np.zeros(shape, np.float32)
-        columns[owner, place], values[owner, place] = matrix.indices, matrix.data
-        tables = torch.from_numpy(columns).to(device), torch.from_numpy(values).to(device)
-        return cls(*tables, *(_sparse(matrix, kind, device) for kind in PLACES))
+        columns[owner, place], values[owner, place] = matrix.indices, _rounded(matrix.data)
+        with warnings.catch_warnings():  # what torch says of its own: a beta, checks that are on
+            warnings.filterwarnings("ignore", "Sparse", UserWarning)
+            whole = torch.sparse_csr_tensor(
+                torch.from_numpy(matrix.indptr),
+                torch.from_numpy(matrix.indices),
+                torch.from_numpy(_rounded(matrix.data)),
+                size=matrix.shape,
+                device=device,
+                check_invariants=True,
+            )
+        return cls(torch.from_numpy(columns).to(device), torch.from_numpy(values).to(device), whole)
 
     def dots(self, left: Tensor, right: Tensor) -> Tensor:
         """The products of rows left[i] and right[i]: (pairs,)."""
@@ -230,42 +239,20 @@ class _Rows:
         return found
 
     def products(self, rows: Tensor) -> Tensor:
-        """The products of some rows with all: (rows, all)."""
-        return self._times(self.matrix, rows)
+        """The products of some rows with all: (rows, all).
 
-    def rough_products(self, rows: Tensor) -> Tensor:
-        """The same to about three digits, in half the time."""
-        return self._times(self.rough, rows)
-
-    def _times(self, matrix: Tensor, rows: Tensor) -> Tensor:
-        width = matrix.shape[1]
-        dense = torch.zeros(len(rows), width + 1, dtype=matrix.dtype, device=rows.device)
-        values = _cut(self.values[rows].to(matrix.dtype))
-        dense.scatter_(1, self.columns[rows].long() % (width + 1), values)
-        found = (matrix @ dense[:, :width].T.contiguous()).T
+        A GPU adds in another order each time, so the sums must be exact.
+        """
+        width = self.matrix.shape[1]
+        dense = torch.zeros(len(rows), width + 1, dtype=torch.float64, device=rows.device)
+        dense.scatter_(1, self.columns[rows].long() % (width + 1), self.values[rows].double())
+        found = (self.matrix @ dense[:, :width].T.contiguous()).T
         return found.float()
 
 
-def _sparse(matrix: Any, kind: torch.dtype, device: torch.device) -> Tensor:
-    with warnings.catch_warnings():  # what torch says of its own: a beta, checks that are on
-        warnings.filterwarnings("ignore", "Sparse", UserWarning)
-        return torch.sparse_csr_tensor(
-            torch.from_numpy(matrix.indptr),
-            torch.from_numpy(matrix.indices),
-            _cut(torch.from_numpy(matrix.data).to(kind)),
-            size=matrix.shape,
-            device=device,
-            check_invariants=True,
-        )
-
-
-def _cut(values: Tensor) -> Tensor:
-    """Values of unit rows with so few binary places that sums of their products are exact.
-
-    A GPU adds in another order each time, so what is rounded would be another one each time.
-    """
-    scale = 2.0 ** PLACES[values.dtype]
-    return (values * scale).floor() / scale
+def _rounded(values: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
+    """To so few binary places that float64 holds products of unit rows and their sums exactly."""
+    return np.ldexp(np.rint(np.ldexp(values.astype(np.float64), PLACES)), -PLACES)
 
 
 def _shape(left: Tensor, right: Tensor) -> torch.Size:
