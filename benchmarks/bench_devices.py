@@ -23,13 +23,18 @@ import torch
 
 from benchmarks.synthetic import make_vocabulary
 from synsetmine.errors import in_one_line
-from synsetmine.generation import generate_sets
-from synsetmine.generation.mined import Mined
 from synsetmine.metrics import evaluate
-from synsetmine.model import SetScorer, StoredModel, ViewScorer, save_model
+from synsetmine.models import (
+    DEFAULT_PRESET,
+    Mined,
+    ModelSettings,
+    StoredModel,
+    generate_sets,
+    save_model,
+    settings_of,
+)
+from synsetmine.models.paper.settings import TrainingSettings
 from synsetmine.setfiles import read_sets
-from synsetmine.training import TrainingSettings, train_scorer
-from synsetmine.training.viewtraining import ViewSettings, train_views
 from synsetmine.types import SynonymSets, Term, order_terms
 from synsetmine.views import TermViews, read_vectors
 
@@ -42,7 +47,7 @@ PAPERS = TrainingSettings(
     validate_every=20,
     validation_orders=2,
 )
-OWN = ViewSettings(views=("vectors", "strings"))
+OWN = settings_of(DEFAULT_PRESET)
 
 
 @dataclass(frozen=True)
@@ -57,8 +62,8 @@ class World:
 
 @dataclass(frozen=True)
 class Result:
-    scorer: SetScorer | ViewScorer
-    model: bytes  # the model's file
+    model: StoredModel
+    weights: bytes  # the model's file
     mined: Mined
 
 
@@ -72,14 +77,14 @@ def main() -> None:
         "| pairs that changed | of pairs | ARI |\n| --- | --- | --- | --- | --- | --- | --- |"
     )
     for own in (True, False):
-        name = "views" if own else "paper's"
+        name = "general" if own else "paper's"
         on_cpu = _work(world, own, "cpu", threads=1)
         if not torch.cuda.is_available():
             _show(name, "CPU, 1 and 2 threads", on_cpu, _work(world, own, "cpu", threads=2))
             continue
         first, second = (_work(world, own, "cuda") for _ in range(2))
         _show(name, "GPU, twice", first, second)
-        there = Result(on_cpu.scorer, on_cpu.model, _mine(world, on_cpu.scorer, "cuda"))
+        there = Result(on_cpu.model, on_cpu.weights, _mine(world, on_cpu.model, "cuda"))
         _show(name, "the CPU's model, mined on CPU and GPU", on_cpu, there)
         _show(name, "trained and mined on CPU, on GPU", on_cpu, first)
     gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else "there is no GPU here"
@@ -89,29 +94,25 @@ def main() -> None:
 def _work(world: World, own: bool, device: str, *, threads: int = 1) -> Result:
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
-    scorer: SetScorer | ViewScorer
-    if own:
-        scorer = train_views(
-            world.training, world.training_views, OWN, size=len(world.terms), device=device
-        ).scorer
-    else:
-        table = world.training_views.table("vectors")
-        scorer = train_scorer(world.training, table, PAPERS, device=device).scorer
-    mined = _mine(world, scorer, device)
+    settings: ModelSettings = OWN if own else PAPERS
+    model = settings.train(
+        world.training,
+        world.training_views.only(("vectors", "strings")),
+        device=device,
+    ).model
+    mined = _mine(world, model, device)
     torch.set_num_threads(before)
     with tempfile.TemporaryDirectory() as folder:
-        save_model(Path(folder, "model"), StoredModel(scorer, 0.5, {}))
-        return Result(scorer, Path(folder, "model", "model.safetensors").read_bytes(), mined)
+        save_model(Path(folder, "model"), model)
+        return Result(model, Path(folder, "model", "model.safetensors").read_bytes(), mined)
 
 
-def _mine(world: World, scorer: SetScorer | ViewScorer, device: str) -> Mined:
-    if isinstance(scorer, SetScorer):
-        scorer = scorer.to(device)
-    return generate_sets(scorer, world.views, world.terms, device=device)
+def _mine(world: World, model: StoredModel, device: str) -> Mined:
+    return generate_sets(model, world.views, world.terms, device=device)
 
 
 def _show(name: str, compared: str, one: Result, two: Result) -> None:
-    model = "same bytes" if one.model == two.model else "other bytes"
+    model = "same bytes" if one.weights == two.weights else "other bytes"
     first, second = ({d.term: d.probability for d in r.mined.trace} for r in (one, two))
     largest = max(abs(first[term] - second[term]) for term in first)
     changed, pairs = _changed_pairs(one.mined.sets, two.mined.sets)

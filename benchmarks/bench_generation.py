@@ -22,12 +22,13 @@ import torch
 from benchmarks.plain import plain_epoch, plain_generation
 from synsetmine.datasets import fetch_dataset
 from synsetmine.errors import in_one_line
-from synsetmine.generation import generate_sets
-from synsetmine.model.scorer import SetScorer
+from synsetmine.models import generate_sets
+from synsetmine.models.paper.network import SetScorer
+from synsetmine.models.paper.pairs import PairSampler
+from synsetmine.models.paper.settings import PRESETS
+from synsetmine.models.paper.steps import Steps
+from synsetmine.models.paper.train import train_scorer
 from synsetmine.setfiles import read_sets
-from synsetmine.training import PRESETS, train_scorer
-from synsetmine.training.sampling import PairSampler
-from synsetmine.training.steps import Steps
 from synsetmine.types import SynonymSets
 from synsetmine.views import TermVectors, read_vectors
 

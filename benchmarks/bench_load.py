@@ -31,10 +31,9 @@ from benchmarks.judging import Judge, Queue
 from benchmarks.synthetic import Synthetic, make_vocabulary
 from benchmarks.visits import Ledger, Visit, visit
 from synsetmine.errors import in_one_line
-from synsetmine.model import StoredModel, save_model
+from synsetmine.models import DEFAULT_PRESET, save_model, settings_of
 from synsetmine.review.tsv import read_decisions
 from synsetmine.runfolder import Artefacts
-from synsetmine.training.viewtraining import ViewSettings, train_views
 from synsetmine.views import TermViews, write_vectors
 from tests.webserver import process_of, write_run
 
@@ -67,9 +66,8 @@ def make_run(folder: Path, world: Synthetic) -> Path:
     at = Artefacts(write_run(folder, sets, {}))
     views = TermViews(world.views.vectors)
     known = world.sets.pick(range(0, len(world.sets), 4))  # a quarter trains fast
-    settings = ViewSettings(views=("vectors", "strings"))
     write_vectors(at.vectors, views.vectors[0])
-    save_model(at.model, StoredModel(train_views(known, views, settings).scorer, 0.5, {}))
+    save_model(at.model, settings_of(DEFAULT_PRESET).train(known, views).model)
     return folder
 
 

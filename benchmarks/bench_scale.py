@@ -41,9 +41,7 @@ from benchmarks.methods import METHODS, SQUARES, Choice, ours
 from benchmarks.synthetic import Floats, Numbers, Synthetic, make_vocabulary
 from synsetmine.errors import in_one_line
 from synsetmine.metrics import compare_labels
-from synsetmine.model.storage import StoredModel, load_model, save_model
-from synsetmine.model.viewscorer import ViewScorer
-from synsetmine.training.viewtraining import ViewSettings, train_views
+from synsetmine.models import DEFAULT_PRESET, load_model, save_model, settings_of
 from synsetmine.views import unit_rows
 from synsetmine.workers import cores
 
@@ -59,13 +57,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
         names = [name for name in METHODS if name in options.methods]
-        if options.exact and "ours" in names:
-            names.insert(1, "ours, all pairs")
-        _in_process(_prepare, folder, options, names)
+        in_process(_prepare, folder, options, names)
         results: list[Result] = []
         for size in options.sizes:
             for name in names:
-                results.append(_measure(name, size, folder, options, results))
+                results.append(measure(_work, name, size, folder, options, results))
                 print(results[-1], flush=True)
     print(f"\n{options.workers} threads, {options.device}, seed {options.seed}\n")
     print("\n".join(_table(results)))
@@ -93,14 +89,9 @@ def _prepare(folder: Path, options: argparse.Namespace, names: Sequence[str]) ->
     training = Synthetic.load(folder / "training")
     if any(name.startswith("ours") for name in names) and not (folder / "model").exists():
         started = time.perf_counter()
-        settings = ViewSettings(views=("vectors", "encoder", "strings"), seed=options.seed)
-        trained = train_views(
-            *(training.sets, training.views, settings),
-            size=max(options.sizes),
-            device=options.device,
-        )
-        model = StoredModel(trained.scorer, 0.5, trained.record())
-        save_model(folder / "model", model)
+        settings = settings_of(DEFAULT_PRESET).updated({"seed": options.seed})
+        trained = settings.train(training.sets, training.views, device=options.device)
+        save_model(folder / "model", trained.model)
         print(f"ours: trained in {time.perf_counter() - started:.1f} s", flush=True)
     for name in names:
         chosen = folder / f"{name}.json"
@@ -165,6 +156,7 @@ class Result:
     method: str
     size: int
     seconds: float = math.nan
+    processor: float = math.nan  # seconds of all cores
     loaded: float = math.nan  # GB in memory before the clock
     peak: float = math.nan  # GB
     ari: float = math.nan
@@ -179,9 +171,15 @@ class Result:
         )
 
 
-def _measure(
-    name: str, size: int, folder: Path, options: argparse.Namespace, earlier: Sequence[Result]
+def measure(
+    work: Callable[..., None],
+    name: str,
+    size: int,
+    folder: Path,
+    options: argparse.Namespace,
+    earlier: Sequence[Result],
 ) -> Result:
+    """Do the work, which ends in `run_timed`, in a process with limits on time and memory."""
     needs = SQUARES.get(name, 0.0) * size**2 / 1e9
     if needs > options.memory:
         return Result(name, size, problem=f"needs {needs:,.3g} GB")
@@ -190,21 +188,21 @@ def _measure(
             return Result(name, size, problem=f"not tried: {result.problem} at {result.size:,}")
     ours_end, its_end = multiprocessing.Pipe(duplex=False)
     context = multiprocessing.get_context("spawn")
-    work = context.Process(target=_work, args=(its_end, name, size, folder, options))
-    work.start()
+    process = context.Process(target=work, args=(its_end, name, size, folder, options))
+    process.start()
     its_end.close()
     try:
         loaded = ours_end.recv()
         if not ours_end.poll(options.timeout):
             return Result(name, size, problem=f"over {options.timeout:,.0f} s")
-        seconds, peak, ari, problem = ours_end.recv()
-        work.join()
-        return Result(name, size, seconds, loaded, peak, ari, problem)
+        seconds, processor, peak, ari, problem = ours_end.recv()
+        process.join()
+        return Result(name, size, seconds, processor, loaded, peak, ari, problem)
     except EOFError:  # it was killed, for memory most likely
         return Result(name, size, problem="ended without a result")
     finally:
-        work.kill()
-        work.join()
+        process.kill()
+        process.join()
 
 
 def _work(
@@ -213,17 +211,27 @@ def _work(
     vocabulary = Synthetic.load(folder / str(size))
     run = _ready(name, vocabulary, folder, options)
     if options.device == "cpu":
-        limit = int(options.memory * 1e9)
-        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+        limit_memory(options)
+    run_timed(results, run, vocabulary.labels)
+
+
+def limit_memory(options: argparse.Namespace) -> None:
+    limit = int(options.memory * 1e9)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+
+
+def run_timed(results: Connection, run: Callable[[], Numbers], labels: Numbers) -> None:
+    """Send the memory before, then time, memory and ARI of the labels that `run` returns."""
     results.send(_memory("VmRSS"))
-    started = time.perf_counter()
+    started, processor = time.perf_counter(), time.process_time()
     try:
-        labels = run()
+        predicted = run()
     except (MemoryError, RuntimeError) as error:  # torch says the latter
-        results.send((math.nan, math.nan, math.nan, f"failed: {str(error)[:80]}"))
+        results.send((*[math.nan] * 4, f"failed: {str(error)[:80]}"))
         return
-    seconds, peak = time.perf_counter() - started, _memory("VmHWM")
-    results.send((seconds, peak, compare_labels(labels, vocabulary.labels).ari, ""))
+    seconds, processor = time.perf_counter() - started, time.process_time() - processor
+    peak = _memory("VmHWM")
+    results.send((seconds, processor, peak, compare_labels(predicted, labels).ari, ""))
 
 
 def _ready(
@@ -231,12 +239,10 @@ def _ready(
 ) -> Callable[[], Numbers]:
     """The method with all that it takes in memory; a few terms first, which loads libraries."""
     if name.startswith("ours"):
-        scorer = load_model(folder / "model").scorer
-        if not isinstance(scorer, ViewScorer):
-            raise TypeError(f"{folder / 'model'} is no view scorer")
-        ours(scorer, vocabulary.first(FEW), options.device, all_pairs=name != "ours")
-        scorer.check(vocabulary.views)  # which are made now, before the clock
-        return lambda: ours(scorer, vocabulary, options.device, all_pairs=name != "ours")
+        model = load_model(folder / "model")
+        ours(model, vocabulary.first(FEW), options.device)
+        model.check(vocabulary.views)  # which are made now, before the clock
+        return lambda: ours(model, vocabulary, options.device)
     weights, choice = json.loads((folder / f"{name}.json").read_text())
     rows = _rows(str(len(vocabulary)), folder, weights)
     METHODS[name][0](rows[:FEW], **choice)
@@ -252,7 +258,7 @@ def _memory(field: str) -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e9
 
 
-def _in_process(work: Callable[..., None], *arguments: Any) -> None:
+def in_process(work: Callable[..., None], *arguments: Any) -> None:
     process = multiprocessing.get_context("spawn").Process(target=work, args=arguments)
     process.start()
     process.join()
@@ -299,7 +305,6 @@ def _options() -> argparse.Namespace:
     add = parser.add_argument
     add("--sizes", nargs="+", type=int, default=[10_000, 100_000, 1_000_000], help="terms")
     add("--methods", nargs="+", choices=list(METHODS), default=list(METHODS))
-    add("--exact", action="store_true", help="ours also with all pairs of terms compared")
     add("--training", type=int, default=10_000, help="terms of the training sets")
     add("--workers", type=int, default=cores(), help="threads")
     add("--device", default="cpu", help="of ours")

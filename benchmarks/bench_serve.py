@@ -34,8 +34,8 @@ from starlette.types import ASGIApp
 
 from benchmarks.httpclient import Connection, percentile
 from synsetmine.errors import in_one_line
-from synsetmine.generation import known_terms
-from synsetmine.model import PreparedModel, SetScorer, load_model
+from synsetmine.models import load_model
+from synsetmine.models.paper.network import SetScorer
 from synsetmine.results import MinedSet, MinedTerm
 from synsetmine.runfolder import Artefacts
 from synsetmine.setfiles import read_sets
@@ -102,7 +102,7 @@ def _made_up(sets: int) -> Made:
     terms = [Term(name) for members in names for name in members]
     rows = np.random.default_rng(0).normal(size=(len(terms), DIMENSION)).astype(np.float32)
     views = TermViews((TermVectors(tuple(terms), rows),))
-    model = PreparedModel(SetScorer(dimension=DIMENSION), views, terms)
+    model = SetScorer(dimension=DIMENSION).prepare(terms, views)
     return _app(MinedAnswers(mined), ModelAnswers(model, 0.5)), list(map(str, terms))
 
 
@@ -110,10 +110,10 @@ def _of(run: Path) -> Made:
     at = Artefacts(run)
     stored = load_model(at.model)
     encoded = read_vectors(at.encoded) if at.encoded.exists() else None
-    views = stored.see(TermViews((read_vectors(at.vectors),), encoded))
-    known = known_terms(stored.scorer, views, read_sets(at.mined).terms)
-    model = ModelAnswers(PreparedModel(stored.scorer, views, known), stored.threshold)
-    return _app(MinedAnswers.of_run(run), model), list(map(str, known))
+    views = TermViews((read_vectors(at.vectors),), encoded)
+    prepared = stored.prepare(read_sets(at.mined).terms, views)
+    model = ModelAnswers(prepared, stored.threshold)
+    return _app(MinedAnswers.of_run(run), model), list(map(str, prepared.terms))
 
 
 def _app(mined: MinedAnswers, model: ModelAnswers) -> ASGIApp:

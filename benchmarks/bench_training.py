@@ -19,11 +19,9 @@ from typing import Any
 import torch
 
 from synsetmine.errors import in_one_line
+from synsetmine.models.paper.settings import PRESETS, TrainingSettings
+from synsetmine.models.paper.train import Validation, _Run, train_scorer
 from synsetmine.setfiles import read_sets
-from synsetmine.training import PRESETS, train_scorer
-from synsetmine.training.loop import _Run
-from synsetmine.training.settings import TrainingSettings
-from synsetmine.training.validation import Validation
 from synsetmine.views import read_vectors
 
 

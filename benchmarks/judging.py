@@ -71,7 +71,8 @@ class Judge:
         set_id = self._chance.choice(self._ids)
         page = await self._open(connection, ledger, "set", set=set_id)
         act = self._chance.choice(ACTS)
-        fields = {"act": act, "set": set_id, "scope": "exact", "seen": _hidden(page, "seen")}
+        fields = {"act": act, "set": set_id, "scope": "exact"}
+        fields |= {name: _hidden(page, name) for name in ("seen", "shown")}
         if act == "correct":
             fields["term"] = self._queue.sets[set_id][0]
         sent = await self._send(connection, "/decide", **fields)

@@ -11,21 +11,16 @@ import torch
 
 from benchmarks.synthetic import Floats, Numbers, Synthetic
 from synsetmine.baselines.density import joined
-from synsetmine.generation import generate_sets
-from synsetmine.model.scene import EXACT
-from synsetmine.model.viewscorer import ViewScorer
+from synsetmine.models import SetModel, generate_sets
 
 Choice: TypeAlias = Mapping[str, Any]
 BLOCK = 1024  # rows whose neighbours are looked for at a time
 
 
-def ours(scorer: ViewScorer, vocabulary: Synthetic, device: str, *, all_pairs: bool) -> Numbers:
-    """Labels of the terms; all pairs of terms are compared, or those that are near in a view."""
-    terms, views = vocabulary.terms, vocabulary.views
-    exact = len(terms) if all_pairs else EXACT
-    mined = generate_sets(
-        scorer, views, terms, device=device, exact=exact, workers=torch.get_num_threads()
-    )
+def ours(model: SetModel, vocabulary: Synthetic, device: str) -> Numbers:
+    """Labels of the terms."""
+    terms = vocabulary.terms
+    mined = generate_sets(model, vocabulary.views, terms, device=device)
     return np.array(mined.sets.labels(terms))
 
 

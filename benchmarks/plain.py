@@ -12,7 +12,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from synsetmine.model.scorer import SetScorer
+from synsetmine.models.paper.network import SetScorer
 
 PADDED_TO = 100  # the released program pads every training set to this many terms
 

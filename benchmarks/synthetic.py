@@ -80,7 +80,7 @@ class Synthetic:
 
     @cached_property
     def views(self) -> TermViews:
-        """What the view scorer takes; the strings are in the terms."""
+        """The views of the terms; the strings are in the terms."""
         known = (self.corpus != 0).any(axis=1)
         terms = tuple(term for term, there in zip(self.terms, known, strict=True) if there)
         vectors = TermVectors(terms, self.corpus[known])

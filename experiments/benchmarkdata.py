@@ -18,9 +18,9 @@ from experiments.options import Options
 from synsetmine.baselines.synsetmine import fit_held_out
 from synsetmine.datasets import DATASETS, VECTOR_FILES, fetch_dataset
 from synsetmine.errors import DataError
+from synsetmine.models.base import fingerprint
+from synsetmine.models.paper.settings import PRESETS, TrainingSettings
 from synsetmine.setfiles import read_sets
-from synsetmine.training import PRESETS, TrainingSettings
-from synsetmine.training.checkpoint import fingerprint
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import (
     TermVectors,

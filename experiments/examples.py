@@ -25,8 +25,7 @@ from experiments.trainings import (
     random_orders,
     run_trainings,
 )
-from synsetmine.generation import generate_sets
-from synsetmine.model import probabilities
+from synsetmine.models import generate_sets, probabilities
 from synsetmine.types import SynonymSets, Term
 
 NAME = "examples"

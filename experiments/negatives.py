@@ -21,8 +21,8 @@ from experiments.trainings import (
     variants_outcomes,
     variants_trainings,
 )
+from synsetmine.models.paper.settings import Strategy
 from synsetmine.report.figures import Series, line_chart
-from synsetmine.training.settings import Strategy
 
 NAME = "negatives"
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)

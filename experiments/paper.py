@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from experiments import (
-    ablation,
     architecture,
     comparison,
     data_statistics,
@@ -51,7 +50,6 @@ EXPERIMENTS: Sequence[Experiment] = (
     negatives,
     threshold,
     examples,
-    ablation,
 )
 
 

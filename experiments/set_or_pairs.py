@@ -36,7 +36,8 @@ from experiments.trainings import (
     run_trainings,
 )
 from synsetmine.metrics import evaluate_pairs
-from synsetmine.model import SetScorer, probabilities
+from synsetmine.models import probabilities
+from synsetmine.models.paper.network import SetScorer
 from synsetmine.report.figures import Bar, bar_chart
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermVectors

@@ -20,8 +20,8 @@ from experiments.trainings import (
     random_orders,
     run_trainings,
 )
-from synsetmine.generation import generate_sets
 from synsetmine.metrics import evaluate
+from synsetmine.models import generate_sets
 from synsetmine.report.figures import Series, line_chart
 
 NAME = "threshold"

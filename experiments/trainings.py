@@ -26,11 +26,12 @@ from experiments.options import Options
 from synsetmine.comparison.plan import MEASURES
 from synsetmine.errors import DataError
 from synsetmine.files import sha256, write_text
-from synsetmine.generation import generate_sets
 from synsetmine.metrics import evaluate
-from synsetmine.model import SetScorer, StoredModel, load_model, save_model
-from synsetmine.model.storage import WEIGHTS
-from synsetmine.training import TrainingSettings, Validation, train_scorer
+from synsetmine.models import StoredModel, generate_sets, load_model, save_model
+from synsetmine.models.paper.network import SetScorer
+from synsetmine.models.paper.settings import TrainingSettings
+from synsetmine.models.paper.train import Validation, train_scorer
+from synsetmine.models.storage import WEIGHTS
 from synsetmine.types import Term, order_terms
 from synsetmine.workers import end_with_parent
 
@@ -69,7 +70,7 @@ class Outcome:
         return reports
 
     def scorer(self) -> SetScorer:
-        scorer = load_model(self.folder / "model").scorer
+        scorer = load_model(self.folder / "model").model
         if not isinstance(scorer, SetScorer):
             raise DataError("not a model of the paper's kind", path=self.folder)
         return scorer

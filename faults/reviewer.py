@@ -17,7 +17,6 @@ from pathlib import Path
 from synsetmine.review import ReviewStore
 from synsetmine.runfolder import Artefacts
 from synsetmine.setfiles import read_sets
-from synsetmine.web.sentences import FILE as SENTENCES
 from tests.webserver import Visitor, write_run
 
 RUN = "run"
@@ -39,7 +38,8 @@ def plan(run: Path) -> list[str]:
 def review(folder: Path) -> None:
     """Accept what was not accepted yet, then end the server as Ctrl-C does."""
     run = folder / RUN
-    command = [sys.executable, "-m", "synsetmine", "review", RUN, "--no-open", "--port", "0"]
+    command = [sys.executable, "-m", "synsetmine", "review", RUN, "--no-open"]
+    command += ["--no-token", "--port", "0"]
     with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as server:
         visitor = Visitor(_address(server))
         with ReviewStore(Artefacts(run).reviews) as store:
@@ -53,7 +53,7 @@ def review(folder: Path) -> None:
                     told.flush()
                     os.fsync(told.fileno())
         visitor.close()
-        while not (run / SENTENCES).exists():  # they are looked for beside the page
+        while not Artefacts(run).sentences.exists():  # they are looked for beside the page
             time.sleep(0.01)
         server.send_signal(signal.SIGINT)
         server.communicate()

@@ -13,11 +13,11 @@ from safetensors import safe_open
 
 from faults.reviewer import RUN, TOLD, plan, write_plan
 from synsetmine.files import sha256
-from synsetmine.model.storage import is_model, load_model
+from synsetmine.models.paper.tune import BEST, RESULTS
+from synsetmine.models.storage import is_model, load_model
 from synsetmine.review import ReviewStore
 from synsetmine.runfolder import MANIFEST, STAGES, Artefacts
 from synsetmine.setfiles import write_sets
-from synsetmine.training.tuning import BEST, RESULTS
 from synsetmine.views import write_vectors
 from tests.worlds import make_world, write_text_world
 

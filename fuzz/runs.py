@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from fuzz.tables import written
 from fuzz.target import Form, Target, folder, require
@@ -17,12 +18,14 @@ from synsetmine.errors import SynsetmineError
 from synsetmine.export.lint import lint_file
 from synsetmine.export.solrfile import read_rules
 from synsetmine.linking.annotations import Annotation, read_annotation
-from synsetmine.model import SetScorer, StoredModel, ViewScorer, load_model, save_model
-from synsetmine.model.comparer import Comparer
-from synsetmine.model.scene import SIGNALS
-from synsetmine.model.storage import CONFIG, WEIGHTS
-from synsetmine.model.termmaps import LinearMap
-from synsetmine.model.viewscorer import Bar
+from synsetmine.models import SetModel, StoredModel, load_model, save_model
+from synsetmine.models.general import GeneralModel
+from synsetmine.models.general.adaptation import Adaptation
+from synsetmine.models.general.comparer import Comparer
+from synsetmine.models.general.features import TABLE_FEATURES, WordWeights
+from synsetmine.models.general.linkage import SetFunction
+from synsetmine.models.paper.network import SetScorer
+from synsetmine.models.storage import CONFIG, WEIGHTS
 from synsetmine.pipeline.settings import read_project
 from synsetmine.pipeline.template import write_project
 from synsetmine.review.decisions import Decision as Review
@@ -30,6 +33,7 @@ from synsetmine.review.tsv import read_decisions, write_decisions
 from synsetmine.runfolder import FORMAT, MANIFEST, RunFolder
 from synsetmine.trace import Decision, read_trace, write_trace
 from synsetmine.types import Term
+from synsetmine.views.static_encoder import StaticEncoder
 
 # --- Settings: projects, models, manifests ---
 
@@ -43,21 +47,32 @@ def _check_model(path: Path) -> None:
 @cache
 def _model_folder(kind: str) -> Path:
     """A small model; only its config is fuzzed, since checksums guard the rest."""
-    scorer: SetScorer | ViewScorer = SetScorer(dimension=2, embed_sizes=(3,), post_sizes=(2,))
-    if kind == "views":
-        scorer = view_scorer()
+    model = general_model() if kind == "general" else paper_model()
     path = folder("examples") / kind
-    save_model(path, StoredModel(scorer, 0.5, {"seed": 0, "preset": kind}))
+    save_model(path, StoredModel(model, 0.5, {"seed": 0, "preset": kind}))
     return path
 
 
-def view_scorer() -> ViewScorer:
-    signals, hidden = 2 * SIGNALS, 2
-    ones, inner = np.ones(signals, np.float32), np.ones((signals, hidden), np.float32)
-    outer = np.ones(hidden, np.float32)
-    comparer = Comparer(ones, ones, ones, np.zeros(1, np.float32), inner, outer, outer)
-    linear = LinearMap(np.zeros(2, np.float32), np.eye(2, dtype=np.float32))
-    return ViewScorer(("vectors",), (linear,), None, comparer, Bar(0.0, 2.0, 1.0))
+def paper_model() -> SetModel:
+    return SetScorer(dimension=2, embed_sizes=(3,), post_sizes=(2,))
+
+
+def general_model(seed: int = 0) -> GeneralModel:
+    """An adapted model of random weights, which looks at vectors of two dimensions only."""
+    rng = np.random.default_rng(seed)
+    width = len(TABLE_FEATURES)
+
+    def draw(*shape: int) -> npt.NDArray[np.float32]:
+        return rng.normal(size=shape).astype(np.float32)
+
+    features = np.zeros(width, np.float32), np.ones(width, np.float32)
+    return GeneralModel(
+        StaticEncoder(("a", "##b"), rng.integers(-9, 9, (6, 4), dtype=np.int8), np.abs(draw(6))),
+        WordWeights(draw(8)),
+        Comparer(*features, (draw(width, 1),), (draw(1),)),
+        SetFunction(-0.3, 1.0),
+        adaptation=Adaptation(False, (2,), *features, draw(1 + width)),
+    )
 
 
 def _model_form(kind: str) -> Form:
@@ -115,12 +130,19 @@ SETTINGS = Target(
             ],
         ),
         _model_form("sets"),
-        _model_form("views"),
+        _model_form("general"),
         Form(MANIFEST, _check_manifest, lambda: [_manifest()]),
     ),
     words=(
         *("[corpus]\n", "[kb]\n", "[encoder]\n", "path = ", "= 0x", "= nan", "= inf", "~nobody/"),
-        *('"threshold":', '"scorer":', '"sha256":', '"kind": "views"', '"bar":', '"tables":'),
+        *(
+            '"threshold":',
+            '"scorer":',
+            '"sha256":',
+            '"kind": "general"',
+            '"adaptation":',
+            '"tables":',
+        ),
         *(
             '"stages":',
             '"counts":',

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,14 +9,26 @@ from typing import TYPE_CHECKING
 
 import pytest
 import torch
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+
+# The same commit gives the same result: random examples are searched for with
+# `HYPOTHESIS_PROFILE=explore`, and what that finds becomes an @example.
+settings.register_profile("repeatable", derandomize=True)
+settings.register_profile("explore", print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 # Two test processes with two threads each would only wait for each other, and so would the
 # programs that they start.
 torch.set_num_threads(1)
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# A shell starts background jobs with interrupts ignored, and the programs that a test starts and
+# interrupts would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 BENCHMARKS = Path(__file__).parents[2] / "shared" / "data"
 

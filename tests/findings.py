@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from hypothesis import strategies as st
 
-from synsetmine.report import Bars, Epochs, Findings, Score, Stage
+from synsetmine.report import Epochs, Findings, Penalties, Score, Stage
 from synsetmine.results import MinedSet, MinedTerm, Sentence
 from synsetmine.supervision import Tally
 from synsetmine.types import Link
@@ -55,11 +55,11 @@ MEDICINE: Mapping[tuple[str, str], Sequence[tuple[str, int, float | None, bool]]
 }
 
 
-BARS = Bars([(i / 4, 0.7 - abs(i + 5) / 40) for i in range(-20, 13)], -1.25)
+PENALTIES = Penalties([(None, 1.2), (100, 0.9), (10, 0.7), (1, 0.8)], 10)
 
 
 def sample(
-    *, sets: Sequence[MinedSet] | None = None, training: Epochs | Bars | None = None
+    *, sets: Sequence[MinedSet] | None = None, training: Epochs | Penalties | None = None
 ) -> Findings:
     """A small run on medical abstracts, with everything that a report can show."""
     mined = medical_sets() if sets is None else sets

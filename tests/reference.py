@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from torch import nn
 
-from synsetmine.model.scorer import SetScorer
+from synsetmine.models.paper.network import SetScorer
 
 # Logits that differ by no more than this part of their scores are equal: the first set wins.
 TIE = 1e-9
@@ -69,57 +69,6 @@ def one_pass(
         else:
             every.append([t])
     return every
-
-
-def settled(
-    odds: Vector,
-    bar: float,
-    *,
-    seeds: Sequence[Sequence[int]] = (),
-    apart: Collection[tuple[int, int]] = (),
-    passes: int = 10,
-) -> set[frozenset[int]]:
-    """Set generation on a full matrix of odds: merges of the best two, then moves, and again."""
-    seeded = {term for members in seeds for term in members}
-    free = [term for term in range(len(odds)) if term not in seeded]
-    sets = [*map(list, seeds), *([term] for term in free)]
-    known = sets[: len(seeds)]
-
-    def fit(left: Sequence[int], right: Sequence[int]) -> float:
-        if any((a, b) in apart or (b, a) in apart for a in left for b in right):
-            return 0.0
-        return float(odds[np.ix_(left, right)].mean())
-
-    for _ in range(passes):
-        before = {frozenset(members) for members in sets}
-        while True:
-            pairs = [
-                (fit(a, b) / min(len(a), len(b)) ** 0.5, i, j)
-                for i, a in enumerate(sets)
-                for j, b in enumerate(sets)
-                if i < j and not (a in known and b in known)
-            ]
-            best = max(pairs, key=lambda pair: pair[0], default=(0.0, 0, 0))
-            if best[0] <= np.exp(bar):
-                break
-            sets[best[1]] += sets.pop(best[2])
-        for term in free:
-            home = next(members for members in sets if term in members)
-            home.remove(term)
-            fits = [fit([term], members) if members else 0.0 for members in sets]
-            top = int(np.argmax(fits))
-            (sets[top] if fits[top] > np.exp(bar) else home if not home else _new(sets)).append(
-                term
-            )
-            sets[:] = [members for members in sets if members]
-        if {frozenset(members) for members in sets} == before:
-            break
-    return {frozenset(members) for members in sets}
-
-
-def _new(sets: list[list[int]]) -> list[int]:
-    sets.append([])
-    return sets[-1]
 
 
 def _through(transformer: nn.Sequential, x: Vector, *, last_relu: bool) -> Vector:

@@ -14,10 +14,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synsetmine.baselines import l2c
+from synsetmine.baselines import l2cnetworks
 from synsetmine.baselines.base import Lesson, Method, Problem
-from synsetmine.baselines.l2c import (
-    L2C,
+from synsetmine.baselines.l2c import L2C
+from synsetmine.baselines.l2cnetworks import (
     PairNetwork,
     TrainedL2C,
     likelihood_loss,
@@ -156,7 +156,7 @@ def test_pairs_are_judged_alike_in_both_orders_and_in_any_blocks(
     monkeypatch: pytest.MonkeyPatch, values: int
 ) -> None:
     network, x = small_network(), torch.randn(11, 5)
-    monkeypatch.setattr(l2c, "VALUES_AT_ONCE", values)
+    monkeypatch.setattr(l2cnetworks, "VALUES_AT_ONCE", values)
     found = pair_logits(network, x)
     assert torch.equal(found, found.T)
     with torch.no_grad():
@@ -176,7 +176,7 @@ def test_log_odds_are_counted_from_equal_sets(size: int, sets: int) -> None:
 
 def test_batches_hold_whole_sets_each_once_a_round() -> None:
     sets, _ = make_world(entities=10)
-    batches = list(islice(l2c._batches(sets, 3, np.random.default_rng(0)), 6))
+    batches = list(islice(l2cnetworks._batches(sets, 3, np.random.default_rng(0)), 6))
     for rows, labels in batches:
         for label in set(labels.tolist()):
             members = [sets.terms[row] for row in rows[labels == label]]
@@ -207,7 +207,7 @@ def test_log_odds_are_moved_from_those_of_a_batch(learned: TrainedL2C, easy: Pro
 def test_an_easy_world_is_clustered_well(
     monkeypatch: pytest.MonkeyPatch, learned: TrainedL2C, easy: Problem, at_once: int
 ) -> None:
-    monkeypatch.setattr(l2c, "PAIRS_AT_ONCE", at_once)
+    monkeypatch.setattr(l2cnetworks, "PAIRS_AT_ONCE", at_once)
     gold, _ = make_world(entities=20, noise=0.1, seed=2)
     for labels in learned.cluster(easy, SMALL.choices):
         assert labels.dtype == np.int64
@@ -217,7 +217,7 @@ def test_an_easy_world_is_clustered_well(
 
 
 def test_the_start_with_the_lowest_loss_is_kept(learned: TrainedL2C, easy: Problem) -> None:
-    x = l2c._inputs(easy.views.table("vectors").select(easy.terms), torch.device("cpu"))
+    x = l2cnetworks._inputs(easy.views.table("vectors").select(easy.terms), torch.device("cpu"))
     shift = log_odds(len(easy.terms), easy.told_sets) - learned.trained_odds
     together = torch.sigmoid(pair_logits(learned.network, x) + shift)
     starts = [learned._sort(x, together, easy.told_sets, 1.0, [easy.seed, i]) for i in range(2)]

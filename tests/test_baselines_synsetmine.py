@@ -11,15 +11,15 @@ import pytest
 
 from synsetmine.baselines.base import Lesson, Method, Problem
 from synsetmine.baselines.synsetmine import (
+    DefaultSynSetMine,
     SynSetMine,
     TrainedSynSetMine,
-    ViewSynSetMine,
     fit_held_out,
 )
 from synsetmine.errors import DataError
-from synsetmine.generation import generate_sets
 from synsetmine.metrics import compare_labels
-from synsetmine.training import train_scorer
+from synsetmine.models import generate_sets
+from synsetmine.models.paper.train import train_scorer
 from synsetmine.types import SynonymSets, Term, order_terms
 from synsetmine.views import TermVectors, TermViews
 from tests.viewworlds import name_world
@@ -76,10 +76,10 @@ def test_it_learns(learned: TrainedSynSetMine, easy: Problem) -> None:
 def test_it_trains_as_the_project_does() -> None:
     sets, vectors = make_world(seed=1)
     by_hand = train_scorer(sets, vectors, SHORT.settings.updated({"seed": 3}))
-    trained = SHORT.learn(lesson(sets, vectors, seed=3)).trained
-    assert trained.settings == by_hand.settings
-    assert trained.history == by_hand.history
-    assert SHORT.learn(lesson(sets, vectors, seed=4)).trained.history != by_hand.history
+    record = SHORT.learn(lesson(sets, vectors, seed=3)).model.training
+    assert record == by_hand.record()
+    other = SHORT.learn(lesson(sets, vectors, seed=4)).model.training
+    assert other["history"] != record["history"]
 
 
 def test_it_walks_the_terms_in_the_problems_order(learned: TrainedSynSetMine) -> None:
@@ -90,7 +90,7 @@ def test_it_walks_the_terms_in_the_problems_order(learned: TrainedSynSetMine) ->
         bars = (0.5, 0.2, 0.9)
         choices = [{"threshold": bar} for bar in bars]
         for bar, labels in zip(bars, learned.cluster(given, choices), strict=True):
-            mined = generate_sets(learned.trained.scorer, vectors, given.terms, threshold=bar).sets
+            mined = generate_sets(learned.model, vectors, given.terms, threshold=bar).sets
             assert SynonymSets.from_labels(given.terms, labels.tolist()).sets == mined.sets
             found.append(mined.partition)
     assert len(set(found)) == 9
@@ -107,15 +107,16 @@ def test_no_more_is_held_out_than_will_be_clustered(size: int, terms: int | None
 
 def test_the_share_fits_the_lesson() -> None:
     sets, vectors = make_world()
-    settings = SHORT.learn(lesson(sets, vectors, size=5)).trained.settings
+    record = SHORT.learn(lesson(sets, vectors, size=5)).model.training
     fitted = fit_held_out(SHORT.settings, sets, 5)
-    assert settings == fitted.updated({"seed": 0})
+    assert record["settings"] == fitted.updated({"seed": 0}).to_dict()
 
 
 def test_a_lower_share_of_the_preset_stays() -> None:
     sets, vectors = make_world()
     method = SynSetMine(changes={**SHORT.changes, "held_out": 0.04})
-    assert method.learn(lesson(sets, vectors)).trained.settings.held_out == 0.04
+    record = method.learn(lesson(sets, vectors)).model.training
+    assert record["settings"]["held_out"] == 0.04
 
 
 def test_methods_clusterers_and_labels_pickle(learned: TrainedSynSetMine, easy: Problem) -> None:
@@ -160,9 +161,9 @@ def test_our_own_model_groups_as_mining_does_in_any_order() -> None:
     sets, views = name_world(60)
     held, new = name_world(30, seed=7)
     lesson_ = Lesson(training=sets, views=views, size=100)
-    learned = ViewSynSetMine(views=("vectors", "strings")).learn(lesson_)
+    learned = DefaultSynSetMine(views=("vectors", "strings")).learn(lesson_)
     for seed in range(3):
         terms = tuple(order_terms(held.terms, "random", seed=seed))
         (labels,) = learned.cluster(Problem(terms=terms, views=new), [{"threshold": 0.5}])
-        mined = generate_sets(learned.trained.scorer, new, terms).sets
+        mined = generate_sets(learned.model, new, terms).sets
         assert SynonymSets.from_labels(terms, labels.tolist()).partition == mined.partition

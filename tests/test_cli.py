@@ -13,9 +13,9 @@ import pytest
 
 from synsetmine.setfiles import read_sets, write_sets
 from synsetmine.types import SynonymSets, Term
-from synsetmine.views import read_vectors, write_vectors
+from synsetmine.views import read_vectors
 from tests.warmprocess import run_warm
-from tests.worlds import make_world
+from tests.worlds import write_world
 
 TRAIN = [
     "train",
@@ -46,11 +46,7 @@ def synsetmine(
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with training sets, vectors, new sets, and a trained model."""
     folder = tmp_path_factory.mktemp("cli")
-    sets, vectors = make_world(entities=60)
-    training, new = sets.split(0.3, seed=0)
-    write_sets(folder / "train.set", training)
-    write_sets(folder / "new.jsonl", new)
-    write_vectors(folder / "vectors.txt", vectors)
+    write_world(folder, entities=60)
     synsetmine(*TRAIN, "-o", "model", cwd=folder)
     return folder
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,19 +11,13 @@ from synsetmine.cli.run import ShownStages
 from synsetmine.setfiles import read_sets, read_vocabulary
 from synsetmine.types import Term
 from synsetmine.views import read_vectors
+from tests.warmprocess import run_warm
 from tests.worlds import write_text_world
 
 
 def synsetmine(folder: Path, *arguments: str, code: int = 0) -> str:
     """Run a command in a folder; what it says on both streams."""
-    done = subprocess.run(
-        [sys.executable, "-m", "synsetmine", *arguments],
-        cwd=folder,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_warm(arguments, folder)
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
     return done.stdout + done.stderr

@@ -1,4 +1,4 @@
-"""The commands with our own model: several views of a term, or strings alone."""
+"""The commands with the default model: several views of a term, or strings alone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from synsetmine.metrics import evaluate
-from synsetmine.model import ViewScorer, load_model
+from synsetmine.models import load_model, settings_of
 from synsetmine.setfiles import read_sets, write_sets
 from synsetmine.views import write_vectors
 from tests.test_cli import synsetmine
@@ -70,11 +70,10 @@ def test_a_finished_model_is_known_again(folder: Path) -> None:
 
 def test_a_stored_model_is_the_same(folder: Path) -> None:
     stored = load_model(folder / "model")
-    assert isinstance(stored.scorer, ViewScorer)
-    assert stored.scorer.views == ("vectors", "strings")
-    assert stored.threshold == 0.5
+    assert stored.views == ("vectors", "strings")
+    assert stored.threshold == settings_of().threshold
     config = json.loads((folder / "model" / "config.json").read_text())
-    assert config["scorer"]["kind"] == "views"
+    assert config["scorer"]["kind"] == "general"
 
 
 def test_score_and_rank_take_any_string(folder: Path) -> None:
@@ -99,7 +98,6 @@ def test_a_term_without_vector_is_told(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["train", "train.set", "--no-strings", "-o", "x"], "nothing is known of terms"),
         (["train", "train.set", "--epochs", "3", "-o", "x"], "no such setting"),
         (["train", "train.set", "--threshold", "2", "-o", "x"], "between 0 and 1"),
         (["train", "none.set", "-o", "x"], "none.set: No such file"),
@@ -122,9 +120,9 @@ def test_errors_are_one_line_and_leave_nothing(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"views": ["smell"]}, "views are some of"),
-        ({"tables": 2}, "maps/1/shift"),
-        ({"views": ["vectors"]}, "signals"),
+        ({"uses_encoder": 1}, "must be true or false"),
+        ({"adaptation": {}}, "strings"),
+        ({"set_function": {}}, "bias"),
     ],
 )
 def test_a_damaged_config_is_told(folder: Path, change: dict[str, object], message: str) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import html
 import json
 import shutil
 import socket
+import stat
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import httpx
 import pytest
@@ -17,7 +20,7 @@ from typer.testing import CliRunner
 
 from synsetmine.cli import app
 from synsetmine.errors import SynsetmineError
-from synsetmine.model import StoredModel, save_model
+from synsetmine.models import StoredModel, save_model
 from synsetmine.runfolder import Artefacts
 from synsetmine.views import write_vectors
 from tests.test_classifier import VECTORS, make_scorer
@@ -75,20 +78,82 @@ def test_a_run_is_reviewed(run: Path) -> None:
 
 
 def test_a_wider_host_prints_its_token(run: Path) -> None:
-    with started("review", str(run), "--no-open", "--host", "0.0.0.0") as address:
+    with started("review", str(run), "--no-open", "--host", "0.0.0.0", token=True) as address:
         plain, _, token = address.partition("?token=")
         assert plain.startswith("http://127.0.0.1:")
         assert len(token) >= 32
         assert get(plain, "/reviewer").status_code == 401
         with httpx.Client(follow_redirects=True, trust_env=False) as client:
             page = client.get(address)
-            assert page.url.path == "/reviewer"
+            assert page.url.path.endswith("/reviewer")
+            assert "Who reviews?" in page.text
             assert "token" not in str(page.url)
+            assert token not in str(page.url)
+
+
+@pytest.mark.parametrize("command", [("review", "--no-open"), ("serve", "--sets-only")])
+def test_a_token_is_asked_for_by_default(run: Path, command: tuple[str, str]) -> None:
+    tokens = []
+    for _ in range(2):
+        with started(command[0], str(run), command[1], token=True) as address:
+            plain, _, token = address.partition("?token=")
+            for path in ("/", "/reviewer", "/v1/health", "/static/review.css"):
+                assert get(plain, path).status_code == 401
+            assert httpx.post(f"{plain}decide", data={"act": "accept"}).status_code == 401
+            with httpx.Client(follow_redirects=True, trust_env=False) as client:
+                assert client.get(address).status_code == 200
+            tokens.append(token)
+    assert len(set(tokens)) == 2  # new at each start
+    assert all(len(token) >= 32 for token in tokens)
+
+
+def test_without_a_token_if_one_wants_none(run: Path) -> None:
+    with started("serve", str(run), "--sets-only") as address:
+        assert "token" not in address
+        assert get(address, "/v1/health").status_code == 200
+    for options, problem in (
+        (("--token", "x" * 16), "give either --no-token or a token (--token, SYNSETMINE_TOKEN)"),
+        (("--host", "0.0.0.0"), "--no-token is for 127.0.0.1 only, not for --host 0.0.0.0"),
+    ):
+        said = synsetmine(run, "serve", ".", "--no-token", *options, code=1)
+        assert said == f"synsetmine: error: {problem}\n"
+
+
+def test_a_token_with_any_characters(run: Path) -> None:
+    token = "a+b/c==&#?% ;\\xyz"
+    with started("review", str(run), "--no-open", token=True, SYNSETMINE_TOKEN=token) as address:
+        with httpx.Client(follow_redirects=True, trust_env=False) as client:
+            assert "Who reviews?" in client.get(address).text
+            assert "Who reviews?" in client.get(str(client.get(address).url)).text
+        plain = address.partition("?")[0]
+        assert get(plain, "/reviewer", authorization=f"Bearer {token}").status_code == 200
+
+
+def test_the_token_is_not_in_the_list_of_processes(run: Path, tmp_path: Path) -> None:
+    """Everybody on the machine can see the arguments of the browser."""
+    browser, told = tmp_path / "browser", tmp_path / "told"
+    browser.write_text(f'#!/bin/sh\nprintf %s "$*" > {told}.part && mv {told}.part {told}\n')
+    browser.chmod(0o700)
+    with started("review", str(run), token=True, BROWSER=str(browser)) as address:
+        token = address.partition("?token=")[2]
+        until = time.monotonic() + 20
+        while not told.exists():
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        opened = told.read_text()
+        assert token not in opened
+        assert opened.startswith("file:///")
+        page = Path(unquote(urlsplit(opened).path))
+        assert f"url={html.escape(address)}" in page.read_text()
+        assert stat.S_IMODE(page.stat().st_mode) == 0o600
+        assert stat.S_IMODE(page.parent.stat().st_mode) == 0o700
+    assert not page.parent.exists()
 
 
 def test_a_token_of_ones_own(run: Path) -> None:
     token = "correct-horse-battery"
-    with started("serve", str(run), "--sets-only", SYNSETMINE_TOKEN=token) as address:
+    sets_only = "serve", str(run), "--sets-only"
+    with started(*sets_only, token=True, SYNSETMINE_TOKEN=token) as address:
         plain = address.partition("?")[0]
         assert get(plain, "/v1/health").status_code == 401
         assert get(plain, "/v1/health", authorization=f"Bearer {token}").status_code == 200

@@ -21,7 +21,8 @@ from docs.reference.generate_cli import PAGE, reference
 from synsetmine.cli import app
 from synsetmine.datasets import fetch_dataset
 from synsetmine.kb import read_kb
-from synsetmine.training import PRESETS
+from synsetmine.models import settings_of
+from synsetmine.models.paper.settings import PRESETS
 from tests.walks import blocks, run, steps, walk
 
 ROOT = Path(__file__).parents[1]
@@ -62,9 +63,13 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 def test_the_settings_page_has_the_presets_values() -> None:
     text = (ROOT / "docs/reference/settings.md").read_text("utf-8")
+    papers, general = text.split("## Of the preset general")
+    for setting, value in settings_of().to_dict().items():
+        shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+        assert f"| `{setting}` | {shown} |" in general
     rows = [
         [cell.strip() for cell in line.split("|")[1:-1]]
-        for line in text.splitlines()
+        for line in papers.splitlines()
         if "|" in line
     ]
     names = [cell.strip("`") for cell in rows[0][1:-1]]
@@ -173,6 +178,12 @@ def test_the_way_to_a_search_engine_runs(checkout: Path) -> None:
     rules = (checkout / "shop" / "synonyms.txt").read_text("utf-8").splitlines()
     assert "pushchair, baby buggy, stroller" in rules
     assert not any("kettle" in rule for rule in rules)
+
+
+@pytest.mark.slow
+def test_the_way_from_a_list_of_names_runs(checkout: Path) -> None:
+    done = walk(ROOT / "docs/how-to/group-names.md", checkout)
+    assert "Marie Curie" in done
 
 
 @pytest.mark.slow

@@ -90,6 +90,7 @@ def test_a_whole_run_leaves_the_same_bytes(
         run_project(project, Watch(), engine=engine, until="vectors")
         at = Artefacts(Path(project.run))
         made = [path for path in vars(at).values() if isinstance(path, Path) and path.is_file()]
+        made.remove(at.manifest)  # it has the times
         found.append({path.name: path.read_bytes() for path in made})
     here, there = found
     assert {"mentions.parquet", "links.tsv", "vocabulary.tsv", "vectors.safetensors"} <= {*here}

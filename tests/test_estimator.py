@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -154,7 +155,7 @@ def test_surfaces_are_one_more_view() -> None:
 
 def test_the_paper_models_parameters_are_not_for_our_own() -> None:
     X, y = data()
-    with pytest.raises(ValueError, match="no parameter 'epochs'"):
+    with pytest.raises(ValueError, match=r"no such setting; there are .*: 'epochs'"):
         SynSetMiner(epochs=5).fit(X, y)
 
 
@@ -169,7 +170,7 @@ def test_nothing_is_left_of_an_earlier_fit() -> None:
     X, y = data()
     miner = small().fit(X, y)
     assert miner.n_iter_
-    miner.set_params(preset="views", **dict.fromkeys(("architecture", "epochs", "patience")))
+    miner.set_params(preset="general", **dict.fromkeys(("architecture", "epochs", "patience")))
     assert not hasattr(miner.fit(X, y), "n_iter_")
 
 
@@ -178,3 +179,38 @@ def test_the_papers_model_takes_surfaces_and_does_not_look_at_them() -> None:
     surfaces = [f"word {i % 3}" for i in range(len(X))]
     miner = small(strategy="share-token").fit(X, y, surfaces=surfaces)
     assert np.array_equal(miner.predict(X), miner.predict(X, surfaces=surfaces))
+
+
+# --- Names without entities -------------------------------------------------------------------
+
+NAMES = ["heart failure", "lung", None, "failure, heart", "Lung"]
+
+
+def test_names_without_y_are_grouped() -> None:
+    labels = SynSetMiner().fit_predict(NAMES)
+    assert labels.tolist() == [0, 1, -1, 0, 1]
+    miner = SynSetMiner().fit(NAMES)
+    assert np.array_equal(miner.labels_, labels)
+    assert miner.predict(["lung", "LUNG"]).tolist() == [0, 0]
+    assert SynSetMiner().fit_predict(np.array(["a", "A"])).tolist() == [0, 0]
+    assert SynSetMiner(threshold=1).fit_predict(("lung", "heart")).tolist() == [0, 1]
+
+
+def test_series_without_y_are_grouped() -> None:
+    for library in ("pandas", "polars"):
+        names = pytest.importorskip(library).Series(NAMES)
+        assert SynSetMiner().fit_predict(names).tolist() == [0, 1, -1, 0, 1]
+
+
+def test_vectors_without_y_and_bad_names_are_refused() -> None:
+    X, y = data()
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        SynSetMiner().fit(X)
+    with pytest.raises(ValueError, match="a name must be a string"):
+        SynSetMiner().fit(["a", 3])
+    with pytest.raises(ValueError, match="max_sets limits a model that is trained"):
+        SynSetMiner(max_sets=3).fit(["a", "b"])
+    with pytest.raises(NotFittedError):
+        SynSetMiner().predict(["a"])
+    miner = small().fit(X, y)
+    assert miner.fit(["a", "b"]).predict(["a"]).tolist() == [0]  # the last fit counts

@@ -55,7 +55,9 @@ def test_a_careless_command_is_found_out(tmp_path: Path) -> None:
     assert tally.rounds == 6
     assert tally.kills >= 6
     assert tally.equal < tally.rounds
-    assert {name.removeprefix(": ") for name in tally.corrupt} == {"a.txt"}
+    corrupt = {name.removeprefix(": ") for name in tally.corrupt}
+    assert "a.txt" in corrupt
+    assert corrupt <= {"a.txt", "b.txt"}  # a kill may also come before b.txt has its content
     assert not tally.clean
 
 

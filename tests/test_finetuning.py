@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,9 @@ from typer.testing import CliRunner
 from synsetmine.cli.app import app
 from synsetmine.comparison import Plan
 from synsetmine.errors import DataError, SynsetmineError
-from synsetmine.model import load_model
+from synsetmine.models import load_model, settings_of
+from synsetmine.models.finetune import TuningSettings, tune_encoder
 from synsetmine.setfiles import read_sets, write_sets
-from synsetmine.training.comparing import draw_pairs
-from synsetmine.training.finetuning import TuningSettings, tune_encoder
-from synsetmine.training.viewtraining import ViewSettings, train_views
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermViews, encode_terms, learned_surfaces
 from synsetmine.views.encoder import quiet
@@ -75,7 +74,7 @@ def partner_first(model: Path, sets: SynonymSets) -> float:
 def test_a_tuned_encoder_finds_synonyms_that_it_has_not_seen(
     tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("synsetmine.training.finetuning.RATE", 3e-3)  # it has all to learn
+    monkeypatch.setattr("synsetmine.models.finetune.RATE", 3e-3)  # it has all to learn
     told: list[tuple[int, int]] = []
     learned = tune_encoder(
         SETS,
@@ -105,25 +104,23 @@ def test_the_same_seed_tunes_the_same_encoder(tiny: Path, tmp_path: Path) -> Non
     np.testing.assert_array_equal(one, other)
 
 
-def test_the_scorer_compares_only_what_the_encoder_has_not_learned(
-    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_training_compares_only_terms_that_the_encoder_has_not_learned(
+    tiny: Path, tmp_path: Path
 ) -> None:
     learned = tune_encoder(SETS, str(tiny), tmp_path / "t", TuningSettings(epochs=1, held_out=0.4))
     views = TermViews((), encode_terms(SETS.terms, str(tmp_path / "t")), surfaces(learned))
-    compared: list[Any] = []
-
-    def spy(scene: Any, labels: Any, **given: Any) -> Any:
-        compared.append(scene.strings.surfaces)
-        return draw_pairs(scene, labels, **given)
-
-    monkeypatch.setattr("synsetmine.training.viewtraining.draw_pairs", spy)
-    train_views(SETS, views, ViewSettings(views=("strings", "encoder")))
-    seen = {surface for some in compared for surface in some}
-    assert seen
-    assert seen.isdisjoint(surfaces(learned))
+    settings = settings_of()
+    new = SETS.pick(n for n, m in enumerate(SETS) if not surfaces(learned) & surfaces_of(m))
+    one, other = (settings.train(sets, views).model.state() for sets in (SETS, new))
+    assert one[0] == other[0]
+    assert all(np.array_equal(one[1][name], other[1][name]) for name in one[1])
     everything = TermViews((), views.encoder, surfaces(SETS))
-    with pytest.raises(DataError, match="tuned on all but so few"):
-        train_views(SETS, everything, ViewSettings(views=("strings", "encoder")))
+    with pytest.raises(DataError, match="that the encoder was not tuned on, not: 0"):
+        settings.train(SETS, everything)
+
+
+def surfaces_of(terms: Sequence[Term]) -> frozenset[str]:
+    return frozenset(term.surface for term in terms)
 
 
 def surfaces(sets: SynonymSets) -> frozenset[str]:
@@ -136,7 +133,7 @@ def test_nothing_is_left_of_a_tuning_that_fails(
     def broken(*_: object) -> None:
         raise OSError("disk full")
 
-    monkeypatch.setattr("synsetmine.training.finetuning.write_sets", broken)
+    monkeypatch.setattr("synsetmine.models.finetune.write_sets", broken)
     with pytest.raises(OSError, match="disk full"):
         tune_encoder(SETS, str(tiny), tmp_path / "tuned", TuningSettings(epochs=1))
     assert list(tmp_path.iterdir()) == []
@@ -158,15 +155,6 @@ def test_one_that_has_learned_the_test_sets_is_no_judge(tiny: Path, tmp_path: Pa
     Plan(training=learned, test=new, views=views)
     with pytest.raises(DataError, match="tuned on 96 of 96 test terms"):
         Plan(training=new, test=learned, views=views)
-
-
-def test_a_vocabulary_holds_sets_of_two_or_more_among_many_lone_terms() -> None:
-    alone = SynonymSets.of([[Term(f"lone {i}")] for i in range(300)])
-    both = SynonymSets.of([*SETS, *alone])
-    new = SETS.pick(range(12))
-    views = TermViews((), None, surfaces(SETS) - surfaces(new))
-    trained = train_views(both, views, ViewSettings(views=("strings",)), size=100)
-    assert trained.score > 0
 
 
 def test_bad_wishes_are_told(tiny: Path, tmp_path: Path) -> None:

@@ -15,10 +15,10 @@ from faults.subjects import result
 from synsetmine.engines import LocalEngine
 from synsetmine.errors import SynsetmineError
 from synsetmine.files import atomic_write, naming_place
+from synsetmine.models.paper.settings import PRESETS
+from synsetmine.models.paper.tune import tune
 from synsetmine.pipeline import read_project
 from synsetmine.pipeline.run import run_project
-from synsetmine.training.settings import PRESETS
-from synsetmine.training.tuning import tune
 from synsetmine.views import write_vectors
 from tests.test_run import PAPERS, Watch
 from tests.worlds import make_world, write_text_world

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from fuzz.runs import general_model
 from synsetmine.corpus import read_batches, read_corpus, read_pages, write_documents
 from synsetmine.corpus.wikilinks import Site, read_target
 from synsetmine.corpus.wikitext import plain_text
@@ -19,7 +20,8 @@ from synsetmine.errors import DataError, ModelError, Skipped, SynsetmineError
 from synsetmine.kb import NewName, apply_names, read_kb
 from synsetmine.linking.annotations import Annotation
 from synsetmine.linking.mentions import HEADER, read_links
-from synsetmine.model import SetScorer, StoredModel, ViewScorer, load_model, save_model
+from synsetmine.models import StoredModel, load_model, save_model
+from synsetmine.models.paper.network import SetScorer
 from synsetmine.pipeline.settings import read_project
 from synsetmine.review import ReviewStore
 from synsetmine.review.decisions import Decision
@@ -105,27 +107,21 @@ def test_a_model_of_other_layers_is_refused_before_they_are_built(
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("bar", 7),
-        ("bar", {"at": 10**400, "size": 2, "slope": 1}),
-        ("bar", {"at": float("nan"), "size": 2, "slope": 1}),
-        ("tables", float("inf")),
+        ("adaptation", 7),
+        ("adaptation", {"strings": 1, "tables": [2]}),
+        ("adaptation", {"strings": False, "tables": [float("inf")]}),
+        ("set_function", {"bias": 1.0}),
+        ("set_function", {"bias": 1.0, "scale": float("nan")}),
     ],
 )
-def test_a_view_scorer_that_is_described_wrongly(
-    tmp_path: Path, small_view_scorer: ViewScorer, field: str, value: object
+def test_a_general_model_that_is_described_wrongly(
+    tmp_path: Path, field: str, value: object
 ) -> None:
-    save_model(tmp_path, StoredModel(small_view_scorer, 0.5, {}))
+    save_model(tmp_path, StoredModel(general_model(), 0.5, {}))
     described = json.loads((tmp_path / "config.json").read_text())["scorer"]
     _change(tmp_path / "config.json", scorer=described | {field: value})
     with pytest.raises(ModelError, match=r"the weights do not fit config\.json"):
         load_model(tmp_path)
-
-
-@pytest.fixture
-def small_view_scorer() -> ViewScorer:
-    from fuzz.runs import view_scorer
-
-    return view_scorer()
 
 
 @pytest.mark.parametrize(

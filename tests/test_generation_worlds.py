@@ -7,28 +7,21 @@ cap on the sets, and vectors and odds as extreme as float32 allows.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import sparse
 
-from fuzz.runs import view_scorer
-from synsetmine.generation import Mined, generate_sets
-from synsetmine.model import ViewScorer
-from synsetmine.model.viewscorer import Bar
+from fuzz.runs import general_model
+from synsetmine.models import Mined, generate_sets
 from synsetmine.types import SynonymSets, Term
-from synsetmine.views import TermVectors, TermViews
-from tests.reference import one_pass, settled
+from synsetmine.views import TermVectors
+from tests.reference import one_pass
 from tests.strategies import term_lists
-from tests.test_generation import make_integer_scorer, make_scorer
+from tests.test_generation import in_blocks, make_integer_scorer, make_scorer
 
-BARS = (Bar(0.0, 2.0, 1.0), Bar(-3.0, 1.0, 2.5))
-ODDS = (0.0, 0.0, 1e-38, 0.1, 1.0, 7.0, 20.0, 3e38)
 THRESHOLDS = (0.0, 5e-324, 0.2, 0.5, 0.9, 1 - 2**-53, 1.0)
 
 
@@ -51,7 +44,7 @@ class World:
     def options(self) -> dict[str, Any]:
         return {
             "seeds": self.seeds,
-            "apart": self.apart,
+            "cannot_link": self.apart,
             "max_sets": self.max_sets,
             "threshold": self.threshold,
         }
@@ -112,9 +105,7 @@ def _in_one_seed(one: Term, other: Term, seeds: SynonymSets) -> bool:
 @given(worlds(), st.integers(0, 10_000), st.booleans(), st.integers(1, 20))
 def test_the_one_pass(world: World, seed: int, whole: bool, block_size: int) -> None:
     scorer = make_integer_scorer(seed) if whole else make_scorer(seed, (4, 6), (8, 6))
-    mined = generate_sets(
-        scorer, world.vectors, world.vocabulary, block_size=block_size, **world.options
-    )
+    mined = in_blocks(scorer, world.vectors, world.vocabulary, block_size, **world.options)
     check(mined, world)
     if world.max_sets is not None and not world.apart:
         # A seed without vectors is a set too, but none that a term could join.
@@ -128,9 +119,7 @@ def test_the_one_pass(world: World, seed: int, whole: bool, block_size: int) -> 
 def test_the_one_pass_is_the_plain_algorithm(world: World, seed: int, block_size: int) -> None:
     """With terms that stand there twice and terms without vectors, which the plain one has not."""
     scorer = make_scorer(seed, (4, 6), (8, 6))
-    mined = generate_sets(
-        scorer, world.vectors, world.vocabulary, block_size=block_size, **world.options
-    )
+    mined = in_blocks(scorer, world.vectors, world.vocabulary, block_size, **world.options)
     walked = [term for term in world.new if term in world.vectors]
     seeded = [term for term in world.seeds.terms if term in world.vectors]
     numbers = {term: number for number, term in enumerate([*walked, *seeded])}
@@ -169,100 +158,11 @@ def _numbered(world: World, numbers: dict[Term, int]) -> set[tuple[int, int]]:
     return {(a, b) for a, b in pairs if a is not None and b is not None and a != b}
 
 
-# --- Our own scorer ---
-
-
-class GivenOdds(ViewScorer):
-    """A view scorer that is told the odds of pairs instead of working them out."""
-
-    odds: dict[frozenset[Term], float]
-
-    def graph(self, terms: Sequence[Term], views: TermViews, **_: object) -> Any:
-        matrix = np.zeros((len(terms), len(terms)), np.float32)
-        for i, one in enumerate(terms):
-            for j, other in enumerate(terms[:i]):
-                matrix[i, j] = matrix[j, i] = self.odds.get(frozenset((one, other)), 0.0)
-        return sparse.csr_array(matrix)
-
-
-def with_odds(odds: dict[frozenset[Term], float], bar: Bar) -> GivenOdds:
-    plain = view_scorer()
-    scorer = GivenOdds(plain.views, plain.maps, plain.ngrams, plain.comparer, bar)
-    object.__setattr__(scorer, "odds", odds)
-    return scorer
-
-
-@settings(max_examples=100, deadline=None)
-@given(worlds(dimension=2), st.sampled_from(BARS), st.integers(0, 10_000))
-def test_sets_of_given_odds(world: World, bar: Bar, seed: int) -> None:
-    chance = np.random.default_rng(seed)
-    terms = sorted({*world.vocabulary, *world.seeds.terms})
-    pairs = [frozenset((a, b)) for i, a in enumerate(terms) for b in terms[:i]]
-    odds = dict(zip(pairs, chance.choice(ODDS, len(pairs)).tolist(), strict=True))
-    scorer = with_odds(odds, bar)
-    mined = generate_sets(scorer, world.vectors, world.vocabulary, **world.options)
-    check(mined, world)
-    judged = [s for s in mined.sets if any(term in world.vectors for term in s)]
-    silent = sum(all(term not in world.vectors for term in s) for s in world.seeds)
-    if world.max_sets is None or len(judged) + silent <= world.max_sets or world.apart:
-        return
-    new = [members for members in judged if members[0] not in world.seeds]
-    for members in new:  # beyond the cap there are only sets that nothing speaks for
-        others = [term for other in judged if other is not members for term in other]
-        known = [term for term in others if term in world.vectors]
-        assert not any(odds[frozenset((a, b))] for a in members for b in known)
+# --- The general model ---
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(0, 10_000), st.sampled_from([0.2, 0.5, 0.8]), st.integers(0, 4), st.booleans())
-def test_sets_of_given_odds_are_those_of_the_plain_algorithm(
-    seed: int, threshold: float, known: int, keep_apart: bool
-) -> None:
-    chance = np.random.default_rng(seed)  # no two means are equal
-    terms = [Term(f"t{number}") for number in range(9)]
-    matrix = np.triu(chance.random((9, 9)) * 3 * (chance.random((9, 9)) < 0.7), 1)
-    matrix = (matrix + matrix.T).astype(np.float32).astype(np.float64)
-    odds = {
-        frozenset((a, b)): float(matrix[i, j])
-        for i, a in enumerate(terms)
-        for j, b in enumerate(terms[:i])
-    }
-    first = len(terms) - known
-    seeds = [[*range(first, 9, 2)], [*range(first + 1, 9, 2)]]
-    seeds = [members for members in seeds if members]
-    pairs = [(0, 1), (2, first)] if keep_apart and known else []
-    mined = generate_sets(
-        with_odds(odds, Bar(0.3, 2.0, 0.0)),
-        TermVectors(tuple(terms), np.ones((9, 2), np.float32)),
-        [*terms[:first], *terms[:first]],
-        threshold=threshold,
-        seeds=SynonymSets.of([[terms[n] for n in members] for members in seeds]),
-        apart=[(terms[a], terms[b]) for a, b in pairs],
-    )
-    bar = 0.3 + _log_odds(threshold)
-    expected = settled(matrix, bar, seeds=seeds, apart=pairs)
-    found = {frozenset(terms.index(term) for term in members) for members in mined.sets}
-    assert found == expected
-
-
-def _random_scorer(seed: int) -> ViewScorer:
-    """Random weights, so that some pairs are alike and some are not."""
-    plain = view_scorer()
-    chance = np.random.default_rng(seed)
-
-    def like(array: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-        return chance.normal(size=array.shape).astype(np.float32)
-
-    own = plain.comparer
-    arrays = (own.mean, own.scale, own.linear, own.bias, own.inner, own.inner_bias, own.outer)
-    comparer = type(own)(*map(like, arrays))
-    return ViewScorer(plain.views, plain.maps, None, comparer, Bar(0.0, 2.0, 1.0))
-
-
-@settings(max_examples=60, deadline=None)
-@given(worlds(dimension=2), st.integers(0, 10_000), st.sampled_from([0, 3, 2500]))
-def test_sets_of_extreme_vectors(world: World, seed: int, exact: int) -> None:
-    """The whole way of the view scorer; with `exact` 0 or 3, by near pairs only."""
-    scorer = _random_scorer(seed)
-    mined = generate_sets(scorer, world.vectors, world.vocabulary, exact=exact, **world.options)
+@given(worlds(dimension=2), st.integers(0, 10_000))
+def test_sets_of_extreme_vectors(world: World, seed: int) -> None:
+    mined = generate_sets(general_model(seed), world.vectors, world.vocabulary, **world.options)
     check(mined, world)

@@ -33,6 +33,7 @@ def test_parts_make_no_difference(some: list[str]) -> None:
     whole = ngram_weights(some).toarray()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ngrams, "TEXTS", 2)
+        patch.setattr(ngrams, "WORDS", 2)
         assert np.array_equal(ngram_weights(some).toarray(), whole)
 
 

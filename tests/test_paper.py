@@ -21,9 +21,10 @@ from experiments.set_or_pairs import Question, averaged_pairs, pair_probabilitie
 from experiments.trainings import Outcome, main_trainings
 from synsetmine.datasets import VECTOR_FILES
 from synsetmine.errors import DataError
-from synsetmine.model import SetScorer, StoredModel, probabilities, save_model
+from synsetmine.models import StoredModel, probabilities, save_model
+from synsetmine.models.paper.network import SetScorer
+from synsetmine.models.paper.settings import Strategy
 from synsetmine.setfiles import write_sets
-from synsetmine.training.settings import Strategy
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermVectors, write_vectors
 from tests.worlds import make_world

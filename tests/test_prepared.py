@@ -1,11 +1,11 @@
-"""A prepared model says what the plain functions say; tests/test_viewscorer.py has another."""
+"""A prepared model gives the values of the plain functions."""
 
 from __future__ import annotations
 
 import pytest
 
 from synsetmine.errors import DataError
-from synsetmine.model import PreparedModel, probabilities, rank
+from synsetmine.models import probabilities, rank
 from synsetmine.types import Term
 from synsetmine.views import TermViews
 from tests.test_classifier import TERMS, VECTORS, make_scorer
@@ -13,7 +13,7 @@ from tests.test_classifier import TERMS, VECTORS, make_scorer
 
 def test_a_set_scorer() -> None:
     scorer = make_scorer(3)
-    model = PreparedModel(scorer, TermViews((VECTORS,)), TERMS)
+    model = scorer.prepare(TERMS, TermViews((VECTORS,)))
     for members in (TERMS[:1], TERMS[2:6], (*TERMS[:2], TERMS[0])):
         found = model.probabilities(members, TERMS)
         assert found == pytest.approx(probabilities(scorer, VECTORS, members, TERMS), abs=1e-6)
@@ -25,7 +25,7 @@ def test_a_set_scorer() -> None:
 
 
 def test_wrong_questions() -> None:
-    model = PreparedModel(make_scorer(), TermViews((VECTORS,)), TERMS[:5])
+    model = make_scorer().prepare(TERMS[:5], TermViews((VECTORS,)))
     with pytest.raises(DataError, match="a set needs at least one term"):
         model.rank([])
     with pytest.raises(DataError, match="the model does not know this term: 'name"):

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from synsetmine.errors import DataError, SynsetmineError
-from synsetmine.pipeline.settings import Project, ViewTrainSettings, read_project
+from synsetmine.models import settings_of
+from synsetmine.models.paper.settings import PRESETS
+from synsetmine.pipeline.settings import Project, read_project
 from synsetmine.pipeline.template import TEMPLATE, write_project
-from synsetmine.training import PRESETS
 
 LEAST = 'corpus.path = "texts"\nkb.path = "kb.jsonl"\n'
 
@@ -62,10 +63,10 @@ def test_what_stands_there_is_taken(tmp_path: Path) -> None:
 
 def test_our_own_model_is_the_default(tmp_path: Path) -> None:
     plain = read_project(project(tmp_path, LEAST)).train
-    assert plain == ViewTrainSettings()
-    text = LEAST + '[train]\npreset = "views"\nstrings = false\nseed = 7\nthreshold = 1\n'
+    assert plain == settings_of("general")
+    text = LEAST + '[train]\npreset = "general"\nfolds = 3\nseed = 7\nthreshold = 1\n'
     given = read_project(project(tmp_path, text)).train
-    assert given == ViewTrainSettings(strings=False, seed=7, threshold=1.0)
+    assert given == settings_of("general").updated({"folds": 3, "seed": 7, "threshold": 1.0})
 
 
 def test_an_encoder_is_a_folder_if_there_is_one(tmp_path: Path) -> None:
@@ -93,13 +94,13 @@ def test_an_encoder_is_a_folder_if_there_is_one(tmp_path: Path) -> None:
         (LEAST + "[mine]\nknown = 1\n", r"known must be true or false: 1"),
         (LEAST + "[report]\ntitle = 1\n", r"title must be a text: 1"),
         (LEAST + "report = 1\n", r"toml:3: \[report\] expected a section"),
-        (LEAST + '[train]\npreset = "x"\n', r"preset must be one of views, paper, .*: 'x'"),
-        (LEAST + "[train]\npreset = [1]\n", r"preset must be one of views, paper, .*: \[1\]"),
+        (LEAST + '[train]\npreset = "x"\n', r"no such preset; there are general, paper, .*: 'x'"),
+        (LEAST + "[train]\npreset = [1]\n", r"no such preset; there are general, paper, .*: \[1\]"),
         (
             LEAST + "[train]\nepochs = 9\n",
-            r"toml:3: \[train\] no such setting; there are preset, strings, seed, .*: 'epochs'",
+            r"toml:3: \[train\] no such setting; there are seed, threshold, .*: 'epochs'",
         ),
-        (LEAST + "[train]\nstrings = 1\n", r"\[train\] strings must be true or false: 1"),
+        (LEAST + "[train]\nfolds = true\n", r"\[train\] folds must be of type int: True"),
         (LEAST + "[train]\nthreshold = 2\n", r"threshold must lie between 0 and 1: 2\.0"),
         (LEAST + "[train]\nseed = 4294967296\n", r"seed must be in \[0, 2\*\*32\): 4294967296"),
         (
@@ -108,7 +109,7 @@ def test_an_encoder_is_a_folder_if_there_is_one(tmp_path: Path) -> None:
         ),
         (
             LEAST + '[train]\npreset = "paper"\n[encoder]\nmodel = "minilm"\n',
-            r"toml:5: \[encoder\] the paper's model takes none; .*: 'minilm'",
+            r"toml:5: the paper's model takes no encoder; choose another preset",
         ),
         (LEAST + "[encoder]\nname = 1\n", r"\[encoder\] no such setting; there are model: 'name'"),
         ('corpus.path = ""\nkb.path = "x"\n', r"\[corpus\] path must be"),

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from synsetmine.report import Bars, Epochs, Findings, Score, Stage, write_report
+from synsetmine.report import Epochs, Findings, Penalties, Score, Stage, write_report
 from synsetmine.results import MinedSet, MinedTerm, Sentence
 from synsetmine.supervision import Tally
-from tests.findings import BARS, medical_sets, sample
+from tests.findings import PENALTIES, medical_sets, sample
 from tests.pages import Page, read_back
 
 
@@ -59,14 +59,13 @@ def test_the_page_tells_what_went_in_and_what_was_dropped(page: Page) -> None:
     assert "0.847 ± 0.011" in page.text
 
 
-def test_the_training_of_our_model_is_shown_by_bars(folder: Path) -> None:
-    page = Page.of(folder, sample(training=BARS))
-    (curve,) = [e for e in page.all("svg") if "Training" in (e.attributes.get("aria-label") or "")]
-    assert "The bar chosen is -1.25 with 0.7." in (curve.attributes["aria-label"] or "")
-    (best,) = [row for row in page.all("tr") if row.text.startswith("-1.25")]
-    assert best.attributes["class"] == "best"
-    assert best.text == "-1.250.700"
-    assert "by the bar" in page.text
+def test_the_training_of_the_default_model_is_shown_by_penalty(folder: Path) -> None:
+    page = Page.of(folder, sample(training=PENALTIES))
+    (curve,) = [e for e in page.all("svg") if "penalty" in (e.attributes.get("aria-label") or "")]
+    assert "The penalty chosen is 10." in (curve.attributes["aria-label"] or "")
+    best = [row.text for row in page.all("tr") if row.attributes.get("class") == "best"]
+    assert "100.7000" in best
+    assert "by the penalty" in page.text
     assert "epoch" not in page.text
 
 
@@ -209,9 +208,9 @@ def test_a_run_without_anything_still_has_a_page(folder: Path) -> None:
     assert not [e for e in page.all("svg") if e.attributes.get("role") == "img"]
 
 
-def test_bars_without_scores_are_told(folder: Path) -> None:
-    page = Page.of(folder, replace(empty(), training=Bars([], 0.0)))
-    assert "Nothing to show: no bar was tried." in page.text
+def test_a_training_without_held_out_sets_has_no_curve(folder: Path) -> None:
+    page = Page.of(folder, replace(empty(), training=Penalties([], None)))
+    assert "Nothing to show: too few sets to hold some out." in page.text
 
 
 def test_values_that_are_no_numbers_are_left_out(folder: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from synsetmine.report import Bars, Epochs
+from synsetmine.report import Epochs, Penalties
 from synsetmine.report.charts import size_histogram, size_table, threshold_curve, training_curve
 from synsetmine.report.plot import short, tag, ticks
 from synsetmine.report.scatter import term_scatter
@@ -90,26 +90,25 @@ def test_a_single_epoch_is_seen_as_a_dot() -> None:
     assert len(classes(drawing, "only")) == 2
 
 
-@given(st.lists(st.tuples(numbers, numbers), max_size=80), numbers)
-@example([(-1.25, 0.5)], -1.25)
-@example([(1e99, -1e99), (-1e99, 1e99)], 1e99)
+@given(st.lists(st.tuples(st.none() | st.integers(1, 10**6), numbers), max_size=80))
+@example([(10, 1e99), (1, -1e99)])
+@example([(None, 0.5)])
+@example([(3, 1e100), (1, 0.0), (2, 0.0)])  # the loss of the chosen one cannot be drawn
 @quick
-def test_any_bars_can_be_drawn(scores: list[tuple[float, float]], chosen: float) -> None:
-    check_drawing(training_curve(Bars(scores, chosen)))
+def test_any_penalties_can_be_drawn(losses: list[tuple[int | None, float]]) -> None:
+    check_drawing(training_curve(Penalties(losses, losses[0][0] if losses else None)))
 
 
-def test_the_bar_curve_shows_the_bar_that_was_chosen() -> None:
-    scores = [(0.5, 0.6), (-1.0, 0.4), (-0.25, 0.8)]
-    drawing = check_drawing(training_curve(Bars(scores, -0.25)))
+def test_the_curve_shows_the_penalty_that_was_chosen() -> None:
+    losses = [(None, 1.5), (100, 0.6), (1, 0.4), (10, 0.3)]
+    drawing = check_drawing(training_curve(Penalties(losses, 10)))
     (line,) = classes(drawing, "line")
     places = [float(place.split(",")[0]) for place in line.attrib["points"].split()]
     assert places == sorted(places)
     (marker,) = classes(drawing, "marker")
     assert float(marker.attrib["x1"]) == places[1]
-    assert [words(e) for e in classes(drawing, "note")] == ["chosen: -0.25"]
-    assert drawing.attrib["aria-label"] == (
-        "Training curve. F1 of pairs at bars from -1 to 0.5. The bar chosen is -0.25 with 0.8."
-    )
+    assert [words(e) for e in classes(drawing, "note")] == ["chosen: 10"]
+    assert drawing.attrib["aria-label"].endswith("The penalty chosen is 10.")
 
 
 @given(st.lists(st.integers(0, 300) | st.integers(0, 10**6), max_size=50))

@@ -9,24 +9,21 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
-from synsetmine.generation import generate_sets
-from synsetmine.model import SetScorer, StoredModel, save_model
-from synsetmine.model.scene import EXACT
-from synsetmine.model.viewweights import to_arrays
+from synsetmine.models import save_model, settings_of
+from synsetmine.models.paper.network import SetScorer
+from synsetmine.models.paper.settings import TrainingSettings
+from synsetmine.models.paper.train import train_scorer
 from synsetmine.trace import write_trace
-from synsetmine.training import TrainingSettings, train_scorer
-from synsetmine.training.viewtraining import ViewSettings, train_views
 from synsetmine.types import order_terms
-from tests.devices import DEVICES
+from synsetmine.views import TermViews
 from tests.viewworlds import name_world
 from tests.worlds import make_world, write_text_world
 
 PRESETS = {
-    "views": ([], ""),
+    "general": ([], ""),
     "paper": (
         ["--preset", "project", "--epochs", "5", "--validation-orders", "1"],
         'train = {preset = "project", epochs = 5, validation_orders = 1}\n',
@@ -88,7 +85,7 @@ def results(around: Around, folder: Path, preset: str) -> dict[str, bytes]:
     vectors = ["--vectors", str(at / "vectors.safetensors"), "--device", "cpu"]
     learned = [str(at / "training.jsonl"), "--out", str(folder / "model"), *vectors]
     command(around, here, "train", *learned, *training)
-    terms = ["--vocabulary", str(at / "vocabulary.tsv"), "--order", "frequent", *workers]
+    terms = ["--vocabulary", str(at / "vocabulary.tsv"), "--order", "frequent"]
     out = ["--out", str(folder / "mined.jsonl"), "--trace", str(folder / "trace.jsonl")]
     command(around, here, "mine", str(folder / "model"), *vectors, *terms, *out)
     found = [path for path in sorted(folder.rglob("*")) if path.is_file()]
@@ -125,32 +122,13 @@ def threads() -> Iterator[Callable[[int], None]]:
     torch.set_num_threads(before)
 
 
-def test_threads_leave_our_own_model_as_it_is(
-    tmp_path: Path, threads: Callable[[int], None]
-) -> None:
-    """Its comparer sums over many pairs, which threads would share."""
+def test_the_default_model_twice_is_the_same(tmp_path: Path) -> None:
     sets, views = name_world(150, seed=3)
     models = []
-    for count in (1, 2):
-        threads(count)
-        trained = train_views(sets, views, ViewSettings(views=("vectors",)))
-        assert torch.get_num_threads() == count
-        save_model(tmp_path / str(count), StoredModel(trained.scorer, 0.5, trained.record()))
-        models.append((tmp_path / str(count) / "model.safetensors").read_bytes())
+    for name in "ab":
+        save_model(tmp_path / name, settings_of().train(sets, views).model)
+        models.append((tmp_path / name / "model.safetensors").read_bytes())
     assert models[0] == models[1]
-
-
-@pytest.mark.parametrize("device", DEVICES)
-def test_our_own_model_twice_is_the_same(device: str) -> None:
-    """Among more terms than are compared with each other, so that the crowd is learned from too."""
-    sets, views = name_world(150, seed=3)
-    settings = ViewSettings(views=("vectors", "strings"))
-    one, two = (
-        to_arrays(train_views(sets, views, settings, size=EXACT + 1, device=device).scorer)
-        for _ in range(2)
-    )
-    assert one.keys() == two.keys()
-    assert all(np.array_equal(one[name], two[name]) for name in one)
 
 
 def test_threads_leave_the_papers_model_as_it_is(threads: Callable[[int], None]) -> None:
@@ -177,7 +155,8 @@ def test_blocks_and_threads_leave_sets_and_trace_as_they_are(
     written = set()
     for count, size in ((1, 1), (1, 7), (2, 32), (1, 1000)):
         threads(count)
-        mined = generate_sets(scorer, vectors, terms, block_size=size)
+        prepared = scorer.prepare(terms, TermViews((vectors,)))
+        mined = prepared.generate(block_size=size)
         write_trace(tmp_path / "trace.jsonl", mined.trace)
         written.add((mined.sets, (tmp_path / "trace.jsonl").read_bytes()))
     assert len(written) == 1

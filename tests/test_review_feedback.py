@@ -85,6 +85,16 @@ def test_the_last_word_counts() -> None:
     assert pairs_apart(desk.made) == frozenset()
 
 
+def test_a_rejected_pair_is_apart_until_both_terms_are_accepted() -> None:
+    desk = desk_of(X="a b")
+    desk("reject", "X")
+    desk("accept", "X", "a")
+    assert pairs(pairs_apart(desk.made)) == {"b-a"}
+    desk("accept", "X", "b")
+    assert pairs_apart(desk.made) == frozenset()
+    assert shown(Said.by(desk.made).together) == {"X": "a b"}
+
+
 def test_correct_terms_are_together() -> None:
     desk = desk_of(X="a b c", Y="d e f", Z="g h", W="i j")
     desk("judge", "X", "c", verdict="correct", scope="broad")
@@ -230,6 +240,15 @@ def test_seeds_lose_what_was_told_apart() -> None:
     informed = seed_sets(known, Said.by(desk.made))
     assert shown(informed.sets) == {"E1": "k1 n1", "E3": "k5 k7"}
     assert informed.counts == {"sets": 1, "terms told apart": 4, "pairs kept apart": 4}
+
+
+def test_known_names_that_were_told_apart_do_not_join_an_accepted_set_together() -> None:
+    desk = desk_of(X="a b e", Y="c d")
+    desk("remove", "X", "a")
+    desk("accept", "Y")
+    informed = seed_sets(sets(E1="a b c"), Said.by(desk.made))
+    assert shown(informed.sets) == {"E1": "c d b"}
+    assert informed.counts == {"sets": 1, "terms told apart": 1, "pairs kept apart": 2}
 
 
 def test_without_decisions_nothing_changes() -> None:

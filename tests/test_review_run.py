@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from synsetmine.cli import app
 from synsetmine.errors import DataError, SynsetmineError
-from synsetmine.model import load_model
+from synsetmine.models import load_model
 from synsetmine.results import MinedSet, read_results
 from synsetmine.review import Decision, ReviewState, ReviewStore
 from synsetmine.review.tsv import read_decisions
@@ -84,7 +84,7 @@ def test_a_run_learns_from_its_reviews(project: Path) -> None:
 def test_reviews_of_entities_held_out_are_not_learned(project: Path) -> None:
     at = Artefacts(project.parent / "run")
     test = read_sets(at.test)
-    before = load_model(at.model).training["bars"]
+    before = load_model(at.model).training["losses"]
     mined = [found for found in read_results(at.mined.parent) if found.id in test.ids]
     state = ReviewState(mined)
     with ReviewStore(at.reviews) as store:
@@ -92,7 +92,7 @@ def test_reviews_of_entities_held_out_are_not_learned(project: Path) -> None:
             state.apply(store.add(state.decide("accept", found.id, reviewer="ann")))
     folder, _ = carry_out(project)
     assert folder.counts["train"]["reviewed sets of entities held out"] > 0
-    assert load_model(at.model).training["bars"] == before
+    assert load_model(at.model).training["losses"] == before
 
 
 def test_a_run_may_leave_reviews_aside(project: Path) -> None:
@@ -163,7 +163,7 @@ def test_loose_files_take_reviews_too(tmp_path: Path) -> None:
     assert "holds another finished model" in str(call(*train).exception)
     out = tmp_path / "mined.jsonl"
     mine = ["mine", tmp_path / "model", "--vocabulary", tmp_path / "terms.txt"]
-    done = call(*mine, "--workers", 1, *files, out)
+    done = call(*mine, *files, out)
     assert done.exit_code == 0, done.output
     assert "from reviews: 1 sets, 1 pairs kept apart\n" in done.stderr
     mined = read_sets(out)

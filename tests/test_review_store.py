@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from synsetmine.errors import DataError, SynsetmineError
-from synsetmine.review import Conflict, Decision, ReviewStore
+from synsetmine.review import (
+    Conflict,
+    Decision,
+    ReviewStore,
+    StoreReplacedError,
+    read_store,
+)
 from synsetmine.review.decisions import now, standing
 
 ROOT = Path(__file__).parents[1]
@@ -246,6 +255,195 @@ def test_many_threads_share_one_store(path: Path) -> None:
             made = list(threads.map(lambda i: store.add(accept(f"s{i}")), range(80)))
         assert sorted(d.number for d in made) == list(range(1, 81))
         assert sorted(d.when for d in made) == [d.when for d in store.decisions()]
+
+
+# --- A file that is replaced while it is in use -----------------------------------------------
+
+
+def delete(path: Path) -> None:
+    path.unlink()
+
+
+def move_folder(path: Path) -> None:
+    path.parent.rename(path.parent.with_name("moved"))
+
+
+def replace_folder(path: Path) -> None:
+    move_folder(path)
+    path.parent.mkdir()
+    ReviewStore(path).close()
+
+
+def rename_another(path: Path) -> None:
+    ReviewStore(path.with_name("other.sqlite")).close()
+    path.with_name("other.sqlite").rename(path)
+
+
+def delete_log(path: Path) -> None:
+    Path(f"{path}-wal").unlink()
+
+
+def overwrite_with_another(path: Path) -> None:
+    other = path.with_name("other.sqlite")
+    with ReviewStore(other) as store:
+        store.take_in(accept(f"t{number}", "bob").stamped(now()) for number in range(9))
+    path.write_bytes(other.read_bytes())
+
+
+def overwrite_with_backup(path: Path) -> None:
+    path.write_bytes(path.with_name("backup").read_bytes())
+
+
+def overwrite_with_text(path: Path) -> None:
+    path.write_text("something else " * 1000)
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *(delete, move_folder, replace_folder, rename_another, delete_log),
+        *(overwrite_with_another, overwrite_with_backup, overwrite_with_text, empty),
+    ],
+)
+@pytest.mark.parametrize("what", ["add", "undo", "take_in"])
+def test_nothing_is_written_into_a_file_that_is_gone(
+    tmp_path: Path, change: Callable[[Path], None], what: str
+) -> None:
+    """SQLite would write into the deleted file, and report that all is well."""
+    path = tmp_path / "run" / "reviews.sqlite"
+    with ReviewStore(path) as store:
+        store.add(accept("s1"))
+    path.with_name("backup").write_bytes(path.read_bytes())
+    with ReviewStore(path) as store:
+        # More than the log holds, so that the database changes too.
+        many = (accept(f"u{n}", note="x" * 9000).stamped(now()) for n in range(300))
+        assert store.take_in(many) == 300
+    with ReviewStore(path) as store:
+        store.add(accept("s2"))
+        time.sleep(0.02)  # the clock of the file system has steps of some milliseconds
+        change(path)
+        there = path.read_bytes() if path.exists() else None
+        acts: dict[str, Callable[[], object]] = {
+            "add": lambda: store.add(accept("s3")),
+            "undo": lambda: store.undo("ann"),
+            "take_in": lambda: store.take_in([accept("s3").stamped(now())]),
+        }
+        for act in (acts[what], store.check_in_place):
+            with pytest.raises(StoreReplacedError, match="was deleted or replaced while it was in"):
+                act()
+        assert (path.read_bytes() if path.exists() else None) == there
+
+
+def restore_all(path: Path, backup: Path) -> None:
+    """As `cp -p backup/* run` does: in place, with the times of the backup."""
+    for kept in backup.iterdir():
+        shutil.copy2(kept, path.with_name(kept.name))
+
+
+def restore_log(path: Path, backup: Path) -> None:
+    log = Path(f"{path}-wal")
+    log.write_bytes((backup / log.name).read_bytes())
+
+
+def empty_log(path: Path, _: Path) -> None:
+    Path(f"{path}-wal").write_bytes(b"")
+
+
+@pytest.mark.parametrize("change", [restore_all, restore_log, empty_log])
+def test_a_log_that_was_overwritten_is_noticed(
+    path: Path, tmp_path: Path, change: Callable[[Path, Path], None]
+) -> None:
+    """The database does not change: the last decisions are in the log only."""
+    backup = tmp_path / "backup"
+    with ReviewStore(path) as store:
+        store.add(accept("s1"))
+        backup.mkdir()
+        for suffix in ("", "-wal", "-shm"):
+            shutil.copy2(f"{path}{suffix}", backup)
+        store.add(accept("s2"))
+        time.sleep(0.02)  # the clock of the file system has steps of some milliseconds
+        change(path, backup)
+        for act in (lambda: store.add(accept("s3")), store.check_in_place):
+            with pytest.raises(StoreReplacedError, match="was deleted or replaced while it was in"):
+                act()
+
+
+def test_the_log_of_a_replaced_file_is_not_taken_for_that_of_the_new_one(path: Path) -> None:
+    with ReviewStore(path) as store:
+        made = store.add(accept("s1"))
+        path.rename(path.with_name("old.sqlite"))
+        path.with_name("new.sqlite").write_bytes(b"")
+        with ReviewStore(path.with_name("new.sqlite")) as new:
+            theirs = new.add(accept("s9", "bob"))
+        path.with_name("new.sqlite").rename(path)
+        with pytest.raises(StoreReplacedError):
+            store.add(accept("s2"))
+    assert read_store(path) == [theirs]
+    assert read_store(path.with_name("old.sqlite")) == [made]
+
+
+def test_a_file_that_goes_while_it_is_written_is_told(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ReviewStore(path) as store:
+        insert = store._insert
+
+        def insert_and_delete(decision: Decision) -> Decision:
+            path.unlink()
+            return insert(decision)
+
+        monkeypatch.setattr(store, "_insert", insert_and_delete)
+        with pytest.raises(StoreReplacedError):
+            store.add(accept("s1"))
+
+
+def test_a_log_that_was_left_is_not_taken_for_that_of_a_new_file(path: Path) -> None:
+    with ReviewStore(path) as store:
+        store.add(accept("s1"))
+        log = Path(f"{path}-wal").read_bytes()
+    path.unlink()
+    Path(f"{path}-wal").write_bytes(log)
+    with ReviewStore(path) as store:
+        assert store.decisions() == []
+        store.add(accept("s2"))
+    assert [d.set_id for d in read_store(path)] == ["s2"]
+
+
+def test_a_file_that_is_put_back_is_used_again(path: Path) -> None:
+    with ReviewStore(path) as store:
+        made = store.add(accept("s1"))
+        path.rename(path.with_name("away"))
+        with pytest.raises(StoreReplacedError):
+            store.add(accept("s2"))
+        path.with_name("away").rename(path)
+        assert store.add(accept("s2")).number == made.number + 1
+
+
+def test_a_file_that_others_change_is_the_same_file(path: Path) -> None:
+    """Other processes write too, and move pages from the log to the database."""
+    with ReviewStore(path) as store:
+        store.add(accept("s1"))
+        other = adder(path, "bob", count=20, sets=20)
+        other.communicate()
+        with closing(sqlite3.connect(path)) as raw:
+            raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        os.utime(path)
+        assert store.add(accept("s2")).number == 22
+
+
+def test_reading_takes_no_locks_away(path: Path) -> None:
+    """A process that closes a file loses its locks on it, and another one deletes the log."""
+    with ReviewStore(path) as store:
+        store.add(accept("s1"))
+        assert len(read_store(path)) == 1
+        other = adder(path, "bob", count=5, sets=5)
+        other.communicate()
+        assert store.add(accept("s2")).number == 7
+    assert len(read_store(path)) == 7
 
 
 ADDING = """

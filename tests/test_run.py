@@ -19,7 +19,8 @@ import pytest
 from synsetmine.engines import LocalEngine
 from synsetmine.errors import DataError
 from synsetmine.kb import KnowledgeBase
-from synsetmine.model import SetScorer, ViewScorer, load_model
+from synsetmine.models import load_model
+from synsetmine.models.paper.network import SetScorer
 from synsetmine.pipeline import read_project
 from synsetmine.pipeline.run import run_project
 from synsetmine.runfolder import STAGES, Artefacts, RunFolder
@@ -86,23 +87,21 @@ def test_every_stage_leaves_its_files(finished: Path) -> None:
     assert all(str(term) in page for term in mined.terms[:20])
 
 
-def test_our_own_model_is_trained_on_vectors_and_strings(finished: Path) -> None:
+def test_the_default_model_is_adapted_to_vectors_and_strings(finished: Path) -> None:
     folder = RunFolder(finished.parent / "run")
     at = Artefacts(folder.path)
     model = load_model(at.model)
-    assert isinstance(model.scorer, ViewScorer)
-    assert model.scorer.views == ("vectors", "strings")
-    assert model.training["encoder"] is None
-    assert folder.counts["train"] == {
-        "vocabularies": model.training["vocabularies"],
-        "validation F1 of pairs": round(model.training["validation_f1"], 4),
-    }
+    assert model.kind == "general"
+    assert model.views == ("vectors", "strings")
+    assert "encoder" not in model.training
+    assert folder.counts["train"]["names"] == model.training["names"]
+    assert folder.counts["train"]["pairs"] == model.training["pairs"]
     assert folder.counts["encode"] == {}
     assert not at.encoded.exists()
     scores = json.loads(at.scores.read_text())
     assert scores["on their own"]["ari"][0] > 0.6
     assert len(scores["thresholds"]) == 9
-    assert f"The bar chosen is {model.scorer.bar.at:.4g}" in at.report.read_text()
+    assert f"The penalty chosen is {model.training['ridge']}." in at.report.read_text()
 
 
 def test_a_set_of_most_terms_is_counted_and_warned_of(tmp_path: Path) -> None:
@@ -120,7 +119,7 @@ def test_the_papers_model_is_a_preset(tmp_path: Path) -> None:
     project.write_text(project.read_text() + PAPERS)
     folder, _ = carry_out(project)
     at = Artefacts(folder.path)
-    assert isinstance(load_model(at.model).scorer, SetScorer)
+    assert isinstance(load_model(at.model).model, SetScorer)
     assert folder.counts["train"]["epochs"] == 5
     assert not list(at.model.glob("checkpoint*"))
     assert "The loss goes from" in at.report.read_text()
@@ -156,17 +155,13 @@ def test_an_encoder_is_one_more_view(counter: LetterCounter, tmp_path: Path) -> 
     assert set(encoded.terms) == everyone
     assert folder.counts["encode"] == {"vectors": len(everyone), "dimension": 10}
     model = load_model(at.model)
-    assert isinstance(model.scorer, ViewScorer)
-    assert model.scorer.views == ("vectors", "strings", "encoder")
+    assert model.views == ("vectors", "strings", "encoder")
     assert model.training["encoder"] == "letters"
     for stage in ("train", "mine", "evaluate"):
         assert "encoded.safetensors" in folder.stages[stage]["inputs"]
-    project.write_text(project.read_text() + "train.strings = false\n")
+    project.write_text(project.read_text() + "train.seed = 1\n")
     _, skipped = carry_out(project, until="train")
     assert [stage for stage in skipped if not skipped[stage]] == ["train"]
-    model = load_model(at.model)
-    assert isinstance(model.scorer, ViewScorer)
-    assert model.scorer.views == ("vectors", "encoder")
     project.write_text(plain)
     carry_out(project, until="encode")
     assert not at.encoded.exists()
@@ -247,7 +242,7 @@ def test_what_a_killed_run_left_goes_and_what_another_writes_stays(tmp_path: Pat
         ("evaluate.orders = 0", "orders must be 1 or more: 0"),
         ("supervise.held_out = 1.0", "held_out must lie between 0 and 1: 1.0"),
         ('encoder.model = "empty"', "empty: no encoder in this folder"),
-        (f'{PAPERS}encoder.model = "empty"', "the paper's model takes none"),
+        (f'{PAPERS}encoder.model = "empty"', "the paper's model takes no encoder"),
     ],
 )
 def test_what_cannot_work_is_said_before_any_work(

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synsetmine.errors import DataError
+from synsetmine.models.paper.pairs import Pairs, PairSampler
+from synsetmine.models.paper.settings import Strategy
 from synsetmine.setfiles import read_sets
 from synsetmine.text import tokens
-from synsetmine.training.sampling import Pairs, PairSampler
-from synsetmine.training.settings import Strategy
 from synsetmine.types import SynonymSets, Term
 
 STRATEGIES: tuple[Strategy, ...] = ("complete-random", "share-token", "mixture")

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from torch import nn
 
 from synsetmine.errors import DataError
-from synsetmine.model.scorer import SetScorer
-from synsetmine.training.settings import PRESETS, TrainingSettings, architecture
+from synsetmine.models.paper.network import SetScorer
+from synsetmine.models.paper.settings import PRESETS, TrainingSettings, architecture
 from tests.reference import q
 
 

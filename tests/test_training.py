@@ -15,11 +15,11 @@ import pytest
 import torch
 
 from synsetmine.errors import CheckpointError, DataError
-from synsetmine.generation import generate_sets
 from synsetmine.metrics import evaluate
-from synsetmine.model import load_model
+from synsetmine.models import generate_sets, load_model
+from synsetmine.models.paper.settings import TrainingSettings
+from synsetmine.models.paper.train import Epoch, Trained, Validation, train_scorer
 from synsetmine.setfiles import write_sets
-from synsetmine.training import Epoch, Trained, TrainingSettings, Validation, train_scorer
 from synsetmine.types import SynonymSets, Term, order_terms
 from synsetmine.views import write_vectors
 from tests.worlds import make_world
@@ -173,7 +173,7 @@ def test_tuned_vectors_are_those_of_the_training_terms() -> None:
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
 def test_a_captured_step_equals_a_plain_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    from synsetmine.training.steps import Steps
+    from synsetmine.models.paper.steps import Steps
 
     sets, vectors = make_world()
     settings = replace(SMALL, dropout=0.0)

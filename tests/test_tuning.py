@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from synsetmine.errors import DataError
-from synsetmine.training import TrainingSettings, tuning
-from synsetmine.training.tuning import BEST, RESULTS, grid, sample, tune
+from synsetmine.models.paper import tune as tuning
+from synsetmine.models.paper.settings import TrainingSettings
+from synsetmine.models.paper.tune import BEST, RESULTS, grid, sample, tune
 from synsetmine.views import TermVectors
 from tests.worlds import make_world
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import re
 import socket
 import time
 from collections.abc import Iterator
@@ -9,10 +11,13 @@ from contextlib import ExitStack, contextmanager, suppress
 
 import httpx
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route, Router
+from starlette.testclient import TestClient
 from starlette.types import ASGIApp
 
 from synsetmine.errors import SynsetmineError
@@ -29,6 +34,15 @@ async def echo(request: Request) -> Response:
 
 def refuse(_: Request, no: HTTPException) -> Response:
     return PlainTextResponse(no.detail, no.status_code, no.headers)
+
+
+def showing_cookies(door: Door) -> ASGIApp:
+    """A server that answers with the cookies that it gets."""
+
+    async def show(request: Request) -> Response:
+        return PlainTextResponse(request.headers.get("cookie", ""))
+
+    return Guard(Router([Route("/{path:path}", show)]), door, refuse)
 
 
 def guarded(door: Door) -> ASGIApp:
@@ -262,28 +276,85 @@ def test_without_the_token_there_is_nothing() -> None:
 
 
 def test_the_first_visit_gets_a_cookie_and_a_clean_address() -> None:
-    with knocking(Door(LOOPBACK, TOKEN)) as client:
+    door = Door(LOOPBACK, TOKEN)
+    with knocking(door) as client:
         answer = client.get("/some/page", params={"a": "1 2", "token": TOKEN, "b": ""})
-        assert (answer.status_code, answer.headers["location"]) == (303, "/some/page?a=1+2&b=")
+        place = f"{door.root}/some/page"
+        assert (answer.status_code, answer.headers["location"]) == (303, f"{place}?a=1+2&b=")
         cookie = answer.headers["set-cookie"]
         assert cookie.startswith(f"synsetmine_token_{client.base_url.port}={TOKEN};")
         assert "HttpOnly" in cookie
         assert "samesite=lax" in cookie.lower()
-        assert client.get("/some/page").text == "GET /some/page 0"
+        assert client.get(place).text == f"GET {place} 0"
+        again = client.get(place, params={"token": TOKEN})  # a bookmark with the token in it
+        assert again.headers["location"] == place
         # A token in the address of a write is none: nothing may be written by a link.
         client.cookies.clear()
         assert client.post("/", params={"token": TOKEN}).status_code == 401
 
 
 def test_the_way_on_never_leads_to_another_server() -> None:
-    with knocking(Door(LOOPBACK, TOKEN)) as client:
+    door = Door(LOOPBACK, TOKEN)
+    with knocking(door) as client:
         port = client.base_url.port or 0
         with socket.create_connection(("127.0.0.1", port)) as plain:
             plain.sendall(
                 f"GET //evil.example/x?token={TOKEN} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
             )
             said = plain.recv(4000).decode()
-        assert "location: /evil.example/x\r\n" in said
+        assert f"location: {door.root}/evil.example/x\r\n" in said
+
+
+def test_the_cookie_is_sent_to_no_other_port() -> None:
+    """A cookie has no port: another user's server on this machine gets all that fit its path."""
+    door, other = Door(LOOPBACK, TOKEN), Door()
+    with (
+        knocking(door) as client,
+        served(showing_cookies(other)) as elsewhere,
+        httpx.Client(follow_redirects=True, trust_env=False) as browser,
+    ):
+        own = str(client.base_url)
+        assert browser.get(own, params={"token": TOKEN}).status_code == 200
+        assert [cookie.path for cookie in browser.cookies.jar] == [door.root]
+        for path in ("/", "/reviewer", "/static/review.css", "/v1/health", door.root[:-1]):
+            assert browser.get(f"{elsewhere}{path}").text == "", path
+        assert browser.get(f"{own}{door.root}/page").status_code == 200
+
+
+def test_the_cookie_counts_only_below_its_path() -> None:
+    door = Door(LOOPBACK, TOKEN)
+    with knocking(door) as client:
+        cookie = {"cookie": f"synsetmine_token_{client.base_url.port}={TOKEN}"}
+        assert client.get(f"{door.root}/page", headers=cookie).status_code == 200
+        assert client.get("/page", headers=cookie).status_code == 401
+        assert client.get(f"{door.root}x/page", headers=cookie).status_code == 401
+        assert client.get(f"{door.root}/page").status_code == 401  # the path alone is no token
+        # Another server of this host may set a cookie of the same name.
+        both = {"cookie": f"{cookie['cookie']}; {cookie['cookie'].replace(TOKEN, 'other')}"}
+        assert client.get(f"{door.root}/page", headers=both).status_code == 200
+
+
+def test_the_path_follows_from_the_token() -> None:
+    assert Door().root == ""
+    assert Door(LOOPBACK, TOKEN).root == Door.of("0.0.0.0", TOKEN).root  # also after a restart
+    roots = {Door.of("0.0.0.0").root for _ in range(100)}
+    assert len(roots) == 100
+    assert all(re.fullmatch(r"/[\w-]{24}", root) for root in roots)
+    assert TOKEN not in Door(LOOPBACK, TOKEN).root
+
+
+@given(st.text(st.characters(codec="utf-8"), min_size=16, max_size=40))
+@example(base64.b64encode(bytes(range(240, 256))).decode())  # with + / and =
+@example('a+b/c=d&e#f?g%20 h;i,j"k\\l')
+def test_every_token_survives_its_address_and_its_cookie(token: str) -> None:
+    with listen("127.0.0.1", 0) as listening:
+        address = address_of(listening, "127.0.0.1", token)
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=[\w.~%-]+", address, re.ASCII)
+    door = Door(LOOPBACK, token)
+    client = TestClient(guarded(door), base_url="http://localhost")
+    answer = client.get(f"/?{address.partition('?')[2]}", follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (303, f"{door.root}/")
+    assert client.get(f"{door.root}/").status_code == 200
 
 
 # --- Doors and ports --------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import re
 import sqlite3
 import time
 from contextlib import suppress
+from importlib import resources
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -129,6 +130,16 @@ def test_the_how_to_has_every_key() -> None:
     for key in keys:
         for single in key.split():
             assert f"`{single}`" in page, single
+
+
+def test_the_script_and_the_templates_name_no_page_without_its_root() -> None:
+    web = resources.files("synsetmine.web")
+    script = (web / "static" / "review.js").read_text("utf-8")
+    addresses = re.findall(r"""["'`](/[^"'`]*)["'`]""", re.sub(r"//.*", "", script))
+    assert addresses == ["/"]  # the key of the search
+    for template in (web / "templates").iterdir():
+        found = re.findall(r'(?:href|src|action)="(?!\{\{ root \}\}|#)[^"]*"', template.read_text())
+        assert found == [], template.name
 
 
 # --- Lists ------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import pytest
 from synsetmine.review import Decision, ReviewStore, Wanted
 from synsetmine.runfolder import Artefacts
 from synsetmine.web.asked import written_place
-from synsetmine.web.guard import Door
+from synsetmine.web.guard import LOOPBACK, Door
 from synsetmine.web.reviewing import reviewing_app
 from synsetmine.web.workbench import Workbench
 from tests.webserver import Sets, Visitor, served, write_near_vectors, write_run
@@ -62,6 +62,26 @@ def title(page: str) -> str:
 def alert(page: str) -> str:
     match = re.search(r'class="alert" role="alert"[^>]*>(.*?)</(?:div|p)>', page, re.S)
     return " ".join(html.unescape(re.sub("<.*?>", "", match[1])).split()) if match else ""
+
+
+def test_with_a_token_all_is_below_the_path_of_the_token(run: Path) -> None:
+    door = Door(LOOPBACK, "a-token-of-some-length")
+    with served(reviewing_app(Workbench(run), door, title="a run")) as address:
+        ada = Visitor(f"{address}/?token={door.token}")
+        pages = [ada.open(), ada.open(set="s1", find="heart"), ada.client.get("/reviewer").text]
+        pages += [ada.decide("incorrect", "s1", term="aspirin").text, ada.send("/undo").text]
+        pages.append(ada.client.get("/nothing").text)
+        for page in pages:
+            links = re.findall(r'(?:href|src|action)="([^"#][^"]*)"', page)
+            assert links
+            assert {link for link in links if not link.startswith(f"{door.root}/")} == set()
+            assert "a-token-of-some-length" not in page
+        for name in ("static/review.css", "static/review.js", "palette.css"):
+            assert ada.client.get(name).status_code == 200
+        paths = {cookie.name.split("_")[1]: cookie.path for cookie in ada.client.cookies.jar}
+        assert paths == {"token": door.root, "form": door.root, "reviewer": "/"}
+        ada.close()
+    assert [d.kind for d in decisions(run)] == ["judge", "undo"]
 
 
 # --- The list ---------------------------------------------------------------------------------

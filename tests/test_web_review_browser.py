@@ -340,6 +340,7 @@ def test_a_killed_server_loses_nothing(show: Show, run: Path) -> None:
 
     def start() -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "synsetmine", "review", str(run), "--no-open"]
+        command += ["--no-token"]
         server = subprocess.Popen(
             [*command, "--port", str(port)], stderr=subprocess.PIPE, text=True
         )

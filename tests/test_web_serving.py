@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
 
-from synsetmine.model import PreparedModel, probabilities, rank
+from synsetmine.models import probabilities, rank
 from synsetmine.results import read_results
 from synsetmine.review import ReviewState, ReviewStore
 from synsetmine.runfolder import Artefacts
@@ -54,7 +54,8 @@ def mined(tmp_path_factory: pytest.TempPathFactory) -> MinedAnswers:
 @pytest.fixture(scope="module")
 def model() -> ModelAnswers:
     """Twelve terms of one surface, told apart by their senses."""
-    return ModelAnswers(PreparedModel(make_scorer(), TermViews((VECTORS,)), VECTORS.terms), 0.5)
+    prepared = make_scorer().prepare(VECTORS.terms, TermViews((VECTORS,)))
+    return ModelAnswers(prepared, 0.5)
 
 
 @pytest.fixture(scope="module")

@@ -9,19 +9,16 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from faults.processes import LOG, group, living
 from synsetmine.engines import LocalEngine
 from synsetmine.errors import SynsetmineError
-from synsetmine.generation.parts import mine_graph
+from synsetmine.models.paper import tune as tuning
 from synsetmine.pipeline import read_project
 from synsetmine.pipeline.run import run_project
-from synsetmine.training import tuning
 from synsetmine.workers import Crew, WorkerDiedError, WorkerPool
 from tests import workertasks
-from tests.test_graphsets import graph
 from tests.test_run import COMMAND, Watch
 from tests.worlds import write_text_world
 
@@ -77,15 +74,12 @@ def test_what_is_in_the_works_is_not_waited_for(tmp_path: Path) -> None:
     assert [future.cancelled() for future in running] == [False, False, True, True, True]
 
 
-def test_mining_tells_of_a_killed_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("synsetmine.generation.parts.EDGES", 50)
-    chance = np.random.default_rng(0)
-    matrix = np.triu(chance.random((300, 300)) * 4 * (chance.random((300, 300)) < 0.004), 1)
+def test_a_pool_tells_of_a_killed_worker() -> None:
     with WorkerPool(2) as pool:
         os.kill(pool.call(workertasks.own_process), signal.SIGKILL)
         with pytest.raises(SynsetmineError, match=DIED):
-            mine_graph(graph(matrix + matrix.T), 300, 0.0, pool=pool)
-        assert len(mine_graph(graph(matrix + matrix.T), 300, 0.0, pool=pool)) == 300
+            list(pool.map(workertasks.own_process, range(20)))
+        assert len(list(pool.map(workertasks.own_process, range(20)))) == 20
 
 
 def test_tuning_tells_of_a_killed_worker(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,6 +26,12 @@ ROOMS = [
     for module in iter_modules(path)
     if module.name != "__main__"
 ]
+# What training loads when it begins; torch's optimizers load torch._dynamo at their first step.
+TRAINING = [
+    "synsetmine.models.paper.train",
+    "synsetmine.models.general.training",
+    "torch._dynamo",
+]
 
 
 def run_warm(
@@ -57,7 +63,7 @@ def _file() -> IO[bytes]:
 def _warm() -> ForkServerContext:
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # threads do not survive a fork
     context = get_context("forkserver")
-    context.set_forkserver_preload(["tests.warmprocess", *ROOMS])
+    context.set_forkserver_preload(["tests.warmprocess", *ROOMS, *TRAINING])
     return context
 
 

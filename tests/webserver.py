@@ -108,19 +108,25 @@ def served(app: ASGIApp, port: int = 0) -> Iterator[str]:
 
 
 @contextmanager
-def started(*arguments: str, code: int = 0, **environment: str) -> Iterator[str]:
-    """A server as a process; its address. It is ended as Ctrl-C does, and must end well."""
-    with process_of(*arguments, code=code, **environment) as (address, _):
+def started(
+    *arguments: str, code: int = 0, token: bool = False, **environment: str
+) -> Iterator[str]:
+    """A server as a process; its address. It is ended as Ctrl-C does, and must end well.
+
+    It asks for a token only if `token` says so.
+    """
+    with process_of(*arguments, code=code, token=token, **environment) as (address, _):
         yield address
 
 
 @contextmanager
 def process_of(
-    *arguments: str, code: int = 0, **environment: str
+    *arguments: str, code: int = 0, token: bool = False, **environment: str
 ) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """The same, with the process."""
+    options = [*arguments, "--port", "0", *([] if token else ["--no-token"])]
     process = subprocess.Popen(
-        [sys.executable, "-m", "synsetmine", *arguments, "--port", "0"],
+        [sys.executable, "-m", "synsetmine", *options],
         env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -141,10 +147,15 @@ def process_of(
 
 
 class Visitor:
-    """A reviewer without a browser: follows links, fills forms in."""
+    """A reviewer without a browser: follows links, fills forms in.
+
+    The address may have a token, as a server prints it.
+    """
 
     def __init__(self, address: str, name: str = "Ada", orcid: str = "") -> None:
         self.client = httpx.Client(base_url=address, follow_redirects=True, trust_env=False)
+        if "?token=" in address:
+            self.client.base_url = self.client.get(address).url.join(".")
         page = self.client.get("/reviewer")
         self.token = hidden(page.text, "form_token")
         self.page = self.send("/reviewer", name=name, orcid=orcid)
@@ -164,9 +175,19 @@ class Visitor:
     def decide(self, act: str, set_id: str, **fields: str | Sequence[str]) -> httpx.Response:
         """Press a button on the page that is open."""
         own = {name: html.unescape(hidden(self.page.text, name)) for name in ("seen", "at")}
+        own["shown"] = self.shown(set_id)
+        if isinstance(other := fields.get("other"), str):
+            own["shown_other"] = self.shown(other)
         given: dict[str, str | Sequence[str]] = {**own, "scope": "exact", **fields}
         self.page = self.send("/decide", act=act, set=set_id, **given)
         return self.page
+
+    def shown(self, set_id: str) -> str:
+        """The hash of a set as the open page shows it, or as its own page does."""
+        page = self.page.text
+        if f'data-set="{html.escape(set_id)}"' not in page:
+            page = self.client.get("/", params={"set": set_id}).text
+        return hidden(page, "shown") if 'name="shown"' in page else ""
 
 
 def hidden(page: str, name: str) -> str:

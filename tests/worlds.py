@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from synsetmine.setfiles import write_sets
 from synsetmine.types import SynonymSets, Term
-from synsetmine.views import TermVectors
+from synsetmine.views import TermVectors, write_vectors
 
 
 def make_world(
@@ -31,6 +32,15 @@ def make_world(
         np.array(rows, dtype=np.float32)[shuffled],
     )
     return SynonymSets.of(sets), vectors
+
+
+def write_world(folder: Path, *, entities: int) -> None:
+    """Training sets, new sets and vectors of such a world as files in a folder."""
+    sets, vectors = make_world(entities=entities)
+    training, new = sets.split(0.3, seed=0)
+    write_sets(folder / "train.set", training)
+    write_sets(folder / "new.jsonl", new)
+    write_vectors(folder / "vectors.txt", vectors)
 
 
 def write_text_world(

@@ -13,17 +13,29 @@ if TYPE_CHECKING:
     from synsetmine.datasets import fetch_dataset
     from synsetmine.errors import DataError, ModelError, SynsetmineError
     from synsetmine.estimator import SynSetMiner
-    from synsetmine.generation import Mined, generate_sets
+    from synsetmine.grouping import Grouping, NameSet, group
     from synsetmine.kb import Entity, KnowledgeBase, read_kb
     from synsetmine.metrics import ClusterReport, evaluate
-    from synsetmine.model import SetScorer, StoredModel, load_model, probabilities, rank, save_model
-    from synsetmine.model.viewscorer import ViewScorer
+    from synsetmine.models import (
+        Mined,
+        PreparedModel,
+        SetModel,
+        StoredModel,
+        generate_sets,
+        load_model,
+        probabilities,
+        rank,
+        save_model,
+        settings_of,
+    )
+    from synsetmine.models.paper.network import SetScorer
+    from synsetmine.models.paper.settings import PRESETS, TrainingSettings
+    from synsetmine.models.paper.train import Trained, Validation, train_scorer
+    from synsetmine.namelists import read_names
     from synsetmine.pipeline import Project, read_project
     from synsetmine.pipeline.run import run_project
     from synsetmine.setfiles import read_sets, read_vocabulary, write_sets
     from synsetmine.supervision import Supervision, split_entities, supervise
-    from synsetmine.training import PRESETS, Trained, TrainingSettings, Validation, train_scorer
-    from synsetmine.training.viewtraining import TrainedViews, ViewSettings, train_views
     from synsetmine.types import Document, Link, Mention, SynonymSets, Term, order_terms
     from synsetmine.views import TermVectors, TermViews, read_vectors, write_vectors
 
@@ -34,17 +46,29 @@ _HOMES = {
     "datasets": ["fetch_dataset"],
     "errors": ["DataError", "ModelError", "SynsetmineError"],
     "estimator": ["SynSetMiner"],
-    "generation": ["Mined", "generate_sets"],
+    "grouping": ["Grouping", "NameSet", "group"],
     "kb": ["Entity", "KnowledgeBase", "read_kb"],
     "metrics": ["ClusterReport", "evaluate"],
-    "model": ["SetScorer", "StoredModel", "load_model", "probabilities", "rank", "save_model"],
-    "model.viewscorer": ["ViewScorer"],
+    "models": [
+        "Mined",
+        "PreparedModel",
+        "SetModel",
+        "StoredModel",
+        "generate_sets",
+        "load_model",
+        "probabilities",
+        "rank",
+        "save_model",
+        "settings_of",
+    ],
+    "models.paper.network": ["SetScorer"],
+    "models.paper.settings": ["PRESETS", "TrainingSettings"],
+    "models.paper.train": ["Trained", "Validation", "train_scorer"],
+    "namelists": ["read_names"],
     "pipeline": ["Project", "read_project"],
     "pipeline.run": ["run_project"],
     "setfiles": ["read_sets", "read_vocabulary", "write_sets"],
     "supervision": ["Supervision", "split_entities", "supervise"],
-    "training": ["PRESETS", "Trained", "TrainingSettings", "Validation", "train_scorer"],
-    "training.viewtraining": ["TrainedViews", "ViewSettings", "train_views"],
     "types": ["Document", "Link", "Mention", "SynonymSets", "Term", "order_terms"],
     "views": ["TermVectors", "TermViews", "read_vectors", "write_vectors"],
 }
@@ -56,12 +80,16 @@ __all__ = [
     "DataError",
     "Document",
     "Entity",
+    "Grouping",
     "KnowledgeBase",
     "Link",
     "Mention",
     "Mined",
     "ModelError",
+    "NameSet",
+    "PreparedModel",
     "Project",
+    "SetModel",
     "SetScorer",
     "StoredModel",
     "Supervision",
@@ -72,30 +100,29 @@ __all__ = [
     "TermVectors",
     "TermViews",
     "Trained",
-    "TrainedViews",
     "TrainingSettings",
     "Validation",
-    "ViewScorer",
-    "ViewSettings",
     "evaluate",
     "fetch_dataset",
     "generate_sets",
+    "group",
     "load_model",
     "order_terms",
     "probabilities",
     "rank",
     "read_corpus",
     "read_kb",
+    "read_names",
     "read_project",
     "read_sets",
     "read_vectors",
     "read_vocabulary",
     "run_project",
     "save_model",
+    "settings_of",
     "split_entities",
     "supervise",
     "train_scorer",
-    "train_views",
     "write_sets",
     "write_vectors",
 ]
@@ -104,7 +131,14 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOME_OF:
         raise AttributeError(f"module 'synsetmine' has no attribute {name!r}")
-    return getattr(import_module(f"synsetmine.{_HOME_OF[name]}"), name)
+    try:
+        home = import_module(f"synsetmine.{_HOME_OF[name]}")
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        problem = f"synsetmine.{name} needs the extra: pip install 'synsetmine[torch]'"
+        raise ImportError(problem) from None
+    return getattr(home, name)
 
 
 def __dir__() -> list[str]:

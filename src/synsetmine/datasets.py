@@ -69,8 +69,8 @@ def fetch_dataset(
     name: str,
     *,
     home: str = DEFAULT_HOME,
-    cache: Path | None = None,
-    source: Path | None = None,
+    cache: str | Path | None = None,
+    source: str | Path | None = None,
     progress: Progress | None = None,
     retries: int = 4,
     timeout: float = 30,
@@ -85,7 +85,7 @@ def fetch_dataset(
     """
     if name not in DATASETS:
         raise DataError(f"no such dataset, there are {', '.join(DATASETS)}", value=name)
-    folder = (cache or cache_root()) / "datasets" / name
+    folder = (Path(cache) if cache else cache_root()) / "datasets" / name
     own_pins = {file: pins[key] for file in _KNOWN if (key := f"{name}/{file}") in pins}
     report = progress or (lambda *_: None)
     fetch = _Fetch(folder, own_pins, report, retries, timeout, backoff)
@@ -94,7 +94,7 @@ def fetch_dataset(
         if files is None:
             with _locked(folder):
                 if source is not None:
-                    files = fetch.copy(_find_copy(source, name))
+                    files = fetch.copy(_find_copy(Path(source), name))
                 else:  # another process may have been faster
                     files = fetch.cached() or fetch.download(f"{home.rstrip('/')}/{DATASETS[name]}")
     except OSError as error:

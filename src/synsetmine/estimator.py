@@ -14,15 +14,21 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from synsetmine.errors import DataError
-from synsetmine.generation import generate_sets
-from synsetmine.model.scorer import SetScorer
-from synsetmine.model.viewscorer import ViewScorer
-from synsetmine.training import PRESETS, TrainingSettings, Validation, train_scorer
-from synsetmine.training.viewtraining import FEWEST, ViewSettings, train_views
+from synsetmine.grouping import group
+from synsetmine.models import (
+    DEFAULT_PRESET,
+    ModelSettings,
+    StoredModel,
+    generate_sets,
+    settings_of,
+)
+from synsetmine.namelists import names_in
 from synsetmine.types import SynonymSets, Term, order_terms
 from synsetmine.views import TermVectors, TermViews
 
 Surfaces = Sequence[str] | npt.NDArray[np.str_]
+
+FEWEST = 10  # entities of two or more terms, to hold some out
 
 SETTINGS = (
     "architecture",
@@ -44,15 +50,19 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     then `predict` needs them as well. Training and prediction vocabularies are usually disjoint.
     Cross-validate with folds that keep an entity together (`GroupKFold`, groups=y).
 
+    Without y, X is a list or a Series of names: nothing is learned, and the general model groups
+    them as `synsetmine.group` does. A missing name has the label -1.
+
     `preset` is "views", our own model, or one of the paper's model, which walks the rows once in
     random order. The parameters from `architecture` to `patience` are the paper's model's; None
-    keeps the value of the preset.
+    keeps the value of the preset. A `threshold` of None is 0.5 for a model that is trained, and
+    that of "balanced" precision for names without y.
     """
 
     def __init__(
         self,
         *,
-        preset: str = "views",
+        preset: str = DEFAULT_PRESET,
         architecture: str | None = None,
         learning_rate: float | None = None,
         dropout: float | None = None,
@@ -61,7 +71,7 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         batch_sets: int | None = None,
         epochs: int | None = None,
         patience: int | None = None,
-        threshold: float = 0.5,
+        threshold: float | None = None,
         max_sets: int | None = None,
         device: str = "cpu",
         random_state: int | np.random.RandomState | None = 0,
@@ -80,16 +90,20 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.device = device
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, *, surfaces: Surfaces | None = None) -> Self:
-        """Train on vectors X (terms, dimension) of entities y (terms,).
+    def fit(self, X: Any, y: Any = None, *, surfaces: Surfaces | None = None) -> Self:
+        """Train on vectors X (terms, dimension) of entities y (terms,), or group names X.
 
         `surfaces` are the terms' strings: one more view, and for some strategies of the paper's
         model what they draw by.
         """
-        if not 0 <= self.threshold <= 1:
+        if self.threshold is not None and not 0 <= self.threshold <= 1:
             raise ValueError(f"threshold must lie between 0 and 1, not {self.threshold}")
         if self.max_sets is not None and self.max_sets < 1:
             raise ValueError(f"max_sets must be at least 1, not {self.max_sets}")
+        self.grouped_ = y is None and _are_names(X)
+        if self.grouped_:
+            self.labels_ = self._group(X)
+            return self
         X, y = validate_data(self, X, y, dtype=np.float32)
         check_classification_targets(y)
         # One number for training and for all later walks.
@@ -109,62 +123,40 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             )
         vectors = TermVectors(tuple(terms), X)
         try:
-            if self.preset == "views":
-                self._fit_views(sets, vectors, strings=surfaces is not None)
-            else:
-                self._fit_paper(sets, vectors, strings=surfaces is not None)
+            self._train(sets, TermViews((vectors,), strings=surfaces is not None))
         except DataError as error:
             raise ValueError(str(error)) from error
-        self.labels_ = self._generate(vectors)
+        self.surfaces_ = surfaces is not None
+        self.labels_ = self._generate(vectors, strings=self.surfaces_)
         return self
 
-    def _fit_views(self, sets: SynonymSets, vectors: TermVectors, *, strings: bool) -> None:
-        wrong = [name for name in SETTINGS if getattr(self, name) is not None]
-        if wrong:
-            raise ValueError(f"the preset 'views' has no parameter {wrong[0]!r}")
-        several = sum(size > 1 for size in sets.sizes)
-        trained = train_views(
-            sets,
-            TermViews((vectors,)),
-            ViewSettings(
-                views=("vectors", "strings") if strings else ("vectors",), seed=self.seed_
-            ),
-            # Too few entities to hold some out: the bar is then found on what was learned.
-            hold_out=several >= FEWEST,
-            device=self.device,
-        )
-        self.scorer_: SetScorer | ViewScorer = trained.scorer
-        for of_paper in ("best_epoch_", "n_iter_"):  # from an earlier fit
-            self.__dict__.pop(of_paper, None)
-
-    def _fit_paper(self, sets: SynonymSets, vectors: TermVectors, *, strings: bool) -> None:
+    def _train(self, sets: SynonymSets, views: TermViews) -> None:
         settings = self._settings()
-        if not strings and settings.strategy != "complete-random":
-            raise ValueError(f"strategy {settings.strategy!r} needs the terms' surfaces")
-        # Too few entities to hold some out: the epoch is then chosen on the training sets.
-        several = [members for members in sets if len(members) > 1]
-        validation = None
-        if len(several) < FEWEST:
-            walk = order_terms(sets.terms, "random", seed=settings.seed)
-            validation = Validation(sets, [walk], settings.select_by, settings.threshold)
-        trained = train_scorer(sets, vectors, settings, validation=validation, device=self.device)
-        self.scorer_ = trained.scorer
-        self.best_epoch_ = trained.best_epoch
-        self.n_iter_ = len(trained.history)
+        settings.check_inputs(tables=len(views.vectors))
+        # With too few entities to hold some out, the model is chosen on the sets it learns from.
+        several = sum(size > 1 for size in sets.sizes)
+        trained = settings.train(sets, views, hold_out=several >= FEWEST, device=self.device)
+        self.model_: StoredModel = trained.model
+        for attribute, name in (("best_epoch_", "best_epoch"), ("n_iter_", "epochs_run")):
+            self.__dict__.pop(attribute, None)  # from an earlier fit
+            if name in trained.model.training:
+                setattr(self, attribute, trained.model.training[name])
 
     def predict(self, X: Any, *, surfaces: Surfaces | None = None) -> npt.NDArray[np.int64]:
         """The number of each row's set; sets are numbered by their first row."""
         check_is_fitted(self)
+        if self.grouped_:
+            return self._group(X)
         X = validate_data(self, X, dtype=np.float32, reset=False)
-        if isinstance(self.scorer_, ViewScorer):  # the paper's model does not look at them here
-            strings = "strings" in self.scorer_.views
-            if strings != (surfaces is not None):
-                had = "with" if strings else "without"
-                raise ValueError(f"it was fitted {had} surfaces, so it predicts {had} them")
-        return self._generate(TermVectors(tuple(_terms(len(X), surfaces)), X))
+        if surfaces is None and "strings" in self.model_.views:
+            raise ValueError("it was fitted with surfaces, so it predicts with them")
+        if surfaces is not None and not self.surfaces_:
+            raise ValueError("it was fitted without surfaces, so it predicts without them")
+        vectors = TermVectors(tuple(_terms(len(X), surfaces)), X)
+        return self._generate(vectors, strings=surfaces is not None)
 
     def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> npt.NDArray[np.int64]:
-        """Train on X and y, then group the rows of X itself."""
+        """Train on X and y, then group the rows of X itself; without y group the names X."""
         return self.fit(X, y, **fit_params).labels_
 
     def score(self, X: Any, y: Any, *, surfaces: Surfaces | None = None) -> float:
@@ -174,23 +166,21 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         _, gold = np.unique(y, return_inverse=True)
         return compare_labels(self.predict(X, surfaces=surfaces), gold).ari
 
-    def _settings(self) -> TrainingSettings:
-        if self.preset not in PRESETS:
-            known = ", ".join(("views", *PRESETS))
-            raise ValueError(f"no such preset {self.preset!r}; there are {known}")
-        given = {name: getattr(self, name) for name in SETTINGS if getattr(self, name) is not None}
-        preset = PRESETS[self.preset]
-        # A short patience asks for looking more often.
-        often = min(preset.validate_every, self.patience or preset.patience)
-        changes = {"validate_every": often, "threshold": self.threshold, "seed": self.seed_}
-        return preset.updated({**given, **changes})
+    def _settings(self) -> ModelSettings:
+        preset = settings_of(self.preset)
+        changes = {name: getattr(self, name) for name in SETTINGS}
+        changes = {name: value for name, value in changes.items() if value is not None}
+        if self.patience is not None:  # a short patience asks for frequent validation
+            often = preset.to_dict().get("validate_every", self.patience)
+            changes["validate_every"] = min(often, self.patience)
+        return preset.updated({**changes, "threshold": self._threshold, "seed": self.seed_})
 
-    def _generate(self, vectors: TermVectors) -> npt.NDArray[np.int64]:
+    def _generate(self, vectors: TermVectors, *, strings: bool) -> npt.NDArray[np.int64]:
         mined = generate_sets(
-            self.scorer_,
-            vectors,
+            self.model_,
+            TermViews((vectors,), strings=strings),
             order_terms(vectors.terms, "random", seed=self.seed_),
-            threshold=self.threshold,
+            threshold=self._threshold,
             max_sets=self.max_sets,
             device=self.device,
         )
@@ -199,10 +189,38 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         renumbered: npt.NDArray[np.int64] = np.argsort(np.argsort(first))[numbers]
         return renumbered
 
+    @property
+    def _threshold(self) -> float:
+        return 0.5 if self.threshold is None else self.threshold
+
+    def _group(self, names: Any) -> npt.NDArray[np.int64]:
+        """The number of each name's set; sets are numbered by their first name."""
+        if self.max_sets is not None:
+            raise ValueError("max_sets limits a model that is trained, not the general model")
+        try:
+            listed = list(names_in(names))
+            precision = "balanced" if self.threshold is None else self.threshold
+            canonical = group(listed, precision=precision, unsure=0).mapping
+        except DataError as error:
+            raise ValueError(str(error)) from error
+        numbers: dict[str, int] = {}
+        labels = [
+            numbers.setdefault(canonical[name], len(numbers)) if name in canonical else -1
+            for name in listed
+        ]
+        return np.array(labels, dtype=np.int64)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+def _are_names(X: Any) -> bool:
+    """Whether X is a column of strings, some of which may be missing."""
+    if isinstance(X, str) or getattr(X, "ndim", 1) != 1 or not hasattr(X, "__len__"):
+        return False
+    return any(isinstance(value, str) for value in X)
 
 
 def _terms(count: int, surfaces: Surfaces | None) -> list[Term]:

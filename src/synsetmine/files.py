@@ -11,6 +11,7 @@ import io
 import json
 import os
 import re
+import stat
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from synsetmine.errors import DataError, Skipped, SynsetmineError, raise_or_keep
+from synsetmine.plainfiles import check_no_link_inside
 from synsetmine.temporary import temporary_file
 
 PACKINGS = {".gz": "gzip", ".bz2": "bzip2", ".zst": "zstd"}
@@ -27,13 +29,20 @@ NO_ROOM = {
     errno.EDQUOT: "the disk quota is used up",
     errno.EFBIG: "a file may not be that large here (ulimit -f, or the file system)",
 }
+# Standard input, opened by its descriptor: its name cannot be opened where it is a socket, and
+# begins anew where it is a file of which something was read.
+STDIN = Path("/dev/stdin")
+
 LONGEST = 64 * 2**20  # bytes of a line, or of a file that is held whole: they must fit in memory
 _BUFFER = 2**16
 
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; it takes the place of `path` only on success."""
+    """Yield a temporary path beside `path`; it takes the place of `path` only on success.
+
+    A file that is replaced keeps its permissions.
+    """
     check_file(path)
     target = path.resolve()  # a link stays a link
     with naming_place(path):
@@ -41,7 +50,7 @@ def atomic_write(path: Path) -> Iterator[Path]:
         with temporary_file(target) as temporary, naming_place(path, temporary):
             yield temporary
             _sync(temporary)
-            temporary.chmod(0o666 & ~_umask())
+            temporary.chmod(_mode(target))
             temporary.replace(target)
 
 
@@ -71,6 +80,7 @@ def check_folder(folder: Path) -> None:
 
 
 def _check_links(path: Path) -> None:
+    check_no_link_inside(path)
     try:
         path.stat()
     except OSError as error:
@@ -241,7 +251,7 @@ class _Watched(io.FileIO):
     """A file that tells how much of it is read."""
 
     def __init__(self, path: Path, on_read: Callable[[int], None] | None) -> None:
-        super().__init__(path)
+        super().__init__(0 if path == STDIN else path, closefd=path != STDIN)
         self._on_read = on_read
 
     def readinto(self, buffer: Any) -> int | None:
@@ -294,6 +304,13 @@ def _packed(stream: IO[bytes], packing: str) -> Iterator[IO[bytes]]:
 def _sync(path: Path) -> None:
     with path.open("rb") as stream:
         os.fsync(stream.fileno())
+
+
+def _mode(target: Path) -> int:
+    try:
+        return stat.S_IMODE(target.stat().st_mode) & 0o777
+    except FileNotFoundError:
+        return 0o666 & ~_umask()
 
 
 def _umask() -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
+import os
 import platform
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,9 +24,11 @@ from typing import Any, Protocol
 from synsetmine import __version__
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.files import read_json, sha256, write_text
+from synsetmine.plainfiles import check_plain_file, check_plain_folder, kind_of, open_plain
 from synsetmine.temporary import clear
 
 MANIFEST = "manifest.json"
+LOCK = ".lock"
 FORMAT = "synsetmine-run 1"
 STAGES = (
     "read",
@@ -79,9 +82,15 @@ class Stage:
 
 
 class Artefacts:
-    """The files of a run folder."""
+    """The files of a run folder, which may come from other people.
+
+    A folder in which one of them is a link, a pipe or a device is refused before any is opened.
+    The folder itself may be a link: the user has named it.
+    """
 
     def __init__(self, folder: Path) -> None:
+        self.manifest = folder / MANIFEST
+        self.lock = folder / LOCK
         self.documents = folder / "documents.parquet"
         self.knowledge = folder / "knowledge.arrow"
         self.matcher = folder / "knowledge.matcher"
@@ -104,7 +113,16 @@ class Artefacts:
         self.report = folder / "report.html"
         self.reviews = folder / "reviews.sqlite"
         self.decisions = folder / "reviews.tsv"  # the same, as it was when the model was trained
+        self.sentences = folder / "sentences.sqlite"
         self.spotlight_cache = folder / "spotlight.sqlite"
+        self._check()
+
+    def _check(self) -> None:
+        for path in vars(self).values():
+            if path == self.model:
+                check_plain_folder(path)
+            elif isinstance(path, Path):
+                check_plain_file(path)
 
 
 class RunFolder:
@@ -112,6 +130,7 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._at = Artefacts(path)
         self._manifest = self._read()
 
     @property
@@ -133,17 +152,20 @@ class RunFolder:
                 f"{self.path} holds other files; name an empty folder for the run"
             )
         self.path.mkdir(parents=True, exist_ok=True)
-        with (self.path / ".lock").open("w") as lock:
+        lock = open_plain(self._at.lock, os.O_RDWR | os.O_CREAT)
+        try:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise SynsetmineError(f"another run is at work in {self.path}") from None
-            for pattern in (".*.part", "*/.*.part"):  # of a run that was killed
-                clear(self.path, pattern)
+            for folder in (self.path, self._at.model):
+                clear(folder, ".*.part")  # of a run that was killed
             yield
+        finally:
+            os.close(lock)
 
     def _begun(self) -> bool:
-        return (self.path / ".lock").exists() or (self.path / MANIFEST).exists()
+        return self._at.lock.exists() or self._at.manifest.exists()
 
     def carry_out(self, stage: Stage, watcher: Watcher) -> None:
         """Do a stage, unless the manifest knows it done with the same settings and inputs."""
@@ -204,7 +226,7 @@ class RunFolder:
 
     def _read(self) -> dict[str, Any]:
         fresh: dict[str, Any] = {"format": FORMAT, "versions": {}, "stages": {}, "files": {}}
-        path = self.path / MANIFEST
+        path = self._at.manifest
         if not path.exists():
             return fresh
         try:
@@ -225,7 +247,12 @@ class RunFolder:
     def _write(self) -> None:
         self._manifest["versions"] = versions()
         text = json.dumps(self._manifest, indent=2, ensure_ascii=False)
-        write_text(self.path / MANIFEST, f"{text}\n")
+        write_text(self._at.manifest, f"{text}\n")
+
+
+def is_run(folder: Path) -> bool:
+    """Whether a folder has a manifest, of whatever kind: opening the run refuses a wrong one."""
+    return kind_of(folder / MANIFEST) is not None
 
 
 def _has(part: object, kinds: Mapping[str, Any]) -> bool:

@@ -25,12 +25,13 @@ _QUOTED = re.compile(
 )
 
 
-def read_sets(path: Path, *, skipped: list[DataError] | None = None) -> SynonymSets:
+def read_sets(path: str | Path, *, skipped: list[DataError] | None = None) -> SynonymSets:
     """Read a `.set` or `.jsonl` file (either may be .gz, .bz2 or .zst).
 
     A broken line raises a DataError with file, line and value. With a list `skipped`, broken
     lines are left out and their errors collected there.
     """
+    path = Path(path)
     parse = _parser_for(path)
     first_line_of: dict[Term, int] = {}
     ids: dict[str, int] = {}
@@ -52,8 +53,9 @@ def read_sets(path: Path, *, skipped: list[DataError] | None = None) -> SynonymS
     return SynonymSets(tuple(sets), tuple(ids))
 
 
-def write_sets(path: Path, sets: SynonymSets) -> None:
+def write_sets(path: str | Path, sets: SynonymSets) -> None:
     """Write a `.set` or `.jsonl` file, whole or not at all."""
+    path = Path(path)
     check_ids(path, sets.ids)
     form = _format_jsonl if _is_jsonl(path) else _format_paper
     lines = (form(i, terms) for i, terms in zip(sets.ids, sets.sets, strict=True))
@@ -68,8 +70,11 @@ class Vocabulary:
     counts: dict[Term, int]
 
 
-def read_vocabulary(path: Path, *, skipped: list[DataError] | Skipped | None = None) -> Vocabulary:
+def read_vocabulary(
+    path: str | Path, *, skipped: list[DataError] | Skipped | None = None
+) -> Vocabulary:
     """Read one term a line, optionally followed by a tab and its count."""
+    path = Path(path)
     terms: dict[Term, None] = {}
     counts: dict[Term, int] = {}
     for number, line in numbered_lines(path, skipped=skipped):

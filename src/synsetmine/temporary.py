@@ -15,6 +15,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from synsetmine.errors import DataError
+from synsetmine.plainfiles import open_plain
+
 PREFIX, SUFFIX = "synsetmine-", ".held"  # nobody else's folder is called like that
 
 
@@ -66,8 +69,8 @@ def clear(folder: Path, pattern: str) -> None:
     """Remove what nobody holds any more, of what is called like that."""
     for left in folder.glob(pattern):
         try:
-            handle = os.open(left, os.O_RDONLY | os.O_NOFOLLOW)
-        except OSError:  # gone already, or not ours
+            handle = open_plain(left, allow_folder=True)
+        except (OSError, DataError):  # gone already, or not ours
             continue
         with suppress(OSError):
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -108,6 +108,18 @@ def normal_form(surface: str) -> str:
     return " ".join(map(fold, words))
 
 
+def name_key(name: str) -> str:
+    """What makes two spellings one name: Unicode's form NFKC without case and extra whitespace.
+
+    >>> name_key(" Heart  Failure"), name_key("ＣＯ₂")
+    ('heart failure', 'co2')
+    """
+    if name.isascii():
+        return " ".join(name.casefold().split())
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", nfc(name)).casefold())
+    return " ".join(folded.split())
+
+
 def keeps_case(token: str) -> bool:
     """Whether a word on its own is a short one in capitals, such as an acronym."""
     return len(token) <= SHORT and token.isupper()

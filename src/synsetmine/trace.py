@@ -29,14 +29,14 @@ class Decision:
     action: Action
 
 
-def write_trace(path: Path, trace: Iterable[Decision]) -> None:
+def write_trace(path: str | Path, trace: Iterable[Decision]) -> None:
     """Write a JSONL file, one decision a line."""
-    write_text(path, "".join(f"{_line(decision)}\n" for decision in trace))
+    write_text(Path(path), "".join(f"{_line(decision)}\n" for decision in trace))
 
 
-def read_trace(path: Path) -> Iterator[Decision]:
+def read_trace(path: str | Path) -> Iterator[Decision]:
     """Read what `write_trace` wrote."""
-    for number, line in numbered_lines(path):
+    for number, line in numbered_lines(Path(path)):
         try:
             yield _decision(json.loads(line))
         except (ValueError, RecursionError) as error:

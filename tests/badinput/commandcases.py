@@ -1,10 +1,11 @@
-"""Bad options, and places that cannot be written."""
+"""Bad options, places that cannot be written, folders of others."""
 
 from __future__ import annotations
 
 from tests.badinput.case import Case
+from tests.badinput.hostilecases import HOSTILE_CASES
 from tests.badinput.optioncases import OPTION_CASES
 from tests.badinput.placecases import PLACE_CASES
 from tests.badinput.runcases import RUN_CASES
 
-COMMAND_CASES: tuple[Case, ...] = (*OPTION_CASES, *PLACE_CASES, *RUN_CASES)
+COMMAND_CASES: tuple[Case, ...] = (*OPTION_CASES, *PLACE_CASES, *RUN_CASES, *HOSTILE_CASES)

@@ -15,18 +15,16 @@ VECTORS = ("vectors", "documents.parquet", "--terms", "a", "-o", "out.txt")
 
 # An option, its value, the rest of a command that would do without; typer refuses it itself.
 WRONG = (
+    ("--input-format", "docx", ("group", "names.txt")),
     ("--threshold", "1.5", MINE),
     ("--threshold", "-0.1", MINE),
     ("--threshold", "nan", MINE),
     ("--threshold", "high", MINE),
     ("--max-sets", "0", MINE),
     ("--min-size", "0", MINE),
-    ("--exact", "-1", MINE),
-    ("--workers", "0", MINE),
     ("--device", "tpu", MINE),
     ("--order", "backwards", MINE),
     ("--preset", "nosuch", TRAIN),
-    ("--size", "0", TRAIN),
     ("--strategy", "nosuch", PAPER),
     ("--form", "docx", ("read", "corpus.jsonl", "-o", "out.parquet")),
     ("--form", "docx", ("knowledge", "kb.jsonl", "-o", "out.arrow")),
@@ -87,26 +85,18 @@ OPTION_CASES: tuple[Case, ...] = (
         "order 'frequent' needs term counts",
     ),
     _refused(
-        "train", "--threshold nan", (*TRAIN, "--threshold", "nan"), "threshold must be …: nan"
+        "train",
+        "--threshold nan",
+        (*TRAIN, "--threshold", "nan"),
+        "threshold must lie between 0 and 1: nan",
     ),
     _refused("train", "--seed -1", (*TRAIN, "--seed", "-1"), "seed must be in [0, 2**32): -1"),
     _refused(
         "train",
         "a setting of another preset",
         (*TRAIN, "--epochs", "5"),
-        "the preset views has no such setting; take another --preset: 'epochs'",
-    ),
-    _refused(
-        "train",
-        "no view at all",
-        ("train", "train.set", "-o", "out", "--no-strings"),
-        "nothing is known of terms: give --vectors, --strings or --encoder",
-    ),
-    _refused(
-        "train",
-        "a size for the paper's model",
-        (*PAPER, "--size", "5"),
-        "only the preset views takes --size: 5",
+        "no such setting; there are seed, threshold, ridges, folds, vocabulary_names, names, "
+        "easy_share, fewest_sets: 'epochs'",
     ),
     _refused("train", "--epochs 0", (*PAPER, "--epochs", "0"), "epochs must be at least 1: 0"),
     _refused("train", "--lr nan", (*PAPER, "--lr", "nan"), "learning_rate must be in (0, 1): nan"),
@@ -120,7 +110,7 @@ OPTION_CASES: tuple[Case, ...] = (
         "train",
         "two tables for the paper's model",
         (*PAPER, "-v", "other.txt"),
-        "the paper's model takes one --vectors: 2",
+        "the paper's model takes one --vectors table, not: 2",
     ),
     _refused(
         "link",
@@ -236,5 +226,17 @@ OPTION_CASES: tuple[Case, ...] = (
         "a short token",
         ("serve", "model", "-v", "vectors.txt", "--token", "secret"),
         "a token needs 16 characters or more",
+    ),
+    _refused(
+        "serve",
+        "a token and none",
+        ("serve", "model", "-v", "vectors.txt", "--no-token", "--token", "a-secret-of-mine"),
+        "give either --no-token or a token (--token, SYNSETMINE_TOKEN)",
+    ),
+    _refused(
+        "review",
+        "no token for other machines",
+        ("review", "run", "--no-token", "--host", "0.0.0.0"),
+        "--no-token is for 127.0.0.1 only, not for --host 0.0.0.0",
     ),
 )

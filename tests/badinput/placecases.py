@@ -26,6 +26,8 @@ TO_FILES = (
     ("export-reviews", "run", "-o"),
     ("export", "new.jsonl", "-f", "solr", "-o"),
     ("apply-names", "names.tsv", "kb.jsonl", "-o"),
+    ("group", "new.jsonl", "-o"),
+    ("group", "new.jsonl", "-o", "out.csv", "--unsure"),
     CONVERT,
 )
 TO_FOLDERS = (

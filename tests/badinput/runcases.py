@@ -76,7 +76,7 @@ RUN_CASES: tuple[Case, ...] = (
         world,
         ("train", "train.set", "-v", "other.txt", "-o", "out", "--preset", "paper"),
         1,
-        "of 14 training sets fewer than two have terms with vectors",
+        "other.txt: no term of the training sets has a vector",
     ),
     Case(
         "train",

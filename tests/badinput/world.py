@@ -21,7 +21,8 @@ import torch
 
 from synsetmine.corpus.store import write_documents
 from synsetmine.kb import read_kb
-from synsetmine.model import SetScorer, StoredModel, save_model
+from synsetmine.models import StoredModel, save_model
+from synsetmine.models.paper.network import SetScorer
 from synsetmine.setfiles import write_sets
 from synsetmine.types import Document, Term
 from synsetmine.views import TermVectors, write_vectors

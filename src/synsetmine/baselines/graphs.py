@@ -27,7 +27,7 @@ BLOCK = 1024  # rows at a time: 40 MB of float32 products for 10,000 terms
 def louvain(count: int, edges: Pairs, *, seed: int) -> Labels:
     """The communities of largest modularity that Louvain's walk finds; networkx does the work.
 
-    Each edge stands once, in any order and direction: the result hangs on the edges and the seed
+    Each edge stands once, in any order and direction: the result depends on the edges and the seed
     alone. A term without edges stands alone. A label is the first term of its community.
     """
     import networkx as nx

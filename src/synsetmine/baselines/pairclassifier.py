@@ -131,7 +131,7 @@ class TableView:
     """How alike terms are in one table of vectors; its two ways in are those of `StringView`."""
 
     unit: Floats  # (terms, dimension), rows of length one; zeros where a term has no vector
-    crowd: Floats  # (terms,), the mean cosine of each with its nearest neighbours
+    density: Floats  # (terms,), the mean cosine of each with its nearest neighbours
     known: npt.NDArray[np.bool_] | None  # (terms,); None where all must have vectors
 
     def pairs(self, left: Rows, right: Rows) -> Floats:
@@ -144,7 +144,7 @@ class TableView:
         return self._signals(self.unit[rows] @ self.unit[columns].T, rows[:, None], columns)
 
     def _signals(self, cosine: Floats, left: Rows, right: Rows) -> Floats:
-        ours, theirs = self.crowd[left], self.crowd[right]
+        ours, theirs = self.density[left], self.density[right]
         above = [cosine - np.maximum(ours, theirs), cosine - np.minimum(ours, theirs)]
         signals = np.stack([cosine, *above], axis=-1)
         if self.known is None:
@@ -163,7 +163,7 @@ def _parts(
         wanted = [term for term, there in zip(terms, known, strict=True) if there]
         unit = np.zeros((len(terms), table.dimension), np.float32)
         unit[known] = unit_rows(table.select(wanted))
-        parts.append(TableView(unit, _crowd(unit, pool), None if complete else known))
+        parts.append(TableView(unit, _density(unit, pool), None if complete else known))
     if "strings" in needs:
         parts.append(StringView([term.surface for term in terms]))
     return parts
@@ -179,13 +179,13 @@ def _tables(needs: frozenset[View], views: TermViews) -> list[tuple[TermVectors,
     return tables
 
 
-def _crowd(unit: Floats, pool: Rows) -> Floats:
+def _density(unit: Floats, pool: Rows) -> Floats:
     itself = (np.arange(len(unit)), pool)
     _, cosine = nearest_in(unit[pool], unit, NEIGHBOURS, groups=itself)
     there = np.isfinite(cosine)
     total = np.where(there, cosine, 0).sum(axis=1)
-    crowd: Floats = total / np.maximum(there.sum(axis=1), 1).astype(np.float32)
-    return crowd
+    density: Floats = total / np.maximum(there.sum(axis=1), 1).astype(np.float32)
+    return density
 
 
 def _table(part: TableView | StringView) -> Table:
@@ -193,7 +193,7 @@ def _table(part: TableView | StringView) -> Table:
 
 
 def _own_order(terms: Sequence[Term], tables: Sequence[TermVectors]) -> Rows:
-    """An order that depends on what the terms look like only, so that ties do not hang on it."""
+    """An order that depends on what the terms look like only, so that ties do not depend on it."""
 
     def look(row: int) -> tuple[str, *tuple[bytes, ...]]:
         term = terms[row]

@@ -18,7 +18,7 @@ from synsetmine.baselines.louvain import Louvain
 from synsetmine.baselines.pairclassifier import PairClassifier
 from synsetmine.baselines.setexpan import SetExpanLouvain
 from synsetmine.baselines.svm import SvmLouvain
-from synsetmine.baselines.synsetmine import SynSetMine, ViewSynSetMine
+from synsetmine.baselines.synsetmine import DefaultSynSetMine, SynSetMine
 from synsetmine.baselines.whispers import ChineseWhispers
 from synsetmine.errors import DataError
 from synsetmine.views import TermViews, View
@@ -61,7 +61,7 @@ class Entry:
 def methods(*, preset: str = "paper") -> Mapping[str, Entry]:
     """All methods; `preset` is that of our own model."""
     entries = [
-        Entry("synsetmine", "SynSetMine", "ours", (SynSetMine(preset=preset),)),
+        Entry("synsetmine", "SynSetMine", "ours", (SynSetMine(preset=preset),), "torch"),
         _ours("vectors"),
         _ours("strings"),
         _ours("vectors", "strings"),
@@ -87,7 +87,7 @@ def methods(*, preset: str = "paper") -> Mapping[str, Entry]:
             tuple(SvmLouvain(kernel="rbf", C=cost) for cost in COSTS),
             "networkx",
         ),
-        Entry("l2c", "L2C", "paper", (L2C(),)),
+        Entry("l2c", "L2C", "paper", (L2C(),), "torch"),
         *_on("vectors"),
         *_on("encoder"),
         *_linked("strings"),
@@ -150,7 +150,7 @@ def _ours(*views: View) -> Entry:
         f"synsetmine-{'-'.join(views)}",
         f"SynSetMine views, {' + '.join(views)}",
         "ours",
-        (ViewSynSetMine(views=views),),
+        (DefaultSynSetMine(views=views),),
     )
 
 

@@ -1,19 +1,17 @@
-"""SynSetMine, the paper's model and the project's own, as methods of the comparison."""
+"""SynSetMine, the paper's model and the project's default, as methods of the comparison."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from synsetmine.baselines.base import Choice, Labels, Lesson, Problem, grid
 from synsetmine.errors import DataError
-from synsetmine.generation import generate_sets
-from synsetmine.generation.bysize import mine_by_size
-from synsetmine.training import PRESETS, Trained, TrainingSettings, train_scorer
-from synsetmine.training.viewtraining import TrainedViews, ViewSettings, train_views
+from synsetmine.models import DEFAULT_PRESET, PreparedModel, StoredModel, settings_of
+from synsetmine.models.paper.settings import PRESETS, TrainingSettings
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermViews, View
 
@@ -35,7 +33,7 @@ class SynSetMine:
     def __post_init__(self) -> None:
         if self.preset not in PRESETS:
             raise DataError(f"no such preset; there are {', '.join(PRESETS)}", value=self.preset)
-        _ = self.settings  # a wrong change is told here, not after an hour of other methods
+        _ = self.settings  # raises now for a wrong change, not after hours of other methods
 
     @property
     def settings(self) -> TrainingSettings:
@@ -50,31 +48,15 @@ class SynSetMine:
         """Train on the sets; the epoch is chosen on some that are held out."""
         settings = fit_held_out(self.settings, lesson.training, lesson.size)
         settings = settings.updated({"seed": lesson.seed})
-        table = lesson.views.table("vectors")
-        trained = train_scorer(lesson.training, table, settings, device=lesson.device)
-        return TrainedSynSetMine(trained)
-
-
-@dataclass(frozen=True)
-class TrainedSynSetMine:
-    """A trained scorer that walks the terms in the problem's order."""
-
-    trained: Trained
-
-    def cluster(self, problem: Problem, choices: Sequence[Choice]) -> Iterator[Labels]:
-        table = problem.views.table("vectors")
-        for choice in choices:
-            mined = generate_sets(
-                self.trained.scorer, table, problem.terms, threshold=choice["threshold"]
-            )
-            yield np.array(mined.sets.labels(problem.terms), dtype=np.int64)
+        trained = settings.train(lesson.training, lesson.views, device=lesson.device)
+        return TrainedSynSetMine(trained.model, tables=1)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ViewSynSetMine:
-    """The view scorer: sets by everything that the views know of a term.
+class DefaultSynSetMine:
+    """The default model on some views of a term.
 
-    Nothing is tuned here: its bar is found in training.
+    Nothing is tuned here: training finds its threshold.
     """
 
     views: tuple[View, ...] = ("vectors",)
@@ -89,41 +71,37 @@ class ViewSynSetMine:
     def choices(self) -> tuple[Choice, ...]:
         return grid("threshold", [0.5])
 
-    def learn(self, lesson: Lesson) -> TrainedViewSynSetMine:
-        settings = ViewSettings(views=self.views, seed=lesson.seed)
-        trained = train_views(
-            lesson.training, lesson.views, settings, size=lesson.size, device=lesson.device
-        )
-        return TrainedViewSynSetMine(trained, lesson.device)
+    def learn(self, lesson: Lesson) -> TrainedSynSetMine:
+        settings = settings_of(DEFAULT_PRESET).updated({"seed": lesson.seed})
+        views = lesson.views.only(self.views)
+        trained = settings.train(lesson.training, views, device=lesson.device)
+        return TrainedSynSetMine(trained.model, device=lesson.device)
 
 
 @dataclass
-class TrainedViewSynSetMine:
-    """A trained view scorer; the graph of a vocabulary is made once for all of its orders."""
+class TrainedSynSetMine:
+    """A trained model; a vocabulary is prepared once for all of its orders."""
 
-    trained: TrainedViews
-    device: str
-    _seen: tuple[tuple[Term, ...], TermViews, Any] | None = field(default=None, init=False)
+    model: StoredModel
+    device: str | None = None
+    tables: int | None = None  # the first so many vector tables; None: all
+    _prepared: tuple[tuple[Term, ...], TermViews, PreparedModel] | None = field(
+        default=None, init=False
+    )
 
     def cluster(self, problem: Problem, choices: Sequence[Choice]) -> Iterator[Labels]:
-        graph = self._graph(problem)
-        bar = self.trained.scorer.bar
+        prepared = self._prepare(problem)
         for choice in choices:
-            found = mine_by_size(graph, len(problem.terms), bar, threshold=choice["threshold"])
-            labels = np.empty(len(problem.terms), np.int64)
-            for number, members in enumerate(found.members):
-                labels[members] = number
-            yield labels
+            mined = prepared.generate(order=problem.terms, threshold=choice["threshold"])
+            yield np.array(mined.sets.labels(problem.terms), dtype=np.int64)
 
-    def _graph(self, problem: Problem) -> Any:
-        """The odds of all pairs, in the problem's order."""
+    def _prepare(self, problem: Problem) -> PreparedModel:
         terms, views = tuple(sorted(problem.terms)), problem.views
-        if self._seen is None or self._seen[0] != terms or self._seen[1] is not views:
-            graph = self.trained.scorer.graph(terms, views, device=self.device)
-            self._seen = terms, views, graph
-        row_of = {term: row for row, term in enumerate(terms)}
-        order = np.array([row_of[term] for term in problem.terms], np.int64)
-        return self._seen[2][order][:, order]
+        if self._prepared is None or self._prepared[0] != terms or self._prepared[1] is not views:
+            seen = replace(views, vectors=views.vectors[: self.tables])
+            prepared = self.model.prepare(terms, seen, device=self.device)
+            self._prepared = terms, views, prepared
+        return self._prepared[2]
 
 
 def fit_held_out(settings: TrainingSettings, sets: SynonymSets, size: int) -> TrainingSettings:

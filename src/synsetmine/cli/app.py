@@ -18,6 +18,7 @@ from synsetmine.cli.demo import demo
 from synsetmine.cli.evaluate import evaluate
 from synsetmine.cli.export import export
 from synsetmine.cli.finetune import finetune
+from synsetmine.cli.group import group
 from synsetmine.cli.lint import lint
 from synsetmine.cli.mine import mine
 from synsetmine.cli.rank import rank, score
@@ -40,12 +41,14 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+NAMES = (group,)
 PROJECT = (init, run, report, demo)
 STAGES = (read, knowledge, link, supervise, vocabulary, vectors, train, mine, evaluate)
 REVIEW = (review, export_reviews, import_reviews)
 TOOLS = (export, lint, apply_names, serve)
 OTHERS = (score, rank, finetune, tune, compare, convert, datasets)
 PANELS = {
+    "A list of names": NAMES,
     "A whole project": PROJECT,
     "Its stages": STAGES,
     "Under a person's eyes": REVIEW,
@@ -71,6 +74,10 @@ def options(
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
 ) -> None:
     """Mine entity synonym sets: groups of terms that name the same thing.
+
+    From a plain list of names:
+
+        synsetmine group names.txt
 
     From a corpus and a knowledge base to synonym sets with a report:
 

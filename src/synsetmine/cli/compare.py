@@ -13,13 +13,13 @@ from synsetmine.cli import console
 from synsetmine.cli.inputs import (
     Device,
     SkipBad,
-    choose_device,
     load_sets,
     load_vectors,
     load_views,
 )
 from synsetmine.cli.places import a_folder
 from synsetmine.cli.train import PaperPreset
+from synsetmine.devices import choose_device
 from synsetmine.errors import DataError, SynsetmineError
 
 if TYPE_CHECKING:

@@ -242,7 +242,7 @@ def _given(form: Format, **options: Any) -> dict[str, Any]:
 def _read(
     source: Path, counts: Path | None, trace: Path | None, kb: Path | None, *, skip_bad: bool
 ) -> Sequence[MinedSet]:
-    """The sets of a run folder, or of a file with what is known of its terms from others."""
+    """The sets of a run folder, or of a file, with details of its terms from other files."""
     from synsetmine.kb import KnowledgeBase
     from synsetmine.results import describe_sets, read_results
     from synsetmine.setfiles import is_set_file, read_vocabulary

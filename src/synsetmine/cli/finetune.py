@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from synsetmine.cli import console
-from synsetmine.cli.inputs import Device, SkipBad, choose_device, load_sets
+from synsetmine.cli.inputs import Device, SkipBad, load_sets
 from synsetmine.cli.places import a_folder
+from synsetmine.devices import choose_device, require_torch
 
 
 def finetune(
@@ -45,7 +46,8 @@ def finetune(
 
     Example: `synsetmine train train.set --encoder tuned --out model`
     """
-    from synsetmine.training.finetuning import TuningSettings, check_free, tune_encoder
+    require_torch("fine-tuning", extra="encoder")
+    from synsetmine.models.finetune import TuningSettings, check_free, tune_encoder
     from synsetmine.views import find_encoder
 
     check_free(out)

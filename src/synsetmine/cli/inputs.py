@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from synsetmine.cli import console
+from synsetmine.devices import choose_device
 from synsetmine.errors import DataError, SynsetmineError, shorten
+from synsetmine.plainfiles import check_no_link_inside
 
 if TYPE_CHECKING:
-    from synsetmine.model import StoredModel
+    from synsetmine.models import StoredModel
     from synsetmine.review.said import Said
     from synsetmine.setfiles import Vocabulary
     from synsetmine.types import SynonymSets, Term
@@ -48,7 +50,10 @@ SkipBad = Annotated[
 ]
 Device = Annotated[
     Literal["auto", "cpu", "cuda"],
-    typer.Option("--device", help="auto, cpu or cuda; auto takes a GPU where there is one."),
+    typer.Option(
+        "--device",
+        help="auto, cpu or cuda; auto takes a GPU where there is one, for work that uses torch.",
+    ),
 ]
 Model = Annotated[Path, typer.Argument(help="Folder of a trained model.", show_default=False)]
 Reviews = Annotated[
@@ -62,14 +67,14 @@ Reviews = Annotated[
 def load_sets(path: Path, skip_bad: bool) -> SynonymSets:
     from synsetmine.setfiles import read_sets
 
-    with _skipping(skip_bad) as skipped:
+    with skipping(skip_bad) as skipped:
         return read_sets(path, skipped=skipped)
 
 
 def load_vectors(path: Path, skip_bad: bool) -> TermVectors:
     from synsetmine.views import read_vectors
 
-    with _skipping(skip_bad) as skipped:
+    with skipping(skip_bad) as skipped:
         return read_vectors(path, skipped=skipped)
 
 
@@ -119,12 +124,12 @@ def load_vocabulary(path: Path | None, vectors: TermVectors | None, skip_bad: bo
             return Vocabulary(tuple(order_terms(terms, "random")), {})
         known = sorted((t for t in terms if t in vectors), key=lambda t: vectors.rows([t])[0])
         return Vocabulary((*known, *vectors.missing(terms)), {})
-    with _skipping(skip_bad) as skipped:
+    with skipping(skip_bad) as skipped:
         return read_vocabulary(path, skipped=skipped)
 
 
 @contextmanager
-def _skipping(skip_bad: bool) -> Iterator[list[DataError] | None]:
+def skipping(skip_bad: bool) -> Iterator[list[DataError] | None]:
     """A list for a reader to keep broken lines in, reported at the end; None without the option."""
     skipped: list[DataError] | None = [] if skip_bad else None
     yield skipped
@@ -160,29 +165,30 @@ def describe_reviews(reviews: Path | None) -> dict[str, str]:
     return {} if reviews is None else {"reviews_sha256": digest(find_decisions(reviews))}
 
 
-def load_stored_model(folder: Path, device: str) -> StoredModel:
-    from synsetmine.model import load_model
-
-    return load_model(folder).to(choose_device(device))
-
-
 def choose_encoder(given: str | None, stored: StoredModel) -> str | None:
     """The encoder that a person names, or the one that the model was trained with.
 
-    Models come from anywhere, so what one names is taken from this machine and never fetched.
+    Models come from anywhere, so what one names is taken from this machine and never fetched. It
+    may lie in the model's own folder, where no link is followed.
     """
-    from synsetmine.views.encoder import MINILM
+    from synsetmine.views.encoder import MINILM, has_links
 
     named = given or stored.training.get("encoder")
-    if given or named in (None, MINILM) or (isinstance(named, str) and Path(named).is_dir()):
+    if given or named in (None, MINILM):
         return named
-    problem = "the model was trained with an encoder that is no folder here; if you trust it, give"
+    problem = "is no folder here"
+    if isinstance(named, str) and Path(named).is_dir():
+        check_no_link_inside(Path(named))
+        if not has_links(Path(named)):
+            return named
+        problem = "has symbolic links in its folder"
+    problem = f"the model was trained with an encoder that {problem}; if you trust it, give"
     raise SynsetmineError(f"{problem} --encoder {shorten(repr(named))}")
 
 
 def already_trained(out: Path, inputs: Mapping[str, Any]) -> bool:
     """Whether the folder holds the finished model of this very command; another is an error."""
-    from synsetmine.model.storage import is_model, load_model
+    from synsetmine.models.storage import is_model, load_model
 
     if not is_model(out):
         return False
@@ -190,16 +196,6 @@ def already_trained(out: Path, inputs: Mapping[str, Any]) -> bool:
         raise SynsetmineError(f"{out} holds another finished model; --overwrite replaces it")
     console.say(f"{out} holds this model already; --overwrite trains it anew")
     return True
-
-
-def choose_device(name: str) -> str:
-    import torch
-
-    if name == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    if name == "cuda" and not torch.cuda.is_available():
-        raise SynsetmineError("cannot use device 'cuda': there is no CUDA device")
-    return name
 
 
 def find_terms(texts: Iterable[str], known: Sequence[Term], *, any_string: bool) -> list[Term]:

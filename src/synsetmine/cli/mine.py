@@ -15,16 +15,15 @@ from synsetmine.cli.inputs import (
     Reviews,
     SkipBad,
     Tables,
-    choose_device,
     choose_encoder,
     load_reviews,
     load_sets,
-    load_stored_model,
     load_vectors,
     load_views,
     load_vocabulary,
 )
 from synsetmine.cli.places import a_file, check_apart
+from synsetmine.devices import choose_device
 from synsetmine.errors import DataError, shorten
 from synsetmine.types import Order
 
@@ -48,7 +47,7 @@ def mine(
         Order,
         typer.Option(
             help="given (terms of a file of sets: as in the vector file), frequent (first, by "
-            "the vocabulary's counts) or random; the result depends on it."
+            "the vocabulary's counts) or random; the result of the paper's model depends on it."
         ),
     ] = "given",
     seed: Annotated[int, typer.Option(help="For --order random.")] = 0,
@@ -83,24 +82,13 @@ def mine(
             help="JSONL file: for each term its best set, probability and decision.",
         ),
     ] = None,
-    exact: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            help="Compare all pairs of up to so many terms; of more only those near in some view.",
-        ),
-    ] = 2500,
-    workers: Annotated[
-        int | None,
-        typer.Option(min=1, help="Processes; they do not change the result. Default: all cores."),
-    ] = None,
     device: Device = "auto",
     skip_bad: SkipBad = False,
 ) -> None:
     """Mine synonym sets from a vocabulary.
 
     With --reviews, terms that people called correct in one set are a known set too, and terms
-    that they told apart are never put together again.
+    that they separated cannot be linked again.
 
     Example: `synsetmine mine model --vectors vectors.txt --vocabulary terms.txt --out mined.jsonl`
     """
@@ -108,15 +96,14 @@ def mine(
     check_apart(out, trace, *read)
     if trace is not None:
         check_apart(trace, ids, *read)
-    from synsetmine.generation import generate_sets, known_terms
+    from synsetmine.models import generate_sets, load_model
     from synsetmine.review.feedback import seed_sets
     from synsetmine.setfiles import check_ids, write_sets
     from synsetmine.setids import lasting_ids
     from synsetmine.trace import write_trace
     from synsetmine.types import SynonymSets, order_terms
-    from synsetmine.workers import cores
 
-    stored = load_stored_model(model, device)
+    stored = load_model(model)
     tables = [load_vectors(path, skip_bad) for path in vectors or ()]
     wanted = load_vocabulary(vocabulary, tables[0] if tables else None, skip_bad)
     walk = order_terms(wanted.terms, order, seed=seed, counts=wanted.counts or None)
@@ -127,25 +114,24 @@ def mine(
     check_ids(out, known.ids)
     named = choose_encoder(encoder, stored)
     everyone = (*walk, *known.terms)
-    views = stored.see(load_views(tables, named, everyone, device=device))
-    if walk and not known_terms(stored.scorer, views, walk):
+    views = load_views(tables, named, everyone, device=device)
+    stored.check(views)
+    if walk and not stored.known(walk, views):
         first = shorten(str(walk[0]), 60)
         raise DataError("no term of the vocabulary has a vector, neither the first", value=first)
-    heard = set(known_terms(stored.scorer, views, known.terms))
-    missing = [term for term in known.terms if term not in heard]
+    judged = set(stored.known(known.terms, views))
+    missing = [term for term in known.terms if term not in judged]
     console.report_missing(missing, len(known.terms), "have no say in seeds")
     with console.progress_bar("mining") as bar:
         mined = generate_sets(
-            stored.scorer,
+            stored,
             views,
             walk,
             threshold=stored.threshold if threshold is None else threshold,
             max_sets=max_sets,
             seeds=known,
-            apart=said.apart,
-            exact=exact,
-            workers=workers or cores(),
-            device=choose_device(device),
+            cannot_link=said.apart,
+            device=choose_device(device, uses_torch=stored.uses_torch),
             progress=bar.update,
         )
     earlier = None if ids is None else load_sets(ids, skip_bad)

@@ -11,8 +11,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 from synsetmine.cli import console
-from synsetmine.cli.inputs import Device, choose_device
+from synsetmine.cli.inputs import Device
 from synsetmine.cli.places import a_file
+from synsetmine.devices import choose_device
 
 BYTES = ("read", "knowledge")  # the stages that count bytes
 
@@ -86,15 +87,21 @@ def run(
 
     if project.is_dir():
         project /= PROJECT_FILE
-    chosen = read_project(project)  # a broken file is told before torch is loaded
+    chosen = read_project(project)  # a broken file is reported before the models are loaded
     from synsetmine.pipeline.run import run_project
+
+    uses_torch = chosen.train.uses_torch or bool(chosen.encoder.model)
 
     with (
         open_engine(engine, workers=workers, master=master) as where,
         ShownStages(Path(chosen.run)) as watcher,
     ):
         folder = run_project(
-            chosen, watcher, engine=where, device=choose_device(device), until=until
+            chosen,
+            watcher,
+            engine=where,
+            device=choose_device(device, uses_torch=uses_torch),
+            until=until,
         )
     if until in (None, "report"):
         at = Artefacts(folder.path)

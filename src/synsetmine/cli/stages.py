@@ -5,6 +5,7 @@ Each takes and leaves plain files. `synsetmine run` does all of them in one fold
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -169,12 +170,20 @@ def link(
             knowledge,
             mentions=mentions,
             links=out,
-            matcher=knowledge.with_suffix(".matcher"),
+            matcher=_matcher_of(knowledge, out),
             cache=cache,
             engine=where,
             progress=bar.update,
         )
     tell(counts, f"written to {out} and {mentions}")
+
+
+def _matcher_of(knowledge: Path, out: Path) -> Path:
+    """Where the matcher of names is kept: beside the knowledge base, unless that is read-only."""
+    beside = knowledge.with_suffix(".matcher")
+    if beside.exists() or os.access(beside.parent, os.W_OK):
+        return beside
+    return out.with_suffix(".matcher")
 
 
 def supervise(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -17,23 +18,25 @@ from synsetmine.cli.inputs import (
     Tables,
     add_reviews,
     already_trained,
-    choose_device,
     describe_reviews,
     load_sets,
     load_vectors,
+    load_views,
 )
 from synsetmine.cli.places import a_folder
-from synsetmine.cli.trainviews import train_view_model
+from synsetmine.devices import choose_device, require_torch
 from synsetmine.errors import CheckpointError, DataError, SynsetmineError
 from synsetmine.files import read_json, sha256
+from synsetmine.plainfiles import check_model_folder
 
 if TYPE_CHECKING:
-    from synsetmine.training import Epoch, Trained, TrainingSettings
+    from synsetmine.models import ModelSettings, TrainingResult, TrainingStep
+    from synsetmine.models.paper.settings import TrainingSettings
     from synsetmine.types import SynonymSets
-    from synsetmine.views import TermVectors
+    from synsetmine.views import TermViews
 
 PaperPreset = Literal["paper", "released-nyt", "released-wiki", "released-pubmed", "project"]
-Preset = Literal["views", PaperPreset]
+Preset = Literal["general", PaperPreset]
 
 CHECKPOINT = "checkpoint.safetensors"
 TRAINING = "Training"
@@ -49,25 +52,13 @@ def train(
     vectors: Tables = None,
     encoder: Encoder = None,
     reviews: Reviews = None,
-    strings: Annotated[
-        bool, typer.Option("--strings/--no-strings", help="Look at the terms' strings too.")
-    ] = True,
-    size: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="For the preset views: how many terms will be mined at a time, about; in a "
-            "crowd fewer neighbours are synonyms. Default: those of the first --vectors that are "
-            "in no training set.",
-        ),
-    ] = None,
     preset: Annotated[
         Preset,
         typer.Option(
-            help="views, our own model; or the paper's, with the settings of paper, released-nyt, "
-            "released-wiki, released-pubmed or project."
+            help="general, which adapts the general model; or the paper's model, with the settings "
+            "of paper, released-nyt, released-wiki, released-pubmed or project."
         ),
-    ] = "views",
+    ] = "general",
     settings: Annotated[
         Path | None, typer.Option(help="JSON file of settings, such as `tune` writes.")
     ] = None,
@@ -148,11 +139,12 @@ def train(
         bool, typer.Option("--overwrite", help="Replace a model or checkpoint in the folder.")
     ] = False,
 ) -> None:
-    """Train a set-instance classifier on synonym sets and what is known of their terms.
+    """Train a set-instance classifier on synonym sets and the views of their terms.
 
-    The default model looks at strings, at any number of vector tables and at an encoder. The
-    paper's model takes one table of vectors; it chooses its epoch on training sets that are held
-    out, and a broken run goes on where it stopped when the same command is given again.
+    The default adapts the general model, which looks at strings, to the sets, to any number of
+    vector tables and to an encoder; few or noisy sets change it little. The paper's model takes
+    one table of vectors; it chooses its epoch on training sets that are held out, and a broken run
+    goes on where it stopped when the same command is given again.
 
     With --reviews, terms that people called correct and exact in one set join the training sets,
     and terms that had to leave a set are negatives.
@@ -161,7 +153,7 @@ def train(
 
     Example: `synsetmine train train.set --vectors vectors.txt --out model --preset paper`
     """
-    given = {
+    options: dict[str, Any] = {
         "learning_rate": learning_rate,
         "dropout": dropout,
         "negatives": negatives,
@@ -179,155 +171,152 @@ def train(
         "train_vectors": train_vectors,
         "seed": seed,
     }
-    if preset == "views" and settings is None:
-        train_view_model(
-            sets,
-            vectors or [],
-            encoder,
-            strings,
-            out,
-            reviews=reviews,
-            given={**given, "tensorboard": tensorboard},
-            size=size,
-            device=device,
-            skip_bad=skip_bad,
-            overwrite=overwrite,
-        )
-        return
-    if size is not None:
-        raise DataError("only the preset views takes --size", value=size)
-    chosen = resolve_settings(preset, settings, given)
-    place = choose_device(device)
-    only = only_table(vectors, encoder)
-    inputs = _describe_inputs(sets, only, chosen, place) | describe_reviews(reviews)
+    check_model_folder(out)
+    chosen = _resolve(preset, settings, options)
+    chosen.check_inputs(tables=len(vectors or ()), encoder=encoder is not None)
+    if chosen.uses_torch:
+        require_torch("the paper's model")
+    target = choose_device(device, uses_torch=chosen.uses_torch)
+    inputs = _describe_inputs(sets, vectors or (), encoder, chosen, target)
+    inputs |= describe_reviews(reviews)
     if not overwrite and already_trained(out, inputs):
-        (out / CHECKPOINT).unlink(missing_ok=True)  # a kill may have come between the two
+        (out / CHECKPOINT).unlink(missing_ok=True)  # the process may have died between the two
         return
-    table = load_vectors(only, skip_bad)
     training_sets = add_reviews(load_sets(sets, skip_bad), reviews)
-    missing = table.missing(training_sets.terms)
-    console.report_missing(missing, len(training_sets.terms), "are not trained on")
+    tables = [load_vectors(path, skip_bad) for path in vectors or ()]
+    views = load_views(tables, encoder, training_sets.terms, device=device)
+    _report_missing(vectors or (), views, training_sets, chosen)
     if (out / CHECKPOINT).exists():
         console.say(f"there is a checkpoint in {out}")
-    trained = _train(training_sets, table, chosen, place, out, overwrite, tensorboard)
-    _save(out, trained, inputs)
-    _report(trained, out)
+    trained = _train(training_sets, views, chosen, target, out / CHECKPOINT, overwrite, tensorboard)
+    _save(out, trained, inputs, encoder)
+    for warning in trained.warnings:
+        console.warn(warning)
+    *notes, last = trained.notes
+    for note in notes:
+        console.say(note)
+    console.say(f"{last}; model in {out}")
 
 
-def only_table(vectors: Sequence[Path] | None, encoder: str | None) -> Path:
-    """The one table of vectors that the paper's model takes."""
-    if encoder is not None:
-        raise DataError("the paper's model takes no encoder; leave out --preset", value=encoder)
-    if not vectors or len(vectors) != 1:
-        raise DataError("the paper's model takes one --vectors", value=len(vectors or []))
-    return vectors[0]
+def _resolve(preset: str, path: Path | None, options: dict[str, Any]) -> ModelSettings:
+    """The preset, changed by a file of settings, changed by options."""
+    from synsetmine.models import DEFAULT_PRESET, settings_of
+
+    if path is not None:  # such as `tune` writes, for the paper's model
+        return resolve_settings("paper" if preset == DEFAULT_PRESET else preset, path, options)
+    return settings_of(preset).updated(_without_none(options))
 
 
-def _train(
-    sets: SynonymSets,
-    vectors: TermVectors,
-    settings: TrainingSettings,
-    device: str,
-    out: Path,
-    overwrite: bool,
-    tensorboard: Path | None,
-) -> Trained:
-    from synsetmine.training import train_scorer
+def resolve_settings(preset: str, path: Path | None, options: dict[str, Any]) -> TrainingSettings:
+    """Settings of the paper's model: the preset, changed by a file, changed by options."""
+    from synsetmine.models.paper.settings import PRESETS
 
-    with console.progress_bar("training") as bar, _Curves(tensorboard) as curves:
-        last = ""
-
-        def on_epoch(epoch: Epoch) -> None:
-            nonlocal last
-            curves.add(epoch)
-            if epoch.score is not None:
-                last = f" validation {100 * epoch.score:.2f}"
-            note = f"loss {epoch.loss:.4f}{last}"
-            bar.update(epoch.number, settings.epochs, note, line=epoch.score is not None)
-
-        try:
-            return train_scorer(
-                sets,
-                vectors,
-                settings,
-                device=device,
-                checkpoint=out / CHECKPOINT,
-                replace_checkpoint=overwrite,
-                on_epoch=on_epoch,
-            )
-        except CheckpointError as error:
-            raise CheckpointError(f"{error}; --overwrite starts anew") from error
-
-
-def _describe_inputs(
-    sets: Path, vectors: Path, settings: TrainingSettings, device: str
-) -> dict[str, Any]:
-    """What a model was made of, by content, so that the same command is known again."""
-    for path in (sets, vectors):
-        if not path.is_file():
-            raise DataError("No such file or directory", path=path)
-    return {
-        "settings": settings.to_dict(),
-        "device": device,
-        "sets_sha256": sha256(sets),
-        "vectors_sha256": sha256(vectors),
-    }
-
-
-def _save(out: Path, trained: Trained, inputs: dict[str, Any]) -> None:
-    from synsetmine.model import StoredModel, save_model
-
-    record = {"inputs": inputs, **trained.record()}
-    threshold = trained.settings.threshold
-    save_model(out, StoredModel(trained.scorer, threshold, record, trained.tuned_vectors))
-    (out / CHECKPOINT).unlink(missing_ok=True)
-
-
-def resolve_settings(preset: Preset, path: Path | None, given: dict[str, Any]) -> TrainingSettings:
-    """The preset, changed by a file of settings, changed by the options given."""
-    from synsetmine.training import PRESETS
-
-    # A file of settings, such as `tune` writes, is one of the paper's model.
-    chosen = PRESETS["paper" if preset == "views" else preset]
+    chosen = PRESETS[preset]
     if path is not None:
         changes = read_json(path)
         if not isinstance(changes, dict):
             raise DataError("expected a JSON object of settings", path=path, value=changes)
         chosen = chosen.updated(changes)
-    return chosen.updated({name: value for name, value in given.items() if value is not None})
+    return chosen.updated(_without_none(options))
 
 
-def _report(trained: Trained, out: Path) -> None:
-    if trained.fallback_share is not None:
-        console.say(
-            f"{100 * trained.fallback_share:.1f} % of share-token draws had no partner "
-            "and were drawn at random"
+def _without_none(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _describe_inputs(
+    sets: Path,
+    vectors: Sequence[Path],
+    encoder: str | None,
+    settings: ModelSettings,
+    device: str,
+) -> dict[str, Any]:
+    """What a model is trained on, by content, so that the same command is recognised."""
+    from synsetmine.views.encoder import encoder_digest, find_encoder
+
+    for path in (sets, *vectors):
+        if not path.is_file():
+            raise DataError("No such file or directory", path=path)
+    return {
+        "settings": settings.to_dict(),
+        "device": device,
+        "encoder": None if encoder is None else encoder_digest(find_encoder(encoder)),
+        "sets_sha256": sha256(sets),
+        "vectors_sha256": [sha256(path) for path in vectors],
+    }
+
+
+def _report_missing(
+    paths: Sequence[Path], views: TermViews, sets: SynonymSets, settings: ModelSettings
+) -> None:
+    """Report the training terms that some table or every view lacks."""
+    known = set(settings.known(sets.terms, views))
+    for path, table in zip(paths, views.vectors, strict=True):
+        missing = table.missing(sets.terms)
+        if len(missing) == len(sets.terms):
+            raise DataError("no term of the training sets has a vector", path=path)
+        elsewhere = [term for term in missing if term in known]
+        console.report_missing(
+            elsewhere, len(sets.terms), f"in {path} are known by other views alone"
         )
-    if trained.best_score == 0:
-        console.warn(
-            "no synonyms of the held-out sets were joined at any epoch: train longer (--epochs, "
-            "--patience), or on more sets, or lower --threshold"
-        )
-    console.say(
-        f"best epoch {trained.best_epoch} of {len(trained.history)}: "
-        f"validation {trained.settings.select_by} {100 * trained.best_score:.2f}; model in {out}"
-    )
+    unknown = [term for term in sets.terms if term not in known]
+    console.report_missing(unknown, len(sets.terms), "are not trained on")
+
+
+def _train(
+    sets: SynonymSets,
+    views: TermViews,
+    settings: ModelSettings,
+    device: str,
+    checkpoint: Path,
+    overwrite: bool,
+    tensorboard: Path | None,
+) -> TrainingResult:
+    with console.progress_bar("training") as bar, _Curves(tensorboard) as curves:
+
+        def on_step(step: TrainingStep) -> None:
+            curves.add(step)
+            validated = "validation/score" in step.values if step.values else None
+            bar.update(step.done, step.total, step.note, line=validated)
+
+        try:
+            return settings.train(
+                sets,
+                views,
+                device=device,
+                checkpoint=checkpoint,
+                replace_checkpoint=overwrite,
+                on_step=on_step,
+            )
+        except CheckpointError as error:
+            raise CheckpointError(f"{error}; --overwrite starts anew") from error
+
+
+def _save(out: Path, trained: TrainingResult, inputs: dict[str, Any], encoder: str | None) -> None:
+    from synsetmine.models import save_model
+    from synsetmine.views.encoder import kept_name
+
+    record = {"inputs": inputs, **trained.model.training}
+    if encoder is not None:
+        record["encoder"] = kept_name(encoder)
+    save_model(out, replace(trained.model, training=record))
+    (out / CHECKPOINT).unlink(missing_ok=True)
 
 
 class _Curves:
-    """Training curves for TensorBoard, if a folder is given."""
+    """Training curves for TensorBoard, if there is a folder for them."""
 
     def __init__(self, folder: Path | None) -> None:
         self._writer: Any = None
         if folder is None:
             return
         try:
-            from torch.utils.tensorboard import SummaryWriter
+            from tensorboard.summary import Writer
         except ImportError as error:
             raise SynsetmineError(
                 "--tensorboard needs the extra: pip install 'synsetmine[tensorboard]'"
             ) from error
-        self._writer = SummaryWriter(str(folder))
+        self._writer = Writer(str(folder))
 
     def __enter__(self) -> _Curves:
         return self
@@ -336,9 +325,8 @@ class _Curves:
         if self._writer is not None:
             self._writer.close()
 
-    def add(self, epoch: Epoch) -> None:
+    def add(self, step: TrainingStep) -> None:
         if self._writer is None:
             return
-        self._writer.add_scalar("training/loss", epoch.loss, epoch.number)
-        if epoch.score is not None:
-            self._writer.add_scalar("validation/score", epoch.score, epoch.number)
+        for name, value in step.values.items():
+            self._writer.add_scalar(name, value, step.done)

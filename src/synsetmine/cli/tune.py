@@ -15,16 +15,16 @@ from synsetmine.cli.inputs import (
     Device,
     SkipBad,
     Vectors,
-    choose_device,
     load_sets,
     load_vectors,
 )
 from synsetmine.cli.places import a_folder
 from synsetmine.cli.train import PaperPreset, resolve_settings
+from synsetmine.devices import choose_device, require_torch
 from synsetmine.errors import DataError
 
 if TYPE_CHECKING:
-    from synsetmine.training.tuning import Tuned
+    from synsetmine.models.paper.tune import Tuned
 
 
 def tune(
@@ -72,9 +72,10 @@ def tune(
 
     Example: `synsetmine tune train.set --vectors vectors.txt --out tuning -g dropout=0.3,0.5`
     """
-    from synsetmine.training.tuning import grid as combinations
-    from synsetmine.training.tuning import sample as pick
-    from synsetmine.training.tuning import tune as cross_validate
+    require_torch("the paper's model")
+    from synsetmine.models.paper.tune import grid as combinations
+    from synsetmine.models.paper.tune import sample as pick
+    from synsetmine.models.paper.tune import tune as cross_validate
 
     given = {"epochs": epochs, "seed": seed}
     base = resolve_settings(preset, settings, given)

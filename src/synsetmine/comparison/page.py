@@ -194,7 +194,7 @@ def _row(entry: Entry, results: Sequence[SeedResult]) -> Row:
         without_view=max((r.without_view for r in good), default=0),
         device=", ".join(sorted({r.device for r in good})),
         seeds=len(results),
-        failures=Counter(r.failure for r in results if r.failure is not None),
+        failures=dict(Counter(r.failure for r in results if r.failure is not None)),
     )
 
 

@@ -14,7 +14,7 @@ from synsetmine.baselines.base import Lesson, Method, Problem
 from synsetmine.baselines.registry import Entry
 from synsetmine.errors import DataError
 from synsetmine.files import read_json
-from synsetmine.training.checkpoint import fingerprint
+from synsetmine.models.base import fingerprint
 from synsetmine.types import SynonymSets, Term, order_terms
 from synsetmine.views import TermViews, View
 

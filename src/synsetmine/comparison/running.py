@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
 from pathlib import Path
 
 from synsetmine.baselines.base import Labels
@@ -17,11 +16,12 @@ from synsetmine.baselines.registry import Entry
 from synsetmine.comparison.memory import Memory
 from synsetmine.comparison.plan import MEASURES, Plan, SeedResult
 from synsetmine.comparison.tuning import choose
+from synsetmine.devices import limit_threads
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.files import write_text
 from synsetmine.metrics import evaluate
 from synsetmine.types import SynonymSets, Term
-from synsetmine.workers import cores, end_with_parent
+from synsetmine.workers import cores, end_with_parent, fork_serving
 
 Progress = Callable[[int, int, str], None]
 
@@ -112,8 +112,8 @@ def _run(plan: Plan, jobs: Iterable[tuple[Entry, int]], workers: int) -> Iterato
 
 def _in_process(plan: Plan, entry: Entry, seed: int, threads: int) -> SeedResult:
     # One server imports what all methods need; each process is forked from it, fresh and quick.
-    context = get_context("forkserver")
-    context.set_forkserver_preload(["synsetmine.baselines.registry"])
+    context = fork_serving()
+    context.set_forkserver_preload(["synsetmine.baselines.registry", "torch"])
     with ProcessPoolExecutor(1, context, initializer=end_with_parent) as process:
         try:
             found = process.submit(_guarded, pickle.dumps((plan, entry, seed)), threads).result()
@@ -127,9 +127,8 @@ def _in_process(plan: Plan, entry: Entry, seed: int, threads: int) -> SeedResult
 def _guarded(job: bytes, threads: int) -> SeedResult | str:
     """The result, or what went wrong in words: the other methods go on."""
     from threadpoolctl import threadpool_limits
-    from torch import set_num_threads
 
-    set_num_threads(threads)
+    limit_threads(threads)
     try:
         # Unpacked here, so that a job that cannot be is told from one that died.
         plan, entry, seed = pickle.loads(job)  # noqa: S301

@@ -6,6 +6,7 @@ import csv
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -65,34 +66,62 @@ def read_table(
     In CSV, a field in quotes may hold commas, line ends and doubled quotes. In TSV, a quote is a
     character like any other, as its standard says.
     """
-    lines = _TableLines(byte_lines(path, skipped=skipped, on_read=on_read))
-    reader = (
-        csv.reader(lines, strict=True)
-        if quotes
-        else csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-    )
     name = plain_name(path)
-    header: list[str] = []
+    header: list[str] | None = None
+    for number, row in table_rows(path, quotes=quotes, skipped=skipped, on_read=on_read):
+        if header is None:
+            header = row
+            _check_columns(header, fields, path)
+            continue
+        record = dict(zip(header, row, strict=True))
+        try:
+            document = _document(record, fields, f"{name}:{number}")
+        except DataError as error:
+            raise_or_keep(error.at(path, number), skipped)
+            continue
+        yield document
+
+
+def table_rows(
+    path: Path,
+    *,
+    quotes: bool = True,
+    skipped: list[DataError] | Skipped | None = None,
+    on_read: Callable[[int], None] | None = None,
+) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a CSV or TSV file with their first lines; each is as long as the first.
+
+    A CSV file whose first line has semicolons and no comma is separated by semicolons.
+    """
+    lines = _TableLines(byte_lines(path, skipped=skipped, on_read=on_read))
+    reader: Any = None
+    header: list[str] | None = None
     while True:
         lines.start_record()
         try:
+            if reader is None:
+                first = next(lines, "")
+                reader = _table_reader(chain([first], lines), first, quotes=quotes)
             row = _next_row(reader)
             if row is None:
                 return
             if not row:
                 continue  # a blank line
-            if header:
-                document = _document(_record(row, header), fields, f"{name}:{lines.first}")
+            _check_row(row, row if header is None else header)
         except DataError as error:
-            if not header:
+            if header is None:
                 raise error.at(path, lines.first) from None  # nothing below it can be read
             raise_or_keep(error.at(path, lines.first), skipped)
             continue
-        if header:
-            yield document
-        else:
-            header = row
-            _check_columns(header, fields, path)
+        header = header or row
+        yield lines.first, row
+
+
+def _table_reader(lines: Iterator[str], first: str, *, quotes: bool) -> Any:
+    if not quotes:
+        return csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+    delimiter = ";" if ";" in first and "," not in first else ","
+    return csv.reader(lines, delimiter=delimiter, strict=True)
 
 
 def read_parquet(
@@ -112,8 +141,8 @@ def read_parquet(
         with pq.ParquetFile(path, buffer_size=2**16, pre_buffer=False) as file:
             columns = _check_columns(file.schema_arrow.names, fields, path)
             share = path.stat().st_size / max(file.metadata.num_rows, 1)
-            for batch in file.iter_batches(_batch_rows(file), columns=columns):
-                for values in zip(*map(_values, batch.columns), strict=True):
+            for batch in file.iter_batches(batch_rows(file), columns=columns):
+                for values in zip(*map(values_of, batch.columns), strict=True):
                     number += 1
                     record = dict(zip(batch.schema.names, values, strict=True))
                     try:
@@ -207,7 +236,7 @@ def _next_row(reader: Any) -> list[str] | None:
         csv.field_size_limit(before)
 
 
-def _record(row: list[str], header: list[str]) -> Mapping[str, object]:
+def _check_row(row: list[str], header: list[str]) -> None:
     if len(row) != len(header):
         raise DataError("another number of columns than in the header", value=len(row))
     for value in row:
@@ -215,7 +244,6 @@ def _record(row: list[str], header: list[str]) -> Mapping[str, object]:
             check_unicode(value)
         except DataError as error:
             raise DataError("not UTF-8", value=error.value) from None
-    return dict(zip(header, row, strict=True))
 
 
 def _check_columns(header: list[str], fields: Fields, path: Path) -> list[str]:
@@ -227,7 +255,7 @@ def _check_columns(header: list[str], fields: Fields, path: Path) -> list[str]:
     return [name for name in dict.fromkeys((*fields.texts, fields.id)) if name in header]
 
 
-def _batch_rows(file: Any) -> int:
+def batch_rows(file: Any) -> int:
     """So many rows that a batch holds a few megabytes, by the sizes that the file tells."""
     metadata = file.metadata
     # Of whole row groups: pyarrow ends the process if asked for a column of a damaged file.
@@ -237,7 +265,8 @@ def _batch_rows(file: Any) -> int:
     return max(1, min(1000, BATCH * rows // max(size, 1)))
 
 
-def _values(column: Any) -> list[object]:
+def values_of(column: Any) -> list[object]:
+    """The values of a column of Arrow; a string that is not UTF-8 has halves of characters."""
     try:
         return list(column.to_pylist())
     except UnicodeDecodeError:

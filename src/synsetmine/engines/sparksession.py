@@ -68,7 +68,9 @@ def start_session(master: str) -> tuple[Any, bool]:
         conf.set("spark.sql.shuffle.partitions", "8")
     if _is_here(master):  # whatever the name of this machine may resolve to
         conf.set("spark.driver.host", "127.0.0.1").set("spark.driver.bindAddress", "127.0.0.1")
-    with tempfile.TemporaryFile() as said, _own_python():
+    with tempfile.TemporaryFile() as said, _own_python(), warnings.catch_warnings():
+        # Spark warns of a pandas that it does not know; we use none.
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
         try:
             _launch(conf, said)
             return SparkSession(SparkContext.getOrCreate(conf)), True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Concatenate, TypeAlias
+from typing import Any, Concatenate, TypeAlias
 
 from synsetmine.errors import DataError, Skipped
 from synsetmine.export.about import About
@@ -44,7 +44,7 @@ class Format:
     name: str
     ending: str  # that such files usually have
     help: str  # in one line
-    write: Writer
+    writer: Writer
     takes: frozenset[str] = frozenset()  # options that mean something to it, of `About` too
     refuses: Callable[[str], str] = _anything  # why a term cannot be written; empty if it can
     exact: bool = False  # whether each name must be exact, since it is taken for the thing
@@ -52,6 +52,12 @@ class Format:
     extra: str = ""  # of pyproject.toml, with the packages that it needs
     new_names: bool = False  # whether it holds nothing but new names of known entities
     sentences: bool = False  # whether it shows where those occur
+
+    def write(
+        self, path: str | Path, entries: Sequence[Entry], about: About, **options: Any
+    ) -> list[Path]:
+        """Write all of the entries, and return the paths of the files."""
+        return self.writer(Path(path), entries, about, **options)
 
     def writable(self, entries: Sequence[Entry], skipped: Skipped) -> list[Entry]:
         """What can be written; terms and sets that cannot are counted in `skipped`."""
@@ -80,7 +86,7 @@ _ALL = (
         name="solr",
         ending=".txt",
         help="synonyms.txt of Solr, Elasticsearch and OpenSearch",
-        write=write_solr,
+        writer=write_solr,
         takes=frozenset({"title", "explicit", "limit"}),
         refuses=not_in_rule,
         smallest=2,
@@ -90,7 +96,7 @@ _ALL = (
         name="elasticsearch",
         ending=".json",
         help="body for Elasticsearch's synonyms API",
-        write=write_elasticsearch,
+        writer=write_elasticsearch,
         takes=frozenset({"explicit", "limit"}),
         refuses=not_in_rule,
         smallest=2,
@@ -100,7 +106,7 @@ _ALL = (
         name="solr-managed",
         ending=".json",
         help="body for Solr's managed synonyms",
-        write=write_managed,
+        writer=write_managed,
         takes=frozenset({"explicit"}),
         refuses=not_managed,
         smallest=2,
@@ -110,7 +116,7 @@ _ALL = (
         name="querqy",
         ending=".txt",
         help="weighted rules of Querqy, for Solr, Elasticsearch and OpenSearch",
-        write=write_querqy,
+        writer=write_querqy,
         takes=frozenset({"title", "weights"}),
         refuses=not_in_querqy,
         smallest=2,
@@ -120,14 +126,14 @@ _ALL = (
         name="skos",
         ending=".ttl",
         help="concepts with their labels, in Turtle",
-        write=write_skos,
+        writer=write_skos,
         takes=frozenset({"title", "base", "entities", "language", "created", "licence"}),
     ),
     Format(
         name="sssom",
         ending=".sssom.tsv",
         help="new names as mappings to known entities",
-        write=write_sssom,
+        writer=write_sssom,
         takes=frozenset({"title", "base", "entities", "created", "licence", "prefix"}),
         new_names=True,
     ),
@@ -135,7 +141,7 @@ _ALL = (
         name="obo",
         ending=".obo",
         help="terms with their synonyms, as ontologies have them",
-        write=write_obo,
+        writer=write_obo,
         takes=frozenset({"title", "created", "prefix"}),
         refuses=not_in_obo,
     ),
@@ -143,14 +149,14 @@ _ALL = (
         name="ssslm",
         ending=".ssslm.tsv",
         help="literal mappings of SSSLM",
-        write=write_ssslm,
+        writer=write_ssslm,
         takes=frozenset({"language", "prefix"}),
     ),
     Format(
         name="gilda",
         ending=".tsv.gz",
         help="terms for the grounder Gilda",
-        write=write_gilda,
+        writer=write_gilda,
         takes=frozenset({"prefix"}),
         refuses=not_in_gilda,
         exact=True,
@@ -160,24 +166,26 @@ _ALL = (
         name="spacy",
         ending=".jsonl",
         help="patterns for spaCy's entity ruler",
-        write=write_spacy,
+        writer=write_spacy,
         refuses=not_in_texts,
         exact=True,
     ),
-    Format(name="csv", ending=".csv", help="a row a term, for spreadsheets", write=write_csv),
-    Format(name="jsonl", ending=".jsonl", help="a line a set, with all details", write=write_jsonl),
+    Format(name="csv", ending=".csv", help="a row a term, for spreadsheets", writer=write_csv),
+    Format(
+        name="jsonl", ending=".jsonl", help="a line a set, with all details", writer=write_jsonl
+    ),
     Format(
         name="parquet",
         ending=".parquet",
         help="a row a term, with types",
-        write=write_parquet,
+        writer=write_parquet,
         takes=frozenset({"title", "created"}),
     ),
     Format(
         name="patch",
         ending=".tsv",
         help="new names for known entities, for a curator and `apply-names`",
-        write=write_patch,
+        writer=write_patch,
         new_names=True,
         sentences=True,
     ),

@@ -43,11 +43,11 @@ class Lint:
         return sum(finding.severity == severity for finding in self.findings)
 
 
-def lint_file(path: Path, *, limit: int = LIMIT) -> Lint:
+def lint_file(path: str | Path, *, limit: int = LIMIT) -> Lint:
     """Check a file; `limit` is how many rules the engine takes, 0 for any number."""
     rules: list[Rule] = []
     findings: list[Finding] = []
-    for number, line in read_lines(path):
+    for number, line in read_lines(Path(path)):
         findings += _of_line(line, number)
         try:
             found = parse_rule(line, number)

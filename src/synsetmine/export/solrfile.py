@@ -36,8 +36,9 @@ class Rule:
         return (*self.inputs, *(self.outputs or ()))
 
 
-def read_rules(path: Path) -> list[Rule]:
+def read_rules(path: str | Path) -> list[Rule]:
     """The rules of a file; what Lucene refuses is a DataError."""
+    path = Path(path)
     rules = []
     for number, line in read_lines(path):
         try:

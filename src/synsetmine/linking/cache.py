@@ -9,11 +9,12 @@ from pathlib import Path
 from threading import Lock
 
 from synsetmine.errors import DataError
-from synsetmine.schemas import has_schema, keep_log
+from synsetmine.schemas import check_database, has_schema, keep_log, make_database
 
 _OURS = 0x5E7A15  # stands in the file's header, so that nothing is written into a stranger's file
 _WAIT = 60  # seconds for another process to finish its write
 _TABLE = "CREATE TABLE answers (key TEXT PRIMARY KEY, answer TEXT NOT NULL) WITHOUT ROWID"
+_MAKE = (_TABLE, f"PRAGMA application_id = {_OURS}")
 _ASKED_AT_ONCE = 500  # SQLite allows a limited number of ? in a query
 
 
@@ -49,7 +50,8 @@ class AnswerCache:
 def open_cache(path: Path) -> Iterator[AnswerCache]:
     """Open a cache file, making it where there is none."""
     with _clear_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_database(path, _MAKE)
+        check_database(path, writing=True)
         connection = sqlite3.connect(path, timeout=_WAIT, check_same_thread=False)
     with closing(connection):
         with _clear_errors(path):
@@ -68,13 +70,7 @@ def _is_ours(connection: sqlite3.Connection) -> bool:
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     if not _is_ours(connection):
-        with connection:
-            connection.execute("BEGIN IMMEDIATE")  # of several that find no table, one makes it
-            if not _is_ours(connection):
-                if connection.execute("SELECT 1 FROM sqlite_master").fetchone():
-                    raise DataError("not a cache of answers, but another database", path=path)
-                connection.execute(_TABLE)
-                connection.execute(f"PRAGMA application_id = {_OURS}")
+        raise DataError("not a cache of answers, but another database", path=path)
     if not has_schema(connection, [_TABLE]):
         raise DataError("a cache that synsetmine did not make: it defines other things", path=path)
     keep_log(connection, _WAIT)

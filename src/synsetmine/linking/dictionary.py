@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from synsetmine.dictionary import NameMatcher
 from synsetmine.errors import DataError
 from synsetmine.kb import KnowledgeBase
+from synsetmine.plainfiles import check_plain_file
 from synsetmine.types import Ambiguous, Document, Mention
 
 IntArray = NDArray[np.int64]
@@ -72,6 +73,7 @@ class DictionaryLinker:
         process only the two paths travel.
         """
         kb = KnowledgeBase.load(knowledge)
+        check_plain_file(names)  # nobody has named it: it may come with the knowledge base
         matcher = NameMatcher.load(names) if names.exists() else None
         if matcher is None or not matcher.is_built_from(kb.forms):
             matcher = NameMatcher.build(kb.forms)

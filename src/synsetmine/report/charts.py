@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from markupsafe import Markup
 
-from synsetmine.report.findings import Bars, Epochs
+from synsetmine.report.findings import Epochs, Penalties
 from synsetmine.report.plot import Frame, Scale, drawable, drawing, short, tag, ticks, whole_ticks
 
 WIDTH, HEIGHT = 480, 300
@@ -25,32 +26,36 @@ def nothing_to_show(why: str) -> Markup:
     return tag("p", why, class_="nothing")
 
 
-def training_curve(training: Epochs | Bars) -> Markup:
-    """What the training of either model has to show."""
-    return epoch_curve(training) if isinstance(training, Epochs) else bar_curve(training)
+def training_curve(training: Epochs | Penalties) -> Markup:
+    """The figure of either kind of training."""
+    return epoch_curve(training) if isinstance(training, Epochs) else penalty_curve(training)
 
 
-def bar_curve(training: Bars) -> Markup:
-    """F1 of pairs on training sets held out against the bar, with the bar that was chosen."""
-    points = sorted(point for point in training.scores if all(map(drawable, point)))
+def penalty_curve(training: Penalties) -> Markup:
+    """The held-out loss against the penalty, with the one that was chosen."""
+    finite = [(penalty, loss) for penalty, loss in training.losses if penalty is not None]
+    points = sorted((math.log10(penalty), loss) for penalty, loss in finite if drawable(loss))
     if not points:
-        return nothing_to_show("Nothing to show: no bar was tried.")
-    chosen, bars = training.chosen, [bar for bar, _ in points]
-    x = Scale(bars[0], bars[-1], LEFT, RIGHT)
+        return nothing_to_show("Nothing to show: too few sets to hold some out.")
+    # A loss too large to draw, even that of the penalty chosen, still has its place on the axis.
+    places = [math.log10(penalty) for penalty, _ in finite]
+    places += [math.log10(training.chosen)] if training.chosen is not None else []
+    x = Scale(min(places), max(places), LEFT, RIGHT)
     frame, marks = _panel(x, points, 34, BOTTOM)
-    said = [(bar, score, f"bar {bar:.4g}: F1 of pairs {score:.4g}") for bar, score in points]
+    said = [(place, loss, f"penalty {10**place:.4g}: loss {loss:.4g}") for place, loss in points]
     parts = [
-        tag("text", "F1 of pairs", x=LEFT, y=18, class_="name a"),
+        tag("text", "loss", x=LEFT, y=18, class_="name a"),
         frame.rows(marks),
-        frame.columns([v for v in ticks(bars[0], bars[-1], 6) if bars[0] <= v <= bars[-1]]),
-        tag("text", "bar", x=RIGHT, y=HEIGHT - 4, class_="tick end"),
+        frame.columns([place for place, _ in points]),
+        tag("text", "log of the penalty", x=RIGHT, y=HEIGHT - 4, class_="tick end"),
         frame.line(points, "a"),
         frame.dots(_at_most(said), "dot a"),
     ]
-    label = f"Training curve. F1 of pairs at bars from {bars[0]:.4g} to {bars[-1]:.4g}."
-    if chosen in bars:
-        parts.append(frame.marker(chosen, f"chosen: {chosen:.4g}", top=34))
-        label += f" The bar chosen is {chosen:.4g} with {dict(points)[chosen]:.4g}."
+    label = "Held-out loss by penalty."
+    if training.chosen is not None:
+        place = math.log10(training.chosen)
+        parts.append(frame.marker(place, f"chosen: {training.chosen:g}", top=34))
+        label += f" The penalty chosen is {training.chosen:g}."
     return drawing(label, WIDTH, HEIGHT, *parts)
 
 

@@ -50,11 +50,11 @@ class Epochs:
 
 
 @dataclass(frozen=True)
-class Bars:
-    """How well our model mined training sets that it had not seen, by its bar."""
+class Penalties:
+    """The loss on held-out training sets by the penalty of the adaptation."""
 
-    scores: Sequence[tuple[float, float]]  # bar, F1 of pairs
-    chosen: float
+    losses: Sequence[tuple[float | None, float]]  # penalty, loss; None: infinite
+    chosen: float | None  # None: the general model as it is
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Findings:
     kept: Tally  # links that passed the filter of supervision
     dropped: Mapping[str, Tally]  # by reason
     entity_names: Mapping[str, str]  # entity -> its preferred name
-    training: Epochs | Bars
+    training: Epochs | Penalties
     scores: Sequence[Score]
     thresholds: Sequence[tuple[float, float, float, float]]  # θ, ARI, FMI, pair F1; may be empty
     threshold: float  # the one used

@@ -25,7 +25,7 @@ from synsetmine.report.charts import (
     threshold_curve,
     training_curve,
 )
-from synsetmine.report.findings import Bars, Epochs, Findings
+from synsetmine.report.findings import Epochs, Findings, Penalties
 from synsetmine.report.scatter import term_scatter
 from synsetmine.results import MinedSet, MinedTerm
 from synsetmine.results.wording import ACTIONS, counted, probability, share
@@ -85,7 +85,7 @@ def _context(findings: Findings) -> dict[str, Any]:
     }
 
 
-def _training(training: Epochs | Bars) -> dict[str, Any]:
+def _training(training: Epochs | Penalties) -> dict[str, Any]:
     """The words and the table under the training's figure; a row says first if it was kept."""
     if isinstance(training, Epochs):
         measure = training.select_by
@@ -99,12 +99,16 @@ def _training(training: Epochs | Bars) -> dict[str, Any]:
             ],
         }
     return {
-        "said": "F1 of pairs on training sets that the model had not seen, by the bar: the log of "
-        "the mean odds that a term needs with a set to join it. The one chosen is marked.",
-        "columns": ("Bar", "F1 of pairs"),
+        "said": "Loss on training sets held out, by the penalty that keeps the model near the "
+        "general one; with an infinite penalty it is the general model. The one chosen is marked.",
+        "columns": ("Penalty", "Loss"),
         "rows": [
-            (bar == training.chosen, _score(bar, 2), [_score(value)])
-            for bar, value in training.scores
+            (
+                penalty == training.chosen,
+                "infinite" if penalty is None else f"{penalty:g}",
+                [_score(loss, 4)],
+            )
+            for penalty, loss in training.losses
         ],
     }
 

@@ -89,7 +89,7 @@ def describe_sets(
     counts: Mapping[Term, int] | None = None,
     examples: Mapping[str, Sequence[Sentence]] | None = None,
 ) -> list[MinedSet]:
-    """Sets with what is known of their terms; `examples` are sentences by normal form."""
+    """Sets with the details of their terms; `examples` are sentences by normal form."""
     described = _Described(kb, trace, counts or {}, examples or {})
     return [described.set(set_id, members) for set_id, members in zip(sets.ids, sets, strict=True)]
 

@@ -1,4 +1,4 @@
-"""How pages say what is known of terms: the report and the reviewers' page alike."""
+"""The words for details of terms on the report and on the review page."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from synsetmine.review.reviewed import (
     page_of,
 )
 from synsetmine.review.state import ReviewState
-from synsetmine.review.store import Conflict, ReviewStore
+from synsetmine.review.store import Conflict, ReviewStore, StoreReplacedError, read_store
 
 __all__ = [
     "TO_DO",
@@ -25,7 +25,9 @@ __all__ = [
     "ReviewStore",
     "ReviewedSet",
     "Status",
+    "StoreReplacedError",
     "Wanted",
     "key_of",
     "page_of",
+    "read_store",
 ]

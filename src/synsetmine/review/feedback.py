@@ -12,7 +12,7 @@ from synsetmine.results import MinedSet
 from synsetmine.review.decisions import Decision
 from synsetmine.review.said import Said
 from synsetmine.review.state import ReviewState
-from synsetmine.review.store import ReviewStore
+from synsetmine.review.store import read_store
 from synsetmine.review.tsv import read_decisions
 from synsetmine.runfolder import Artefacts
 from synsetmine.setids import new_id
@@ -36,8 +36,8 @@ def find_decisions(path: Path) -> list[Decision]:
         return read_decisions(store)
     if not store.exists():
         raise DataError("No such file or directory", path=store)
-    with ReviewStore(store) as opened:
-        return opened.decisions()
+    named_link = store.is_symlink() and not path.is_dir()  # the user may name a link
+    return read_store(store.resolve() if named_link else store)
 
 
 def reviewed_sets(
@@ -101,12 +101,12 @@ def seed_sets(known: SynonymSets, said: Said) -> Informed:
     names: dict[str, str] = {}  # of groups: the known ids that they get
     found: dict[str, list[Term]] = {}
     for set_id, members in zip(known.ids, known, strict=True):
-        rest = [term for term in members if term not in home]
+        rest = _staying([term for term in members if term not in home], said)
         shared = Counter(home[term] for term in members if term in home)
         target = set_id if set_id in groups else _target(set_id, shared)
         fitting = said.fitting(rest, groups.get(target, ()))
         if target not in groups or (rest and not fitting and target != set_id):
-            found[set_id] = _staying(rest, said)
+            found[set_id] = rest
             continue
         groups[target] += fitting
         if target == set_id or target not in names:

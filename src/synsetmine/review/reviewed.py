@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -34,6 +36,16 @@ class ReviewedSet:
     def keys(self) -> tuple[str, ...]:
         """Its terms as decisions write them."""
         return tuple(map(key_of, self.mined.terms))
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of what a reviewer sees of it: its terms, what was said of them, and its name."""
+        judged = [
+            t.judgement and (t.judgement.verdict, t.judgement.scope) for t in self.mined.terms
+        ]
+        content = [self.id, self.mined.preferred, *zip(self.keys, judged, strict=True)]
+        text = json.dumps(content)  # ASCII, so that a half of a surrogate pair does no harm
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
 
     @cached_property
     def text(self) -> str:

@@ -59,8 +59,10 @@ class Said:
 def pairs_apart(decisions: Iterable[Decision]) -> frozenset[Pair]:
     """The pairs of terms that are not synonyms: (one that left, one that stayed).
 
-    The last word counts: a pair that was put together later is not apart. Nor are two terms that
-    both turned out to be wrong in a set: of these nothing is said but that they do not belong.
+    A later decision overrides an earlier one: a pair whose terms were both called correct in one
+    set afterwards, by one decision or by two, is not apart, and neither is a merged pair. Two
+    terms that both turned out to be wrong in a set are not apart either: the decisions say only
+    that neither belongs there.
     """
     left: dict[str, set[str]] = {}  # by the term that stayed
 
@@ -72,6 +74,10 @@ def pairs_apart(decisions: Iterable[Decision]) -> frozenset[Pair]:
             if term not in wrong:  # judged so, but still in the set
                 left.setdefault(term, set()).update(going)
 
+    def belong(terms: Sequence[str], members: Sequence[str]) -> None:
+        for term in members:
+            left.get(term, set()).difference_update(terms)
+
     for decision in standing(decisions):
         members, terms = decision.members, decision.terms
         match decision.kind:
@@ -79,12 +85,10 @@ def pairs_apart(decisions: Iterable[Decision]) -> frozenset[Pair]:
                 leave(terms, [term for term in members if term not in terms])
             case "judge" if decision.verdict == "incorrect":
                 leave(terms, [term for term in members if term not in terms])
-            case "judge" if decision.verdict == "correct":
-                for term in members:
-                    left.get(term, set()).difference_update(terms)
             case "accept":
-                for term in terms:
-                    left.get(term, set()).difference_update(terms)
+                belong(terms, members)
+            case "judge" if decision.verdict == "correct":
+                belong(terms, members)
             case "merge":
                 for ours, theirs in ((members, decision.others), (decision.others, members)):
                     for term in ours:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import get_args
 
 from synsetmine.errors import DataError
@@ -149,11 +150,14 @@ class ReviewState:
 
     def _undo(self, decision: Decision) -> None:
         self._extents.pop(decision.undoes, None)
-        change = self._changes.pop(decision.undoes, {})
-        if all(self._sets.get(name) is then for name, (_, then) in change.items()):
-            self._put({name: before for name, (before, _) in change.items()})
-        else:  # something else was decided on these sets since
+        if decision.undoes not in self._changes:
+            return
+        later = list(takewhile(lambda made: made != decision.undoes, reversed(self._changes)))
+        change = self._changes.pop(decision.undoes)
+        if any(_concerns(self._decisions[made], change) for made in later):
             self._fold()
+        else:
+            self._put({name: before for name, (before, _) in change.items()})
 
     def _put(self, after: Mapping[str, ReviewedSet | None]) -> None:
         """Put sets in the place of those with the same ids."""
@@ -186,3 +190,12 @@ def _acceptable(found: ReviewedSet) -> list[str]:
         for key, term in zip(found.keys, found.mined.terms, strict=True)
         if term.judgement is None or term.judgement.verdict == "correct"
     ]
+
+
+def _concerns(decision: Decision, change: Change) -> bool:
+    """Whether a decision may look at one of these sets; it need not have changed it."""
+    if decision.set_id in change or decision.other in change:
+        return True
+    sets = [found for pair in change.values() for found in pair if found is not None]
+    keys = {key for found in sets for key in found.keys}
+    return not keys.isdisjoint([*decision.members, *decision.terms, *decision.others])

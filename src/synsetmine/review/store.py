@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from threading import RLock
 from typing import Any
 
 from synsetmine.errors import DataError, SynsetmineError
+from synsetmine.plainfiles import kind_of
 from synsetmine.review.decisions import Decision, now
-from synsetmine.schemas import has_schema, keep_log
+from synsetmine.schemas import (
+    LOG,
+    check_database,
+    copied_database,
+    has_schema,
+    held_file,
+    identity,
+    keep_log,
+    make_database,
+)
 
 _OURS = 0x5E7DEC  # stands in the file's header, so that nothing is written into a stranger's file
 _VERSION = 1
@@ -22,6 +33,7 @@ _COLUMNS = (
     *("id", "at", "reviewer", "kind", "set_id", "terms", "other", "verdict", "scope"),
     *("undoes", "note", "members", "others"),
 )
+_SELECT = f"SELECT number, {', '.join(_COLUMNS)} FROM decisions"  # noqa: S608
 _TABLE = (
     """
     CREATE TABLE decisions (
@@ -69,26 +81,41 @@ class Conflict(SynsetmineError):  # noqa: N818 - it is one, and nothing is broke
         )
 
 
+class StoreReplacedError(SynsetmineError):
+    """The file of a store was deleted or replaced by another one while the store was open."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            f"{path} was deleted or replaced while it was in use. Nothing is recorded any more; "
+            "put the file back, or start again with the one that is there now"
+        )
+
+
 class ReviewStore:
     """All decisions of a run, in the order in which they came in. They are only ever added.
 
-    What `add` returned is on disk: it survives a killed process and a crashed machine. Any
-    number of threads and processes may use one file at the same time.
+    What `add` returned is on disk, in the file of that name: it survives a killed process and a
+    crashed machine. Any number of threads and processes may use one file at the same time.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = RLock()
         with _clear_errors(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(
-                path, timeout=_WAIT, check_same_thread=False, isolation_level=None
-            )
-            try:
+            make_database(path, _TABLE)
+            check_database(path, writing=True)
+            before = identity(path)
+            with ExitStack() as stack:
+                if kind_of(path) == "a file":  # SQLite reports a folder
+                    stack.enter_context(held_file(path))
+                self._connection = stack.enter_context(closing(_connect(path)))
                 _prepare(self._connection, path)
-            except BaseException:
-                self._connection.close()
-                raise
+                self._files = identity(path)
+                self._content = _content(path)
+                self._known = self._last_row()
+                if self._files[0] != before[0]:
+                    raise StoreReplacedError(path)
+                self._stack = stack.pop_all()
 
     def __enter__(self) -> ReviewStore:
         return self
@@ -98,7 +125,52 @@ class ReviewStore:
 
     def close(self) -> None:
         with self._lock:
-            self._connection.close()
+            self._stack.close()
+
+    def check_in_place(self) -> None:
+        """Raise StoreReplacedError if the store's file is no longer the one that was opened.
+
+        A write into a deleted file would be lost without an error. A file that was overwritten
+        in place has changed its size or time, and lacks decisions that were here; so has its log,
+        which alone holds the last ones.
+        """
+        with self._lock, _clear_errors(self.path):
+            if (files := identity(self.path)) != self._files:
+                if files[0] != self._files[0] and files[1] == self._files[1]:
+                    self._empty_log()
+                raise StoreReplacedError(self.path)
+            if (content := _content(self.path)) != self._content:
+                self._check_decisions()
+                self._content = content
+
+    def _empty_log(self) -> None:
+        """Move what is in the log to the file that was opened, wherever that is now.
+
+        SQLite would take the log for that of the new file, and mix the two.
+        """
+        with suppress(sqlite3.Error):
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def _check_decisions(self) -> None:
+        """Look for the last known decision in the file itself, past SQLite's cache."""
+        number, known_id = self._known
+        try:
+            with copied_database(self.path) as copy, closing(_connect(copy)) as connection:
+                _check(connection, self.path)
+                intact = connection.execute("PRAGMA quick_check").fetchone() == ("ok",)
+                count, last = connection.execute(
+                    "SELECT count(*), coalesce(max(number), 0) FROM decisions"
+                ).fetchone()
+                query = "SELECT id FROM decisions WHERE number = ?"
+                row = connection.execute(query, [number]).fetchone()
+        except (sqlite3.Error, DataError) as error:
+            raise StoreReplacedError(self.path) from error
+        if not intact or count != last or (number and row != (known_id,)):
+            raise StoreReplacedError(self.path)
+
+    def _last_row(self) -> tuple[int, str]:
+        query = "SELECT number, id FROM decisions ORDER BY number DESC LIMIT 1"
+        return self._connection.execute(query).fetchone() or (0, "")
 
     def add(self, decision: Decision, *, seen: int | None = None) -> Decision:
         """Store a decision; returns it with its number, time and id.
@@ -153,8 +225,15 @@ class ReviewStore:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        with self._lock, _clear_errors(self.path), _writing(self._connection):
-            yield
+        """A transaction in the file that was opened; what it wrote is there in the end."""
+        with self._lock, _clear_errors(self.path):
+            self.check_in_place()
+            with _writing(self._connection):
+                self.check_in_place()  # again: it may have waited for another process
+                yield
+            self._known = self._last_row()
+            self._content = _content(self.path)  # a commit may move the log into the database
+            self.check_in_place()
 
     def _insert(self, decision: Decision) -> Decision:
         marks = ", ".join("?" * len(_COLUMNS))
@@ -163,9 +242,9 @@ class ReviewStore:
         return replace(decision, number=int(number or 0))
 
     def _select(self, condition: str, values: Sequence[object]) -> list[Decision]:
-        query = f"SELECT number, {', '.join(_COLUMNS)} FROM decisions WHERE {condition} "  # noqa: S608
+        query = f"{_SELECT} WHERE {condition} ORDER BY number"
         with self._lock, _clear_errors(self.path):
-            rows = self._connection.execute(f"{query}ORDER BY number", values).fetchall()
+            rows = self._connection.execute(query, values).fetchall()
         return [_decision(row, self.path) for row in rows]
 
     def _touching(self, sets: Sequence[str], since: int) -> list[Decision]:
@@ -202,20 +281,46 @@ class ReviewStore:
         return found[0]
 
 
+def read_store(path: Path) -> list[Decision]:
+    """The decisions of a store, from a copy of it: nothing in its folder is written or locked."""
+    with _clear_errors(path), copied_database(path) as copy, closing(_connect(copy)) as connection:
+        if copy.stat().st_size == 0:
+            return []
+        _check(connection, path)
+        rows = connection.execute(f"{_SELECT} ORDER BY number").fetchall()
+        return [_decision(row, path) for row in rows]
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, timeout=_WAIT, check_same_thread=False, isolation_level=None)
+
+
+def _content(path: Path) -> tuple[tuple[int, int] | None, ...]:
+    """Size and time of a database and of its log; they differ if the content was changed."""
+    found: list[tuple[int, int] | None] = []
+    for suffix in ("", LOG):
+        try:
+            stat = os.lstat(f"{path}{suffix}")
+            found.append((stat.st_size, stat.st_mtime_ns))
+        except FileNotFoundError:
+            found.append(None)
+    return tuple(found)
+
+
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    _check(connection, path)
+    keep_log(connection, _WAIT)
+    connection.execute("PRAGMA synchronous = FULL")  # a decision is on disk when it is told
+
+
+def _check(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a database that is not a store of ours."""
     if _header(connection, "application_id") != _OURS:
-        with _writing(connection):  # of several that find no table, one makes it
-            if _header(connection, "application_id") != _OURS:
-                if connection.execute("SELECT 1 FROM sqlite_master").fetchone():
-                    raise DataError("not a file of reviews, but another database", path=path)
-                for command in _TABLE:
-                    connection.execute(command)
+        raise DataError("not a file of reviews, but another database", path=path)
     if (version := _header(connection, "user_version")) > _VERSION:
         raise DataError("reviews of a newer synsetmine, with schema", path=path, value=version)
     if not has_schema(connection, _TABLE):
         raise DataError("reviews that synsetmine did not make: they define other things", path=path)
-    keep_log(connection, _WAIT)
-    connection.execute("PRAGMA synchronous = FULL")  # a decision is on disk when it is told
 
 
 def _header(connection: sqlite3.Connection, name: str) -> int:

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from synsetmine.errors import DataError, SynsetmineError, shorten
 from synsetmine.files import sha256
+from synsetmine.plainfiles import kind_of
 from synsetmine.setfiles import read_sets
 from synsetmine.types import Progress, Term
 from synsetmine.views.vectorfiles import read_vectors, write_vectors
@@ -37,7 +38,7 @@ def encode_terms(
     terms: Sequence[Term],
     model: str,
     *,
-    cache: Path | None = None,
+    cache: str | Path | None = None,
     device: str = "cpu",
     batch: int = 256,
     progress: Progress | None = None,
@@ -55,7 +56,7 @@ def encode_terms(
     if batch < 1:
         raise DataError("expected a number from 1 on", value=batch)
     surfaces = [Term(surface) for surface in dict.fromkeys(term.surface for term in terms)]
-    store = None if cache is None else cache / f"{encoder_digest(model)}.safetensors"
+    store = None if cache is None else Path(cache) / f"{encoder_digest(model)}.safetensors"
     known = _NOTHING if store is None else _stored(store)
     if known.missing(surfaces):
         encoder = load_encoder(model, device)
@@ -113,6 +114,12 @@ def encoder_files(model: str) -> list[Path]:
     ]
 
 
+def has_links(folder: Path) -> bool:
+    """Whether a file of an encoder, or a folder on the way to it, is a symbolic link."""
+    _check_folder(folder)
+    return folder.is_symlink() or any(path.is_symlink() for path in folder.rglob("*"))
+
+
 def learned_surfaces(model: str) -> frozenset[str]:
     """The surfaces that a tuned encoder has learned by heart; of any other encoder none."""
     path = Path(model) / LEARNED
@@ -131,9 +138,15 @@ def encoder_digest(model: str) -> str:
 
 
 def _check_folder(folder: Path) -> None:
-    """Any other folder might hold a great many files, which would all be read."""
+    """Any other folder might hold a great many files, which would all be read.
+
+    A pipe or a device has no end. A link to a file is fine: the hub's cache is made of them.
+    """
     if not any((folder / name).is_file() for name in ("modules.json", "config.json")):
         raise DataError("no encoder in this folder: no modules.json, no config.json", path=folder)
+    for path in folder.rglob("*"):
+        if not path.is_file() and (kind := kind_of(path)) not in (None, "a folder"):
+            raise DataError(f"this is {kind} that leads to no file of an encoder", path=path)
 
 
 def _stored(store: Path) -> TermVectors:

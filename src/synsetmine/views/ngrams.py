@@ -7,79 +7,101 @@ saved model needs, but torch.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from synsetmine.workers import WorkerPool
 
 LENGTHS = (2, 3, 4)
-TEXTS = 25_000  # whose n-grams are counted at a time
+WORDS = 25_000  # whose n-grams are counted at a time
+TEXTS = 25_000  # that are weighed at a time
 
 
-def ngram_weights(texts: Sequence[str], pool: WorkerPool | None = None) -> Any:
+def ngram_weights(
+    texts: Sequence[str], pool: WorkerPool | None = None, dtype: npt.DTypeLike = np.float64
+) -> Any:
     """tf-idf of the character n-grams within words, rows of length one: a scipy.sparse.csr_array.
 
-    A text of blanks only has a row of zeros. The weights are float64: in float32 a sum over many
-    n-grams would depend on their order in the sixth digit.
+    A text of blanks only has a row of zeros. The weights are computed in float64: in float32 a sum
+    over many n-grams would depend on their order in the sixth digit.
     """
     from scipy import sparse
 
-    pool = pool or WorkerPool()
-    parts = [texts[start : start + TEXTS] for start in range(0, len(texts), TEXTS)]
+    number_of: dict[str, int] = {}
+    words = _counts((text.split() for text in texts), number_of)  # (texts, words)
+    distinct, of_words = _word_ngrams(list(number_of), pool or WorkerPool())
+    if not distinct:
+        return sparse.csr_array((len(texts), 1), dtype=dtype)
+    counts = words @ of_words  # N-grams do not cross words: (texts, n-grams)
+    counts.sort_indices()
+    return _weigh(counts, dtype)
+
+
+def _word_ngrams(words: Sequence[str], pool: WorkerPool) -> tuple[list[str], Any]:
+    """The distinct n-grams of words, sorted, and how often each word has each."""
+    from scipy import sparse
+
+    parts = [words[start : start + WORDS] for start in range(0, len(words), WORDS)]
     counted = list(pool.map(_count_ngrams, parts))
     distinct = sorted({ngram for ngrams, _ in counted for ngram in ngrams})
-    if not distinct:
-        return sparse.csr_array((len(texts), 1))
     number_of = {ngram: number for number, ngram in enumerate(distinct)}
     for ngrams, counts in counted:
         numbers = np.array([number_of[ngram] for ngram in ngrams], np.int32)
         counts.indices = numbers[counts.indices]
         counts.resize((counts.shape[0], len(distinct)))
-    weights = sparse.vstack([part for _, part in counted], format="csr", dtype=np.float64)
-    counted.clear()  # a million texts have a gigabyte of n-grams
-    _weigh(weights)
-    return weights
+    return distinct, sparse.vstack([part for _, part in counted], format="csr") if parts else None
 
 
-def _count_ngrams(texts: Sequence[str]) -> tuple[list[str], Any]:
-    """The distinct n-grams of some texts, sorted, and how often each text has each."""
+def _count_ngrams(words: Sequence[str]) -> tuple[list[str], Any]:
+    """The distinct n-grams of some words, and how often each word has each."""
+    number_of: dict[str, int] = {}
+    counts = _counts(map(_ngrams, words), number_of)
+    return list(number_of), counts
+
+
+def _counts(rows: Iterable[Iterable[str]], number_of: dict[str, int]) -> Any:
+    """How often each row has each string: a scipy.sparse.csr_array. Fills `number_of`."""
     from scipy import sparse
 
-    number_of: dict[str, int] = {}
-    columns: list[int] = []
-    ends = [0]
-    for text in texts:
-        columns += [number_of.setdefault(n, len(number_of)) for n in _ngrams(text)]
+    columns = array("i")
+    ends = array("q", [0])
+    for row in rows:
+        columns.extend([number_of.setdefault(string, len(number_of)) for string in row])
         ends.append(len(columns))
-    distinct = sorted(number_of)
-    place = np.empty(len(distinct), np.int32)
-    place[[number_of[ngram] for ngram in distinct]] = np.arange(len(distinct))
     ones = np.ones(len(columns), np.float32)
-    shape = (len(texts), len(distinct))
-    counts = sparse.csr_array((ones, place[columns], np.array(ends, np.int32)), shape=shape)
+    shape = (len(ends) - 1, len(number_of))
+    counts = sparse.csr_array((ones, np.array(columns), np.array(ends)), shape=shape)
     counts.sum_duplicates()
-    return distinct, counts
+    return counts
 
 
-def _ngrams(text: str) -> Iterator[str]:
-    """Of each word with a blank on both sides; one that is too short for a length, once."""
-    for word in text.split():
-        padded = f" {word} "
-        for length in LENGTHS:
-            for start in range(max(1, len(padded) - length + 1)):
-                yield padded[start : start + length]
-            if len(padded) <= length:
-                break
+def _ngrams(word: str) -> Iterator[str]:
+    """Of a word with a blank on both sides; if it is too short for a length, once."""
+    padded = f" {word} "
+    for length in LENGTHS:
+        for start in range(max(1, len(padded) - length + 1)):
+            yield padded[start : start + length]
+        if len(padded) <= length:
+            break
 
 
-def _weigh(counts: Any) -> None:
+def _weigh(counts: Any, dtype: npt.DTypeLike) -> Any:
     """Turn counts into weights: those that many texts have count less, then rows of length one."""
+    from scipy import sparse
+
     texts = counts.shape[0]
     shared = np.bincount(counts.indices, minlength=counts.shape[1])  # texts that have an n-gram
     idf = np.log((texts + 1) / (shared + 1)) + 1
-    counts.data *= idf[counts.indices]
-    owner = np.repeat(np.arange(texts), np.diff(counts.indptr))
-    lengths = np.sqrt(np.bincount(owner, counts.data**2, minlength=texts))
-    counts.data /= lengths[owner]
+    values = np.empty(len(counts.data), dtype)
+    for start in range(0, texts, TEXTS):
+        ends = counts.indptr[start : start + TEXTS + 1]
+        part = slice(ends[0], ends[-1])
+        weights = counts.data[part] * idf[counts.indices[part]]
+        owner = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+        lengths = np.sqrt(np.bincount(owner, weights**2, minlength=len(ends) - 1))
+        values[part] = weights / lengths[owner]
+    return sparse.csr_array((values, counts.indices, counts.indptr), shape=counts.shape)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from synsetmine.errors import DataError
@@ -18,6 +19,7 @@ class TermViews:
     vectors: tuple[TermVectors, ...] = ()  # corpus vectors, the main table first
     encoder: TermVectors | None = None  # a sentence encoder's vectors of the surfaces
     learned: frozenset[str] = frozenset()  # surfaces that the encoder was tuned on
+    strings: bool = True  # whether models may look at the surfaces
 
     def table(self, view: View) -> TermVectors:
         """The table of a view that is one."""
@@ -28,5 +30,14 @@ class TermViews:
 
     def has(self, view: View) -> bool:
         if view == "strings":
-            return True
+            return self.strings
         return bool(self.vectors) if view == "vectors" else self.encoder is not None
+
+    def only(self, views: Collection[View]) -> TermViews:
+        """These views and no others."""
+        return replace(
+            self,
+            vectors=self.vectors if "vectors" in views else (),
+            encoder=self.encoder if "encoder" in views else None,
+            strings="strings" in views,
+        )

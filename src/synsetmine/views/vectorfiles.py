@@ -30,12 +30,13 @@ LONGEST_TERM = 10_000  # bytes; a binary file that goes on longer without a blan
 LARGEST_DIMENSION = 1_000_000  # a first line that promises more is not a header
 
 
-def read_vectors(path: Path, *, skipped: list[DataError] | None = None) -> TermVectors:
+def read_vectors(path: str | Path, *, skipped: list[DataError] | None = None) -> TermVectors:
     """Read a vector file of any of the three forms.
 
     A broken line raises a DataError with file, line (or record) and value. With a list
     `skipped`, broken lines are left out and their errors collected there.
     """
+    path = Path(path)
     if path.suffix == ".safetensors":
         return _read_own(path)
     rows = _binary_rows(path) if _is_binary(path) else _text_rows(path, skipped)
@@ -50,8 +51,9 @@ def read_vectors(path: Path, *, skipped: list[DataError] | None = None) -> TermV
     return TermVectors(tuple(table), np.stack(list(table.values())), path)
 
 
-def write_vectors(path: Path, vectors: TermVectors) -> None:
+def write_vectors(path: str | Path, vectors: TermVectors) -> None:
     """Write a vector file, whole or not at all; the ending tells the form."""
+    path = Path(path)
     finite = np.isfinite(vectors.matrix).all(axis=1)  # our own form is not checked when it is read
     if not finite.all():
         term = vectors.terms[int(np.argmin(finite))]

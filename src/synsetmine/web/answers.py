@@ -17,7 +17,7 @@ from synsetmine.web.meaning import Meanings
 from synsetmine.web.questions import Expand, Problem, Question, Rank, Score
 
 if TYPE_CHECKING:
-    from synsetmine.model import PreparedModel
+    from synsetmine.models import PreparedModel
 
 
 @dataclass(frozen=True)

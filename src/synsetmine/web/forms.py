@@ -57,7 +57,10 @@ class Form:
 
 
 def decide(bench: Workbench, form: Form, reviewer: str) -> Asked:
-    """Record what a button asks for; where to go then. `Conflict` if somebody was faster."""
+    """Record what a button asks for; where to go then.
+
+    `Conflict` if somebody was faster, `NotShownError` if the page showed other sets.
+    """
     asked, set_id = form.asked, form["set"]
     if form["act"] not in ACTS:
         raise DataError(f"act must be one of {', '.join(ACTS)}", value=form["act"])
@@ -67,10 +70,14 @@ def decide(bench: Workbench, form: Form, reviewer: str) -> Asked:
         if gone := [d for d in bench.history(set_id) if d.kind != "undo"]:
             raise Conflict(gone[:1])
         raise DataError("there is no such set", value=set_id)
+    shown = {set_id: form["shown"]}
+    if kind == "merge":
+        shown[form["other"]] = form["shown_other"]
     bench.decide(
         kind,
         set_id,
         seen=_number(form["seen"]),
+        shown=shown,
         reviewer=reviewer,
         terms=form.all("term") if kind in WITH_TERMS else (),
         other=form["other"] if kind == "merge" else "",
@@ -84,7 +91,8 @@ def decide(bench: Workbench, form: Form, reviewer: str) -> Asked:
 
 def undo(bench: Workbench, form: Form, reviewer: str) -> Asked:
     """Take back a decision, or one's own last; the set that it was about is shown."""
-    taken = bench.undo(reviewer, form["target"] or None)
+    shown = form["last"] if "last" in form.fields else None
+    taken = bench.undo(reviewer, form["target"] or None, shown=shown)
     return form.asked.opened(taken.set_id)
 
 

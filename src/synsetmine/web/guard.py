@@ -2,16 +2,22 @@
 
 A server on this machine can be reached by every page that its user has open, so it answers only
 requests that name it by one of its own names (against DNS rebinding), and takes writes only from
-its own pages. Where it is open to other machines, it asks for a token.
+its own pages. Other users of the machine can reach it too, so it asks for a token.
+
+Browsers send a cookie to every port of a host, and so to servers of other users. They send it only
+to the path that it was set for, though. So the pages of a server with a token are below a path
+that follows from the token and that nobody else can guess, and its cookies are for that path.
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
+import hashlib
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
@@ -55,7 +61,20 @@ class Door:
         # Any name may lead to a server that listens everywhere; its token keeps strangers out,
         # and a browser shows the token's cookie only to the name that it came from.
         hosts = None if host in EVERYWHERE else LOOPBACK | {host.lower()}
-        return cls(hosts, token or secrets.token_urlsafe(24))
+        return cls(hosts, token or new_token())
+
+    @property
+    def root(self) -> str:
+        """The path above all pages, without a slash at its end; empty without a token."""
+        if self.token is None:
+            return ""
+        digest = hashlib.sha256(b"synsetmine path\0" + self.token.encode()).digest()
+        return f"/{base64.urlsafe_b64encode(digest[:18]).decode()}"
+
+
+def new_token() -> str:
+    """A token of 192 bits."""
+    return secrets.token_urlsafe(24)
 
 
 class Guard:
@@ -89,7 +108,7 @@ class Guard:
             if (visit := self._first_visit(request)) is not None:
                 await visit(scope, receive, _with_headers(send))
                 return
-            self._check_token(request)
+            scope = self._admitted(request)
             _check_origin(request)
             _check_size(request, self._largest)
         except HTTPException as no:
@@ -99,37 +118,59 @@ class Guard:
         await self._app(scope, limited, _with_headers(send))
 
     def _first_visit(self, request: Request) -> Response | None:
-        """With the right token in the address: a cookie, and the address without the token."""
+        """With the right token in the address: a cookie, and on to the page without the token."""
         given = request.query_params.get("token")
         if self._door.token is None or given is None or request.method not in SAFE_METHODS:
             return None
         if not _is_same(given, self._door.token):
             raise HTTPException(401, "this is not the token that the server printed at its start")
         rest = [(k, v) for k, v in parse_qsl(request.url.query, True) if k != "token"]
-        address = request.url.path + (f"?{urlencode(rest)}" if rest else "")
-        # A path of two slashes would lead to another server.
-        answer = RedirectResponse(f"/{address.lstrip('/')}", status_code=303)
+        root = self._door.root
+        path = request.url.path.removeprefix(f"{root}/").lstrip("/")
+        address = f"{root}/{path}" + (f"?{urlencode(rest)}" if rest else "")
+        answer = RedirectResponse(address, status_code=303)
         answer.set_cookie(
-            cookie_name("token", request), self._door.token, httponly=True, samesite="lax"
+            cookie_name("token", request),
+            quote(self._door.token, safe=""),
+            path=root,
+            httponly=True,
+            samesite="lax",
         )
         return answer
 
-    def _check_token(self, request: Request) -> None:
-        if self._door.token is None:
-            return
-        scheme, _, given = request.headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer":
-            given = request.cookies.get(cookie_name("token", request), "")
-        if not _is_same(given.strip(), self._door.token):
+    def _admitted(self, request: Request) -> Scope:
+        """What the application gets of a request that shows the token; its pages are below root.
+
+        The cookie counts only below the path that it was set for.
+        """
+        door, scope = self._door, request.scope
+        if door.token is None:
+            return scope
+        below = str(scope["path"]).startswith(f"{door.root}/")
+        scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer":
+            shown = [bearer.strip()]
+        else:
+            shown = list(_cookie_values(request, cookie_name("token", request))) if below else []
+        if not any(_is_same(each, door.token) for each in shown):
             problem = "this server asks for its token: open the address that it printed at its "
             problem += "start, or send `Authorization: Bearer TOKEN`"
             raise HTTPException(401, problem, {"www-authenticate": "Bearer"})
+        return {**scope, "root_path": door.root} if below else scope
 
 
 def cookie_name(what: str, request: Request) -> str:
     """Cookies know no ports: two servers on one machine must not take each other's."""
     server = request.scope.get("server") or ("", 0)
     return f"synsetmine_{what}_{server[1]}"
+
+
+def _cookie_values(request: Request, name: str) -> Iterator[str]:
+    """All values of a cookie: another server of this host may have set one of the same name."""
+    for part in request.headers.get("cookie", "").split(";"):
+        key, _, value = part.strip().partition("=")
+        if key == name:
+            yield unquote(value)
 
 
 def _check_host(request: Request, hosts: frozenset[str] | None) -> None:

@@ -31,7 +31,12 @@ def openapi_document() -> Schema:
             "schemas": _schemas(),
             "securitySchemes": {
                 "token": {"type": "http", "scheme": "bearer"},
-                "cookie": {"type": "apiKey", "in": "cookie", "name": "synsetmine_token_PORT"},
+                "cookie": {
+                    "type": "apiKey",
+                    "in": "cookie",
+                    "name": "synsetmine_token_PORT",
+                    "description": "Below the path to which the printed address leads.",
+                },
             },
         },
     }

@@ -23,14 +23,14 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from synsetmine.errors import DataError, SynsetmineError
-from synsetmine.review import Conflict, Decision
+from synsetmine.review import Conflict, Decision, StoreReplacedError
 from synsetmine.reviewers import Reviewer
 from synsetmine.web import forms
 from synsetmine.web.asked import Asked
 from synsetmine.web.forms import Form
 from synsetmine.web.guard import Door, Guard, cookie_name
 from synsetmine.web.pages import render, work_page
-from synsetmine.web.workbench import Workbench
+from synsetmine.web.workbench import NotShownError, Workbench
 
 YEAR = 365 * 24 * 3600
 _name_page = partial(render, "reviewer.html")
@@ -79,7 +79,7 @@ class _Site:
     async def work(self, request: Request) -> Response:
         reviewer = _reviewer(request)
         if reviewer is None:
-            return RedirectResponse("/reviewer", 303)
+            return RedirectResponse(f"{_root(request)}/reviewer", 303)
         asked = Asked.of(request.query_params)
         return await self._in_turn(self._work, request, asked, reviewer)
 
@@ -101,13 +101,13 @@ class _Site:
             typed = Reviewer(form["name"], form["orcid"])
             values = {"title": self._title, "typed": typed, "problem": error.problem}
             return _answer(request, _name_page, 400, **values)
-        answer = RedirectResponse("/", 303)
+        answer = RedirectResponse(f"{_root(request)}/", 303)
         _set_cookie(answer, request, "reviewer", reviewer.cookie)
         return answer
 
     async def take_blind(self, request: Request) -> Response:
         form = await _form(request)
-        answer = RedirectResponse(form.asked.address(), 303)
+        answer = RedirectResponse(f"{_root(request)}{form.asked.address()}", 303)
         _set_cookie(answer, request, "blind", "1" if form["blind"] else "")
         return answer
 
@@ -115,16 +115,20 @@ class _Site:
         form = await _form(request)
         reviewer = _reviewer(request)
         if reviewer is None:
-            return RedirectResponse("/reviewer", 303)
+            return RedirectResponse(f"{_root(request)}/reviewer", 303)
         return await self._in_turn(self._carry_out, request, act, form, reviewer)
 
     def _carry_out(self, request: Request, act: Act, form: Form, reviewer: Reviewer) -> Response:
         self._bench.sync()
         try:
-            return RedirectResponse(act(self._bench, form, str(reviewer)).address(), 303)
+            following = act(self._bench, form, str(reviewer))
+            return RedirectResponse(f"{_root(request)}{following.address()}", 303)
         except Conflict as conflict:
             other, own = conflict.newer[-1], form["act"]
             return self._work(request, form.asked, reviewer, conflict=other, wanted=own)
+        except NotShownError as error:
+            own = form["act"]
+            return self._work(request, form.asked, reviewer, stale=str(error), wanted=own)
         except DataError as error:
             return self._work(request, form.asked, reviewer, problem=str(error))
 
@@ -135,10 +139,14 @@ class _Site:
         reviewer: Reviewer,
         *,
         conflict: Decision | None = None,
+        stale: str = "",
         wanted: str = "",
         problem: str = "",
     ) -> Response:
-        """The page; with what somebody else decided meanwhile, or with what is wrong."""
+        """The page; with what somebody else decided meanwhile, or with what is wrong.
+
+        `stale` says why a decision on an earlier page was refused.
+        """
         self._bench.sync()
         if conflict is not None and self._bench.get(asked.set) is None:
             asked = asked.opened(conflict.set_id)  # it was merged into that one
@@ -146,10 +154,11 @@ class _Site:
         return _answer(
             request,
             page,
-            409 if conflict is not None else 400 if problem else 200,
+            409 if conflict is not None or stale else 400 if problem else 200,
             title=self._title,
             blind=bool(_cookie(request, "blind")),
             conflict=conflict,
+            stale=stale,
             wanted=wanted,
             problem=problem,
         )
@@ -169,9 +178,10 @@ def _answer(
 ) -> Response:
     """A page with the token that its forms send back, which a cookie holds too."""
     token = _cookie(request, "form") or secrets.token_urlsafe(18)
-    answer = HTMLResponse(page(form_token=token, **values), status)
+    root = _root(request)
+    answer = HTMLResponse(page(form_token=token, root=root, **values), status)
     if token != _cookie(request, "form"):
-        _set_cookie(answer, request, "form", token)
+        _set_cookie(answer, request, "form", token, path=root or "/")
     return answer
 
 
@@ -192,20 +202,34 @@ def _cookie(request: Request, what: str) -> str:
     return request.cookies.get(cookie_name(what, request), "")
 
 
-def _set_cookie(answer: Response, request: Request, what: str, value: str) -> None:
+def _set_cookie(
+    answer: Response, request: Request, what: str, value: str, *, path: str = "/"
+) -> None:
+    """Set a cookie that stays; not a strict one, which the first page after a start would lack.
+
+    A browser that is opened on a file with the address comes from another site.
+    """
     name = cookie_name(what, request)
-    answer.set_cookie(name, value, max_age=YEAR, httponly=True, samesite="strict")
+    answer.set_cookie(name, value, max_age=YEAR, path=path, httponly=True, samesite="lax")
 
 
-def _refuse(_: Request, error: Exception) -> Response:
-    status = error.status_code if isinstance(error, HTTPException) else 400
-    said = error.detail if isinstance(error, HTTPException) else str(error)
-    headers = error.headers if isinstance(error, HTTPException) else None
-    return HTMLResponse(render("problem.html", status=status, said=said), status, headers)
+def _root(request: Request) -> str:
+    """The path above all pages."""
+    return str(request.scope.get("root_path", ""))
 
 
-def _fail(_: Request, error: Exception) -> Response:
+def _refuse(request: Request, error: Exception) -> Response:
+    headers = None
+    if isinstance(error, HTTPException):
+        status, said, headers = error.status_code, error.detail, error.headers
+    else:
+        status, said = 503 if isinstance(error, StoreReplacedError) else 400, str(error)
+    page = render("problem.html", root=_root(request), status=status, said=said)
+    return HTMLResponse(page, status, headers)
+
+
+def _fail(request: Request, error: Exception) -> Response:
     """What should not happen; the traceback goes to the log."""
     del error
     said = "The server failed; its log says more. Nothing was recorded."
-    return HTMLResponse(render("problem.html", status=500, said=said), 500)
+    return HTMLResponse(render("problem.html", root=_root(request), status=500, said=said), 500)

@@ -7,6 +7,7 @@ import errno
 import socket
 from collections.abc import Callable
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -58,7 +59,7 @@ def address_of(listening: socket.socket, host: str, token: str | None = None) ->
     port = listening.getsockname()[1]
     named = "127.0.0.1" if host in EVERYWHERE else host
     named = f"[{named}]" if ":" in named else named
-    return f"http://{named}:{port}/" + (f"?token={token}" if token else "")
+    return f"http://{named}:{port}/" + (f"?token={quote(token, safe='')}" if token else "")
 
 
 def run_server(

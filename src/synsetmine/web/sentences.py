@@ -10,20 +10,20 @@ import hashlib
 import os
 import sqlite3
 from collections.abc import Sequence
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from synsetmine.files import atomic_write
+from synsetmine.plainfiles import check_plain_file, kind_of
 from synsetmine.results import Sentence, example_sentences
 from synsetmine.runfolder import Artefacts, RunFolder
 from synsetmine.schemas import has_schema
 from synsetmine.text import normal_form
+from synsetmine.workers import spawning
 
 if TYPE_CHECKING:
     from multiprocessing.context import SpawnProcess
 
-FILE = "sentences.sqlite"
 PER_TERM = 3
 TABLES = (
     "CREATE TABLE about (key TEXT)",
@@ -36,9 +36,9 @@ class SentenceShelf:
     """The sentences of a run's terms, as soon as they were found."""
 
     def __init__(self, run: Path, surfaces: Sequence[str]) -> None:
-        self._documents = Artefacts(run).documents
+        at = Artefacts(run)
+        self._documents, self._path = at.documents, at.sentences
         self._surfaces = surfaces
-        self._path = run / FILE
         self._key = _key(run, surfaces)
         self._connection = _open(self._path, self._key)
         self._process: SpawnProcess | None = None
@@ -49,7 +49,7 @@ class SentenceShelf:
             return
         # A process of its own: a thread would take turns with the pages.
         given = self._documents, self._surfaces, self._path, self._key
-        self._process = get_context("spawn").Process(target=_find, args=given, daemon=True)
+        self._process = spawning().Process(target=_find, args=given, daemon=True)
         self._process.start()
 
     def get(self, texts: Sequence[str]) -> dict[str, list[Sentence]] | None:
@@ -75,9 +75,10 @@ class SentenceShelf:
 
 def _open(path: Path, key: str) -> sqlite3.Connection | None:
     """The stored sentences, if they are there and of these terms and this corpus."""
-    if not path.exists():
+    if kind_of(path) != "a file":
         return None
-    address = f"{path.resolve().as_uri()}?mode=ro"
+    # Immutable: the file is only ever replaced, and SQLite opens no journal beside it.
+    address = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
     connection = sqlite3.connect(address, uri=True, check_same_thread=False)
     try:
         ours = has_schema(connection, TABLES)
@@ -106,6 +107,7 @@ def _find(documents: Path, surfaces: Sequence[str], path: Path, key: str) -> Non
             raise SystemExit
 
     found = example_sentences(documents, surfaces, PER_TERM, watch)
+    check_plain_file(path)  # again: the search has taken a while
     with atomic_write(path) as temporary:
         connection = sqlite3.connect(temporary)
         # Without a journal, which a kill would leave: the file is whole or not there at all.

@@ -45,8 +45,9 @@ def serving_app(answers: Answers, door: Door) -> ASGIApp:
     desk = _Desk(answers)
     document = openapi_document()
 
-    async def start(_: Request) -> Response:
-        return RedirectResponse("/openapi.json", status_code=303)
+    async def start(request: Request) -> Response:
+        root = request.scope.get("root_path", "")
+        return RedirectResponse(f"{root}/openapi.json", status_code=303)
 
     async def openapi(_: Request) -> Response:
         return JSONResponse(document)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, NoReturn, get_args
 
+from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.results import Sentence, read_results
 from synsetmine.review import (
+    Conflict,
     Decision,
     Kind,
     Page,
@@ -25,6 +28,10 @@ from synsetmine.web.sentences import SentenceShelf
 NEAREST = 6
 FOUND = 12  # sets that a search for one to merge shows
 ANY: frozenset[Status] = frozenset(get_args(Status))
+
+
+class NotShownError(SynsetmineError):
+    """A decision was made on a page that showed something else than there is now."""
 
 
 class Workbench:
@@ -62,6 +69,7 @@ class Workbench:
 
     def sync(self, own: Decision | None = None) -> None:
         """Take in what was stored since: our own, and what another process decided meanwhile."""
+        self._store.check_in_place()
         for decision in self._store.decisions(since=self._state.number):
             self._take_in(decision)
             if decision != own:  # it may touch any sets
@@ -112,14 +120,59 @@ class Workbench:
 
     # --- What is decided ---
 
-    def decide(self, kind: Kind, set_id: str, *, seen: int, **more: Any) -> Decision:
-        """Record a decision and carry it out; `Conflict` if somebody else was faster."""
-        made = self._store.add(self._state.decide(kind, set_id, **more), seen=seen)
+    def decide(
+        self,
+        kind: Kind,
+        set_id: str,
+        *,
+        seen: int,
+        shown: Mapping[str, str] | None = None,
+        **more: Any,
+    ) -> Decision:
+        """Record a decision and carry it out; `Conflict` if somebody else was faster.
+
+        `shown` has the digests of the sets as the reviewer's page showed them, by id. If one of
+        them is different now, that is a `NotShownError` and nothing is recorded.
+        """
+        same = shown is None or (seen <= self.seen and self._digests(shown) == shown)
+        try:
+            decision = self._state.decide(kind, set_id, **more)
+        except DataError:
+            if not same and shown and all(shown.values()):
+                self._refuse_stale(shown, seen)
+            raise
+        if not same:
+            self._refuse_stale(shown or {}, seen)
+        made = self._store.add(decision, seen=seen)
         self.sync(made)
         return made
 
-    def undo(self, reviewer: str, target: str | None = None) -> Decision:
-        """Take back a decision, by its id, or one's own last."""
+    def _digests(self, sets: Iterable[str]) -> dict[str, str]:
+        return {name: self._state[name].digest for name in sets if name in self._state}
+
+    def _refuse_stale(self, shown: Iterable[str], seen: int) -> NoReturn:
+        """Say why a page is out of date: somebody's decision, or else another run."""
+        later = {d.number: d for name in shown for d in self.history(name) if d.number > seen}
+        if later and seen <= self.seen:
+            raise Conflict([later[number] for number in sorted(later)])
+        raise NotShownError(
+            "The set on your page is not the one that this server has: the run was mined anew, "
+            "or the server was started for another run."
+        )
+
+    def undo(
+        self, reviewer: str, target: str | None = None, *, shown: str | None = None
+    ) -> Decision:
+        """Take back a decision, by its id, or one's own last.
+
+        `shown` is the id of the last decision on the reviewer's page; None: any.
+        """
+        last = self.last_of(reviewer)
+        if target is None and shown is not None and shown != (last.id if last else ""):
+            raise NotShownError(
+                "Your last decision is not the one on your page: you decided on another page, or "
+                "the server was started for another run."
+            )
         made = self._store.undo(reviewer, target)
         self.sync(made)
         return made

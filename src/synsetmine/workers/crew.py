@@ -11,17 +11,14 @@ import traceback
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from threading import Lock, local
 from typing import Any, ParamSpec, TypeVar
 
-from synsetmine.workers.processes import end_with_parent
+from synsetmine.workers.processes import end_with_parent, spawning
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
-
-_SPAWN = get_context("spawn")
 
 
 class WorkerDiedError(Exception):
@@ -88,8 +85,9 @@ class Crew:
 
 class _Worker:
     def __init__(self, prepare: Callable[[], None]) -> None:
-        self._pipe, theirs = _SPAWN.Pipe()
-        self._process = _SPAWN.Process(target=_work, args=(theirs, prepare), daemon=True)
+        context = spawning()
+        self._pipe, theirs = context.Pipe()
+        self._process = context.Process(target=_work, args=(theirs, prepare), daemon=True)
         self._process.start()
         theirs.close()  # so that it is closed when the worker has ended
 

@@ -10,6 +10,7 @@
   // --- From page to page ------------------------------------------------------------------
 
   const openSet = () => byId("page").dataset.set;
+  const root = byId("page").dataset.root; // the path above all pages; it stays the same
 
   // Fetches a page and shows it. What went wrong on the way is shown too, and can be tried again.
   async function load(address, options = {}, said = "") {
@@ -20,6 +21,7 @@
       const answer = await fetch(address, { ...options, credentials: "same-origin" });
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       trouble.hidden = true;
+      if (answer.status === 409 || answer.status === 503) waiting.length = 0; // he must look first
       show(page, answer);
       announce(answer.ok ? said : "");
     } catch {
@@ -39,7 +41,7 @@
 
   // A decision waits for the one before it. It was about the set that was open then, and no other.
   function decide(address, fields, said) {
-    waiting.push({ address, fields, said, set: address === "/decide" ? openSet() : null });
+    waiting.push({ address, fields, said, set: address === `${root}/decide` ? openSet() : null });
     if (!busy) sendNext();
   }
 
@@ -47,21 +49,24 @@
     const next = waiting.shift();
     if (!next) return;
     if (next.set !== null && next.set !== openSet()) return sendNext();
-    const seen = document.querySelector("[name=seen]")?.value;
-    if (next.fields.has("seen") && seen) next.fields.set("seen", seen);
+    // The page in between is an answer to this reviewer, so its state is what he has seen.
+    for (const name of ["seen", "shown", "last"]) {
+      const value = document.querySelector(`[name=${name}]`)?.value;
+      if (next.fields.has(name) && value !== undefined) next.fields.set(name, value);
+    }
     load(next.address, { method: "POST", body: next.fields }, next.said);
   }
 
   function show(page, answer) {
     const next = page.getElementById("page");
-    if (!next) return location.assign("/"); // a page of another kind, such as that for the name
+    if (!next) return location.assign(`${root}/`); // a page of another kind, such as that for the name
     const before = byId("page");
     const place = placeOfFocus();
     const sameSet = next.dataset.set === before.dataset.set;
     const opened = byId("queue")?.open;
     before.replaceWith(next);
     document.title = page.title;
-    if (answer.redirected || new URL(answer.url).pathname === "/") {
+    if (answer.redirected || new URL(answer.url).pathname === `${root}/`) {
       history.pushState(null, "", answer.url);
     }
     prepare();
@@ -173,7 +178,7 @@
   });
 
   document.addEventListener("click", (event) => {
-    const link = event.target.closest("a[href^='/?'], a[href='/']");
+    const link = event.target.closest(`a[href^='${root}/?'], a[href='${root}/']`);
     const plain = !event.ctrlKey && !event.metaKey && !event.shiftKey && event.button === 0;
     if (link && plain) {
       event.preventDefault();
@@ -201,7 +206,7 @@
     if (busy || !document.querySelector("[data-waiting]")) return;
     const id = openSet();
     try {
-      const answer = await fetch(`/?set=${encodeURIComponent(id)}`);
+      const answer = await fetch(`${root}/?set=${encodeURIComponent(id)}`);
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       if (openSet() !== id) return;
       for (const old of document.querySelectorAll("[data-waiting]")) {

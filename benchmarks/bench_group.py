@@ -1,0 +1,183 @@
+"""`synsetmine group` on many names, against clustering of the same static vectors, in one run.
+
+    python -m benchmarks.bench_group                          # 10k, 100k and 1M made-up names
+    python -m benchmarks.bench_group --names LISTS            # of name lists, see names.py
+
+Ours is the command from its start to the file with the sets. The others get the vectors that the
+general model's static encoder gives to the names, and nothing else; their clock runs from names in
+memory to sets, with all libraries loaded. The parameters of each are those of a grid that give the
+highest ARI on `--training` other names. Average linkage needs memory for a square of the names,
+community detection and the neighbours of Louvain need time for it, so each stops at some size.
+
+Each method and size runs in a process of its own. A name that a method leaves over is a set of
+one. Seconds depend on the machine and on other work there, CPU seconds and ratios less so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.bench_scale import (
+    FEW,
+    Result,
+    in_process,
+    limit_memory,
+    measure,
+    run_timed,
+)
+from benchmarks.methods import METHODS
+from benchmarks.names import LabelledNames, listed_names, made_up_names
+from benchmarks.synthetic import Numbers
+from synsetmine.errors import in_one_line
+from synsetmine.metrics import compare_labels
+from synsetmine.models.general import load_general
+from synsetmine.text import name_key
+from synsetmine.workers import cores
+
+RIVALS = ("agglomerative", "communities", "louvain")
+
+
+def main() -> None:
+    options = _options()
+    os.environ["OMP_NUM_THREADS"] = str(options.workers)  # the processes below inherit it
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.folder or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        in_process(_prepare, folder, options)
+        results: list[Result] = []
+        for size in options.sizes:
+            for name in ("ours", *options.methods):
+                if name == "ours":
+                    results.append(_measure_command(size, folder))
+                else:
+                    results.append(measure(_work, name, size, folder, options, results))
+                print(results[-1], flush=True)
+    source = options.names or "made up"
+    print(f"\n{options.workers} threads, seed {options.seed}, names: {source}\n")
+    print("\n".join(_table(results)))
+
+
+def _prepare(folder: Path, options: argparse.Namespace) -> None:
+    """Names and the parameters of the others; those that the folder has stay."""
+    seeds = {f"{size}": options.seed for size in options.sizes}
+    for name, seed in {"training": options.seed + 1_000_000, **seeds}.items():
+        path = folder / f"{name}.txt"
+        count = options.training if name == "training" else int(name)
+        if not path.exists():
+            made = (
+                listed_names(options.names, count, seed)
+                if options.names
+                else made_up_names(count, seed)
+            )
+            made.save(path)
+    training = LabelledNames.load(folder / "training.txt")
+    rows = load_general().encoder.encode(training.names)
+    for name in options.methods:
+        chosen = folder / f"{name}.json"
+        if not chosen.exists():
+            method, choices = METHODS[name]
+
+            scores = [
+                compare_labels(method(rows, **choice), training.labels).ari for choice in choices
+            ]
+            best = int(np.argmax(scores))
+            chosen.write_text(json.dumps(choices[best]))
+            print(f"{name}: {choices[best]}, ARI {100 * scores[best]:.1f} on the training names")
+
+
+def _work(
+    results: Connection, name: str, size: int, folder: Path, options: argparse.Namespace
+) -> None:
+    names = LabelledNames.load(folder / f"{size}.txt")
+    choice = json.loads((folder / f"{name}.json").read_text())
+    encoder = load_general().encoder
+    method = METHODS[name][0]
+    method(encoder.encode(names.names[:FEW]), **choice)  # loads libraries
+    limit_memory(options)
+    run_timed(results, lambda: method(encoder.encode(names.names), **choice), names.labels)
+
+
+def _measure_command(size: int, folder: Path) -> Result:
+    """`synsetmine group` as a user runs it."""
+    names = LabelledNames.load(folder / f"{size}.txt")
+    out = folder / f"{size}-sets.jsonl"
+    command = ["-m", "synsetmine", "group", str(folder / f"{size}.txt"), "-o", str(out)]
+    started = time.perf_counter()
+    process = subprocess.Popen(  # noqa: S603
+        [sys.executable, *command], stderr=subprocess.DEVNULL
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - started
+    if status:
+        return Result("ours", size, problem=f"ended with {os.waitstatus_to_exitcode(status)}")
+    ari = compare_labels(_labels(out, names.names), names.labels).ari
+    processor = usage.ru_utime + usage.ru_stime
+    peak = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e9
+    return Result("ours", size, seconds, processor, 0.0, peak, ari)
+
+
+def _labels(sets: Path, names: Sequence[str]) -> Numbers:
+    """The number of each name's set; a name of no set has one of its own."""
+    with sets.open(encoding="utf-8") as lines:
+        set_of = {
+            name_key(name): number
+            for number, line in enumerate(lines)
+            for name in json.loads(line)["terms"]
+        }
+    single = len(set_of)
+    return np.array([set_of.get(name_key(n), single + i) for i, n in enumerate(names)], np.int64)
+
+
+def _table(results: Sequence[Result]) -> Iterator[str]:
+    """Markdown: a line for each method and size, with ratios to ours."""
+    own = {result.size: result for result in results if result.method == "ours"}
+    yield "| names | method | seconds | ratio | CPU seconds | ratio | GB | ratio | ARI |"
+    yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+    for result in results:
+        start = f"| {result.size:,} | {result.method} |"
+        if result.problem:
+            yield f"{start} {result.problem} | | | | | | |"
+            continue
+        columns = (
+            f"{value:.{digits}f} | {value / reference:.2f}×"
+            for value, reference, digits in (
+                (result.seconds, own[result.size].seconds, 1),
+                (result.processor, own[result.size].processor, 1),
+                (result.peak, own[result.size].peak, 2),
+            )
+        )
+        yield f"{start} {' | '.join(columns)} | {100 * result.ari:.1f} |"
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    all_memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
+    add = parser.add_argument
+    add("--sizes", nargs="+", type=int, default=[10_000, 100_000, 1_000_000], help="names")
+    add("--names", type=Path, help="name lists: a .jsonl or .jsonl.gz file, or a folder of them")
+    add("--methods", nargs="*", choices=RIVALS, default=list(RIVALS), help="beside ours")
+    add("--training", type=int, default=3_000, help="names to choose the others' parameters by")
+    add("--workers", type=int, default=cores(), help="threads")
+    add("--seed", type=int, default=0)
+    add("--timeout", type=float, default=1200, help="seconds for each of the others and size")
+    add("--memory", type=float, default=0.9 * all_memory, help="GB for each of the others")
+    add("--folder", type=Path, help="keeps names and parameters for further runs")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    with in_one_line():
+        main()

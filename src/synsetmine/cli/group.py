@@ -1,0 +1,201 @@
+"""`synsetmine group`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from synsetmine.cli import console
+from synsetmine.cli.inputs import Device, Encoder, SkipBad, load_sets, skipping
+from synsetmine.cli.places import a_file, check_apart
+from synsetmine.devices import choose_device
+
+if TYPE_CHECKING:
+    from synsetmine.grouping import Grouping
+
+MEASURED = Path(__file__).parents[1] / "precision.json"
+ROWS = 50  # sets on a terminal
+OTHERS = 8  # names of a set on a terminal
+
+
+def _measured() -> str:
+    """What was measured of each level on sources that the model had not seen, for help texts."""
+    levels = json.loads(MEASURED.read_text("utf-8"))
+    told = [
+        f"{name} {level['precision']:.0%} and {level['recall']:.0%}"
+        for name, level in levels.items()
+        if level["precision"] is not None
+    ]
+    return (
+        f" Precision and recall of pairs on names that it has not learned: {', '.join(told)}."
+        if told
+        else ""
+    )
+
+
+def group(
+    names: Annotated[
+        str,
+        typer.Argument(
+            help="Names: text with one a line, CSV, TSV, JSONL or Parquet, by the ending; `-` is "
+            "standard input.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            callback=a_file,
+            help="File for the sets: .jsonl, .csv, .parquet, or .txt for the synonyms.txt of Solr "
+            "and Elasticsearch. Default: a table on stdout.",
+        ),
+    ] = None,
+    column: Annotated[
+        str | None,
+        typer.Option(
+            help="The column with the names. Default: the only one, or one called name, term, "
+            "label, surface or title."
+        ),
+    ] = None,
+    precision: Annotated[
+        str,
+        typer.Option(
+            help="cautious, balanced or bold, or a threshold from 0 to 1: names join above this "
+            f"probability.{_measured()}"
+        ),
+    ] = "balanced",
+    known: Annotated[
+        Path | None,
+        typer.Option(help="Sets that hold already and that new names may join, .jsonl or .set."),
+    ] = None,
+    never: Annotated[
+        Path | None,
+        typer.Option(
+            help="Pairs of names that must not come into one set: two columns in .csv, .tsv or "
+            ".txt (tabs), or lists in .jsonl."
+        ),
+    ] = None,
+    unsure: Annotated[
+        Path | None,
+        typer.Option(
+            callback=a_file,
+            help="CSV file for the 100 pairs nearest to the threshold; --never reads it too.",
+        ),
+    ] = None,
+    alone: Annotated[
+        bool, typer.Option("--all", help="Also show or write names that stand alone.")
+    ] = False,
+    input_format: Annotated[
+        Literal["text", "csv", "tsv", "jsonl", "parquet"] | None,
+        typer.Option(help="Format of the names. Default: by the ending; text for `-`."),
+    ] = None,
+    encoder: Encoder = None,
+    device: Device = "auto",
+    skip_bad: SkipBad = False,
+) -> None:
+    """Group a list of names: which of them mean the same thing?
+
+    It needs no known sets, no corpus and no training; a general model knows how names vary.
+
+    Example: `synsetmine group names.txt`
+
+    A column of a table, as a synonyms file for a search engine:
+
+    Example: `synsetmine group products.csv --column title --precision cautious -o synonyms.txt`
+
+    New names for sets that are known:
+
+    Example: `synsetmine group new.txt --known sets.jsonl --never pairs.tsv -o sets-more.jsonl`
+    """
+    source = None if names == "-" else Path(names)
+    for written in (out, unsure):
+        if written is not None:
+            check_apart(written, source, known, never)
+    if out is not None and unsure is not None:
+        check_apart(out, unsure)
+    from synsetmine.errors import Skipped
+    from synsetmine.files import cache_root
+    from synsetmine.groupfiles import check_ending, write_pairs
+    from synsetmine.grouping import group as group_names
+    from synsetmine.grouping import threshold_of
+    from synsetmine.namelists import read_names, read_pairs
+
+    if out is not None:
+        check_ending(out, alone=alone)
+    threshold = threshold_of(precision)
+    with skipping(skip_bad) as skipped:
+        listed = read_names(
+            names, column=column, format=input_format, skipped=skipped, on_column=_say_column
+        )
+    known_sets = None if known is None else load_sets(known, skip_bad)
+    with skipping(skip_bad) as skipped:
+        pairs = [] if never is None else read_pairs(never, known=known_sets, skipped=skipped)
+    with console.progress_bar("grouping") as bar:
+        grouping = group_names(
+            listed,
+            precision=threshold,
+            known=known_sets,
+            never=pairs,
+            encoder=encoder,
+            device="cpu" if encoder is None else choose_device(device),
+            cache=None if encoder is None else cache_root() / "encoders",
+            progress=bar.update,
+        )
+    left_out = Skipped()
+    if unsure is not None:
+        write_pairs(unsure, grouping.unsure)
+    if out is not None:
+        grouping.write(out, alone=alone, skipped=left_out)
+    else:
+        _show(grouping, alone=alone)
+    console.report_left_out(left_out)
+    _report(grouping, out)
+
+
+def _say_column(column: str) -> None:
+    console.say(f"names from the column {console.one_line(column)!r}")
+
+
+def _show(grouping: Grouping, *, alone: bool) -> None:
+    """A table on a terminal, the first sets of many; all of them in a pipe."""
+    from synsetmine.errors import shorten
+    from synsetmine.results.wording import probability
+
+    terminal = sys.stdout.isatty()
+    rows = []
+    for name_set in grouping.sets:
+        members = name_set.members
+        if terminal:
+            more = len(members) - OTHERS - 1
+            members = tuple(shorten(name, 60) for name in members[: OTHERS + 1])
+            members += (f"… and {more} more",) if more > 0 else ()
+        rows.append((members[0], " | ".join(members[1:]), probability(name_set.probability)))
+    if alone:
+        rows += [(member.name, "", "") for member in grouping.alone]
+    shown = rows[:ROWS] if terminal else rows
+    if rows:
+        console.show_table(("name", "other names", "probability"), shown)
+    if len(rows) > len(shown):
+        console.say(f"… and {len(rows) - len(shown):,} more; --out writes all")
+
+
+def _report(grouping: Grouping, out: Path | None) -> None:
+    counts = grouping.counts
+    for count, problem in (
+        (counts.too_long, "longer than 10,000 characters and not compared"),
+        (counts.ambiguous, "in several known sets and not compared"),
+    ):
+        if count:
+            console.warn(f"{console.counted(count, 'name')} {problem}")
+    if counts.unused_pairs:
+        pairs = console.counted(counts.unused_pairs, "pair")
+        console.warn(f"{pairs} of --never left out: a name is neither listed nor known")
+    if not counts.names:
+        console.warn("there are no names")
+    console.say(grouping.summary + ("" if out is None else f"; written to {out}"))

@@ -1,0 +1,353 @@
+"""One interface for all models: f(S, t), the probability that term t belongs to set S.
+
+How sure a model can be of a term depends on the other terms around it, so a model is first
+prepared over a vocabulary. The `PreparedModel` then answers everything: probabilities, rankings
+and set generation. `generate_sets`, `probabilities` and `rank` do both steps in one call.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from numbers import Integral
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from synsetmine.errors import DataError
+from synsetmine.models.task import Mined
+from synsetmine.types import Progress, SynonymSets, Term
+from synsetmine.views import TermVectors, TermViews, View
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+S = TypeVar("S", bound="DataclassInstance")
+
+Arrays: TypeAlias = dict[str, np.ndarray[Any, Any]]
+
+
+class SetModel(Protocol):
+    """A trained model. `storage` writes it by its `kind` and `state`, and reads it again."""
+
+    @property
+    def kind(self) -> str:
+        """The name of the implementation, which `config.json` holds."""
+        ...
+
+    @property
+    def uses_torch(self) -> bool:
+        """Whether the model computes with torch, on a device; others use the CPU."""
+        ...
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        """The views of a term that the model takes into account."""
+        ...
+
+    def check(self, views: TermViews) -> None:
+        """Raise a DataError if the model cannot work with these views."""
+        ...
+
+    def known(self, terms: Sequence[Term], views: TermViews) -> list[Term]:
+        """The terms that the model can judge."""
+        ...
+
+    def prepare(
+        self,
+        vocabulary: Sequence[Term],
+        views: TermViews,
+        *,
+        device: str | None = None,
+        progress: Progress | None = None,
+    ) -> PreparedModel:
+        """The model over a vocabulary, which may have terms that it cannot judge.
+
+        `device` is where it computes: by default where its weights are. A model ignores the
+        options that do not concern it.
+        """
+        ...
+
+    def state(self) -> tuple[dict[str, Any], Arrays]:
+        """A description for JSON, and the weights; `from_state` of its class takes both."""
+        ...
+
+
+class PreparedModel(Protocol):
+    """A model over a vocabulary."""
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """The terms of the vocabulary that the model can judge."""
+        ...
+
+    def probabilities(self, members: Sequence[Term], terms: Sequence[Term]) -> list[float]:
+        """f(S, t) of each term t, for the set S of these members."""
+        ...
+
+    def rank(self, members: Sequence[Term], *, top: int = 10) -> list[tuple[Term, float]]:
+        """The terms with the highest f(S, t), best first, without the members of S."""
+        ...
+
+    def generate(
+        self,
+        *,
+        threshold: float = 0.5,
+        seeds: SynonymSets | None = None,
+        cannot_link: Iterable[tuple[Term, Term]] = (),
+        max_sets: int | None = None,
+        order: Sequence[Term] | None = None,
+        progress: Progress | None = None,
+    ) -> Mined:
+        """Group the vocabulary into sets; see `generate_sets` for the arguments.
+
+        Terms of seeds take part if they are in the vocabulary. `order` has the terms of the
+        vocabulary in another order, for models whose result depends on it.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class StoredModel:
+    """A model with its threshold, the record of its training, and the vectors that it tuned.
+
+    It is a `SetModel` too, which replaces the vectors of a table by the tuned ones.
+    """
+
+    model: SetModel
+    threshold: float
+    training: Mapping[str, Any]
+    tuned_vectors: TermVectors | None = None
+
+    @property
+    def kind(self) -> str:
+        return self.model.kind
+
+    @property
+    def uses_torch(self) -> bool:
+        return self.model.uses_torch
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        return self.model.views
+
+    def check(self, views: TermViews) -> None:
+        self.model.check(views)
+
+    def known(self, terms: Sequence[Term], views: TermViews) -> list[Term]:
+        return self.model.known(terms, views)
+
+    def prepare(
+        self,
+        vocabulary: Sequence[Term],
+        views: TermViews,
+        *,
+        device: str | None = None,
+        progress: Progress | None = None,
+    ) -> PreparedModel:
+        self.check(views)
+        if self.tuned_vectors is not None:
+            views = replace(views, vectors=(self.apply_to(views.table("vectors")),))
+        return self.model.prepare(vocabulary, views, device=device, progress=progress)
+
+    def state(self) -> tuple[dict[str, Any], Arrays]:
+        return self.model.state()
+
+    def apply_to(self, vectors: TermVectors) -> TermVectors:
+        """The table with tuned vectors in place of its own, where the model has any."""
+        return vectors if self.tuned_vectors is None else vectors.replaced(self.tuned_vectors)
+
+
+@dataclass(frozen=True)
+class TrainingStep:
+    """A step of training that is done, with the values measured in it."""
+
+    done: int
+    total: int
+    note: str = ""
+    values: Mapping[str, float] = field(default_factory=dict)  # such as "training/loss"
+
+
+@dataclass(frozen=True)
+class TrainingResult:
+    """A trained model and what to tell people of its training."""
+
+    model: StoredModel
+    figures: Mapping[str, float]  # by name, such as "best epoch"
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+class ModelSettings(Protocol):
+    """The hyper-parameters of one kind of model, and how to train a model with them."""
+
+    @property
+    def seed(self) -> int: ...
+
+    @property
+    def threshold(self) -> float:
+        """The default threshold of set generation, kept with the model."""
+        ...
+
+    @property
+    def tunes_vectors(self) -> bool:
+        """Whether the trained model has vectors of its own."""
+        ...
+
+    @property
+    def uses_torch(self) -> bool:
+        """Whether training needs torch."""
+        ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """All values, as JSON has them."""
+        ...
+
+    def updated(self, changes: Mapping[str, Any]) -> Self:
+        """These settings with some values changed; raises a DataError for an unknown one."""
+        ...
+
+    def check_inputs(self, *, tables: int, encoder: bool = False) -> None:
+        """Raise a DataError if a model cannot learn from so many vector tables and an encoder."""
+        ...
+
+    def known(self, terms: Sequence[Term], views: TermViews) -> list[Term]:
+        """The terms that a model with these settings can learn from."""
+        ...
+
+    def train(
+        self,
+        sets: SynonymSets,
+        views: TermViews,
+        *,
+        hold_out: bool = True,
+        device: str = "cpu",
+        checkpoint: str | Path | None = None,
+        replace_checkpoint: bool = False,
+        on_step: Callable[[TrainingStep], None] | None = None,
+    ) -> TrainingResult:
+        """Train on the sets' terms that the model can judge.
+
+        Without `hold_out` the model is learned and chosen on the same sets, for when there are too
+        few to hold some out. A model that writes a `checkpoint` resumes from it when it is called
+        again.
+        """
+        ...
+
+
+def fingerprint(described: object, arrays: Iterable[npt.NDArray[np.float32]]) -> str:
+    """A digest of what decides the result of a training run: plain values and vectors."""
+    digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode())
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
+
+
+def with_changes(settings: S, changes: Mapping[str, Any]) -> S:
+    """A dataclass of settings with some values changed, checked by the type of the present ones."""
+    types = {value.name: type(getattr(settings, value.name)) for value in fields(settings)}
+    for name in changes:
+        if name not in types:
+            raise DataError(f"no such setting; there are {', '.join(types)}", value=name)
+    values = {name: _coerce(name, value, types[name]) for name, value in changes.items()}
+    return replace(settings, **values)
+
+
+def _coerce(name: str, value: Any, kind: type) -> Any:
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    try:
+        if kind is tuple and isinstance(value, list | tuple):
+            return tuple(int(size) for size in value)
+        if kind is float and (whole or isinstance(value, float)):
+            return float(value)
+        if kind is int and whole:
+            return int(value)
+        if kind in (str, bool) and isinstance(value, kind):
+            return value
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise DataError(f"{name} must be of type {kind.__name__}", value=value)
+
+
+def generate_sets(
+    model: SetModel,
+    views: TermVectors | TermViews,
+    vocabulary: Sequence[Term],
+    *,
+    threshold: float = 0.5,
+    max_sets: int | None = None,
+    seeds: SynonymSets | None = None,
+    cannot_link: Iterable[tuple[Term, Term]] = (),
+    device: str | None = None,
+    progress: Progress | None = None,
+) -> Mined:
+    """Group the terms of a vocabulary: each joins its best set, or opens one.
+
+    A term joins the set of the highest probability if that is above `threshold`; among equals
+    the set opened first wins. `seeds` are known sets that terms may join; they keep their ids, and
+    their terms stay where they are. `max_sets` limits the number of sets, seeds included. A term
+    that the model cannot judge stands alone, beyond that limit, and is listed. Two terms that are
+    in `cannot_link` never come into one set, also beyond the limit, unless a seed has both.
+
+    The paper's model takes the terms in the order of the vocabulary, and its result depends on
+    that order. `device` is that of `SetModel.prepare`.
+    """
+    seeds = seeds if seeds is not None else SynonymSets((), ())
+    new = dict.fromkeys(term for term in vocabulary if term not in seeds)
+    prepared = model.prepare(
+        [*new, *seeds.terms],
+        _as_views(views),
+        device=device,
+        progress=progress,
+    )
+    return prepared.generate(
+        threshold=threshold,
+        seeds=seeds,
+        cannot_link=cannot_link,
+        max_sets=max_sets,
+        progress=progress,
+    )
+
+
+def probabilities(
+    model: SetModel,
+    views: TermVectors | TermViews,
+    members: Sequence[Term],
+    terms: Sequence[Term],
+    *,
+    vocabulary: Sequence[Term] | None = None,
+    device: str | None = None,
+) -> list[float]:
+    """f(S, t) of each term t, for the set S of these members.
+
+    f depends on the vocabulary, since a term may have better partners elsewhere: the same
+    vocabulary as in mining gives the same values. By default it is all terms of the first table
+    of vectors. For many questions prepare the model once.
+    """
+    views = _as_views(views)
+    if vocabulary is None:
+        vocabulary = views.vectors[0].terms if views.vectors else ()
+    everyone = list(dict.fromkeys((*vocabulary, *members, *terms)))
+    return model.prepare(everyone, views, device=device).probabilities(members, terms)
+
+
+def rank(
+    model: SetModel,
+    views: TermVectors | TermViews,
+    members: Sequence[Term],
+    vocabulary: Sequence[Term],
+    *,
+    top: int = 10,
+    device: str | None = None,
+) -> list[tuple[Term, float]]:
+    """The best terms of a vocabulary for a set, best first, without the members of the set."""
+    everyone = list(dict.fromkeys((*vocabulary, *members)))
+    return model.prepare(everyone, _as_views(views), device=device).rank(members, top=top)
+
+
+def _as_views(views: TermVectors | TermViews) -> TermViews:
+    return TermViews((views,)) if isinstance(views, TermVectors) else views

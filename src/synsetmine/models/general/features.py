@@ -1,0 +1,384 @@
+"""A vocabulary as the general model sees it: candidate pairs, and the features of a pair.
+
+A similarity by itself says little: in a dense part of a vocabulary many names are similar. So each
+similarity comes with how far it lies above the mean similarity of either name to its nearest
+neighbours (CSLS), for neighbourhoods of several sizes.
+
+How likely two near names are one entity depends on the vocabulary too: in some nearly every name
+has a synonym, in others few have. What tells them apart is how often nearness is mutual: a name
+without a synonym is near to others that are nearer to each other.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from rapidfuzz import distance, process
+
+from synsetmine.errors import ModelError
+from synsetmine.models.general.neighbours import Floats, nearest_rows, nearest_sparse_rows
+from synsetmine.views.ngrams import ngram_weights
+from synsetmine.views.static_encoder import StaticEncoder, name_words, word_counts
+from synsetmine.views.strings import STOP_WORDS
+from synsetmine.views.vectors import unit_rows
+from synsetmine.workers import in_threads
+
+Positions: TypeAlias = npt.NDArray[np.int64]
+
+NEIGHBOURS = 20  # of each name, in each table, that are candidates
+NEIGHBOURHOODS = (1, 5, 20)  # sizes for CSLS
+MEANINGS = 20  # long forms of an acronym, at most, that are candidates
+LETTERS = 2048  # of a name's text that are compared
+PAIRS_AT_ONCE = 1 << 14
+
+TABLE_FEATURES = (
+    "cosine",
+    *(f"cosine above the {side} of the nearest {k}" for k in NEIGHBOURHOODS for side in "ab"),
+    "both known",
+)
+STRING_FEATURES = (
+    "cosine of character n-grams",
+    "shared words by all words",
+    "shared words by those of the shorter name",
+    "edit similarity",
+    "edit similarity of sorted words",
+    "Jaro-Winkler similarity",
+    "cosine of the differing words",
+    "smaller share of differing words",
+    "larger share of differing words",
+    "one name has no differing word",
+    "both have no differing word",
+    "fewer differing words",
+    "more differing words",
+    "n-grams above the denser neighbourhood",
+    "n-grams above the sparser neighbourhood",
+    "one is the acronym of the other",
+    "same numbers",
+    "letters of the shorter name",
+    "difference in length",
+    "one name is a single word",
+    "weights of the words that one name has in addition",
+    "weights of the words by which both differ",
+)
+# Shares of the names of a vocabulary, in a table of neighbours.
+MUTUAL_FEATURES = (
+    "are the nearest of their nearest",
+    "are among the two nearest of their nearest",
+    "whose two nearest are near each other",
+    "whose two nearest are near each other and to them",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class WordWeights:
+    """How much a word speaks for one meaning of two names that differ by it.
+
+    "City" and "disorder" can be left out; "left" and "2" cannot. A word has two weights: for a
+    word that one name has in addition, and for one of several words by which both names differ.
+    """
+
+    values: Floats  # (buckets,)
+
+    def __post_init__(self) -> None:
+        if self.values.ndim != 1 or not len(self.values):
+            raise ModelError(f"word weights have the shape {self.values.shape}")
+
+    def of(self, words: Sequence[str]) -> Floats:
+        """Both weights of each word: (words, 2)."""
+        buckets = [
+            [zlib.crc32(f"{kind}{word}".encode()) % len(self.values) for kind in (1, 2)]
+            for word in words
+        ]
+        return self.values[np.array(buckets, np.int64).reshape(-1, 2)]
+
+
+class NeighbourTable:
+    """Unit vectors of a vocabulary with their nearest neighbours; a row of zeros is unknown."""
+
+    def __init__(self, rows: Floats, *, threads: int = 1) -> None:
+        self.rows = rows
+        self.known = (rows != 0).any(axis=1)
+        self.nearest, cosines = nearest_rows(rows, self.known, NEIGHBOURS, threads=threads)
+        self.levels = mean_levels(cosines)
+        self.mutual = mutual_shares(self.nearest)
+
+    def features(self, left: Positions, right: Positions) -> Floats:
+        """`TABLE_FEATURES` of the pairs left[i], right[i]; zeros where one of two is unknown."""
+        values = np.zeros((len(left), len(TABLE_FEATURES)), np.float32)
+        cosine = np.einsum("ij,ij->i", self.rows[left], self.rows[right])
+        values[:, 0] = cosine
+        for place in range(len(NEIGHBOURHOODS)):
+            one, other = self.levels[left, place], self.levels[right, place]
+            values[:, 1 + 2 * place] = cosine - np.maximum(one, other)
+            values[:, 2 + 2 * place] = cosine - np.minimum(one, other)
+        both = self.known[left] & self.known[right]
+        values[~both] = 0
+        values[:, -1] = both
+        return values
+
+
+def mean_levels(cosines: Floats) -> Floats:
+    """The mean cosine of the nearest neighbours, for each size: (rows, NEIGHBOURHOODS)."""
+    known = cosines > -np.inf
+    sums = np.where(known, cosines, 0).cumsum(axis=1)
+    counts = np.maximum(known.cumsum(axis=1), 1)
+    return np.stack([sums[:, k - 1] / counts[:, k - 1] for k in NEIGHBOURHOODS], axis=1)
+
+
+def mutual_shares(nearest: npt.NDArray[np.int32]) -> Floats:
+    """`MUTUAL_FEATURES`, given the nearest neighbours of each name, best first; -1 is none."""
+    if not len(nearest):
+        return np.zeros(len(MUTUAL_FEATURES), np.float32)
+    names = np.arange(len(nearest))[:, None]
+    first, second = nearest[:, :1], nearest[:, 1:2]
+    near_first, near_second = nearest[first[:, 0], :3], nearest[second[:, 0], :3]
+    has_first, has_second = first[:, 0] >= 0, second[:, 0] >= 0
+    mutual = has_first & (near_first[:, 0] == names[:, 0])
+    nearly = has_first & (near_first[:, :2] == names).any(axis=1)
+    three = (near_first == second).any(axis=1) & (near_second == first).any(axis=1) & has_second
+    return np.array([share.mean() for share in (mutual, nearly, three, three & nearly)], np.float32)
+
+
+class NameFeatures:
+    """The names of a vocabulary in all views: static vectors, strings, and further tables."""
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        encoder: StaticEncoder,
+        word_weights: WordWeights,
+        tables: Sequence[Floats] = (),  # unit rows of the names; zeros where unknown
+        *,
+        threads: int = 1,
+    ) -> None:
+        self.count = len(names)
+        self._threads = threads
+        self._words = [name_words(name) for name in names]
+        self._texts = [
+            " ".join(words)[:LETTERS] or name.casefold()[:LETTERS]
+            for words, name in zip(self._words, names, strict=True)
+        ]
+        self._sorted_texts = [" ".join(sorted(words))[:LETTERS] for words in self._words]
+        self._bags, distinct = word_counts(self._words)
+        self._word_vectors = encoder.encode_words(distinct)
+        self._word_weights = word_weights.of(distinct)
+        self._sums = np.asarray(self._bags @ self._word_vectors, np.float32)
+        self._sum_lengths = np.linalg.norm(self._sums, axis=1)
+        self._presence = self._bags.copy()
+        self._presence.data[:] = 1
+        self._name_weights = np.asarray(self._presence @ self._word_weights, np.float32)
+        self._word_counts = np.maximum(np.diff(self._presence.indptr), 1).astype(np.float32)
+        static = unit_rows(self._sums)
+        rows = [static, *tables]
+        if tables:  # the views together, which are nearer to the truth than each alone
+            rows.append(unit_rows(np.concatenate(rows, axis=1)))
+        self.tables = [NeighbourTable(table, threads=threads) for table in rows]
+
+    @property
+    def width(self) -> int:
+        """The number of features of a pair."""
+        return self.pair_width + len(self._vocabulary)
+
+    @property
+    def pair_width(self) -> int:
+        """The number of features that differ between pairs; they come first.
+
+        The others are the same for all pairs of the vocabulary.
+        """
+        return len(TABLE_FEATURES) * len(self.tables) + len(STRING_FEATURES)
+
+    @property
+    def string_columns(self) -> slice:
+        """Where `STRING_FEATURES` stand among the features."""
+        return slice(self.pair_width - len(STRING_FEATURES), self.pair_width)
+
+    def candidates(self) -> tuple[Positions, Positions]:
+        """Pairs that are near in some table or by their n-grams, or may be an acronym."""
+        keys = [pair_keys(*_acronym_pairs(*self._acronyms), self.count)]
+        for nearest in (*(table.nearest for table in self.tables), self._nearest_ngrams[0]):
+            left, place = np.nonzero(nearest >= 0)
+            keys.append(pair_keys(left, nearest[left, place], self.count))
+        return pairs_of(np.concatenate(keys), self.count)
+
+    def features(self, left: Positions, right: Positions) -> Floats:
+        """The features of the pairs left[i], right[i]: (pairs, width)."""
+        values = np.empty((len(left), self.width), np.float32)
+
+        def fill(start: int) -> None:
+            part = slice(start, start + PAIRS_AT_ONCE)
+            tables = [table.features(left[part], right[part]) for table in self.tables]
+            strings = self._strings(left[part], right[part])
+            np.concatenate([*tables, strings], axis=1, out=values[part, : self.pair_width])
+            values[part, self.pair_width :] = self._vocabulary
+
+        deque(in_threads(fill, range(0, len(left), PAIRS_AT_ONCE), self._threads), maxlen=0)
+        return values
+
+    def _strings(self, left: Positions, right: Positions) -> Floats:
+        values = np.zeros((len(left), len(STRING_FEATURES)), np.float32)
+        values[:, 0] = _row_dots(self._ngrams, left, right)
+        shared_words = self._presence[left].multiply(self._presence[right])
+        shared = np.asarray(shared_words.sum(axis=1)).ravel()
+        fewer = np.minimum(self._word_counts[left], self._word_counts[right])
+        values[:, 1] = shared / (self._word_counts[left] + self._word_counts[right] - shared)
+        values[:, 2] = shared / fewer
+        values[:, 3] = _similarity(distance.Indel, self._texts, left, right)
+        values[:, 4] = _similarity(distance.Indel, self._sorted_texts, left, right)
+        values[:, 5] = _similarity(distance.JaroWinkler, self._texts, left, right)
+        self._differing_words(left, right, shared_words, shared, values)
+        levels = self._nearest_ngrams[1][:, 1]
+        values[:, 13] = values[:, 0] - np.maximum(levels[left], levels[right])
+        values[:, 14] = values[:, 0] - np.minimum(levels[left], levels[right])
+        joined, initials = self._acronyms
+        values[:, 15] = np.any(
+            [(joined[left] == i[right]) | (joined[right] == i[left]) for i in initials], axis=0
+        )
+        values[:, 16] = self._numbers[left] == self._numbers[right]
+        shorter = np.minimum(self._lengths[left], self._lengths[right])
+        longer = np.maximum(self._lengths[left], self._lengths[right])
+        values[:, 17] = np.minimum(shorter, 40) / 40
+        values[:, 18] = (longer - shorter) / np.maximum(longer, 1)
+        values[:, 19] = fewer <= 1
+        return values
+
+    def _differing_words(
+        self, left: Positions, right: Positions, shared_words: Any, shared: Floats, values: Floats
+    ) -> None:
+        """What the words say that only one of two names has: how much they are, how alike."""
+        common = np.asarray(shared_words @ self._word_vectors, np.float32)
+        rests = [self._sums[side] - common for side in (left, right)]
+        counts = [self._word_counts[side] - shared for side in (left, right)]
+        none = [count < 0.5 for count in counts]
+        lengths = [
+            np.where(empty, 0, np.linalg.norm(rest, axis=1))
+            for rest, empty in zip(rests, none, strict=True)
+        ]
+        shares = [
+            length / (self._sum_lengths[side] + 1e-6)
+            for length, side in zip(lengths, (left, right), strict=True)
+        ]
+        dots = np.einsum("ij,ij->i", *rests)
+        values[:, 6] = np.where(
+            none[0] | none[1], 0, dots / np.maximum(lengths[0] * lengths[1], 1e-6)
+        )
+        values[:, 7], values[:, 8] = np.minimum(*shares), np.maximum(*shares)
+        values[:, 9], values[:, 10] = none[0] | none[1], none[0] & none[1]
+        values[:, 11] = np.minimum(np.minimum(*counts), 4) / 4
+        values[:, 12] = np.minimum(np.maximum(*counts), 6) / 6
+        weights = self._name_weights[left] + self._name_weights[right]
+        weights -= 2 * np.asarray(shared_words @ self._word_weights, np.float32)
+        one_sided = none[0] | none[1]
+        values[:, 20] = np.clip(np.where(one_sided, weights[:, 0], 0), -8, 8)
+        values[:, 21] = np.clip(np.where(one_sided, 0, weights[:, 1]), -8, 8)
+
+    @cached_property
+    def _vocabulary(self) -> Floats:
+        """The size of the vocabulary, and `MUTUAL_FEATURES` of each table and of n-grams."""
+        size = np.array([np.log10(max(self.count, 1)) / 6], np.float32)
+        ngrams = mutual_shares(self._nearest_ngrams[0])
+        return np.concatenate([size, *(table.mutual for table in self.tables), ngrams])
+
+    @cached_property
+    def _ngrams(self) -> Any:
+        return ngram_weights(self._texts, dtype=np.float32)
+
+    @cached_property
+    def _nearest_ngrams(self) -> tuple[npt.NDArray[np.int32], Floats]:
+        nearest, cosines = nearest_sparse_rows(self._ngrams, NEIGHBOURS, threads=self._threads)
+        counts = np.array(NEIGHBOURHOODS, np.float32)
+        sums = cosines.cumsum(axis=1)[:, [k - 1 for k in NEIGHBOURHOODS]]
+        return nearest, (sums / counts).astype(np.float32)
+
+    @cached_property
+    def _lengths(self) -> Floats:
+        return np.array([len(text) for text in self._texts], np.float32)
+
+    @cached_property
+    def _numbers(self) -> Positions:
+        """Equal for names that hold the same numbers, in any order."""
+        number_of: dict[tuple[str, ...], int] = {}
+        runs = (tuple(sorted(re.findall(r"\d+", text))) for text in self._texts)
+        return np.array([number_of.setdefault(run, len(number_of)) for run in runs], np.int64)
+
+    @cached_property
+    def _acronyms(self) -> tuple[Positions, tuple[Positions, Positions]]:
+        """Of each name a number of its letters, and of its initials with and without stop words.
+
+        Two numbers are equal where the letters are; the initials of a single word are -1.
+        """
+        number_of: dict[str, int] = {}
+        joined = [number_of.setdefault("".join(w), len(number_of)) for w in self._words]
+
+        def initials(words: Sequence[str]) -> int:
+            letters = "".join(word[:1] for word in words)
+            return number_of.get(letters, -1) if len(words) > 1 else -1
+
+        every = [initials(words) for words in self._words]
+        content = [initials([w for w in words if w not in STOP_WORDS]) for words in self._words]
+        return np.array(joined, np.int64), (
+            np.array(every, np.int64),
+            np.array(content, np.int64),
+        )
+
+
+def unique_pairs(left: Positions, right: Positions, count: int) -> tuple[Positions, Positions]:
+    """Each pair of two different positions once, the smaller first, in order."""
+    return pairs_of(pair_keys(left, right, count), count)
+
+
+def pair_keys(left: npt.NDArray[Any], right: npt.NDArray[Any], count: int) -> Positions:
+    """A number for each pair of two different positions, in any order of the two."""
+    other = left != right
+    keys: Positions = np.minimum(left, right)[other].astype(np.int64)
+    keys *= count
+    keys += np.maximum(left, right)[other]
+    return keys
+
+
+def pairs_of(keys: Positions, count: int) -> tuple[Positions, Positions]:
+    """The pairs that have these numbers, each once, in order; sorts `keys` in place."""
+    keys.sort()
+    keys = keys[np.diff(keys, prepend=-1) > 0]
+    left, right = np.divmod(keys, max(count, 1))
+    return left, right
+
+
+def _similarity(scorer: Any, texts: Sequence[str], left: Positions, right: Positions) -> Any:
+    sides = [list(map(texts.__getitem__, side.tolist())) for side in (left, right)]
+    return process.cpdist(*sides, scorer=scorer.normalized_similarity, dtype=np.float32)
+
+
+def _row_dots(matrix: Any, left: Positions, right: Positions) -> Any:
+    return np.asarray(matrix[left].multiply(matrix[right]).sum(axis=1)).ravel()
+
+
+def _acronym_pairs(
+    joined: Positions, initials: tuple[Positions, Positions]
+) -> tuple[Positions, Positions]:
+    """Pairs of which the first may be the acronym of the second.
+
+    Letters that are the initials of more than `MEANINGS` names say too little.
+    """
+    names_of: dict[int, list[int]] = {}
+    for position, number in enumerate(joined.tolist()):
+        names_of.setdefault(number, []).append(position)
+    short: list[int] = []
+    long: list[int] = []
+    for numbers in initials:
+        expansions: dict[int, list[int]] = {}
+        for position in np.flatnonzero(numbers >= 0).tolist():
+            expansions.setdefault(int(numbers[position]), []).append(position)
+        for number, positions in expansions.items():
+            if len(positions) <= MEANINGS:
+                for acronym in names_of.get(number, ()):
+                    short += [acronym] * len(positions)
+                    long += positions
+    return np.array(short, np.int64), np.array(long, np.int64)

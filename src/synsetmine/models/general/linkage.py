@@ -1,0 +1,198 @@
+"""From probabilities of pairs to sets: the set function f, and merging by it.
+
+f(S, t) follows from the mean probability that t and a member of S are synonyms. It holds for two
+sets as well, with t as a set of one, so the same function decides in mining and answers questions
+about a set and a term. Only sums are kept, so the work grows with the pairs that are near; the
+probability of other pairs counts as 0.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from synsetmine.errors import ModelError
+
+Numbers: TypeAlias = npt.NDArray[np.int64]
+Totals: TypeAlias = npt.NDArray[np.float64]
+Entry: TypeAlias = tuple[float, int, int, int, int]  # -logit, two sets, their sizes
+
+LEAST, MOST = 1e-3, 1 - 1e-4  # probabilities of pairs, and their means, are kept within these
+ROWS = 1 << 17  # of the graph that are looked at, at a time
+
+
+@dataclass(frozen=True)
+class SetFunction:
+    """logit f(A, B) = bias + scale · logit(mean probability of the pairs between A and B)."""
+
+    bias: float
+    scale: float
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.bias) and math.isfinite(self.scale)):
+            raise ModelError(f"bias and scale of the set function must be finite: {self}")
+
+    def logits(self, totals: npt.NDArray[Any], pairs: int | Numbers) -> Totals:
+        """From the sums of the probabilities, and the numbers of pairs."""
+        means = np.clip(totals / pairs, LEAST, MOST)
+        logits: Totals = self.bias + self.scale * np.log(means / (1 - means))
+        return logits
+
+
+class Linkage:
+    """Sets that are merged, the two with the highest f first, while f is above a threshold.
+
+    Positions count the rows of `graph`, a symmetric scipy.sparse.csr_array of probabilities. The
+    sets of `seeds` are there from the start. Two sets that hold a pair of `cannot_link` are never
+    merged, nor are two seeds.
+
+    A single term needs no sums of its own: they are its row of the graph. A set that was merged
+    keeps the sums to its neighbours of that time, each under the position of one member, by which
+    the set that it belongs to later is looked up. So merging changes no other set's sums.
+    """
+
+    def __init__(
+        self,
+        graph: Any,
+        function: SetFunction,
+        *,
+        seeds: Sequence[Sequence[int]] = (),
+        cannot_link: Sequence[tuple[int, int]] = (),
+    ) -> None:
+        self.function = function
+        self._graph = graph
+        self.set_of = np.full(graph.shape[0], -1, np.int64)
+        self.members: list[list[int]] = []
+        for seed in seeds:
+            self.set_of[list(seed)] = len(self.members)
+            self.members.append(list(seed))
+        self.seeds = len(self.members)
+        single = np.flatnonzero(self.set_of < 0)
+        self.set_of[single] = self.seeds + np.arange(len(single))
+        self.members += [[position] for position in single.tolist()]
+        self._sizes = np.array([len(members) for members in self.members], np.int64)
+        self._sums: dict[int, tuple[Numbers, Totals]] = {}  # of sets that were merged
+        self._cannot_link: dict[int, set[int]] = {}
+        for one, other in cannot_link:
+            a, b = int(self.set_of[one]), int(self.set_of[other])
+            if a != b:
+                self._cannot_link.setdefault(a, set()).add(b)
+                self._cannot_link.setdefault(b, set()).add(a)
+
+    def merge(self, threshold: float, max_sets: float = math.inf) -> None:
+        """Merge while the logit of f is above `threshold`, or while there are too many sets."""
+        left = len(self.members)
+        lowest = threshold if left <= max_sets else -math.inf
+        heap = [*self._pairs_of_terms(lowest), *self._pairs_with_seeds(lowest)]
+        heapq.heapify(heap)
+        while heap:
+            negative, one, other, size, other_size = heapq.heappop(heap)
+            if len(self.members[one]) != size or len(self.members[other]) != other_size:
+                continue  # one of the two has grown or is gone
+            if -negative <= threshold and left <= max_sets:
+                break
+            if other in self._cannot_link.get(one, ()) or max(one, other) < self.seeds:
+                continue
+            for entry in self._entries(self._join(one, other), lowest):
+                heapq.heappush(heap, entry)
+            left -= 1
+        if left > max_sets:
+            self._merge_far_sets(left, max_sets)
+
+    def _pairs_of_terms(self, lowest: float) -> Iterator[Entry]:
+        """The pairs of single terms whose logit is above `lowest`."""
+        indptr, indices, data = self._graph.indptr, self._graph.indices, self._graph.data
+        for start in range(0, self._graph.shape[0], ROWS):
+            ends = indptr[start : start + ROWS + 1]
+            part = slice(ends[0], ends[-1])
+            one = self.set_of[np.repeat(np.arange(start, start + len(ends) - 1), np.diff(ends))]
+            other = self.set_of[indices[part]]
+            logits = self.function.logits(data[part].astype(np.float64), 1)
+            kept = (logits > lowest) & (one < other) & (one >= self.seeds)
+            yield from zip(
+                (-logits[kept]).tolist(),
+                one[kept].tolist(),
+                other[kept].tolist(),
+                repeat(1),
+                repeat(1),
+            )
+
+    def _pairs_with_seeds(self, lowest: float) -> Iterator[Entry]:
+        for seed in range(self.seeds):
+            rows = self._graph[self.members[seed]]
+            self._sums[seed] = self._by_set(seed, rows.indices, rows.data)
+            yield from self._entries(seed, lowest)
+
+    def _entries(self, number: int, lowest: float) -> Iterator[Entry]:
+        """A set with each of its neighbours, if the logit is above `lowest`."""
+        positions, sums = self._sums[number]
+        neighbours = self.set_of[positions]
+        pairs = len(self.members[number]) * self._sizes[neighbours]
+        logits = self.function.logits(sums, pairs)
+        kept = np.flatnonzero(logits > lowest)
+        for logit, other in zip(logits[kept].tolist(), neighbours[kept].tolist(), strict=True):
+            one, two = (number, other) if number < other else (other, number)
+            yield -logit, one, two, len(self.members[one]), len(self.members[two])
+
+    def _join(self, one: int, other: int) -> int:
+        """Put the members of both into one set; a seed stays, else the one with more neighbours."""
+        parts = self._stored_sums(one), self._stored_sums(other)
+        neighbours = [len(set(self.set_of[positions].tolist())) for positions, _ in parts]
+        if other < self.seeds or (one >= self.seeds and neighbours[0] < neighbours[1]):
+            one, other = other, one
+        self.set_of[self.members[other]] = one
+        self.members[one] += self.members[other]
+        self._sizes[one], self._sizes[other] = len(self.members[one]), 0
+        self.members[other] = []
+        self._sums.pop(other, None)
+        self._sums[one] = self._by_set(
+            one, *(np.concatenate(columns) for columns in zip(*parts, strict=True))
+        )
+        barred = self._cannot_link.pop(other, set())
+        for number in barred:
+            self._cannot_link[number].discard(other)
+            self._cannot_link[number].add(one)
+        if barred:
+            self._cannot_link.setdefault(one, set()).update(barred)
+        return one
+
+    def _stored_sums(self, number: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """Positions outside the set, perhaps several of one other set, and the sums to them."""
+        if number in self._sums:
+            return self._sums[number]
+        (position,) = self.members[number]
+        row = slice(self._graph.indptr[position], self._graph.indptr[position + 1])
+        return self._graph.indices[row], self._graph.data[row]
+
+    def _by_set(
+        self, number: int, positions: npt.NDArray[Any], sums: npt.NDArray[Any]
+    ) -> tuple[Numbers, Totals]:
+        """One position of each other set, and the sum of what its positions have."""
+        sets = self.set_of[positions]
+        order = sets.argsort(kind="stable")
+        sets = sets[order]
+        first = np.ones(len(sets), np.bool_)
+        first[1:] = sets[1:] != sets[:-1]
+        (starts,) = first.nonzero()
+        outside = sets[starts] != number
+        totals = np.add.reduceat(sums[order].astype(np.float64), starts) if len(sets) else sums
+        return positions[order[starts]][outside].astype(np.int64), totals[outside]
+
+    def _merge_far_sets(self, left: int, max_sets: float) -> None:
+        """Merge sets that have nothing in common, while there are too many: the last ones first."""
+        sets = [number for number, members in enumerate(self.members) if members]
+        for one in reversed(sets):
+            for other in sets:
+                if left <= max_sets or other >= one:
+                    break
+                if other not in self._cannot_link.get(one, ()) and one >= self.seeds:
+                    self._join(other, one)
+                    left -= 1
+                    break

@@ -1,0 +1,357 @@
+"""The general model: f(S, t) for names, right before it is trained.
+
+A static name encoder and strings, and a sentence encoder's vectors if there are any, give the
+features of a pair of names; the comparer turns them into log-odds; the set function turns the
+log-odds between a set and a term into a probability. All three were learned from public name
+lists (`python -m experiments.general_model`) and come with the package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from synsetmine.errors import DataError, ModelError
+from synsetmine.models.base import Arrays
+from synsetmine.models.general.adaptation import Adaptation
+from synsetmine.models.general.comparer import Comparer
+from synsetmine.models.general.features import NameFeatures, Positions, WordWeights
+from synsetmine.models.general.graph import blocks, pair_graph, sigmoid
+from synsetmine.models.general.linkage import Linkage, SetFunction
+from synsetmine.models.general.pairs import Pairs
+from synsetmine.models.task import Mined, Outcome, Task, TermIndex, log_odds
+from synsetmine.trace import Action
+from synsetmine.types import Progress, SynonymSets, Term
+from synsetmine.views import TermVectors, TermViews, View, unit_rows
+from synsetmine.views.static_encoder import StaticEncoder
+from synsetmine.workers import cores, in_threads
+
+PAIRS_AT_ONCE = 1 << 14
+
+
+@dataclass(frozen=True, eq=False)
+class GeneralModel:
+    """The parts that were learned. With `uses_encoder` it takes a sentence encoder's view.
+
+    An adaptation corrects it by sets and views of the user; without one it is the model of the
+    package, and takes no tables of vectors.
+    """
+
+    encoder: StaticEncoder
+    word_weights: WordWeights
+    comparer: Comparer
+    function: SetFunction
+    uses_encoder: bool = False
+    adaptation: Adaptation | None = None
+
+    @property
+    def kind(self) -> str:
+        return "general"
+
+    @property
+    def uses_torch(self) -> bool:
+        return False
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        available: dict[View, bool] = {
+            "vectors": self.adaptation is not None and bool(self.adaptation.tables),
+            "strings": self._strings,
+            "encoder": self.uses_encoder,
+        }
+        return tuple(view for view, is_used in available.items() if is_used)
+
+    @property
+    def _strings(self) -> bool:
+        return self.adaptation is None or self.adaptation.strings
+
+    def check(self, views: TermViews) -> None:
+        for view in self.views:
+            if not views.has(view):
+                raise DataError(
+                    "the model was trained with this view, which is missing", value=view
+                )
+        if self.adaptation is None or not self.adaptation.tables:
+            return  # tables of vectors are not looked at
+        dimensions = self.adaptation.tables
+        if len(views.vectors) != len(dimensions):
+            problem = f"the model was trained with {len(dimensions)} tables of vectors, not"
+            raise DataError(problem, value=len(views.vectors))
+        for table, dimension in zip(views.vectors, dimensions, strict=True):
+            if table.dimension != dimension:
+                problem = f"the model was trained on vectors of {dimension} dimensions, these have"
+                raise DataError(problem, path=table.source, value=table.dimension)
+
+    def known(self, terms: Sequence[Term], views: TermViews) -> list[Term]:
+        """All terms where it looks at their strings, else those with a vector."""
+        if self._strings:
+            return list(terms)
+        return [term for term in terms if any(term in table for table in views.vectors)]
+
+    def prepare(
+        self,
+        vocabulary: Sequence[Term],
+        views: TermViews,
+        *,
+        device: str | None = None,  # noqa: ARG002
+        progress: Progress | None = None,
+    ) -> PreparedNames:
+        """The vocabulary counts as a set: its order makes no difference."""
+        self.check(views)
+        terms = tuple(sorted(self.known(tuple(dict.fromkeys(vocabulary)), views)))
+        tables = views.vectors if "vectors" in self.views else ()
+        pairs = self.pairs(terms, views, tables=tables, strings=self._strings)
+        if self.adaptation is not None and self.adaptation.width != pairs.width:
+            problem = f"the adaptation takes {self.adaptation.width} features of a pair"
+            raise ModelError(f"{problem}; the views have {pairs.width}")
+        compare = partial(self._compare, pairs)
+        graph = pair_graph(pairs.count, *pairs.candidates(), compare, progress)
+        return PreparedNames(tuple(dict.fromkeys(vocabulary)), terms, graph, self.function)
+
+    def pairs(
+        self,
+        terms: Sequence[Term],
+        views: TermViews,
+        *,
+        tables: Sequence[TermVectors],
+        strings: bool = True,
+    ) -> Pairs:
+        """The pairs of terms in the views of the general model and in tables of vectors."""
+        names = None
+        if strings:
+            names = NameFeatures(
+                [term.surface.replace("_", " ") for term in terms],
+                self.encoder,
+                self.word_weights,
+                [_rows(views.table("encoder"), terms)] if self.uses_encoder else [],
+                threads=cores(),
+            )
+        return Pairs(
+            len(terms),
+            names,
+            self.comparer,
+            [_rows(table, terms) for table in tables],
+        )
+
+    def _compare(
+        self, pairs: Pairs, left: Positions, right: Positions, progress: Progress | None
+    ) -> npt.NDArray[np.float32]:
+        """The log-odds of pairs: (pairs,)"""
+        from threadpoolctl import threadpool_limits
+
+        values = np.empty(len(left), np.float32)
+
+        def fill(start: int) -> int:
+            part = slice(start, start + PAIRS_AT_ONCE)
+            values[part] = pairs.log_odds(left[part], right[part], self.adaptation)
+            return min(part.stop, len(left))
+
+        with threadpool_limits(1, "blas"):  # the threads here do more than products
+            for done in in_threads(fill, range(0, len(left), PAIRS_AT_ONCE), cores()):
+                if progress is not None:
+                    progress(done, len(left))
+        return values
+
+    def state(self) -> tuple[dict[str, Any], Arrays]:
+        description: dict[str, Any] = {
+            "set_function": asdict(self.function),
+            "uses_encoder": self.uses_encoder,
+            "adaptation": None,
+        }
+        pieces = "\n".join(self.encoder.pieces).encode()
+        arrays: Arrays = {
+            "pieces": np.frombuffer(pieces, np.uint8),
+            "table": self.encoder.table,
+            "scales": self.encoder.scales,
+            "word_weights": self.word_weights.values,
+            **self.comparer.arrays(),
+        }
+        if self.adaptation is not None:
+            description["adaptation"], weights = self.adaptation.state()
+            arrays |= weights
+        return description, arrays
+
+    @classmethod
+    def from_state(cls, description: Mapping[str, Any], arrays: Arrays) -> GeneralModel:
+        pieces = arrays["pieces"].tobytes().decode().split("\n")
+        encoder = StaticEncoder(tuple(pieces), arrays["table"], arrays["scales"].astype(np.float32))
+        if not isinstance(description["uses_encoder"], bool):
+            raise ModelError("`uses_encoder` must be true or false")
+        adaptation = description["adaptation"]
+        return cls(
+            encoder,
+            WordWeights(arrays["word_weights"].astype(np.float32)),
+            Comparer.from_arrays(arrays),
+            SetFunction(**{name: float(v) for name, v in description["set_function"].items()}),
+            description["uses_encoder"],
+            None if adaptation is None else Adaptation.from_state(adaptation, arrays),
+        )
+
+
+class PreparedNames:
+    """The general model over a vocabulary: the probabilities of all pairs that are near."""
+
+    def __init__(
+        self,
+        vocabulary: tuple[Term, ...],
+        terms: tuple[Term, ...],  # those that the model can judge, sorted
+        graph: Any,
+        function: SetFunction,
+    ) -> None:
+        self._vocabulary = vocabulary
+        self._index = TermIndex(terms)
+        self._graph = graph  # probabilities, symmetric
+        self._function = function
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        return self._index.terms
+
+    def probabilities(self, members: Sequence[Term], terms: Sequence[Term]) -> list[float]:
+        """f(S, t) of each term t; a term that is itself a member is judged by the others."""
+        positions = self._index.positions(terms)
+        logits = self._logits(self._index.members(members))[positions]
+        return [float(value) for value in sigmoid(logits)]
+
+    def rank(self, members: Sequence[Term], *, top: int = 10) -> list[tuple[Term, float]]:
+        values = sigmoid(self._logits(self._index.members(members)))
+        return self._index.best(values, members, top)
+
+    def near_pairs(self, threshold: float, *, top: int = 100) -> list[tuple[Term, Term, float]]:
+        """The pairs of terms whose probability is nearest to the threshold, nearest first."""
+        nearest = []  # of each block of rows
+        for start, stop in blocks(len(self.terms)):
+            part = self._graph[start:stop].tocoo()
+            upper = part.row + start < part.col
+            rows, columns = part.row[upper] + start, part.col[upper]
+            logits = self._function.logits(part.data[upper].astype(np.float64), 1)
+            values = sigmoid(logits)
+            order = np.lexsort((columns, rows, np.abs(values - threshold)))[: max(top, 0)]
+            nearest += [(int(rows[i]), int(columns[i]), float(values[i])) for i in order]
+        nearest.sort(key=lambda pair: (abs(pair[2] - threshold), *pair[:2]))
+        return [
+            (self.terms[one], self.terms[other], value)
+            for one, other, value in nearest[: max(top, 0)]
+        ]
+
+    def generate(
+        self,
+        *,
+        threshold: float = 0.5,
+        seeds: SynonymSets | None = None,
+        cannot_link: Iterable[tuple[Term, Term]] = (),
+        max_sets: int | None = None,
+        order: Sequence[Term] | None = None,
+        progress: Progress | None = None,  # noqa: ARG002
+    ) -> Mined:
+        task = Task.of(
+            self._vocabulary if order is None else order,
+            self._index,
+            sort=True,
+            threshold=threshold,
+            seeds=seeds,
+            cannot_link=cannot_link,
+            max_sets=max_sets,
+        )
+        graph = self._graph
+        if task.terms != self.terms:
+            rows = self._index.positions(task.terms)
+            graph = graph[rows][:, rows]
+        linkage = Linkage(graph, self._function, seeds=task.seeds, cannot_link=task.cannot_link)
+        linkage.merge(log_odds(threshold), task.max_sets)
+        members = [m for number, m in enumerate(linkage.members) if m or number < linkage.seeds]
+        set_of = np.zeros(len(task.terms), np.int64)
+        for number, positions in enumerate(members):
+            set_of[positions] = number
+        decisions = _decisions(graph, task, set_of, self._function)
+        return task.collect(Outcome(members, decisions))
+
+    def _logits(self, members: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """The logit of f(members without t, t) of every term t of the vocabulary."""
+        rows = self._graph[members].astype(np.float64)
+        totals = np.asarray(rows.sum(axis=0)).ravel()
+        logits = self._function.logits(totals, len(members))
+        if len(members) == 1:
+            logits[members] = -np.inf  # nothing is left to judge it by
+        else:
+            logits[members] = self._function.logits(totals[members], len(members) - 1)
+        return logits
+
+
+def _decisions(
+    graph: Any, task: Task, set_of: npt.NDArray[np.int64], function: SetFunction
+) -> list[tuple[int, float, Action]]:
+    """Of each new term its set and f without itself; of a single one the best other set."""
+    from scipy import sparse
+
+    sizes = np.bincount(set_of, minlength=1)
+    membership = sparse.csr_array(
+        (np.ones(len(set_of)), (np.arange(len(set_of)), set_of)), shape=(len(set_of), len(sizes))
+    )
+    forbidden = np.array(
+        [
+            one * len(sizes) + set_of[other]
+            for pair in task.cannot_link
+            for one, other in (pair, pair[::-1])
+        ],
+        np.int64,
+    )
+    lowest = log_odds(task.threshold)
+    decisions: list[tuple[int, float, Action]] = []
+    for start, stop in blocks(task.count):
+        totals = sparse.csr_array(graph[start:stop].astype(np.float64) @ membership)
+        row = np.repeat(np.arange(stop - start), np.diff(totals.indptr))
+        home = set_of[start:stop]
+        others = sizes[home] - 1  # in the set of each term
+        is_home = home[row] == totals.indices
+        at_home = np.bincount(row[is_home], totals.data[is_home], minlength=stop - start)
+        home_logits = function.logits(at_home, np.maximum(others, 1))
+        logits = function.logits(totals.data, sizes[totals.indices])
+        keys = (row + start) * len(sizes) + totals.indices
+        logits[is_home | np.isin(keys, forbidden)] = -np.inf
+        best, highest = _first_largest(logits, totals.indptr)
+        for term in range(stop - start):
+            if others[term]:
+                logit = float(home_logits[term])
+                action: Action = "joined" if logit > lowest else "forced"
+                decisions.append((int(home[term]), logit, action))
+            else:
+                place = best[term]
+                other = int(totals.indices[place]) if place >= 0 else -1
+                decisions.append((other, float(highest[term]), "opened"))
+    return decisions
+
+
+def _first_largest(
+    values: npt.NDArray[np.float64], ends: npt.NDArray[Any]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """The place of the largest value of each row, the first of equal ones, and this value.
+
+    Row i has the values from ends[i] to ends[i + 1]. Without a value above -inf the place is -1.
+    """
+    counts = np.diff(ends)
+    places = np.full(len(counts), -1, np.int64)
+    largest = np.full(len(counts), -np.inf)
+    filled = np.flatnonzero(counts)
+    if len(filled):
+        largest[filled] = np.maximum.reduceat(values, ends[filled])
+        row = np.repeat(np.arange(len(counts)), counts)
+        hits = np.flatnonzero((values == largest[row]) & (values > -np.inf))
+        rows, first = np.unique(row[hits], return_index=True)
+        places[rows] = hits[first]
+    return places, largest
+
+
+def _rows(table: TermVectors, terms: Sequence[Term]) -> npt.NDArray[np.float32]:
+    """The unit vectors of the terms; zeros where there is none."""
+    known = np.array([term in table for term in terms], np.bool_)
+    rows = np.zeros((len(terms), table.dimension), np.float32)
+    rows[known] = unit_rows(
+        table.select([term for term, is_known in zip(terms, known, strict=True) if is_known])
+    )
+    return rows

@@ -1,0 +1,182 @@
+"""The nearest neighbours of each row of a table, by cosine, in numpy.
+
+Up to `EXACT_ROWS` rows each is compared with all others. Above that a dense table is cut into
+cells by k-means, and the rows of a cell are compared with those of the nearest cells; the rows of
+a sparse table are compared with those that share one of their rare columns. Both find nearly all
+of the nearest neighbours, and the result depends on nothing but the table.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from synsetmine.workers import in_threads
+
+Floats: TypeAlias = npt.NDArray[np.float32]
+Positions: TypeAlias = npt.NDArray[np.int32]
+
+EXACT_ROWS = 20_000
+CELL_ROWS = 256  # on average
+CELLS_AROUND = 24  # that the rows of a cell are compared with
+SAMPLE_ROWS = 24  # for each cell, that k-means learns from
+KMEANS_STEPS = 4
+SIMILARITIES = 1 << 23  # held in memory at a time
+GROUP = 16  # columns whose maximum is looked at first
+POSTINGS = 2_000  # rows that share a rare column with a row, at most
+SPARSE_ROWS = 1 << 15  # compared at a time
+
+
+def nearest_rows(
+    rows: Floats, known: npt.NDArray[np.bool_], count: int, *, threads: int = 1
+) -> tuple[Positions, Floats]:
+    """The nearest known rows of each known row, and their cosines, best first: (rows, count).
+
+    Where there are fewer than `count` the position is -1 and the cosine -inf.
+    """
+    from threadpoolctl import threadpool_limits
+
+    places = np.flatnonzero(known)
+    nearest = np.full((len(rows), count), -1, np.int32)
+    cosines = np.full((len(rows), count), -np.inf, np.float32)
+    if len(places) < 2:
+        return nearest, cosines
+    table = np.ascontiguousarray(rows[places])
+    search = _all_rows if len(places) <= EXACT_ROWS else _near_cells
+    with threadpool_limits(1, "blas"):  # the threads here do more than products
+        top, values = search(table, min(count, len(places) - 1), threads)
+    width = top.shape[1]
+    nearest[places, :width] = np.where(values > -np.inf, places[top], -1)
+    cosines[places, :width] = values
+    return nearest, cosines
+
+
+def _all_rows(table: Floats, count: int, threads: int) -> tuple[npt.NDArray[np.int64], Floats]:
+    step = max(1, SIMILARITIES // len(table))
+
+    def nearest(start: int) -> tuple[npt.NDArray[np.int64], Floats]:
+        similarity = table[start : start + step] @ table.T
+        own = np.arange(len(similarity))
+        similarity[own, start + own] = -np.inf
+        return _largest(similarity, count)
+
+    parts = list(in_threads(nearest, range(0, len(table), step), threads))
+    return np.concatenate([top for top, _ in parts]), np.concatenate([value for _, value in parts])
+
+
+def _largest(similarity: Floats, count: int) -> tuple[npt.NDArray[np.int64], Floats]:
+    """The columns of the largest values of each row and these values, best first.
+
+    The largest values of a row lie in the groups of columns with the largest maxima, so only
+    these are sorted.
+    """
+    rows, width = similarity.shape
+    groups = width // GROUP
+    columns = np.broadcast_to(np.arange(width), similarity.shape)
+    values = similarity
+    if groups > 4 * count:
+        maxima = similarity[:, : groups * GROUP].reshape(rows, GROUP, groups).max(axis=1)
+        best = np.argpartition(maxima, groups - count, axis=1)[:, groups - count :]
+        inside = (best[:, :, None] + groups * np.arange(GROUP)).reshape(rows, -1)
+        rest = np.broadcast_to(np.arange(groups * GROUP, width), (rows, width - groups * GROUP))
+        columns = np.concatenate([inside, rest], axis=1)
+        values = np.take_along_axis(similarity, columns, 1)
+    top = np.argpartition(values, values.shape[1] - count, axis=1)[:, values.shape[1] - count :]
+    columns, values = np.take_along_axis(columns, top, 1), np.take_along_axis(values, top, 1)
+    order = np.lexsort((columns, -values), axis=1)  # among equal values the first column
+    return np.take_along_axis(columns, order, 1), np.take_along_axis(values, order, 1)
+
+
+def _near_cells(table: Floats, count: int, threads: int) -> tuple[npt.NDArray[np.int32], Floats]:
+    centres = _centres(table, threads)
+    home = _nearest_centre(table, centres, threads)
+    order = np.argsort(home, kind="stable")  # rows by their cells
+    ends = np.concatenate([[0], np.cumsum(np.bincount(home, minlength=len(centres)))])
+    around, _ = _largest(centres @ centres.T, min(CELLS_AROUND, len(centres)))
+    tops = np.zeros((len(table), count), np.int32)
+    values = np.full((len(table), count), -np.inf, np.float32)
+
+    def fill(cell: int) -> None:
+        own = order[ends[cell] : ends[cell + 1]]
+        others = np.concatenate([order[ends[c] : ends[c + 1]] for c in around[cell]])
+        others.sort()
+        near = table[others].T
+        for some in np.array_split(own, max(1, len(own) * len(others) // SIMILARITIES)):
+            if len(some) and len(others) > 1:
+                similarity = table[some] @ near
+                place = np.minimum(np.searchsorted(others, some), len(others) - 1)
+                itself = np.flatnonzero(others[place] == some)
+                similarity[itself, place[itself]] = -np.inf
+                top, value = _largest(similarity, min(count, len(others) - 1))
+                tops[some, : top.shape[1]] = others[top]
+                values[some, : top.shape[1]] = value
+
+    deque(in_threads(fill, range(len(centres)), threads), maxlen=0)
+    return tops, values
+
+
+def _centres(table: Floats, threads: int) -> Floats:
+    """The centres of cells: spherical k-means on a sample."""
+    count = max(1, len(table) // CELL_ROWS)
+    drawn = np.random.default_rng(0).permutation(len(table))[: SAMPLE_ROWS * count]
+    sample = table[np.sort(drawn)]
+    centres = table[drawn[:count]].copy()
+    for _ in range(KMEANS_STEPS):
+        home = _nearest_centre(sample, centres, threads)
+        sums = np.zeros_like(centres)
+        np.add.at(sums, home, sample)
+        lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+        centres = np.where(lengths > 0, sums / np.maximum(lengths, 1e-12), centres)
+    return centres.astype(np.float32)
+
+
+def _nearest_centre(rows: Floats, centres: Floats, threads: int) -> npt.NDArray[np.int64]:
+    step = max(1, SIMILARITIES // len(centres))
+
+    def nearest(start: int) -> npt.NDArray[np.int64]:
+        centre: npt.NDArray[np.int64] = (rows[start : start + step] @ centres.T).argmax(axis=1)
+        return centre
+
+    return np.concatenate(list(in_threads(nearest, range(0, len(rows), step), threads)))
+
+
+def nearest_sparse_rows(matrix: Any, count: int, *, threads: int = 1) -> tuple[Positions, Floats]:
+    """The same for a scipy.sparse.csr_array of unit rows; without a shared column: -1 and 0."""
+    from scipy import sparse
+    from sparse_dot_topn import sp_matmul_topn
+
+    nearest = np.full((matrix.shape[0], count), -1, np.int32)
+    cosines = np.zeros((matrix.shape[0], count), np.float32)
+    columns = sparse.csr_matrix(matrix.astype(np.float32).T)
+    shared = np.bincount(matrix.indices, minlength=matrix.shape[1])
+    rare = matrix.shape[0] > EXACT_ROWS
+    for start in range(0, matrix.shape[0], SPARSE_ROWS):
+        part = matrix[start : start + SPARSE_ROWS]
+        queries = sparse.csr_matrix((_rare_columns(part, shared) if rare else part).astype("f4"))
+        top = sp_matmul_topn(queries, columns, top_n=count + 1, sort=True, n_threads=threads)
+        row = np.repeat(np.arange(start, start + part.shape[0]), np.diff(top.indptr))
+        other = row != top.indices
+        row, place, value = row[other], top.indices[other], top.data[other]
+        rank = np.arange(len(row)) - np.searchsorted(row, row)
+        kept = rank < count
+        nearest[row[kept], rank[kept]] = place[kept]
+        cosines[row[kept], rank[kept]] = value[kept]
+    return nearest, cosines
+
+
+def _rare_columns(matrix: Any, shared: npt.NDArray[np.int64]) -> Any:
+    """The matrix with the rarest columns of each row only, those that few rows share."""
+    from scipy import sparse
+
+    rarity = shared[matrix.indices]
+    per_row = np.diff(matrix.indptr)
+    rarest_first = np.lexsort((rarity, np.repeat(np.arange(len(per_row)), per_row)))
+    total = np.cumsum(rarity[rarest_first])
+    before = np.concatenate([[0], total])[matrix.indptr[:-1]]
+    kept = np.zeros(len(rarity), np.bool_)
+    kept[rarest_first] = total - np.repeat(before, per_row) <= POSTINGS
+    ends = np.concatenate([[0], np.cumsum(kept)])[matrix.indptr]
+    return sparse.csr_array((matrix.data[kept], matrix.indices[kept], ends), shape=matrix.shape)

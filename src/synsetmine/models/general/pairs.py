@@ -1,0 +1,148 @@
+"""The pairs of a vocabulary: candidates, features, and log-odds before and after an adaptation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from synsetmine.models.general.adaptation import Adaptation
+from synsetmine.models.general.comparer import Comparer
+from synsetmine.models.general.features import (
+    STRING_FEATURES,
+    TABLE_FEATURES,
+    NameFeatures,
+    NeighbourTable,
+    Positions,
+    mean_levels,
+    unique_pairs,
+)
+from synsetmine.models.general.neighbours import Floats
+from synsetmine.views.vectors import unit_rows
+
+PAIRS_AT_ONCE = 1 << 16
+NO_NAMES = -3.0  # base log-odds without names: about the share of true pairs among candidates
+STRING_COLUMNS = [
+    column for column, name in enumerate(STRING_FEATURES) if "neighbourhood" not in name
+]
+
+
+class Pairs:
+    """The candidate pairs of a vocabulary, in the views of the general model and in others.
+
+    An adaptation takes features of its own. In the tables of the general model, a similarity is
+    compared with that of the nearest neighbours that are unlikely to be synonyms. With all
+    neighbours, as the general model has it, sets of two would teach that a name has one synonym.
+    """
+
+    def __init__(
+        self,
+        count: int,
+        names: NameFeatures | None,  # None: the strings are not looked at
+        comparer: Comparer,
+        tables: Sequence[Floats] = (),  # unit rows beside the names; zeros where unknown
+    ) -> None:
+        self.count = count
+        self._names = names
+        self._comparer = comparer
+        self._tables = [NeighbourTable(rows) for rows in _with_joint(names, tables)]
+
+    def candidates(self) -> tuple[Positions, Positions]:
+        """Pairs that are near in some view."""
+        parts = [] if self._names is None else [self._names.candidates()]
+        for table in self._tables:
+            left = np.repeat(np.arange(self.count), table.nearest.shape[1])
+            right = table.nearest.ravel().astype(np.int64)
+            parts.append((left[right >= 0], right[right >= 0]))
+        left = np.concatenate([part[0] for part in parts])
+        right = np.concatenate([part[1] for part in parts])
+        return unique_pairs(left, right, self.count)
+
+    def log_odds(self, left: Positions, right: Positions, adaptation: Adaptation | None) -> Floats:
+        """The log-odds of the pairs left[i], right[i]: (pairs,)"""
+        if adaptation is None:
+            return self.base(left, right)
+        base, features = self.features(left, right)
+        return base + adaptation.log_odds(features)
+
+    def base(self, left: Positions, right: Positions) -> Floats:
+        """The log-odds of the general model: (pairs,)"""
+        if self._names is None:
+            return np.full(len(left), NO_NAMES, np.float32)
+        parts = [np.zeros(0, np.float32)]
+        for start in range(0, len(left), PAIRS_AT_ONCE):
+            stop = start + PAIRS_AT_ONCE
+            features = self._names.features(left[start:stop], right[start:stop])
+            parts.append(self._comparer.log_odds(features))
+        return np.concatenate(parts)
+
+    def features(self, left: Positions, right: Positions) -> tuple[Floats, Floats]:
+        """The general model's log-odds, and the features of an adaptation: (pairs, width)"""
+        tables = [table.features(left, right) for table in self._feature_tables]
+        if self._names is None:
+            return self.base(left, right), np.concatenate(tables, axis=1)
+        names = self._names.features(left, right)
+        strings = names[:, self._names.string_columns][:, STRING_COLUMNS]
+        return self._comparer.log_odds(names), np.concatenate([strings, *tables], axis=1)
+
+    @property
+    def width(self) -> int:
+        """The number of features that an adaptation takes."""
+        if self._names is None:
+            return len(TABLE_FEATURES) * len(self._tables)
+        tables = len(self._tables) + len(self._names.tables)
+        return len(STRING_COLUMNS) + len(TABLE_FEATURES) * tables
+
+    @cached_property
+    def _feature_tables(self) -> list[NeighbourTable]:
+        """The general model's tables with the levels of unlikely synonyms, and the others."""
+        if self._names is None:
+            return self._tables
+        general = (_without(table, self._likely) for table in self._names.tables)
+        return [*general, *self._tables]
+
+    @cached_property
+    def _likely(self) -> Any:
+        """Whether a pair is likely for the general model: scipy.sparse.csr_array (names, names)"""
+        from scipy import sparse
+
+        left, right = self.candidates()
+        kept = self.base(left, right) > 0
+        ends = np.concatenate([left[kept], right[kept]]), np.concatenate([right[kept], left[kept]])
+        shape = (self.count, self.count)
+        return sparse.csr_array((np.ones(len(ends[0]), np.bool_), ends), shape=shape)
+
+
+def _with_joint(names: NameFeatures | None, tables: Sequence[Floats]) -> list[Floats]:
+    """The tables, and all views of a name together where each knows it."""
+    rows = [*([] if names is None else [names.tables[-1].rows]), *tables]
+    if not tables or len(rows) < 2:
+        return list(tables)
+    known = np.all([(table != 0).any(axis=1) for table in rows], axis=0)
+    return [*tables, unit_rows(np.concatenate(rows, axis=1)) * known[:, None]]
+
+
+def _without(table: NeighbourTable, likely: Any) -> NeighbourTable:
+    """The table with the levels of those neighbours that are not likely."""
+    left = np.repeat(np.arange(len(table.nearest)), table.nearest.shape[1])
+    right = table.nearest.ravel().astype(np.int64)
+    there = np.flatnonzero(right >= 0)
+    there = there[~_holds(likely, left[there], right[there])]
+    cosines = np.full(len(left), -np.inf, np.float32)
+    for start in range(0, len(there), PAIRS_AT_ONCE):
+        some = there[start : start + PAIRS_AT_ONCE]
+        cosines[some] = np.einsum("ij,ij->i", table.rows[left[some]], table.rows[right[some]])
+    changed = copy(table)
+    changed.levels = mean_levels(-np.sort(-cosines.reshape(table.nearest.shape), axis=1))
+    return changed
+
+
+def _holds(matrix: Any, rows: Positions, columns: Positions) -> npt.NDArray[np.bool_]:
+    """Whether the sparse matrix has these places."""
+    width = max(matrix.shape[1], 1)
+    own = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)) * width + matrix.indices
+    return np.isin(rows * width + columns, own)

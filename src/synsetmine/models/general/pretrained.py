@@ -1,0 +1,49 @@
+"""The weights of the general model: those that come with the package, or of a folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import load_file
+
+from synsetmine.models.general.comparer import Comparer
+from synsetmine.models.general.features import WordWeights
+from synsetmine.models.general.linkage import SetFunction
+from synsetmine.models.general.model import GeneralModel
+from synsetmine.views.static_encoder import StaticEncoder
+
+# Thresholds of f by the name of a precision.
+PRECISION: Mapping[str, float] = {"cautious": 0.9, "balanced": 0.3, "bold": 0.15}
+
+
+def load_general(*, encoder: bool = False, folder: str | Path | None = None) -> GeneralModel:
+    """The general model; with `encoder` the one that takes a sentence encoder's view too.
+
+    `folder` holds other weights, written by `python -m experiments.general_model`.
+    """
+    return _packaged(encoder) if folder is None else _read(Path(folder), encoder)
+
+
+@cache
+def _packaged(encoder: bool) -> GeneralModel:
+    return _read(Path(str(resources.files("synsetmine.models.general") / "weights")), encoder)
+
+
+def _read(folder: Path, encoder: bool) -> GeneralModel:
+    config: dict[str, Any] = json.loads((folder / "config.json").read_text(encoding="utf8"))
+    pieces = (folder / "pieces.txt").read_text(encoding="utf8").splitlines()
+    static = load_file(folder / "encoder.safetensors")
+    kind = "encoder" if encoder else "strings"
+    return GeneralModel(
+        StaticEncoder(tuple(pieces), static["table"], static["scales"].astype(np.float32)),
+        WordWeights(static["word_weights"].astype(np.float32)),
+        Comparer.from_arrays(load_file(folder / f"comparer-{kind}.safetensors")),
+        SetFunction(**config["set_function"][kind]),
+        uses_encoder=encoder,
+    )

@@ -1,0 +1,210 @@
+"""Hyper-parameters by k-fold cross validation on the training sets, in parallel processes.
+
+Each (candidate, fold) is one line in `results.jsonl`, written when it is done, so that a broken
+run goes on with what is left.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from synsetmine.errors import DataError, SynsetmineError
+from synsetmine.files import numbered_lines, write_text
+from synsetmine.models.base import fingerprint
+from synsetmine.models.paper.settings import TrainingSettings
+from synsetmine.models.paper.train import Validation, train_scorer
+from synsetmine.types import Progress, SynonymSets
+from synsetmine.views import TermVectors
+from synsetmine.workers import Crew, WorkerDiedError
+
+RESULTS = "results.jsonl"
+BEST = "best.json"
+
+Candidate = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """One candidate with its score on each fold."""
+
+    changes: Candidate
+    scores: tuple[float, ...]
+    epochs: tuple[int, ...]
+    failure: str | None = None  # why training failed on some fold; such a fold scores 0
+
+    @property
+    def mean(self) -> float:
+        return statistics.fmean(self.scores)
+
+    @property
+    def deviation(self) -> float:
+        return statistics.pstdev(self.scores)
+
+
+def tune(
+    sets: SynonymSets,
+    vectors: TermVectors,
+    base: TrainingSettings,
+    candidates: Sequence[Candidate],
+    *,
+    out: Path,
+    folds: int = 5,
+    workers: int = 1,
+    device: str = "cpu",
+    progress: Progress | None = None,
+) -> list[Tuned]:
+    """Score every candidate on every fold; best first. `best.json` holds the winner's settings.
+
+    A fold is split by entity: its sets are held out, and the epoch is chosen on a further share
+    of the rest, so the score is one of sets that had no part in training or choosing.
+    """
+    if not candidates:
+        raise DataError("there is nothing to choose from")
+    for changes in candidates:
+        base.updated(changes)  # a wrong name or value is an error before anything runs
+    usable = sets.restrict(term for term in sets.terms if term in vectors)
+    split = usable.folds(folds, seed=base.seed)
+    digest = _digest(usable, vectors, base, folds)
+    done = _read_results(out / RESULTS, digest)
+    jobs = [
+        (_key(changes, fold), (base.updated(changes), *split[fold], vectors, base, device))
+        for changes in candidates
+        for fold in range(folds)
+    ]
+    waiting = [(key, job) for key, job in jobs if key not in done]
+    if progress:
+        progress(len(jobs) - len(waiting), len(jobs))
+    for key, result in _run(waiting, workers):
+        done[key] = result
+        write_text(out / RESULTS, "".join(_line(digest, key, done[key]) for key in done))
+        if progress:
+            progress(sum(key in done for key, _ in jobs), len(jobs))
+    results = [_gather(changes, done, folds) for changes in candidates]
+    results.sort(key=lambda tuned: -tuned.mean)
+    winner = base.updated(results[0].changes).to_dict()
+    write_text(out / BEST, json.dumps(winner, indent=2) + "\n")
+    return results
+
+
+def grid(values: Mapping[str, Sequence[Any]]) -> list[Candidate]:
+    """All combinations of the values."""
+    return [
+        dict(zip(values, chosen, strict=True)) for chosen in itertools.product(*values.values())
+    ]
+
+
+def sample(candidates: Sequence[Candidate], count: int, *, seed: int) -> list[Candidate]:
+    """A random sample of the candidates, without repetition, in their order."""
+    if count >= len(candidates):
+        return list(candidates)
+    chosen = random.Random(seed).sample(range(len(candidates)), count)  # noqa: S311
+    return [candidates[i] for i in sorted(chosen)]
+
+
+def _run(
+    jobs: Sequence[tuple[str, tuple[Any, ...]]], workers: int
+) -> Iterable[tuple[str, dict[str, Any]]]:
+    """Yield results as they come. One worker runs here, several in processes of their own."""
+    if workers <= 1:
+        for key, job in jobs:
+            yield key, _score_fold(*job)
+        return
+    threads = max(torch.get_num_threads() // workers, 1)
+    crew = Crew(workers, partial(torch.set_num_threads, threads))
+    try:
+        queue = iter(jobs)
+        running: dict[Future[dict[str, Any]], str] = {}
+        # Only a few jobs are handed over at a time: each carries its own copy of the data.
+        for key, job in itertools.islice(queue, 2 * workers):
+            running[crew.submit(_score_fold, *job)] = key
+        while running:
+            finished, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in finished:
+                yield running.pop(future), future.result()
+                for key, job in itertools.islice(queue, 1):
+                    running[crew.submit(_score_fold, *job)] = key
+    except WorkerDiedError as error:
+        problem = "a worker process died, perhaps for lack of memory; fewer --workers need less"
+        raise SynsetmineError(f"{problem}, and the same command goes on") from error
+    finally:
+        crew.close()
+
+
+def _score_fold(
+    settings: TrainingSettings,
+    training: SynonymSets,
+    held_out: SynonymSets,
+    vectors: TermVectors,
+    base: TrainingSettings,
+    device: str,
+) -> dict[str, Any]:
+    """Train on a fold and judge it, by the measure that all candidates are judged by."""
+    try:
+        trained = train_scorer(training, vectors, settings, device=device)
+    except DataError as error:
+        return {"score": 0.0, "epoch": 0, "failure": str(error)}
+    judge = Validation.with_random_orders(
+        held_out,
+        orders=base.validation_orders,
+        seed=base.seed + 1,
+        metric=base.select_by,
+        threshold=settings.threshold,
+    )
+    return {"score": judge.score(trained.scorer, vectors), "epoch": trained.best_epoch}
+
+
+def _gather(changes: Candidate, done: Mapping[str, dict[str, Any]], folds: int) -> Tuned:
+    results = [done[_key(changes, fold)] for fold in range(folds)]
+    return Tuned(
+        changes,
+        tuple(float(result["score"]) for result in results),
+        tuple(int(result["epoch"]) for result in results),
+        next((str(r["failure"]) for r in results if "failure" in r), None),
+    )
+
+
+def _key(changes: Candidate, fold: int) -> str:
+    return json.dumps([changes, fold], sort_keys=True)
+
+
+def _line(digest: str, key: str, result: Mapping[str, Any]) -> str:
+    return json.dumps({"run": digest, "key": key, **result}) + "\n"
+
+
+def _digest(sets: SynonymSets, vectors: TermVectors, base: TrainingSettings, folds: int) -> str:
+    described = [base.to_dict(), folds, [[str(t) for t in members] for members in sets]]
+    return fingerprint(described, [vectors.select(sets.terms)])
+
+
+def _record(line: str) -> object:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _read_results(path: Path, digest: str) -> dict[str, dict[str, Any]]:
+    """What an earlier, broken run has finished."""
+    if not path.exists():
+        return {}
+    results: dict[str, dict[str, Any]] = {}
+    for number, line in numbered_lines(path):
+        record = _record(line)
+        if not isinstance(record, dict) or "key" not in record:
+            raise DataError("not a result of tuning", path=path, line=number, value=line)
+        if record.get("run") != digest:
+            problem = "these results belong to other data or settings; choose another folder"
+            raise DataError(problem, path=path, line=number)
+        results[record.pop("key")] = {k: v for k, v in record.items() if k != "run"}
+    return results

@@ -1,0 +1,135 @@
+"""A trained model on disk: a folder with `config.json` and `model.safetensors`.
+
+Nothing in the folder is executed. `config.json` is written last and has the checksums of the
+other files, so an unfinished or damaged folder is recognised.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from synsetmine.errors import DataError, ModelError, shorten
+from synsetmine.files import atomic_write, read_json, sha256, write_text
+from synsetmine.models.base import Arrays, SetModel, StoredModel
+from synsetmine.models.registry import model_class
+from synsetmine.plainfiles import check_model_folder
+from synsetmine.views import read_vectors, write_vectors
+
+FORMAT = "synsetmine-model"
+VERSION = 1
+CONFIG = "config.json"
+WEIGHTS = "model.safetensors"
+VECTORS = "vectors.safetensors"
+PAPER = "paper"  # the kind of a model whose config names none: older ones were of one kind
+# What building a model raises where its description does not fit its weights.
+_MISFITS = (
+    *(KeyError, TypeError, ValueError, AttributeError, OverflowError, RuntimeError),
+    *(SafetensorError, ModelError),
+)
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    "scorer": dict,
+    "threshold": (int, float),
+    "training": dict,
+    "sha256": dict,
+}
+
+
+def save_model(folder: str | Path, model: StoredModel) -> None:
+    """Write the folder; `config.json` comes last and makes it complete."""
+    folder = Path(folder)
+    check_model_folder(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / CONFIG).unlink(missing_ok=True)
+    description, arrays = model.state()
+    with atomic_write(folder / WEIGHTS) as temporary:
+        save_file(arrays, temporary)
+    files = [WEIGHTS]
+    if model.tuned_vectors is not None:
+        write_vectors(folder / VECTORS, model.tuned_vectors)
+        files.append(VECTORS)
+    config = {
+        "format": FORMAT,
+        "version": VERSION,
+        "scorer": {"kind": model.kind, **description},
+        "threshold": model.threshold,
+        "training": dict(model.training),
+        "sha256": {name: sha256(folder / name) for name in files},
+    }
+    write_text(folder / CONFIG, json.dumps(config, indent=2, ensure_ascii=False) + "\n")
+
+
+def load_model(folder: str | Path) -> StoredModel:
+    """Read a model folder, checked against its own checksums."""
+    folder = Path(folder)
+    config = _read_config(folder)
+    for name, expected in config["sha256"].items():
+        if name not in (WEIGHTS, VECTORS):
+            raise ModelError(f"{folder / CONFIG} names {name!r}, which is no file of a model")
+        if not (folder / name).is_file():
+            raise ModelError(f"{folder}: {name!r} is missing")
+        if sha256(folder / name) != expected:
+            raise ModelError(f"{folder / name} is damaged: its checksum differs from {CONFIG}")
+    try:
+        model = _model(config["scorer"], load_file(folder / WEIGHTS))
+    except _MISFITS as error:
+        problem = f"{folder}: the weights do not fit {CONFIG}"
+        reason = " ".join(str(error).split())  # torch writes a line for each layer
+        raise ModelError(f"{problem} ({shorten(reason)})") from error
+    tuned = read_vectors(folder / VECTORS) if VECTORS in config["sha256"] else None
+    return StoredModel(model, float(config["threshold"]), config["training"], tuned)
+
+
+def _model(description: Mapping[str, Any], arrays: Arrays) -> SetModel:
+    for name, array in arrays.items():
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise ModelError(f"{name!r} holds what is no number")
+    return model_class(description.get("kind", PAPER)).from_state(description, arrays)
+
+
+def model_files(folder: Path, *, tuned: bool) -> list[Path]:
+    """The files of a stored model; `tuned` if it has vectors of its own."""
+    return [folder / name for name in (CONFIG, WEIGHTS, *([VECTORS] if tuned else []))]
+
+
+def is_model(folder: Path) -> bool:
+    """Whether the folder holds a finished model."""
+    return (folder / CONFIG).is_file()
+
+
+def _read_config(folder: Path) -> dict[str, Any]:
+    path = folder / CONFIG
+    if not folder.exists():
+        raise ModelError(f"{folder} does not exist; a model is a folder")
+    if not folder.is_dir():
+        raise ModelError(f"{folder} is not a folder, as a model is")
+    check_model_folder(folder)
+    if not path.exists():
+        problem = f"{folder} holds no finished model: there is no {CONFIG}"
+        raise ModelError(f"{problem}; if its training broke off, train again")
+    try:
+        config = read_json(path)
+    except DataError as error:
+        raise ModelError(f"{path} cannot be read ({error.problem})") from error
+    if not isinstance(config, dict) or config.get("format") != FORMAT:
+        raise ModelError(f"{path} is not the config of a synsetmine model")
+    if config.get("version") != VERSION:
+        raise ModelError(
+            f"{path} has version {config.get('version')!r}; this synsetmine reads {VERSION}"
+        )
+    for name, kind in _TYPES.items():
+        if not isinstance(config.get(name), kind):
+            problem = f"{name!r} is missing or of the wrong kind"
+            raise ModelError(f"{path} is damaged: {problem} ({shorten(repr(config.get(name)))})")
+    if not 0 <= config["threshold"] <= 1:
+        shown = shorten(str(config["threshold"]))
+        raise ModelError(f"{path} is damaged: the threshold is no probability ({shown})")
+    if WEIGHTS not in config["sha256"]:
+        raise ModelError(f"{path} is damaged: {WEIGHTS!r} is missing")
+    return config

@@ -1,0 +1,206 @@
+"""Set generation as models see it: terms are positions, and the outcome becomes `Mined` again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from synsetmine.errors import DataError
+from synsetmine.trace import Action, Decision
+from synsetmine.types import SynonymSets, Term
+
+GIANT = 50  # terms
+
+
+@dataclass(frozen=True)
+class Mined:
+    """The result of set generation: the sets, one decision for each new term, unknown terms."""
+
+    sets: SynonymSets
+    trace: tuple[Decision, ...]
+    without_vector: tuple[Term, ...]  # terms that the model cannot judge; each stands alone
+
+    @property
+    def giant(self) -> int:
+        """The size of a set so large that the model cannot tell terms apart; 0 without one."""
+        largest = max(self.sets.sizes, default=0)
+        return largest if largest >= max(GIANT, len(self.sets.terms) / 10) else 0
+
+    def renamed(self, names: Mapping[str, str]) -> Mined:
+        """The same result with other set ids."""
+        sets = SynonymSets(self.sets.sets, tuple(names[set_id] for set_id in self.sets.ids))
+        trace = tuple(
+            replace(d, best_set=None if d.best_set is None else names[d.best_set])
+            for d in self.trace
+        )
+        return Mined(sets, trace, self.without_vector)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a model returns: sets of positions, seed sets first, and one decision for each term."""
+
+    members: Sequence[Sequence[int]]
+    decisions: Sequence[tuple[int, float, Action]]  # best set or -1, its logit, action
+
+
+@dataclass(frozen=True)
+class Task:
+    """New terms, seed sets and constraints, with positions in place of terms.
+
+    Positions count `terms`: the `count` new terms that the model can judge, in their order, then
+    the terms of seed sets that it can judge.
+    """
+
+    vocabulary: tuple[Term, ...]  # all new terms
+    terms: tuple[Term, ...]
+    count: int
+    seed_sets: SynonymSets
+    seed_members: tuple[tuple[int, ...], ...]  # of each seed set, those that the model can judge
+    cannot_link: tuple[tuple[int, int], ...]
+    threshold: float
+    max_sets: float  # inf: no limit
+
+    @classmethod
+    def of(
+        cls,
+        vocabulary: Iterable[Term],
+        known: Container[Term],
+        *,
+        sort: bool = False,
+        threshold: float = 0.5,
+        seeds: SynonymSets | None = None,
+        cannot_link: Iterable[tuple[Term, Term]] = (),
+        max_sets: int | None = None,
+    ) -> Task:
+        """Check the arguments of `PreparedModel.generate`; `known` are terms it can judge.
+
+        With `sort` the positions of new terms do not depend on the order of the vocabulary.
+        """
+        if not 0 <= threshold <= 1:
+            raise DataError("the threshold must lie between 0 and 1", value=threshold)
+        if max_sets is not None and max_sets < 1:
+            raise DataError("the largest number of sets must be at least 1", value=max_sets)
+        seeds = seeds if seeds is not None else SynonymSets((), ())
+        if max_sets is not None and max_sets < len(seeds):
+            raise DataError(f"there are {len(seeds)} seed sets already, more than", value=max_sets)
+        new = tuple(term for term in dict.fromkeys(vocabulary) if term not in seeds)
+        judged = [term for term in (sorted(new) if sort else new) if term in known]
+        terms = (*judged, *(term for term in seeds.terms if term in known))
+        position_of = {term: position for position, term in enumerate(terms)}
+        members = tuple(
+            tuple(position_of[term] for term in members if term in position_of) for members in seeds
+        )
+        # Seeds without a term that the model can judge are sets too, though nothing joins them.
+        limit = math.inf if max_sets is None else max_sets - sum(not m for m in members)
+        pairs = _positions_of_pairs(cannot_link, position_of, seeds, members)
+        return cls(new, terms, len(judged), seeds, members, pairs, threshold, limit)
+
+    @property
+    def seeds(self) -> list[list[int]]:
+        """The positions of each seed set's members, without seeds that have none."""
+        return [list(members) for members in self.seed_members if members]
+
+    def collect(self, outcome: Outcome) -> Mined:
+        """Turn positions back into terms, and give ids; terms not judged stand alone."""
+        seeds = self.seed_sets
+        ids = [i for i, members in zip(seeds.ids, self.seed_members, strict=True) if members]
+        ids += _fresh_ids(len(outcome.members) - len(ids), seeds.ids)
+        joined: dict[str, list[Term]] = {i: list(m) for i, m in zip(seeds.ids, seeds, strict=True)}
+        for set_id, members in zip(ids, outcome.members, strict=True):
+            new = [self.terms[position] for position in members if position < self.count]
+            joined.setdefault(set_id, []).extend(new)
+        decided = {
+            term: Decision(term, ids[best] if best >= 0 else None, sigmoid(logit), action)
+            for term, (best, logit, action) in zip(
+                self.terms[: self.count], outcome.decisions, strict=True
+            )
+        }
+        alone = [term for term in self.vocabulary if term not in decided]
+        for term, set_id in zip(alone, _fresh_ids(len(alone), joined), strict=True):
+            joined[set_id] = [term]
+            decided[term] = Decision(term, None, 0.0, "no vector")
+        sets = SynonymSets.of(joined.values(), joined.keys())
+        return Mined(sets, tuple(decided[term] for term in self.vocabulary), tuple(alone))
+
+
+def _positions_of_pairs(
+    pairs: Iterable[tuple[Term, Term]],
+    position_of: Mapping[Term, int],
+    seeds: SynonymSets,
+    members_of: Sequence[Sequence[int]],
+) -> tuple[tuple[int, int], ...]:
+    """Pairs of positions, each once; another member stands for a seed term not judged."""
+
+    def find(term: Term) -> int | None:
+        if term in position_of or term not in seeds:
+            return position_of.get(term)
+        return next(iter(members_of[seeds.label_of(term)]), None)
+
+    positions: set[tuple[int, int]] = set()
+    for one, other in pairs:
+        a, b = find(one), find(other)
+        if a is not None and b is not None and a != b:
+            positions.add((min(a, b), max(a, b)))
+    return tuple(sorted(positions))
+
+
+def _fresh_ids(count: int, taken: Iterable[str]) -> list[str]:
+    used = frozenset(taken)
+    ids: list[str] = []
+    number = 0
+    while len(ids) < count:
+        if (name := f"s{number}") not in used:
+            ids.append(name)
+        number += 1
+    return ids
+
+
+class TermIndex:
+    """The positions of terms in a vocabulary."""
+
+    def __init__(self, terms: Iterable[Term]) -> None:
+        self.terms = tuple(terms)
+        self._position_of = {term: position for position, term in enumerate(self.terms)}
+
+    def __contains__(self, term: object) -> bool:
+        return term in self._position_of
+
+    def positions(self, terms: Iterable[Term]) -> npt.NDArray[np.int64]:
+        """The position of each term; an unknown term is an error."""
+        try:
+            return np.fromiter((self._position_of[term] for term in terms), dtype=np.int64)
+        except KeyError as error:
+            raise DataError("the model does not know this term", value=str(error.args[0])) from None
+
+    def members(self, terms: Iterable[Term]) -> npt.NDArray[np.int64]:
+        """The positions of a set's members, each once."""
+        positions = self.positions(dict.fromkeys(terms))
+        if not len(positions):
+            raise DataError("a set needs at least one term")
+        return positions
+
+    def best(
+        self, probabilities: npt.NDArray[Any], members: Iterable[Term], top: int
+    ) -> list[tuple[Term, float]]:
+        """The terms of the highest probabilities, best first, without the set's own members."""
+        others = np.ones(len(self.terms), np.bool_)
+        others[self.members(members)] = False
+        order = np.argsort(-probabilities, kind="stable")
+        chosen = order[others[order]][: max(top, 0)].tolist()
+        return [(self.terms[position], float(probabilities[position])) for position in chosen]
+
+
+def log_odds(probability: float) -> float:
+    if probability in (0.0, 1.0):
+        return math.copysign(math.inf, probability - 0.5)
+    return math.log(probability) - math.log1p(-probability)
+
+
+def sigmoid(logit: float) -> float:
+    return 1 / (1 + math.exp(-logit)) if logit > -700 else 0.0
