@@ -51,10 +51,14 @@ class World:
 
 
 @st.composite
-def worlds(draw: st.DrawFn, *, dimension: int = 3) -> World:
+def worlds(draw: st.DrawFn, *, dimension: int = 3, largest: float | None = None) -> World:
+    """Vectors of numbers up to `largest`, by default as large as float32 allows."""
     terms = draw(term_lists(14))
     with_vector = terms[: draw(st.integers(1, len(terms)))]
-    number = st.floats(width=32, allow_nan=False, allow_infinity=False) | st.integers(-2, 2)
+    least = None if largest is None else -largest
+    number = st.floats(
+        least, largest, width=32, allow_nan=False, allow_infinity=False
+    ) | st.integers(-2, 2)
     row = st.lists(number, min_size=dimension, max_size=dimension)
     rows = draw(st.lists(row, min_size=len(with_vector), max_size=len(with_vector)))
     order = draw(st.permutations(terms))
@@ -115,9 +119,12 @@ def test_the_one_pass(world: World, seed: int, whole: bool, block_size: int) -> 
 
 
 @settings(max_examples=100, deadline=None)
-@given(worlds(), st.integers(0, 10_000), st.integers(1, 20))
+@given(worlds(largest=1024.0), st.integers(0, 10_000), st.integers(1, 20))
 def test_the_one_pass_is_the_plain_algorithm(world: World, seed: int, block_size: int) -> None:
-    """With terms that stand there twice and terms without vectors, which the plain one has not."""
+    """With duplicate terms and terms without vectors, which the plain one does not have.
+
+    Beyond numbers of a thousand or so the rounding of float32 outweighs the threshold.
+    """
     scorer = make_scorer(seed, (4, 6), (8, 6))
     mined = in_blocks(scorer, world.vectors, world.vocabulary, block_size, **world.options)
     walked = [term for term in world.new if term in world.vectors]
