@@ -15,10 +15,19 @@ from synsetmine.errors import DataError, ModelError
 from synsetmine.models import StoredModel, generate_sets, load_model, save_model
 from synsetmine.models.general import GeneralModel, load_general
 from synsetmine.models.general.comparer import Comparer
-from synsetmine.models.general.features import WordWeights, mutual_shares, unique_pairs
+from synsetmine.models.general.features import (
+    STRING_FEATURES,
+    NameFeatures,
+    WordWeights,
+    designators,
+    mutual_shares,
+    unique_pairs,
+    word_codes,
+)
 from synsetmine.models.general.neighbours import EXACT_ROWS, nearest_rows, nearest_sparse_rows
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews, unit_rows
+from synsetmine.views.static_encoder import name_words
 
 NAMES = (
     *("World Health Organization", "World Health Organisation", "WHO"),
@@ -160,6 +169,75 @@ def test_parts_that_do_not_fit_are_refused() -> None:
     description, arrays = load_general().state()
     with pytest.raises(ModelError, match="uses_encoder"):
         GeneralModel.from_state({**description, "uses_encoder": 1}, arrays)
+
+
+def test_features_of_differing_words_equal_the_naive_ones() -> None:
+    """First and last words, designators, and weights of differing words and pairs of words."""
+    names = [*(term.surface for term in TERMS), "left atrium", "right atrium", "World War II"]
+    names += ["second world war", "apple", "apple pie", "atrium, left", "hepatitis B", "hepatitis"]
+    weights = WordWeights(np.random.default_rng(0).normal(size=4096).astype(np.float32))
+    left, right = np.triu_indices(len(names), 1)
+    features = NameFeatures(names, load_general().encoder, weights)
+    values = features.features(left, right)[:, features.string_columns]
+    columns = [STRING_FEATURES.index(name) for name in DIFFERING_WORDS]
+    for row, (a, b) in enumerate(zip(left, right, strict=True)):
+        expected = _differing_words(names[a], names[b], weights)
+        assert values[row, columns] == pytest.approx(expected, abs=1e-4), (names[a], names[b])
+
+
+DIFFERING_WORDS = (
+    "same designators",
+    "both have designators, others",
+    "one alone has designators",
+    "same first word",
+    "same last word",
+    "weights of the words that one name has in addition",
+    "weights of the words by which both differ",
+    "weight of the two words by which both differ",
+)
+
+
+def _differing_words(one: str, other: str, weights: WordWeights) -> list[float]:
+    a, b = name_words(one), name_words(other)
+    numbers = designators(a), designators(b)
+    only = sorted(set(a) - set(b)), sorted(set(b) - set(a))
+    kind = 2 * all(only) + (a[-1] != b[-1])
+    total = sum(weights.of([word])[0, kind] for side in only for word in side)
+    pair = 0.0
+    if len(only[0]) == len(only[1]) == 1:
+        pair = weights.of_pairs(word_codes(only[1]), word_codes(only[0]))[0]
+    same = numbers[0] == numbers[1]
+    return [
+        float(all(numbers) and same),
+        float(all(numbers) and not same),
+        float(any(numbers) and not all(numbers)),
+        float(a[0] == b[0]),
+        float(a[-1] == b[-1]),
+        0 if all(only) else float(np.clip(total, -8, 8)),
+        float(np.clip(total, -8, 8)) if all(only) else 0,
+        pair,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("World War II", "second world war"),
+        ("type 2 diabetes", "Diabetes, Type II"),
+        ("GPT-4", "GPT4"),
+        ("interleukin 6", "IL-6"),
+    ],
+)
+def test_designators_in_other_forms(one: str, other: str) -> None:
+    assert designators(name_words(one)) == designators(name_words(other)) != ()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("hepatitis A", "hepatitis B"), ("Windows 10", "Windows 11"), ("World War I", "WWII")],
+)
+def test_other_designators(one: str, other: str) -> None:
+    assert designators(name_words(one)) != designators(name_words(other))
 
 
 # Neighbours and linkage against naive references.

@@ -26,7 +26,12 @@ from experiments.general_model.lists import (
 )
 from experiments.general_model.settings import GeneralSettings
 from experiments.general_model.training import ListScore, learn
-from experiments.general_model.vocabularies import sampled_vocabulary
+from experiments.general_model.vocabularies import (
+    NearNames,
+    Vocabulary,
+    sampled_vocabulary,
+    with_near_misses,
+)
 from experiments.name_lists import NameList, name_hash, write_name_lists
 from experiments.name_lists.base import Names
 from synsetmine.errors import DataError
@@ -49,13 +54,12 @@ SETTINGS = GeneralSettings(
     groups=2,
     dimension=16,
     buckets=512,
-    group_buckets=256,
     steps=30,
-    group_steps=20,
     warmup=5,
     rate=0.02,
     batch=32,
     distilled=32,
+    distilled_phrases=8,
     name_rows=48,
     word_buckets=256,
     mixed_names=(40,),
@@ -231,7 +235,7 @@ def test_lists_are_capped_dealt_and_left_out() -> None:
 
 def test_drawn_pairs_are_two_names_of_one_entity() -> None:
     entities: Lists = {"one": [("a", "b", "c"), ("d",)], "two": [("e", "f"), ("g", "h")]}
-    draws = ListPairs(entities, replace(SETTINGS, taught_names=2))
+    draws = ListPairs(entities, ["p", "q", "a"], SETTINGS)
     rng = np.random.default_rng(0)
     drawn = set()
     for one_list in (0.0, 1.0):
@@ -240,9 +244,12 @@ def test_drawn_pairs_are_two_names_of_one_entity() -> None:
         assert (counts.max() == 200) == bool(one_list)
         first, second = draws.pairs(rng, counts)
         drawn |= {draws.names[a] + draws.names[b] for a, b in zip(first, second, strict=True)}
-        taught = draws.taught[draws.any_taught(rng, counts)]
-        assert set(taught.tolist()) <= set(draws.taught.tolist())
-    assert len(draws.taught) == 4
+        distilled = [draws.names[place] for place in draws.distilled(rng, counts, 50)]
+        assert len(distilled) == 250
+        assert set(distilled[200:]) == {"p", "q", "a"}
+        of_lists = [set("abcd"), set("efgh")]
+        expected = {name for names, n in zip(of_lists, counts, strict=True) for name in names if n}
+        assert set(distilled[:200]) == expected
     assert drawn == {"ab", "ac", "ba", "bc", "ca", "cb", "ef", "fe", "gh", "hg"}
 
 
@@ -297,3 +304,26 @@ def test_sampled_vocabularies_have_their_share_of_single_names(share: float) -> 
     assert len(set(drawn.names)) == len(drawn.names)
     assert 200 <= len(drawn.names) <= 200 + 3 / (1 - share)  # the last set may be too large
     assert all(name in entities[n] for name, n in zip(drawn.names, drawn.entities, strict=True))
+
+
+def test_near_misses_are_names_of_other_entities() -> None:
+    entities: list[Names] = [
+        *[("apple", "malus"), ("apple pie", "pie of apples"), ("apple tree",)],
+        *[("pear", "pyrus"), ("pear tree", "tree of pears"), ("oak",)],
+    ]
+    pieces = StandIn().pieces
+    table = np.ones((len(pieces) + 64, 8), np.int8)
+    encoder = StaticEncoder(pieces, table, np.ones(len(table), np.float32))
+    near = NearNames(entities, encoder, SETTINGS)
+    listed = [near.names[place] for place in near.by_words("apple")]
+    assert listed == ["apple", "apple pie", "apple tree"]
+    assert len(near.by_vectors("apple")) == len(near.names)
+    before = Vocabulary("fruit", ("apple", "malus", "pear", "pyrus"), np.array([0, 0, 3, 3]))
+    rng = np.random.default_rng(0)
+    settings = replace(SETTINGS, near_miss_shares=(1.0,))
+    after = with_near_misses(before, near, near.by_words, settings, rng)
+    assert after.dense
+    added = set(zip(after.names, after.entities.tolist(), strict=True)) - set(
+        zip(before.names, before.entities.tolist(), strict=True)
+    )
+    assert added in ({("apple pie", 1), ("pear tree", 4)}, {("apple tree", 2), ("pear tree", 4)})

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from statistics import fmean
 
-from experiments.general_model.lists import read_lists
+from experiments.general_model.lists import read_lists, read_phrases
 from experiments.general_model.minilm import MiniLM
 from experiments.general_model.settings import GeneralSettings
 from experiments.general_model.training import ListScore, check_folder, learn
@@ -35,6 +35,7 @@ def main() -> None:
         read_lists(options.lists, skipped=settings.skipped),
         options.out,
         MiniLM.load(Path(find_encoder(options.teacher)), options.device, settings),
+        phrases=read_phrases(options.lists),
         left_out=options.left_out,
         settings=settings,
         without=options.without,

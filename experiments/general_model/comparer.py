@@ -67,12 +67,15 @@ class VocabularyPairs:
         return self.features[:, [*static, *size_and_static, *ngrams]]
 
     def importance(self, settings: GeneralSettings) -> float:
-        """A small vocabulary counts less, in proportion to its names; a closed one more."""
-        full = settings.full_dense_names if self.vocabulary.dense else settings.full_names
-        closed = self.vocabulary.single_share < settings.closed_share
-        return min(1.0, len(self.vocabulary.names) / full) * (
-            settings.closed_weight if closed else 1
-        )
+        """A small vocabulary counts less, by its names; a dense or closed one counts more."""
+        dense = self.vocabulary.dense
+        full = settings.full_dense_names if dense else settings.full_names
+        weight = min(1.0, len(self.vocabulary.names) / full)
+        if dense:
+            weight *= settings.dense_weight
+        if self.vocabulary.single_share < settings.closed_share:
+            weight *= settings.closed_weight
+        return weight
 
 
 def candidate_pairs(

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 import os
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -45,11 +44,20 @@ class Teacher(Protocol):
 
 
 def learn_encoder(
-    lists: Lists, teacher: Teacher, settings: GeneralSettings, seed: int, *, device: str
+    lists: Lists,
+    phrases: Sequence[str],
+    teacher: Teacher,
+    settings: GeneralSettings,
+    seed: int,
+    *,
+    device: str,
 ) -> StaticEncoder:
-    """A static encoder of the lists, in int8 as it is stored."""
-    draws = ListPairs(usable(lists, settings), settings)
-    targets = teacher([draws.names[place] for place in draws.taught.tolist()])
+    """A static encoder of the lists, in int8 as it is stored.
+
+    `phrases` are learned from the teacher alone: they bring words that are in no list.
+    """
+    draws = ListPairs(usable(lists, settings), phrases, settings)
+    targets = teacher(draws.names)
     pieces = teacher.pieces
     start = _pca(targets, teacher([p.removeprefix("##") for p in pieces]), settings, seed)
     rows = NameRows(draws.names, pieces, settings)
@@ -74,27 +82,19 @@ def usable(lists: Lists, settings: GeneralSettings) -> Lists:
 
 
 class ListPairs:
-    """Draws pairs of names of one entity; a list is drawn by the power of its number of sets.
+    """Draws pairs of names of one entity; a list is drawn by the power of its number of sets."""
 
-    `taught` are the places of the names that the teacher encodes: some of each list, those with
-    the smallest hashes, so that all encoders of one training ask for the same ones.
-    """
-
-    def __init__(self, lists: Lists, settings: GeneralSettings) -> None:
+    def __init__(self, lists: Lists, phrases: Sequence[str], settings: GeneralSettings) -> None:
         number_of: dict[str, int] = {}
         numbered = [
             [[number_of.setdefault(name, len(number_of)) for name in names] for names in entities]
             for entities in lists.values()
         ]
+        self._phrases = np.array(
+            [number_of.setdefault(phrase, len(number_of)) for phrase in phrases], np.int64
+        )
         self.names = list(number_of)
-        in_order = np.argsort([zlib.crc32(name.encode()) for name in self.names], kind="stable")
-        rank = in_order.argsort()
-        chosen = [
-            sorted({*chain(*entities)}, key=rank.__getitem__)[: settings.taught_names]
-            for entities in numbered
-        ]
-        self.taught = np.unique(np.array([*chain(*chosen)], np.int64))
-        self._chosen = [np.searchsorted(self.taught, places) for places in chosen]
+        self._places = [np.unique(np.array([*chain(*entities)])) for entities in numbered]
         several = [[entity for entity in entities if len(entity) > 1] for entities in numbered]
         self._sizes = [np.array([len(entity) for entity in sets]) for sets in several]
         self._starts = [np.cumsum(sizes) - sizes for sizes in self._sizes]
@@ -123,14 +123,12 @@ class ListPairs:
             seconds.append(self._members[number][starts + second])
         return np.concatenate(firsts), np.concatenate(seconds)
 
-    def any_taught(self, rng: np.random.Generator, counts: Places) -> Places:
-        """Random places in `taught`, of the lists in these proportions."""
-        return np.concatenate(
-            [
-                self._chosen[number][rng.integers(len(self._chosen[number]), size=count)]
-                for number, count in enumerate(counts.tolist())
-            ]
-        )
+    def distilled(self, rng: np.random.Generator, counts: Places, phrases: int) -> Places:
+        """Random names of the lists in these numbers, and random phrases."""
+        pools = [*zip(self._places, counts.tolist(), strict=True)]
+        if len(self._phrases):
+            pools.append((self._phrases, phrases))
+        return np.concatenate([pool[rng.integers(len(pool), size=count)] for pool, count in pools])
 
 
 class NameRows:
@@ -192,7 +190,7 @@ class StaticTable(torch.nn.Module):
 def _train(
     table: StaticTable,
     rows: NameRows,
-    targets: torch.Tensor,  # the teacher's unit vectors of `draws.taught`
+    targets: torch.Tensor,  # the teacher's unit vectors of all names
     draws: ListPairs,
     settings: GeneralSettings,
     seed: int,
@@ -209,8 +207,10 @@ def _train(
         )
         counts = draws.counts(rng, settings.batch, settings.one_list)
         first, second = draws.pairs(rng, counts)
-        drawn = draws.any_taught(rng, -(-counts * settings.distilled // settings.batch))
-        names, starts = rows.of(np.concatenate([first, second, draws.taught[drawn]]))
+        drawn = draws.distilled(
+            rng, -(-counts * settings.distilled // settings.batch), settings.distilled_phrases
+        )
+        names, starts = rows.of(np.concatenate([first, second, drawn]))
         vectors = table(_on(names, device), _on(starts, device))
         one, other, own = vectors.split([len(first), len(second), len(drawn)])
         goal = targets[_on(drawn, device)]

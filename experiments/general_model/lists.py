@@ -16,6 +16,7 @@ import numpy as np
 from experiments.general_model.settings import GeneralSettings
 from experiments.name_lists.base import Names
 from experiments.name_lists.heldout import letters
+from experiments.name_lists.phrases import FILE as PHRASES
 from synsetmine.errors import DataError
 
 Lists: TypeAlias = dict[str, list[Names]]  # entities of each list by the list's name
@@ -42,6 +43,14 @@ def read_lists(folder: Path, *, skipped: Collection[str] = ()) -> Lists:
     if not lists:
         raise DataError(f"no name list (*{SUFFIX}) in this folder", path=folder)
     return lists
+
+
+def read_phrases(folder: Path) -> list[str]:
+    """The phrases that `python -m experiments.name_lists` wrote into a folder."""
+    path = folder / PHRASES
+    if not path.exists():
+        raise DataError("no phrases; run: python -m experiments.name_lists", path=path)
+    return gzip.decompress(path.read_bytes()).decode().split("\n")
 
 
 def _read(path: Path) -> list[Names]:

@@ -82,6 +82,7 @@ def learn(
     out: Path,
     teacher: Teacher,
     *,
+    phrases: Sequence[str] = (),
     left_out: Path | None = None,
     settings: GeneralSettings | None = None,
     without: Collection[str] = (),
@@ -92,7 +93,8 @@ def learn(
     """Learn the general model from name lists and write its weights into the new folder `out`.
 
     Of the lists in `without` nothing is learned, nor of entities that share a name with them.
-    The scores are those of the written weights. The new folder `left_out` takes one folder of
+    `phrases` teach the static encoder words that are in no list. The scores are those of the
+    written weights. The new folder `left_out` takes one folder of
     weights for each group of lists, learned without that group: by them the lists can be judged.
     """
     settings = settings or GeneralSettings()
@@ -105,7 +107,7 @@ def learn(
     used = cap(used, settings, seed)
     parts = split(used, settings, seed)
     report(f"{len(used)} lists, {sum(map(len, used.values())):,} entities")
-    tables = _tables(parts.encoder, parts, teacher, settings, seed, device)
+    tables = _tables(parts.encoder, phrases, parts, teacher, settings, seed, device)
     report("learned the encoder and the weights of words")
     pairs = [
         candidate_pairs(vocabulary, *tables, teacher)
@@ -115,7 +117,7 @@ def learn(
     group_tables = []
     for number, group in enumerate(groups):
         known = leave_out(parts.encoder, group, used, settings.excluded_letters)
-        encoder, words = _tables(known, parts, teacher, settings.for_group(), seed, device)
+        encoder, words = _tables(known, phrases, parts, teacher, settings, seed, device)
         group_tables.append((encoder, words))
         own = {source: parts.comparer[source] for source in group}
         pairs += [
@@ -143,6 +145,7 @@ def learn(
 
 def _tables(
     known: Lists,
+    phrases: Sequence[str],
     parts: Parts,
     teacher: Teacher,
     settings: GeneralSettings,
@@ -152,7 +155,7 @@ def _tables(
     """An encoder and word weights of some lists, without the entities of the later stages."""
     later = [*parts.comparer.values(), *parts.test.values()]
     held = forms_of(names for entities in later for names in entities)
-    encoder = learn_encoder(known, teacher, settings, seed, device=device)
+    encoder = learn_encoder(known, phrases, teacher, settings, seed, device=device)
     return encoder, learn_word_weights(known, held, encoder, settings, seed)
 
 

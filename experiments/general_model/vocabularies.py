@@ -6,7 +6,7 @@ few entities and those that are near to them, which random draws from a large li
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ from experiments.general_model.lists import Lists, generator, shuffled
 from experiments.general_model.settings import GeneralSettings
 from experiments.name_lists.base import Names
 from experiments.name_lists.heldout import letters
-from synsetmine.views.static_encoder import StaticEncoder
+from synsetmine.views.static_encoder import StaticEncoder, name_words
 
 MIXED = "mixed"  # the source of a vocabulary of all lists
 
@@ -108,11 +108,13 @@ def _dense_ones(
             drawn = dense_vocabulary(source, pool, encoder, count, settings, rng)
             if len(drawn.names) >= settings.least_dense_names:
                 yield drawn
-        for share in settings.near_shares:
+        near = NearNames(pool, encoder, settings)
+        for number, share in enumerate(settings.near_shares):
             count = int(rng.choice(settings.near_names))
             drawn = sampled_vocabulary(source, pool, count, share, settings, rng)
             if len(drawn.names) >= settings.least_dense_names:
-                yield with_near_misses(drawn, pool, encoder, settings, rng)
+                nearest = near.by_words if number % 2 else near.by_vectors
+                yield with_near_misses(drawn, near, nearest, settings, rng)
 
 
 def sample(
@@ -203,27 +205,59 @@ def dense_vocabulary(
     return Vocabulary(source, *_columns(chosen), dense=True)
 
 
+class NearNames:
+    """Looks up names of a list that are near to a name, by their vectors or by their words."""
+
+    def __init__(
+        self, entities: Sequence[Names], encoder: StaticEncoder, settings: GeneralSettings
+    ) -> None:
+        self.names, self.owners = distinct_names(entities, settings.dense_names)
+        self._encoder = encoder
+        self._tries = settings.near_tries
+        self._vectors = encoder.encode(self.names)
+        self._words = [frozenset(name_words(name)) for name in self.names]
+        self._places_of: dict[str, list[int]] = {}
+        for place, words in enumerate(self._words):
+            for word in words:
+                self._places_of.setdefault(word, []).append(place)
+
+    def by_vectors(self, name: str) -> list[int]:
+        """The places of the nearest names, best first."""
+        cosines = self._vectors @ self._encoder.encode([name])[0]
+        places: list[int] = np.argsort(-cosines, kind="stable")[: self._tries].tolist()
+        return places
+
+    def by_words(self, name: str) -> list[int]:
+        """The places of names that share most words: "apple pie" for "apple"."""
+        words = frozenset(name_words(name))
+        sharing = {place for word in words for place in self._places_of.get(word, ())}
+
+        def overlap(place: int) -> tuple[float, int]:
+            other = self._words[place]
+            return -len(words & other) / len(words | other), place
+
+        return sorted(sharing, key=overlap)[: self._tries]
+
+
 def with_near_misses(
     vocabulary: Vocabulary,
-    entities: Sequence[Names],
-    encoder: StaticEncoder,
+    near: NearNames,
+    nearest: Callable[[str], list[int]],
     settings: GeneralSettings,
     rng: np.random.Generator,
 ) -> Vocabulary:
-    """The vocabulary, and for some of its names the nearest name of an entity that it lacks."""
+    """The vocabulary, and for some of its names a near name of an entity that it lacks."""
     seen = {letters(name) for name in vocabulary.names}
     used = set(vocabulary.entities.tolist())
-    names, owners = distinct_names(entities, settings.dense_names)
-    others = encoder.encode(names)
     chosen = list(zip(vocabulary.names, vocabulary.entities.tolist(), strict=True))
     share = float(rng.choice(settings.near_miss_shares))
     for place in rng.permutation(len(chosen))[: max(2, round(share * len(chosen)))].tolist():
-        cosines = others @ encoder.encode([chosen[place][0]])[0]
-        for other in np.argsort(-cosines, kind="stable")[: settings.near_tries].tolist():
-            if int(owners[other]) not in used and letters(names[other]) not in seen:
-                chosen.append((names[other], int(owners[other])))
-                used.add(int(owners[other]))
-                seen.add(letters(names[other]))
+        for other in nearest(chosen[place][0]):
+            name, owner = near.names[other], int(near.owners[other])
+            if owner not in used and letters(name) not in seen:
+                chosen.append((name, owner))
+                used.add(owner)
+                seen.add(letters(name))
                 break
     chosen = [chosen[place] for place in rng.permutation(len(chosen)).tolist()]
     return Vocabulary(vocabulary.source, *_columns(chosen), dense=True)

@@ -22,7 +22,7 @@ from experiments.general_model.vocabularies import distinct_names
 from experiments.name_lists.base import Names
 from experiments.name_lists.heldout import letters
 from synsetmine.errors import DataError
-from synsetmine.models.general.features import WordWeights
+from synsetmine.models.general.features import WordWeights, word_codes
 from synsetmine.models.general.neighbours import nearest_rows
 from synsetmine.views.static_encoder import StaticEncoder, name_words
 
@@ -73,7 +73,8 @@ def _word_pairs(
     found = np.where(cosines > -np.inf, cosines, 0)
     levels = found[:, : settings.word_level].mean(axis=1)
 
-    words = [list(dict.fromkeys(name_words(name))) for name in names]
+    spelled = [name_words(name) for name in names]
+    words = [list(dict.fromkeys(some)) for some in spelled]
     only = [
         [[w for w in words[a] if w not in words[b]] for a, b in ((one, other), (other, one))]
         for one, other in pairs.tolist()
@@ -96,8 +97,9 @@ def _word_pairs(
         ],
         axis=1,
     ).astype(np.float32)
+    same_last = [spelled[one][-1:] == spelled[other][-1:] for one, other in pairs.tolist()]
     weight = 1 / max(len(positives) + len(negatives), 1)
-    return WordPairs(_buckets(only, settings.word_buckets), nearness, true, weight)
+    return WordPairs(_buckets(only, same_last, settings.word_buckets), nearness, true, weight)
 
 
 def _true_pairs(owners: Places) -> Places:
@@ -126,16 +128,23 @@ def _some(pairs: Places, count: int, rng: np.random.Generator) -> Places:
     return pairs[np.sort(rng.permutation(len(pairs))[:count])]
 
 
-def _buckets(only: Sequence[Sequence[Sequence[str]]], count: int) -> list[list[int]]:
-    """The buckets of the differing words of each pair, as `WordWeights` looks them up."""
-    numbers = WordWeights(np.arange(count, dtype=np.float32))  # its values are the buckets
+def _buckets(
+    only: Sequence[Sequence[Sequence[str]]], same_last: Sequence[bool], count: int
+) -> list[list[int]]:
+    """The buckets of the differing words of each pair, and of the pair if it is of two words."""
+    table = WordWeights(np.zeros(count, np.float32))
     words = list(dict.fromkeys(word for sides in only for side in sides for word in side))
-    table = numbers.of(words).astype(np.int64).tolist()
-    buckets_of = dict(zip(words, table, strict=True))
-    return [
-        [buckets_of[word][0 if not all(sides) else 1] for side in sides for word in side]
-        for sides in only
-    ]
+    number_of = {word: number for number, word in enumerate(words)}
+    buckets, codes = table.buckets(words).tolist(), word_codes(words)
+    chosen = []
+    for sides, alike in zip(only, same_last, strict=True):
+        kind = 2 * all(sides) + (not alike)
+        own = [buckets[number_of[word]][kind] for side in sides for word in side]
+        if list(map(len, sides)) == [1, 1]:
+            one, other = (codes[[number_of[side[0]]]] for side in sides)
+            own += table.pair_buckets(one, other).tolist()
+        chosen.append(own)
+    return chosen
 
 
 def _fitted(parts: Sequence[WordPairs], settings: GeneralSettings, seed: int) -> WordWeights:

@@ -1,4 +1,4 @@
-"""Write the name lists for the general model.
+"""Write the name lists, and phrases of general English, for the general model.
 
     python -m experiments.name_lists --out FOLDER --heldout ../shared/data/heldout-names.txt
 
@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 from experiments.name_lists import NAME_LISTS, ListCounts, MissingDataError, write_name_lists
+from experiments.name_lists.phrases import write_phrases
 
 
 def main() -> None:
@@ -28,6 +29,12 @@ def main() -> None:
             missing = True
         else:
             print(_in_row(counts), flush=True)
+    if not options.only:
+        try:
+            print(_row("phrases", "", "", f"{write_phrases(options.out, options.heldout):,}", ""))
+        except MissingDataError as error:
+            print(f"phrases: {error}", file=sys.stderr)
+            missing = True
     sys.exit(1 if missing else 0)
 
 

@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -61,12 +61,17 @@ STRING_FEATURES = (
     "n-grams above the denser neighbourhood",
     "n-grams above the sparser neighbourhood",
     "one is the acronym of the other",
-    "same numbers",
+    "same designators",
+    "both have designators, others",
+    "one alone has designators",
     "letters of the shorter name",
     "difference in length",
     "one name is a single word",
+    "same first word",
+    "same last word",
     "weights of the words that one name has in addition",
     "weights of the words by which both differ",
+    "weight of the two words by which both differ",
 )
 # Shares of the names of a vocabulary, in a table of neighbours.
 MUTUAL_FEATURES = (
@@ -81,9 +86,17 @@ MUTUAL_FEATURES = (
 class WordWeights:
     """How much a word speaks for one meaning of two names that differ by it.
 
-    "City" and "disorder" can be left out; "left" and "2" cannot. A word has two weights: for a
-    word that one name has in addition, and for one of several words by which both names differ.
+    "City" and "disorder" can be left out; "left" and "2" cannot. A word has one weight for each of
+    `KINDS`. Two words that alone make the difference have a weight as a pair: "kidney" and
+    "renal", "left" and "right". All of them are hashed into one table.
     """
+
+    KINDS: ClassVar[tuple[str, ...]] = (
+        "one name has it in addition, both end alike",
+        "one name has it in addition, the names end differently",
+        "both names have other words, and end alike",
+        "both names have other words, and end differently",
+    )
 
     values: Floats  # (buckets,)
 
@@ -92,12 +105,61 @@ class WordWeights:
             raise ModelError(f"word weights have the shape {self.values.shape}")
 
     def of(self, words: Sequence[str]) -> Floats:
-        """Both weights of each word: (words, 2)."""
-        buckets = [
-            [zlib.crc32(f"{kind}{word}".encode()) % len(self.values) for kind in (1, 2)]
-            for word in words
-        ]
-        return self.values[np.array(buckets, np.int64).reshape(-1, 2)]
+        """The weights of each word: (words, KINDS)."""
+        return self.values[self.buckets(words)]
+
+    def of_pairs(self, codes: Positions, other_codes: Positions) -> Floats:
+        """The weights of pairs of words that are given by `word_codes`: (pairs,)."""
+        return self.values[self.pair_buckets(codes, other_codes)]
+
+    def buckets(self, words: Sequence[str]) -> Positions:
+        """Where the weights of each word stand: (words, KINDS)."""
+        kinds = range(len(self.KINDS))
+        codes = [[zlib.crc32(f"{kind}{word}".encode()) for kind in kinds] for word in words]
+        return np.array(codes, np.int64).reshape(-1, len(kinds)) % len(self.values)
+
+    def pair_buckets(self, codes: Positions, other_codes: Positions) -> Positions:
+        """Where the weights of pairs stand; the order of the two makes no difference."""
+        return (codes + other_codes) % len(self.values)
+
+
+def word_codes(words: Sequence[str]) -> Positions:
+    """A hash of each word: (words,)."""
+    return np.array([zlib.crc32(f"={word}".encode()) for word in words], np.int64)
+
+
+def designators(words: Sequence[str]) -> tuple[str, ...]:
+    """What numbers a thing among others of its name: numerals and single letters, sorted.
+
+    >>> designators(["first", "world", "war"]) == designators(["world", "war", "i"])
+    True
+    >>> designators(["hepatitis", "b"]), designators(["gpt4"]), designators(["a", "cold"])
+    (('b',), ('4',), ())
+    """
+    kept: list[str] = []
+    for place, word in enumerate(words):
+        if word in _NUMERALS:
+            kept.append(_NUMERALS[word])
+        elif len(word) == 1 and word.isalpha():
+            if (place or word != "a") and len(words) > 1:
+                kept.append(word)
+        else:
+            kept += re.findall(r"\d+", word)
+    return tuple(sorted(kept))
+
+
+_NUMERALS = {
+    word: str(number)
+    for number, forms in enumerate(
+        (
+            *("i one first 1st", "ii two second 2nd", "iii three third 3rd", "iv four fourth 4th"),
+            *("five fifth 5th", "vi six sixth 6th", "vii seven seventh 7th"),
+            *("viii eight eighth 8th", "ix nine ninth 9th", "ten tenth 10th", "xi eleven", "xii"),
+        ),
+        start=1,
+    )
+    for word in forms.split()
+}
 
 
 class NeighbourTable:
@@ -169,13 +231,18 @@ class NameFeatures:
         self._sorted_texts = [" ".join(sorted(words))[:LETTERS] for words in self._words]
         self._bags, distinct = word_counts(self._words)
         self._word_vectors = encoder.encode_words(distinct)
+        self._weights = word_weights
         self._word_weights = word_weights.of(distinct)
+        self._word_codes = word_codes(distinct)
         self._sums = np.asarray(self._bags @ self._word_vectors, np.float32)
         self._sum_lengths = np.linalg.norm(self._sums, axis=1)
         self._presence = self._bags.copy()
         self._presence.data[:] = 1
         self._name_weights = np.asarray(self._presence @ self._word_weights, np.float32)
         self._word_counts = np.maximum(np.diff(self._presence.indptr), 1).astype(np.float32)
+        self._numbers_of_words = np.arange(len(distinct), dtype=np.float64)
+        self._number_sums = self._presence @ self._numbers_of_words
+        self._ends = _first_and_last(self._words, distinct)
         static = unit_rows(self._sums)
         rows = [static, *tables]
         if tables:  # the views together, which are nearer to the truth than each alone
@@ -241,12 +308,15 @@ class NameFeatures:
         values[:, 15] = np.any(
             [(joined[left] == i[right]) | (joined[right] == i[left]) for i in initials], axis=0
         )
-        values[:, 16] = self._numbers[left] == self._numbers[right]
+        one, other = self._designators[left], self._designators[right]
+        values[:, 16] = (one == other) & (one > 0)
+        values[:, 17] = (one != other) & (one > 0) & (other > 0)
+        values[:, 18] = (one > 0) != (other > 0)
         shorter = np.minimum(self._lengths[left], self._lengths[right])
         longer = np.maximum(self._lengths[left], self._lengths[right])
-        values[:, 17] = np.minimum(shorter, 40) / 40
-        values[:, 18] = (longer - shorter) / np.maximum(longer, 1)
-        values[:, 19] = fewer <= 1
+        values[:, 19] = np.minimum(shorter, 40) / 40
+        values[:, 20] = (longer - shorter) / np.maximum(longer, 1)
+        values[:, 21] = fewer <= 1
         return values
 
     def _differing_words(
@@ -273,11 +343,24 @@ class NameFeatures:
         values[:, 9], values[:, 10] = none[0] | none[1], none[0] & none[1]
         values[:, 11] = np.minimum(np.minimum(*counts), 4) / 4
         values[:, 12] = np.minimum(np.maximum(*counts), 6) / 6
+        same_first, same_last = (ends[left] == ends[right] for ends in self._ends)
+        values[:, 22], values[:, 23] = same_first, same_last
         weights = self._name_weights[left] + self._name_weights[right]
         weights -= 2 * np.asarray(shared_words @ self._word_weights, np.float32)
         one_sided = none[0] | none[1]
-        values[:, 20] = np.clip(np.where(one_sided, weights[:, 0], 0), -8, 8)
-        values[:, 21] = np.clip(np.where(one_sided, 0, weights[:, 1]), -8, 8)
+        kind = np.where(one_sided, 0, 2) + ~same_last
+        weight = np.clip(weights[np.arange(len(left)), kind], -8, 8)
+        values[:, 24], values[:, 25] = (
+            np.where(one_sided, weight, 0),
+            np.where(one_sided, 0, weight),
+        )
+        single = np.flatnonzero((counts[0] == 1) & (counts[1] == 1))
+        shared_numbers = (shared_words @ self._numbers_of_words)[single]
+        codes = [
+            self._word_codes[(self._number_sums[side[single]] - shared_numbers).astype(np.int64)]
+            for side in (left, right)
+        ]
+        values[single, 26] = self._weights.of_pairs(*codes)
 
     @cached_property
     def _vocabulary(self) -> Floats:
@@ -302,11 +385,11 @@ class NameFeatures:
         return np.array([len(text) for text in self._texts], np.float32)
 
     @cached_property
-    def _numbers(self) -> Positions:
-        """Equal for names that hold the same numbers, in any order."""
-        number_of: dict[tuple[str, ...], int] = {}
-        runs = (tuple(sorted(re.findall(r"\d+", text))) for text in self._texts)
-        return np.array([number_of.setdefault(run, len(number_of)) for run in runs], np.int64)
+    def _designators(self) -> Positions:
+        """Equal for names that have the same designators; 0 for names without any."""
+        number_of: dict[tuple[str, ...], int] = {(): 0}
+        forms = map(designators, self._words)
+        return np.array([number_of.setdefault(form, len(number_of)) for form in forms], np.int64)
 
     @cached_property
     def _acronyms(self) -> tuple[Positions, tuple[Positions, Positions]]:
@@ -327,6 +410,18 @@ class NameFeatures:
             np.array(every, np.int64),
             np.array(content, np.int64),
         )
+
+
+def _first_and_last(
+    names: Sequence[Sequence[str]], distinct: Sequence[str]
+) -> tuple[Positions, Positions]:
+    """The numbers of the first and of the last word of each name; of none a number of its own."""
+    number_of = {word: number for number, word in enumerate(distinct)}
+    first, last = (
+        [number_of[words[end]] if words else -1 - place for place, words in enumerate(names)]
+        for end in (0, -1)
+    )
+    return np.array(first, np.int64), np.array(last, np.int64)
 
 
 def unique_pairs(left: Positions, right: Positions, count: int) -> tuple[Positions, Positions]:
