@@ -179,6 +179,7 @@ def test_more_sets_than_are_needed_are_sampled_whole() -> None:
         ({"ridges": []}, "positive and descending"),
         ({"ridges": [1, 3]}, "positive and descending"),
         ({"folds": 1}, "folds must be 2 or more"),
+        ({"margin": -1.0}, "margin must be 0 or more"),
         ({"vocabulary_names": [5]}, "10 or more and ascending"),
         ({"names": 1}, "names must be 100 or more"),
         ({"easy_share": 0.0}, "easy_share must be above 0"),

@@ -66,9 +66,10 @@ path = {kb}
 # preset = "general"     # adapts the general model; or the paper's: project, paper,
 #                          released-nyt, -wiki, -pubmed, with all settings of `synsetmine train`
 # seed = 0
-# threshold = 0.5        # kept with the model; see [mine]
-# ridges = [100, 30, 10, 3, 1]  # of general, from here on: penalties to choose from
+# threshold = 0.3        # kept with the model; see [mine]
+# ridges = [3000, 1000, 300, 100, 30, 10, 3, 1]  # of general, from here on: penalties
 # folds = 5              # of the cross-validation that chooses the penalty
+# margin = 2.0           # standard errors by which a weaker penalty must be better
 # vocabulary_names = [150, 500, 1500, 5000]  # sizes of the vocabularies that are learned from
 # names = 3000           # in the vocabularies of each size, about
 # easy_share = 0.2       # of the pairs that are clearly no synonyms
@@ -76,7 +77,7 @@ path = {kb}
 
 [mine]  # terms to sets
 # known = true           # the known sets are there from the start, and new terms may join them
-# threshold = 0.5        # join above this probability; else the model's
+# threshold = 0.3        # join above this probability; else the model's
 # order = "frequent"     # frequent (first), given or random
 # seed = 0               # for random
 # reviews = true         # what people decided on earlier sets of this run counts, in [train] too

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,8 +21,10 @@ class AdaptationSettings:
 
     seed: int = 0
     threshold: float = PRECISION["balanced"]  # θ of set generation, as in `group`
-    ridges: tuple[int, ...] = (100, 30, 10, 3, 1)  # penalties to choose from, beside infinity
+    # Penalties to choose from, beside infinity.
+    ridges: tuple[int, ...] = (3000, 1000, 300, 100, 30, 10, 3, 1)
     folds: int = 5  # of the cross-validation that chooses the penalty
+    margin: float = 2.0  # standard errors by which a weaker penalty must be better
     vocabulary_names: tuple[int, ...] = (150, 500, 1500, 5000)  # sizes of vocabularies
     names: int = 3000  # of whole sets, about, in the vocabularies of each size
     easy_share: float = 0.2  # of the pairs that are clearly no synonyms; they teach little
@@ -43,6 +46,7 @@ class AdaptationSettings:
             sizes,
         )
         require(self.folds >= 2, "folds must be 2 or more", self.folds)
+        require(0 <= self.margin < math.inf, "margin must be 0 or more", self.margin)
         require(self.names >= 100, "names must be 100 or more", self.names)
         require(0 < self.easy_share <= 1, "easy_share must be above 0, at most 1", self.easy_share)
         require(self.fewest_sets >= 2, "fewest_sets must be 2 or more", self.fewest_sets)

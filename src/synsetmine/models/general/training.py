@@ -204,7 +204,7 @@ def _pairs_of(
 def _choose_ridge(
     examples: _Examples, sets: int, settings: AdaptationSettings, progress: Progress | None
 ) -> tuple[int | None, dict[int | None, float]]:
-    """The strongest penalty whose held-out loss is within a standard error of the lowest one."""
+    """The strongest penalty whose held-out loss is within the margin of the lowest one."""
     ridges = (None, *settings.ridges)
     folds = np.random.default_rng(settings.seed).permutation(sets) % settings.folds
     fold_of_pair = folds[examples.sets]
@@ -221,7 +221,8 @@ def _choose_ridge(
             progress(fold + 1, settings.folds)
     losses = losses[:, np.unique(examples.sets)]
     above = losses - losses[losses.mean(axis=1).argmin()]
-    is_close = above.mean(axis=1) <= above.std(axis=1) / math.sqrt(losses.shape[1])
+    errors = above.std(axis=1) / math.sqrt(losses.shape[1])
+    is_close = above.mean(axis=1) <= settings.margin * errors
     chosen = ridges[int(is_close.argmax())]
     return chosen, dict(zip(ridges, losses.mean(axis=1).tolist(), strict=True))
 
