@@ -123,7 +123,7 @@ def test_files_can_be_compressed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["x.xlsx", "x", "x.parquet.gz", "x.json"])
 def test_other_endings_are_refused(tmp_path: Path, name: str) -> None:
-    known = r"no format has this ending; there are .jsonl, .csv, .parquet, .txt"
+    known = r"unknown file extension; expected .jsonl, .csv, .parquet, .txt"
     with pytest.raises(DataError, match=known):
         group(["a"]).write(tmp_path / name)
     with pytest.raises(DataError, match="a rule needs two names"):

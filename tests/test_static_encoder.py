@@ -59,3 +59,14 @@ def test_tables_without_room_for_ngrams_are_refused() -> None:
         StaticEncoder(PIECES, np.zeros((6, 4), np.int8), np.zeros(6, np.float32))
     with pytest.raises(ModelError, match="scales"):
         StaticEncoder(PIECES, np.zeros((9, 4), np.int8), np.zeros(8, np.float32))
+
+
+def test_marks_that_change_a_word_stay() -> None:
+    """Accents of Latin letters go; vowel signs, voicing marks and other letters do not."""
+    for words in (["दिन", "दान", "दीन"], ["パリ", "バリ"], ["мои", "мой"], ["कल", "काल"]):
+        assert len({tuple(name_words(word)) for word in words}) == len(words)
+    same = [("Besançon", "Besancon"), ("Łódź", "Łodz"), ("Nguyễn", "Nguyen"), ("مُحَمَّد", "محمد")]
+    for one, other in same:
+        assert name_words(one) == name_words(other)
+    assert name_words("Lipitor™") == ["lipitor"]
+    assert name_words("№5") == ["no5"]

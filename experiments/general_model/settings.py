@@ -125,7 +125,7 @@ class GeneralSettings:
 
     # Table of ARI
     test_share: float = 0.5  # of names that stand alone, as in the lists that users bring
-    threshold: float = 0.5  # the balanced one
+    threshold: float = 0.3  # the balanced one
 
     def list_weight(self, source: str) -> float:
         """How much a list counts; one on average, and so do vocabularies of several lists."""

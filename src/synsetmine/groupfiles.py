@@ -42,10 +42,16 @@ def check_ending(path: Path, *, alone: bool = False) -> str:
     ending = Path(plain_name(path)).suffix.lower()
     if ending not in _WRITERS or (ending == ".parquet" and plain_name(path) != path.name):
         known = f"{', '.join(_WRITERS)}; all but .parquet also with .gz, .bz2 or .zst"
-        raise DataError(f"no format has this ending; there are {known}", value=str(path))
+        raise DataError(f"unknown file extension; expected {known}", value=str(path))
     if alone and ending == ".txt":
         raise DataError("a rule needs two names, so names alone cannot be written", path=path)
     return ending
+
+
+def check_pairs_ending(path: Path) -> None:
+    """Refuse a file for unsure pairs that `read_pairs` would not read as CSV."""
+    if Path(plain_name(path)).suffix.lower() != ".csv":
+        raise DataError("unknown file extension for unsure pairs; expected .csv", value=str(path))
 
 
 def write_pairs(path: Path, pairs: Iterator[UnsurePair] | tuple[UnsurePair, ...]) -> None:
@@ -118,7 +124,7 @@ def _write_parquet(path: Path, grouping: Grouping, alone: bool, skipped: Skipped
 
 
 def _write_jsonl(path: Path, grouping: Grouping, alone: bool, skipped: Skipped) -> None:
-    """One set a line, as files of sets have them; a name alone has itself for an id."""
+    """One set per line, as in files of sets; a single name gets an id like any set."""
     del skipped
     records = [_record(s.id, s.entries) for s in grouping.sets]
     if alone:

@@ -60,12 +60,13 @@ class Member:
 
     name: str
     count: int  # how often the list has it; 0 for a name that only the known sets have
-    probability: float | None  # f(S, t) for the other names of the set; None if it is certain
+    # f(S, t) for the other names of the set; None for known and single names, and spellings.
+    probability: float | None
     known: bool  # whether a known set has it
 
 
 class UnsurePair(NamedTuple):
-    """Two names that the model can hardly tell to be one thing or two."""
+    """Two names whose probability is close to the threshold."""
 
     name: str
     other: str
@@ -103,7 +104,7 @@ class NameCounts:
 
     names: int = 0  # entries that are not missing
     duplicates: int = 0  # entries that repeat another one
-    variants: int = 0  # that differ from another one only in case, width or whitespace
+    variants: int = 0  # entries that differ from another only in case, width or whitespace
     missing: int = 0  # None, NaN or nothing but whitespace
     too_long: int = 0  # names that were not compared: longer than 10,000 characters
     ambiguous: int = 0  # names that were not compared: in several known sets
@@ -181,7 +182,7 @@ def group(
     column: str | None = None,
     precision: str | float = "balanced",
     known: KnownSets | None = None,
-    never: Iterable[tuple[str, str]] = (),
+    never: Iterable[tuple[str, str]] | None = None,
     model: NameModel | None = None,
     encoder: str | None = None,
     device: str = "cpu",
@@ -209,7 +210,7 @@ def group(
     """
     threshold = threshold_of(precision)
     vocabulary = _Vocabulary(names_in(names, column), _known_sets(known))
-    cannot_link, unused_pairs = vocabulary.cannot_link(never)
+    cannot_link, unused_pairs = vocabulary.cannot_link(never or ())
     seeds = vocabulary.seeds()
     terms = [*vocabulary.new_terms(), *seeds.terms]
     result = _Result(vocabulary)
@@ -229,7 +230,7 @@ def group(
         mined = prepared.generate(
             threshold=threshold, seeds=seeds, cannot_link=cannot_link, progress=progress
         )
-        result.add(mined, prepared)
+        result.add(mined, prepared, seeds)
         pairs = _unsure_pairs(prepared, threshold, unsure, seeds, cannot_link)
     return result.grouping(threshold, pairs, unused_pairs)
 
@@ -267,12 +268,17 @@ def _unsure_pairs(
     if top < 1:
         return []
     decided = {frozenset(pair) for pair in cannot_link}
-    near = prepared.near_pairs(threshold, top=top + len(decided))
-    return [
-        UnsurePair(one.surface, other.surface, probability)
-        for one, other, probability in near
-        if frozenset((one, other)) not in decided and not (one in seeds and other in seeds)
-    ][:top]
+    looked_at = top
+    while True:
+        near = prepared.near_pairs(threshold, top=looked_at)
+        open_pairs = [
+            UnsurePair(one.surface, other.surface, probability)
+            for one, other, probability in near
+            if frozenset((one, other)) not in decided and not (one in seeds and other in seeds)
+        ]
+        if len(open_pairs) >= top or len(near) < looked_at:
+            return open_pairs[:top]
+        looked_at *= 4
 
 
 class _Name(NamedTuple):
@@ -359,10 +365,10 @@ class _Vocabulary:
         """Pairs of terms, and how many pairs have a name that is nowhere else."""
         linked, unused = [], 0
         for pair in pairs:
-            if isinstance(pair, str) or len(pair) != 2:
+            if isinstance(pair, str) or len(names := _strings(pair)) != 2:
                 raise DataError("expected pairs of names", value=pair)
-            check_pair(*pair, self.sets_of)
-            one, other = (name_key(name) for name in pair)
+            check_pair(names[0], names[1], self.sets_of)
+            one, other = map(name_key, names)
             if all(key in self.entries or key in self.owner for key in (one, other)):
                 linked.append((Term(self.name(one).text), Term(self.name(other).text)))
             else:
@@ -380,9 +386,10 @@ class _Result:
         self._new: list[list[str]] = []
         self._probability: dict[str, float] = {}  # by key
 
-    def add(self, mined: Mined, prepared: PreparedNameModel) -> None:
+    def add(self, mined: Mined, prepared: PreparedNameModel, seeds: SynonymSets) -> None:
         """Take the sets of a model over; known sets keep their names and get new ones."""
         decisions = {decision.term: decision for decision in mined.trace}
+        seed_ids = frozenset(seeds.ids)  # a known set whose names are not compared is none of them
         for set_id, terms in zip(mined.sets.ids, mined.sets, strict=True):
             new = [term for term in terms if term in decisions]
             if len(terms) > 1:
@@ -394,7 +401,7 @@ class _Result:
                         (probability,) = prepared.probabilities(others, [term])
                     self._probability[name_key(term.surface)] = probability
             keys = [name_key(term.surface) for term in new]
-            if set_id in self._known:
+            if set_id in seed_ids:
                 self._known[set_id].extend(keys)
             else:
                 self._new.append(keys)
@@ -455,7 +462,7 @@ def _known_sets(known: KnownSets | None) -> list[_KnownSet]:
     if isinstance(known, SynonymSets):
         sets = [(i, [t.surface for t in terms]) for i, terms in zip(known.ids, known, strict=True)]
     elif isinstance(known, Mapping):
-        sets = [(name, [name, *_strings(others)]) for name, others in known.items()]
+        sets = [(name, _strings([name, *_strings(others)])) for name, others in known.items()]
     elif isinstance(known, str) or not isinstance(known, Iterable):
         raise DataError("expected known sets, each a list of names", value=known)
     else:

@@ -20,6 +20,8 @@ ListFormat: TypeAlias = Literal["text", "csv", "tsv", "jsonl", "parquet"]
 LIST_FORMATS: tuple[ListFormat, ...] = get_args(ListFormat)
 COLUMNS = ("name", "term", "label", "surface", "title")  # taken where nobody names a column
 PAIR_HEADER = ("name", "other")
+GROUP_HEADER = ("set_id", "canonical", "name")  # of our own CSV files, whose cells are guarded
+NO_LISTS = (".json", ".set", ".tab", ".xls", ".xlsx", ".ods", ".xml", ".html", ".pdf")
 
 _OnColumn: TypeAlias = Callable[[str], None]
 _Rejected: TypeAlias = list[DataError] | Skipped | None
@@ -41,6 +43,9 @@ def read_names(
     column that was chosen. With `skipped`, broken lines are left out and their errors kept there.
     """
     source = STDIN if str(path) == "-" else Path(path)
+    if format is None and (ending := Path(plain_name(source)).suffix.lower()) in NO_LISTS:
+        problem = f"{ending} is no format of name lists; convert it, or name its format"
+        raise DataError(f"{problem}: {', '.join(LIST_FORMATS)}", path=source)
     kind = format or format_of(source)
     if kind not in LIST_FORMATS:
         raise DataError(f"no such format; there are {', '.join(LIST_FORMATS)}", value=kind)
@@ -53,12 +58,12 @@ def read_names(
     if kind == "parquet" and source == STDIN:
         raise DataError("Parquet cannot be read from standard input; name a file")
     cells = {"jsonl": _json_cells, "parquet": _parquet_cells}.get(kind)
-    found = (
+    values = (
         cells(source, choose, skipped)
         if cells is not None
         else _table_cells(source, choose, skipped, quotes=kind == "csv")
     )
-    return list(_checked(found, source, skipped))
+    return list(_checked(values, source, skipped))
 
 
 def format_of(path: Path) -> ListFormat:
@@ -113,6 +118,10 @@ def names_in(names: Any, column: str | None = None) -> Iterator[str]:
     if isinstance(names, str | bytes | PathLike):
         problem = "expected several names, not one string; `read_names` reads a file"
         raise DataError(problem, value=names if isinstance(names, str | bytes) else str(names))
+    if isinstance(names, Mapping):
+        raise DataError("expected a list of names, not a mapping; pass its .values()")
+    if hasattr(names, "collect"):
+        raise DataError("a LazyFrame has no names yet; pass its .collect()")
     headers = getattr(names, "column_names", getattr(names, "columns", None))
     if headers is not None:
         chosen = choose_column([str(header) for header in headers], column)
@@ -130,6 +139,7 @@ def choose_column(headers: Sequence[str], column: str | None = None) -> int:
     """The position of the column with the names."""
     listed = shorten(", ".join(headers), 1000)
     if column is not None:
+        column = str(column)  # the names of columns may be numbers
         if (count := list(headers).count(column)) != 1:
             problem = "no column has" if not count else f"{count} columns have"
             raise DataError(f"{problem} this name; there are {listed}", value=column)
@@ -165,11 +175,13 @@ def _table_cells(
     path: Path, choose: _Column, skipped: _Rejected, *, quotes: bool
 ) -> Iterator[tuple[int, object]]:
     chosen: int | None = None
+    is_guarded = False
     for number, row in table_rows(path, quotes=quotes, skipped=skipped):
         if chosen is None:
             chosen = choose(row, number)
+            is_guarded = tuple(row[: len(GROUP_HEADER)]) == GROUP_HEADER
         else:
-            yield number, row[chosen]
+            yield number, unguarded(row[chosen]) if is_guarded else row[chosen]
 
 
 def _json_cells(path: Path, choose: _Column, skipped: _Rejected) -> Iterator[tuple[int, object]]:

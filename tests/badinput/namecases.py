@@ -192,7 +192,7 @@ NAME_CASES = (
         files({"x.txt": NAMES}),
         ("group", "x.txt", "-o", "out.xlsx"),
         1,
-        "no format has this ending; there are .jsonl, .csv, .parquet, .txt; all but .parquet "
+        "unknown file extension; expected .jsonl, .csv, .parquet, .txt; all but .parquet "
         "also with .gz, .bz2 or .zst: 'out.xlsx'",
     ),
     Case(

@@ -23,26 +23,21 @@ OTHERS = 8  # names of a set on a terminal
 
 
 def _measured() -> str:
-    """What was measured of each level on sources that the model had not seen, for help texts."""
+    """The precision and recall of each level, for the help text."""
     levels = json.loads(MEASURED.read_text("utf-8"))
-    told = [
+    figures = (
         f"{name} {level['precision']:.0%} and {level['recall']:.0%}"
         for name, level in levels.items()
-        if level["precision"] is not None
-    ]
-    return (
-        f" Precision and recall of pairs on names that it has not learned: {', '.join(told)}."
-        if told
-        else ""
     )
+    return f" Precision and recall of pairs on two benchmarks: {', '.join(figures)}."
 
 
 def group(
     names: Annotated[
         str,
         typer.Argument(
-            help="Names: text with one a line, CSV, TSV, JSONL or Parquet, by the ending; `-` is "
-            "standard input.",
+            help="File of names: plain text (one name per line), CSV, TSV, JSONL or Parquet, by "
+            "its extension; `-` reads standard input.",
             show_default=False,
         ),
     ],
@@ -66,18 +61,18 @@ def group(
     precision: Annotated[
         str,
         typer.Option(
-            help="cautious, balanced or bold, or a threshold from 0 to 1: names join above this "
-            f"probability.{_measured()}"
+            help="cautious, balanced or bold, or a threshold from 0 to 1: sets are merged while "
+            f"their probability is above it.{_measured()}"
         ),
     ] = "balanced",
     known: Annotated[
         Path | None,
-        typer.Option(help="Sets that hold already and that new names may join, .jsonl or .set."),
+        typer.Option(help="Known synonym sets, .jsonl or .set; new names may join them."),
     ] = None,
     never: Annotated[
         Path | None,
         typer.Option(
-            help="Pairs of names that must not come into one set: two columns in .csv, .tsv or "
+            help="Cannot-link pairs, names that must not share a set: two columns in .csv, .tsv or "
             ".txt (tabs), or lists in .jsonl."
         ),
     ] = None,
@@ -121,13 +116,15 @@ def group(
         check_apart(out, unsure)
     from synsetmine.errors import Skipped
     from synsetmine.files import cache_root
-    from synsetmine.groupfiles import check_ending, write_pairs
+    from synsetmine.groupfiles import check_ending, check_pairs_ending, write_pairs
     from synsetmine.grouping import group as group_names
     from synsetmine.grouping import threshold_of
     from synsetmine.namelists import read_names, read_pairs
 
     if out is not None:
         check_ending(out, alone=alone)
+    if unsure is not None:
+        check_pairs_ending(unsure)
     threshold = threshold_of(precision)
     with skipping(skip_bad) as skipped:
         listed = read_names(

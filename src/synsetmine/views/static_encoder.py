@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synsetmine.errors import ModelError
+from synsetmine.text import MARK
 from synsetmine.views.vectors import unit_rows
 
 Floats: TypeAlias = npt.NDArray[np.float32]
@@ -27,7 +28,13 @@ Rows: TypeAlias = npt.NDArray[np.int32]
 LENGTHS = (3, 4, 5)  # of character n-grams, within words
 WORDS = 48  # of a name that count; the rest of a longer one is ignored
 LETTERS = 48  # of a word that count
-_WORD = re.compile(r"[^\W_]+|[+#&%$@*]")
+_SIGNS = "[+#&%$@*]"
+_ASCII_WORD = re.compile(rf"[^\W_]+|{_SIGNS}")
+_WORD = re.compile(rf"[^\W_]+(?:{MARK}+[^\W_]*)*|{_SIGNS}")
+# Accents of Latin and Greek letters, vowel points of Hebrew and Arabic: names go with and without.
+_ACCENTS = re.compile(
+    "(?<=[a-z\u00df-\u024f\u0370-\u03ff])[\u0300-\u036f]+|[\u0591-\u05c7\u064b-\u065f\u0670]"
+)
 _DOTTED = re.compile(r"\b(?:[^\W\d_]\.){2,}")  # "u.s." is the word "us"
 _NAMES_AT_ONCE = 1 << 16
 
@@ -52,7 +59,7 @@ class StaticEncoder:
         return int(self.table.shape[1])
 
     def encode(self, names: Sequence[str]) -> Floats:
-        """The unit vector of each name; zeros for one without a letter or digit: (names, dim)."""
+        """The unit vector of each name; zeros for a name without words: (names, dim)."""
         counts, words = word_counts([name_words(name) for name in names])
         return unit_rows(np.asarray(counts @ self.encode_words(words), np.float32))
 
@@ -76,13 +83,19 @@ class StaticEncoder:
 
 
 def name_words(name: str) -> list[str]:
-    """The words of a name: case folded, without accents; of a very long name the first ones."""
-    text = unicodedata.normalize("NFKD", name[: WORDS * LETTERS].casefold())
+    """The words of a name: case folded, without accents; of a very long name the first ones.
+
+    >>> name_words("Besançon, U.S.™"), name_words("दिन")
+    (['besancon', 'us'], ['दिन'])
+    """
+    text, pattern = name[: WORDS * LETTERS].casefold(), _ASCII_WORD
     if not text.isascii():
-        text = "".join(character for character in text if not unicodedata.combining(character))
+        text = unicodedata.normalize("NFKD", text.replace("™", " ")).casefold()
+        text = unicodedata.normalize("NFC", _ACCENTS.sub("", text))
+        pattern = _WORD
     if "." in text:
         text = _DOTTED.sub(lambda letters: letters.group().replace(".", "") + " ", text)
-    return [word[:LETTERS] for word in _WORD.findall(text)[:WORDS]]
+    return [word[:LETTERS] for word in pattern.findall(text)[:WORDS]]
 
 
 def word_counts(names: Sequence[Sequence[str]]) -> tuple[Any, list[str]]:

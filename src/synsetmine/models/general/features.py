@@ -228,7 +228,10 @@ class NameFeatures:
             " ".join(words)[:LETTERS] or name.casefold()[:LETTERS]
             for words, name in zip(self._words, names, strict=True)
         ]
-        self._sorted_texts = [" ".join(sorted(words))[:LETTERS] for words in self._words]
+        self._sorted_texts = [
+            " ".join(sorted(words))[:LETTERS] or text
+            for words, text in zip(self._words, self._texts, strict=True)
+        ]
         self._bags, distinct = word_counts(self._words)
         self._word_vectors = encoder.encode_words(distinct)
         self._weights = word_weights
@@ -243,6 +246,7 @@ class NameFeatures:
         self._numbers_of_words = np.arange(len(distinct), dtype=np.float64)
         self._number_sums = self._presence @ self._numbers_of_words
         self._ends = _first_and_last(self._words, distinct)
+        self._has_words = np.array([bool(words) for words in self._words], np.bool_)
         static = unit_rows(self._sums)
         rows = [static, *tables]
         if tables:  # the views together, which are nearer to the truth than each alone
@@ -354,7 +358,8 @@ class NameFeatures:
             np.where(one_sided, weight, 0),
             np.where(one_sided, 0, weight),
         )
-        single = np.flatnonzero((counts[0] == 1) & (counts[1] == 1))
+        both = self._has_words[left] & self._has_words[right]
+        single = np.flatnonzero(both & (counts[0] == 1) & (counts[1] == 1))
         shared_numbers = (shared_words @ self._numbers_of_words)[single]
         codes = [
             self._word_codes[(self._number_sums[side[single]] - shared_numbers).astype(np.int64)]

@@ -1,4 +1,4 @@
-"""The general model: f(S, t) for names, right before it is trained.
+"""The general model: f(S, t) for names, usable without training.
 
 A static name encoder and strings, and a sentence encoder's vectors if there are any, give the
 features of a pair of names; the comparer turns them into log-odds; the set function turns the

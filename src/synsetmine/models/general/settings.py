@@ -107,7 +107,7 @@ class AdaptationSettings:
         )
 
     def _usable(self, sets: SynonymSets, views: TermViews, hold_out: bool) -> SynonymSets:
-        """The sets that a tuned encoder has not learned; it knows the others by heart."""
+        """The sets that a tuned encoder was not trained on."""
         new = [
             number
             for number, members in enumerate(sets)
