@@ -8,6 +8,7 @@ the choices, and a weaker one must be clearly better than a stronger one.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -129,14 +130,14 @@ def _examples(
 ) -> tuple[_Examples, tuple[Floats, Floats]]:
     """The pairs of several vocabularies; means and deviations of their features."""
     rng = np.random.default_rng(settings.seed)
-    vocabularies = _vocabularies(sets.sizes, settings, rng)
+    by_size = _vocabularies(sets.sizes, settings, rng)
     parts = []
-    for numbers in vocabularies:
+    for numbers in itertools.chain(*by_size):
         part = sets.pick(numbers)
         pairs = base.pairs(part.terms, views, tables=views.vectors, strings=views.strings)
         parts.append(_pairs_of(part, np.array(numbers), pairs, settings, rng))
     features = np.concatenate([part.features for part in parts])
-    weights = np.concatenate([part.weights for part in parts])
+    weights = np.concatenate([part.weights for part in parts]) / len(by_size)
     means = np.average(features, axis=0, weights=weights)
     deviations = np.sqrt(np.average((features - means) ** 2, axis=0, weights=weights))
     constant = deviations < LEAST_DEVIATION
@@ -154,21 +155,22 @@ def _examples(
 
 def _vocabularies(
     sizes: Sequence[int], settings: AdaptationSettings, rng: np.random.Generator
-) -> list[list[int]]:
-    """The numbers of the sets of each vocabulary.
+) -> list[list[list[int]]]:
+    """The numbers of the sets of each vocabulary, by the size of vocabularies.
 
     Similarities to neighbours depend on how large a vocabulary is, so there are several sizes.
     """
-    vocabularies = []
+    by_size = []
     for names in settings.vocabulary_names:
         order = rng.permutation(len(sizes))
         ends = np.cumsum([sizes[number] for number in order])
         count = min(max(settings.names // names, 1), max(round(ends[-1] / names), 1))
         part = np.minimum((ends - 1) // names, count)
-        vocabularies += [np.sort(order[part == i]).tolist() for i in range(count)]
+        vocabularies = [np.sort(order[part == i]).tolist() for i in range(count)]
+        by_size.append([numbers for numbers in vocabularies if numbers])
         if ends[-1] <= names:
             break
-    return [numbers for numbers in vocabularies if numbers]
+    return by_size
 
 
 def _pairs_of(
@@ -196,7 +198,7 @@ def _pairs_of(
         features.astype(np.float64),
         log_odds.astype(np.float64),
         true,
-        weights / len(settings.vocabulary_names),
+        weights,
         numbers[np.where(rng.random(len(left)) < 0.5, labels[left], labels[right])],
     )
 
