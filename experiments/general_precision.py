@@ -15,6 +15,7 @@ from statistics import fmean
 import numpy as np
 
 from experiments.calibration import half_alone, mining_decisions
+from experiments.short_lists import LISTS, pair_counts, read_short_lists
 from synsetmine import evaluate, read_sets
 from synsetmine.models.general import PRECISION, load_general
 from synsetmine.views import TermViews
@@ -39,15 +40,26 @@ def main() -> None:
             print(f"{path}: {len(gold.terms)} names, calibration error", end=" ")
             print(f"{mining_decisions(prepared, gold).error():.3f}")
     figures = {
-        name: dict(
-            zip(("precision", "recall"), np.round(np.mean(r, 0)[:2], 3).tolist(), strict=True)
-        )
-        for name, r in rows.items()
+        "benchmarks": {name: _figures(*np.mean(r, 0)[:2].tolist()) for name, r in rows.items()},
+        "short lists": {name: _of_short_lists(value) for name, value in PRECISION.items()},
     }
     arguments.out.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf8")
     for name, values in rows.items():
         columns = [fmean(column) for column in zip(*values, strict=True)]
         print(f"{name}: precision {columns[0]:.3f}, recall {columns[1]:.3f}, ARI {columns[2]:.3f}")
+
+
+def _of_short_lists(threshold: float) -> dict[str, float]:
+    counts = np.zeros(3)
+    for gold in read_short_lists(LISTS.read_text(encoding="utf8")).values():
+        prepared = load_general().prepare(gold.terms, TermViews())
+        counts += pair_counts(prepared.generate(threshold=threshold).sets, gold)
+    right, mined, true = counts.tolist()
+    return _figures(right / mined, right / true)
+
+
+def _figures(precision: float, recall: float) -> dict[str, float]:
+    return {"precision": round(precision, 4), "recall": round(recall, 4)}
 
 
 if __name__ == "__main__":

@@ -147,7 +147,7 @@ def test_the_demo_runs(tmp_path: Path) -> None:
     said = synsetmine(tmp_path, "demo", "--out", "demo")
     assert "106 documents" in said
     assert "759 training sets, 190 test sets" in said
-    assert "Of 190 entities that training never saw" in said
+    assert "Of 190 entities kept out of training" in said
     assert "Scores on these entities: ARI" in said
     scores = json.loads((tmp_path / "demo/run/scores.json").read_text())
     assert scores["on their own"]["ari"][0] > 0.6  # all alone or all together: 0

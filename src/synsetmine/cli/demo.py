@@ -58,11 +58,11 @@ def show_finds(at: Artefacts) -> None:
 
 
 def show_scores(path: Path) -> None:
-    """The sets that were found exactly, and the scores, on entities that training never saw."""
+    """The sets that were found exactly, and the scores, on entities kept out of training."""
     scores = json.loads(path.read_text(encoding="utf-8"))
     exact = sorted(scores["found exactly"], key=lambda terms: (-len(terms), terms))
     console.show(
-        f"\nOf {scores['test sets']} entities that training never saw, the names of "
+        f"\nOf {scores['test sets']} entities kept out of training, the names of "
         f"{len(exact)} were put together exactly, among all terms:"
     )
     for terms in exact[:SHOWN]:
@@ -75,4 +75,7 @@ def show_scores(path: Path) -> None:
         f"Scores on these entities: ARI {told} on their own, "
         f"{100 * among['ari']:.1f} among all terms (pair precision "
         f"{100 * among['pair_precision']:.1f}, recall {100 * among['pair_recall']:.1f})."
+    )
+    console.show(
+        "The general model has learned from links of these articles; elsewhere expect less."
     )

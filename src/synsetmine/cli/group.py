@@ -24,12 +24,18 @@ OTHERS = 8  # names of a set on a terminal
 
 def _measured() -> str:
     """The precision and recall of each level, for the help text."""
-    levels = json.loads(MEASURED.read_text("utf-8"))
-    figures = (
-        f"{name} {level['precision']:.0%} and {level['recall']:.0%}"
-        for name, level in levels.items()
+    measured = json.loads(MEASURED.read_text("utf-8"))
+    benchmarks, short_lists = (
+        ", ".join(
+            f"{name} {level['precision']:.0%} and {level['recall']:.0%}"
+            for name, level in measured[source].items()
+        )
+        for source in ("benchmarks", "short lists")
     )
-    return f" Precision and recall of pairs on two benchmarks: {', '.join(figures)}."
+    return (
+        f" Precision and recall of pairs on two benchmarks: {benchmarks}; on short lists full of "
+        f"near misses: {short_lists}."
+    )
 
 
 def group(
