@@ -266,7 +266,7 @@ def _read(
 def _reviewed(
     sets: Sequence[MinedSet], source: Path, reviews: Path | None, *, accepted: bool
 ) -> Sequence[MinedSet]:
-    """The sets as people have mended them; those of a run folder by its own reviews."""
+    """The sets after review; a run folder's own reviews are used by default."""
     from synsetmine.review.feedback import find_decisions, reviewed_sets
     from synsetmine.runfolder import Artefacts
 

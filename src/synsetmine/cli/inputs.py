@@ -81,7 +81,7 @@ def load_vectors(path: Path, skip_bad: bool) -> TermVectors:
 def load_views(
     tables: Sequence[TermVectors], encoder: str | None, terms: Sequence[Term], *, device: str
 ) -> TermViews:
-    """What is known of the terms: tables of vectors, and what an encoder says of their strings."""
+    """The views of the terms: tables of vectors, and an encoder's vectors of their strings."""
     from synsetmine.views import TermViews, find_encoder, learned_surfaces
 
     if encoder is None:
