@@ -164,6 +164,11 @@ def test_same_seeds_same_numbers(measured: list[Measured]) -> None:
     assert again.decisions["strings"].error() == measured[1].decisions["strings"].error()
 
 
+def test_a_later_first_seed_draws_the_later_halves(measured: list[Measured]) -> None:
+    later = measure(measured[1].source, encoder=None, names=50, seeds=1, first_seed=1)
+    assert later.scores["strings"] == measured[1].scores["strings"][1:]
+
+
 def test_the_threshold_of_other_sources(measured: list[Measured]) -> None:
     first, second = measured
     expected = []

@@ -40,6 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 encoder=options.encoder,
                 names=options.names,
                 seeds=options.seeds,
+                first_seed=options.first_seed,
                 report=report,
             )
             for source in sources
@@ -82,6 +83,8 @@ def _command(options: argparse.Namespace) -> str:
         parts += ["--left-out WEIGHTS"] if options.left_out else []
     if options.encoder:
         parts += [f"--encoder {Path(options.encoder).name}"]
+    if options.first_seed:
+        parts += [f"--first-seed {options.first_seed}"]
     return " ".join([*parts, f"--seeds {options.seeds} --names {options.names}"])
 
 
@@ -106,6 +109,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--encoder", help="sentence encoder for the second column: minilm")
     parser.add_argument("--seeds", type=_positive, default=SEEDS)
+    parser.add_argument(
+        "--first-seed", type=_positive, default=0, help="of the halves; 0 to 4 chose settings"
+    )
     parser.add_argument("--names", type=_positive, default=1500, help="of each half, at most")
     parser.add_argument("--out", type=Path, default=OUT, help="folder for the page and its plots")
     return parser

@@ -124,10 +124,12 @@ def measure(
     encoder: str | None,
     names: int,
     seeds: int,
+    first_seed: int = 0,
     report: Callable[[str], None] = lambda _: None,
 ) -> Measured:
     """ARI of all rows and the decisions of mining; `encoder` as in `--encoder`."""
-    parts = [halves(source.sets, names=names, seed=seed) for seed in range(seeds)]
+    drawn_seeds = range(first_seed, first_seed + seeds)
+    parts = [halves(source.sets, names=names, seed=seed) for seed in drawn_seeds]
     if not all(training.sets and test.sets for training, test in parts):
         raise DataError("a source needs two or more sets of two names", value=source.name)
     vocabularies = list(half_alone(source.sets, names=names, seeds=seeds))
@@ -138,7 +140,7 @@ def measure(
     for view in views:
         model = load_general(encoder=view == "encoder", folder=source.weights)
         scores = []
-        for seed, (training, test) in enumerate(parts):
+        for seed, (training, test) in zip(drawn_seeds, parts, strict=True):
             scores.append(_scores(model, training, test, views[view], view, seed))
             aris = ", ".join(f"{row} {100 * ari:.1f}" for row, ari in scores[-1].ari.items())
             report(f"{source.name}, {view}, seed {seed}: {aris}")
