@@ -13,7 +13,7 @@ from synsetmine.corpus.store import write_documents
 from synsetmine.dictionary import NameMatcher
 from synsetmine.results import Sentence, find_sentences
 from synsetmine.results.reading import example_sentences
-from synsetmine.results.sentences import sentence_around
+from synsetmine.sentences import sentence_around
 from synsetmine.text import normal_form
 from synsetmine.types import Document
 

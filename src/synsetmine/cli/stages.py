@@ -26,6 +26,17 @@ Knowledge = Annotated[
     Path,
     typer.Argument(help="Knowledge base as `synsetmine knowledge` writes it.", show_default=False),
 ]
+CorpusFiles = Annotated[
+    list[str], typer.Argument(help="Files, folders or patterns.", show_default=False)
+]
+CorpusForm = Annotated[
+    Literal["text", "lines", "jsonl", "csv", "tsv", "parquet", "pubtator", "mediawiki"] | None,
+    typer.Option(
+        help="text, lines, jsonl, csv, tsv, parquet, pubtator or mediawiki; else guessed."
+    ),
+]
+TextField = Annotated[str, typer.Option(help="Field with the text; `title,text` joins two.")]
+IdField = Annotated[str, typer.Option(help="Field with the id.")]
 Ambiguous = Annotated[
     Literal["skip", "common", "senses"],
     typer.Option(help="A name of several entities: skip it, the most common one, or all senses."),
@@ -33,20 +44,11 @@ Ambiguous = Annotated[
 
 
 def read(
-    corpus: Annotated[
-        list[str], typer.Argument(help="Files, folders or patterns.", show_default=False)
-    ],
+    corpus: CorpusFiles,
     out: Out,
-    form: Annotated[
-        Literal["text", "lines", "jsonl", "csv", "tsv", "parquet", "pubtator", "mediawiki"] | None,
-        typer.Option(
-            help="text, lines, jsonl, csv, tsv, parquet, pubtator or mediawiki; else guessed."
-        ),
-    ] = None,
-    text_field: Annotated[
-        str, typer.Option(help="Field with the text; `title,text` joins two.")
-    ] = "text",
-    id_field: Annotated[str, typer.Option(help="Field with the id.")] = "id",
+    form: CorpusForm = None,
+    text_field: TextField = "text",
+    id_field: IdField = "id",
 ) -> None:
     """Read a corpus of any form into one file of documents.
 

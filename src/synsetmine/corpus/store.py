@@ -26,7 +26,7 @@ def write_documents(path: Path, documents: Iterable[Document]) -> int:
         atomic_write(path) as temporary,
         pq.ParquetWriter(temporary, document_schema(), compression="zstd") as writer,
     ):
-        for batch in _batches(documents):
+        for batch in in_batches(documents):
             writer.write_batch(batch_of(batch), row_group_size=len(batch))
             count += len(batch)
     return count
@@ -134,7 +134,8 @@ def _mention_type() -> Any:
     return pa.struct([("start", pa.int32()), ("end", pa.int32()), ("entity", pa.string())])
 
 
-def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+def in_batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    """Documents in lists of up to 1,000, or about 4 MB."""
     batch: list[Document] = []
     size = 0
     for document in documents:

@@ -7,10 +7,10 @@ from synsetmine.results.sets import (
     MinedSet,
     MinedTerm,
     Scope,
-    Sentence,
     Verdict,
     describe_sets,
 )
+from synsetmine.sentences import Sentence
 
 __all__ = [
     "Judgement",

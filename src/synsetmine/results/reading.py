@@ -10,8 +10,9 @@ from synsetmine.dictionary import NameMatcher
 from synsetmine.errors import SynsetmineError
 from synsetmine.kb import KnowledgeBase
 from synsetmine.results.sentences import find_sentences
-from synsetmine.results.sets import MinedSet, Sentence, describe_sets
+from synsetmine.results.sets import MinedSet, describe_sets
 from synsetmine.runfolder import Artefacts, RunFolder
+from synsetmine.sentences import Sentence
 from synsetmine.setfiles import read_sets, read_vocabulary
 from synsetmine.text import normal_form
 from synsetmine.trace import read_trace

@@ -8,22 +8,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from synsetmine.kb import KnowledgeBase
+from synsetmine.sentences import Sentence
 from synsetmine.text import normal_form
 from synsetmine.trace import Decision
 from synsetmine.types import SynonymSets, Term
 
 Verdict = Literal["correct", "incorrect", "unsure"]
 Scope = Literal["exact", "broad", "narrow", "related"]  # of the term, compared with its set
-
-
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """A place where a term occurs: it stands at `text[start:end]`."""
-
-    document: str
-    text: str
-    start: int
-    end: int
 
 
 @dataclass(frozen=True, slots=True)
