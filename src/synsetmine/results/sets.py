@@ -11,10 +11,9 @@ from synsetmine.kb import KnowledgeBase
 from synsetmine.sentences import Sentence
 from synsetmine.text import normal_form
 from synsetmine.trace import Decision
-from synsetmine.types import SynonymSets, Term
+from synsetmine.types import Scope, SynonymSets, Term
 
 Verdict = Literal["correct", "incorrect", "unsure"]
-Scope = Literal["exact", "broad", "narrow", "related"]  # of the term, compared with its set
 
 
 @dataclass(frozen=True, slots=True)
