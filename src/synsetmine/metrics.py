@@ -112,9 +112,7 @@ class _Beside:
     beside_ignored: int = 0
 
     @classmethod
-    def count(
-        cls, predicted: SynonymSets, gold: SynonymSets, known: SynonymSets | None
-    ) -> _Beside:
+    def count(cls, predicted: SynonymSets, gold: SynonymSets, known: SynonymSets | None) -> _Beside:
         counts = cls()
         for label, members in enumerate(predicted):
             others = [term for term in members if term not in gold]

@@ -74,7 +74,10 @@ class Vocabulary:
 
 
 def read_vocabulary(
-    path: str | Path, *, skipped: list[DataError] | Skipped | None = None
+    path: str | Path,
+    *,
+    skipped: list[DataError] | Skipped | None = None,
+    allow_empty: bool = False,
 ) -> Vocabulary:
     """Read one term a line, optionally followed by a tab and its count."""
     path = Path(path)
@@ -94,7 +97,7 @@ def read_vocabulary(
             raise_or_keep(error.at(path, number), skipped)
             continue
         terms[term] = None
-    if not terms:
+    if not terms and not allow_empty:
         raise DataError("no terms in this file", path=path)
     return Vocabulary(tuple(terms), counts)
 

@@ -18,7 +18,14 @@ from synsetmine.engines import Engine, LocalEngine
 from synsetmine.errors import DataError, Skipped
 from synsetmine.files import write_text
 from synsetmine.kb import KnowledgeBase, read_kb
-from synsetmine.linking import DictionaryLinker, Linker, MarkedLinker, SpotlightLinker
+from synsetmine.linking import (
+    DictionaryLinker,
+    Linker,
+    MarkedLinker,
+    PubtatorLinker,
+    SpotlightLinker,
+)
+from synsetmine.linking.idfields import id_notes
 from synsetmine.linking.mentions import (
     count_entities,
     count_links,
@@ -120,6 +127,7 @@ def link_documents(
         )
 
     skipped = Skipped()
+    notes: list[str] = []
     if settings.linker == "dictionary":
         linker = DictionaryLinker.open(
             knowledge, matcher, ambiguous="senses" if settings.ambiguous == "senses" else "skip"
@@ -140,11 +148,16 @@ def link_documents(
         )
         found = link(spotlight, LocalEngine(1))
         skipped = spotlight.skipped
+    elif settings.linker == "pubtator":
+        kb = KnowledgeBase.load(knowledge)
+        found = link(PubtatorLinker(kb), LocalEngine(1))
+        notes += id_notes(documents, kb)
     else:
         found = link(MarkedLinker(KnowledgeBase.load(knowledge)), LocalEngine(1))
     counted = count_links(mentions, engine=engine)
     write_links(links, counted)
-    notes = [] if counted else [f"the {settings.linker} linker found no mention of an entity"]
+    if not counted:
+        notes.append(f"the {settings.linker} linker found no mention of an entity")
     return {
         "mentions": found,
         "links": len(counted),
@@ -300,7 +313,7 @@ def _terms(path: Path) -> Sequence[Term]:
 
 def _seen(path: Path) -> Sequence[Term]:
     """The terms of a vocabulary; there may be none, as when nothing was rejected."""
-    return read_vocabulary(path).terms if path.stat().st_size else ()
+    return read_vocabulary(path, allow_empty=True).terms
 
 
 def _told(skipped: Skipped) -> Counts:
