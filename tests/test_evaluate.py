@@ -87,7 +87,8 @@ def test_a_known_set_counts_once_and_only_where_gold_terms_are() -> None:
     gold = synonym_sets("ab")
     for known in ("k", "kl", "klm"):
         report = evaluate(synonym_sets(f"a{known}", "b"), gold, known=synonym_sets(known, "n"))
-        assert (report.pair_precision, report.bcubed_precision) == (0, close(2 / 3))
+        assert report.pair_precision == 0
+        assert report.bcubed_precision == close(2 / 3)
     assert evaluate(synonym_sets("ab", "klm", "n"), gold, known=synonym_sets("klm", "n")) == (
         evaluate(synonym_sets("ab"), gold)
     )
