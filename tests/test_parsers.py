@@ -88,7 +88,7 @@ def test_pubtator(tmp_path: Path, title: str, abstract: str, data: st.DataObject
     path = stored(tmp_path, f"7|t|{title}\n7|a|{abstract}\n{marks}\n", "a.pubtator")
     (document,) = read_corpus(path)
     assert (document.id, document.text) == ("7", text)
-    assert document.mentions == tuple(Mention(a, b, f"D{a}") for a, b in found)
+    assert document.mentions == tuple(Mention(a, b, f"MESH:D{a}") for a, b in found)
 
 
 @shared_folder

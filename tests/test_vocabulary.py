@@ -48,6 +48,23 @@ def test_the_most_frequent_come_first() -> None:
     assert list(by_frequency(counts, max_terms=1)) == [Term("c")]
 
 
+@given(
+    st.dictionaries(st.sampled_from("abcdefgh").map(Term), st.integers(0, 5)),
+    st.sets(st.sampled_from("abcdefgh")),
+    st.integers(0, 6),
+    st.integers(0, 4),
+)
+def test_listed_terms_stay_however_rare(
+    counts: dict[Term, int], always: set[str], min_count: int, max_terms: int
+) -> None:
+    chosen = by_frequency(counts, min_count=min_count, max_terms=max_terms, always=always)
+    others = {term: n for term, n in counts.items() if term.surface not in always}
+    expected = by_frequency(others, min_count=min_count, max_terms=max_terms)
+    expected |= {term: n for term, n in counts.items() if term.surface in always}
+    assert chosen == expected
+    assert list(chosen) == list(by_frequency(expected))
+
+
 def test_terms_are_counted_as_wholes() -> None:
     terms = [
         Term("heart"),

@@ -55,6 +55,7 @@ _KINDS: dict[str, dict[str, Any]] = {
 }
 
 Counts = dict[str, Any]  # what a stage counted, for the manifest
+SKIPPED, NOTES = "skipped", "notes"  # keys of counts: problems with examples; sentences
 
 
 class Watcher(Protocol):
@@ -271,9 +272,9 @@ def versions() -> dict[str, str]:
 
 
 def in_words(counts: Mapping[str, Any]) -> str:
-    """What a stage counted, for a person; what it left out is told elsewhere."""
+    """What a stage counted, for a person; skipped pieces and notes are shown elsewhere."""
     return ", ".join(
         f"{n:,} {what}" if isinstance(n, int) else f"{n} {what}"
         for what, n in counts.items()
-        if what != "skipped"
+        if what not in (SKIPPED, NOTES)
     )

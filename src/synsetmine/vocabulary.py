@@ -1,4 +1,4 @@
-"""Which terms to mine: known names, rejected surfaces, frequent phrases, or a list of one's own."""
+"""Which terms to mine: known names, rejected surfaces, frequent phrases, and a user's list."""
 
 from __future__ import annotations
 
@@ -39,12 +39,25 @@ def term_forms(terms: Iterable[Term]) -> list[str]:
 
 
 def by_frequency(
-    counts: Mapping[Term, int], *, min_count: int = 0, max_terms: int | None = None
+    counts: Mapping[Term, int],
+    *,
+    min_count: int = 0,
+    max_terms: int | None = None,
+    always: Iterable[str] = (),
 ) -> dict[Term, int]:
-    """The terms seen often enough, most frequent first; equal counts by the alphabet."""
-    often = [term for term, count in counts.items() if count >= min_count]
-    often.sort(key=lambda term: (-counts[term], term))
-    return {term: counts[term] for term in often[:max_terms]}
+    """The terms seen often enough, most frequent first; equal counts by the alphabet.
+
+    Terms whose normal form is in `always` stay however rare they are, beyond `max_terms`.
+    """
+    forms = frozenset(always)
+    chosen = [term for term in counts if normal_form(term.surface) in forms]
+    often = [term for term in counts.keys() - chosen if counts[term] >= min_count]
+
+    def rank(term: Term) -> tuple[int, Term]:
+        return -counts[term], term
+
+    chosen += sorted(often, key=rank)[:max_terms]
+    return {term: counts[term] for term in sorted(chosen, key=rank)}
 
 
 def count_terms(

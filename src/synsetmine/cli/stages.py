@@ -242,8 +242,11 @@ def vocabulary(
         Path | None, typer.Option(help="Folder that `synsetmine supervise` wrote.")
     ] = None,
     list_: Annotated[
-        Path | None, typer.Option("--list", help="Your own terms, one a line, to be counted.")
+        Path | None, typer.Option("--list", help="Your own terms, one a line; all are mined.")
     ] = None,
+    only_list: Annotated[
+        bool, typer.Option("--only-list", help="Mine the terms of --list alone.")
+    ] = False,
     phrases: Annotated[int, typer.Option(min=0, help="So many frequent phrases.")] = 2000,
     min_count: Annotated[int, typer.Option(min=1, help="A term must be seen so often.")] = 5,
     max_terms: Annotated[int, typer.Option(min=1, help="Only the most frequent terms.")] = 20_000,
@@ -251,7 +254,7 @@ def vocabulary(
     engine: EngineName = "local",
     master: Master = None,
 ) -> None:
-    """Choose the terms to mine: known names, rejected surfaces, frequent phrases, or your list.
+    """Choose the terms to mine: known names, rejected surfaces, frequent phrases, your own list.
 
     Example: `synsetmine vocabulary documents.parquet --sets sets --out vocabulary.tsv`
     """
@@ -261,7 +264,11 @@ def vocabulary(
     from synsetmine.pipeline.settings import VocabularySettings
 
     settings = VocabularySettings(
-        list=str(list_ or ""), phrases=phrases, min_count=min_count, max_terms=max_terms
+        list=str(list_ or ""),
+        only_list=only_list,
+        phrases=phrases,
+        min_count=min_count,
+        max_terms=max_terms,
     )
     with (
         open_engine(engine, workers=workers, master=master) as where,

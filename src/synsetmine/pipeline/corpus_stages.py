@@ -18,7 +18,14 @@ from synsetmine.engines import Engine, LocalEngine
 from synsetmine.errors import DataError, Skipped
 from synsetmine.files import write_text
 from synsetmine.kb import KnowledgeBase, read_kb
-from synsetmine.linking import DictionaryLinker, Linker, MarkedLinker, SpotlightLinker
+from synsetmine.linking import (
+    DictionaryLinker,
+    Linker,
+    MarkedLinker,
+    PubtatorLinker,
+    SpotlightLinker,
+)
+from synsetmine.linking.idfields import id_notes
 from synsetmine.linking.mentions import (
     count_entities,
     count_links,
@@ -35,16 +42,22 @@ from synsetmine.pipeline.settings import (
     VectorSettings,
     VocabularySettings,
 )
-from synsetmine.runfolder import Counts
+from synsetmine.runfolder import NOTES, SKIPPED, Counts
 from synsetmine.setfiles import is_set_file, read_sets, read_vocabulary, write_sets
 from synsetmine.supervision import Supervision, split_entities, supervise
 from synsetmine.text import normal_form
 from synsetmine.types import Ambiguous, Document, Progress, Term
 from synsetmine.views import read_vectors, write_vectors
 from synsetmine.views.pretrained import vectors_for
-from synsetmine.vocabulary import by_frequency, candidate_terms, count_terms, write_vocabulary
+from synsetmine.vocabulary import (
+    by_frequency,
+    candidate_terms,
+    count_terms,
+    term_forms,
+    write_vocabulary,
+)
 
-FEWEST_SETS = 10  # training and held-out sets; fewer teach and tell nothing
+FEW_SETS = 10  # training and held-out sets; with fewer the run says why there are so few
 
 
 def read_documents(settings: CorpusSettings, out: Path, progress: Progress) -> Counts:
@@ -114,6 +127,7 @@ def link_documents(
         )
 
     skipped = Skipped()
+    notes: list[str] = []
     if settings.linker == "dictionary":
         linker = DictionaryLinker.open(
             knowledge, matcher, ambiguous="senses" if settings.ambiguous == "senses" else "skip"
@@ -134,14 +148,22 @@ def link_documents(
         )
         found = link(spotlight, LocalEngine(1))
         skipped = spotlight.skipped
+    elif settings.linker == "pubtator":
+        kb = KnowledgeBase.load(knowledge)
+        found = link(PubtatorLinker(kb), LocalEngine(1))
+        notes += id_notes(documents, kb)
     else:
         found = link(MarkedLinker(KnowledgeBase.load(knowledge)), LocalEngine(1))
     counted = count_links(mentions, engine=engine)
-    if not counted:
-        mentions.unlink()
-        raise DataError(f"the {settings.linker} linker found no mention of an entity")
     write_links(links, counted)
-    return {"mentions": found, "links": len(counted), **_told(skipped)}
+    if not counted:
+        notes.append(f"the {settings.linker} linker found no mention of an entity")
+    return {
+        "mentions": found,
+        "links": len(counted),
+        **_told(skipped),
+        **({NOTES: notes} if notes else {}),
+    }
 
 
 def supervise_links(
@@ -166,8 +188,6 @@ def supervise_links(
         ambiguous=ambiguous,
     )
     write_text(record, json.dumps(_record(found), indent=2, ensure_ascii=False) + "\n")
-    if len(found.sets) < FEWEST_SETS:
-        raise DataError(_too_few(found, settings.min_terms), path=links)
     for_training, for_test = split_entities(found.sets, settings.held_out, seed=settings.seed)
     write_sets(training, for_training)
     write_sets(test, for_test)
@@ -179,6 +199,7 @@ def supervise_links(
         "test sets": len(for_test),
         "known terms": len(found.counts),
         "rejected surfaces": len(found.rejected),
+        **({NOTES: [_few(found, settings.min_terms)]} if len(found.sets) < FEW_SETS else {}),
     }
 
 
@@ -192,28 +213,29 @@ def choose_vocabulary(
     engine: Engine,
     progress: Progress,
 ) -> Counts:
-    """The terms to mine, most frequent first."""
+    """The terms to mine, most frequent first; those of a list are mined however rare they are."""
     total = sum(batch_sizes(documents))
 
     def tell(done: int) -> None:  # of each of the two passes
         progress(done, total)
 
-    sources: dict[str, Collection[Term]]
+    sources: dict[str, Collection[Term]] = {}
     skipped = Skipped()
-    if settings.list:
-        sources = {"listed": _listed(Path(settings.list), names, skipped)}
-    else:
+    if not settings.only_list:
         sources = {
             "known": _seen(names) if settings.known and names else (),
             "rejected": _seen(rejected) if settings.rejected and rejected else (),
             "phrases": _phrases(settings, documents, engine, tell) if settings.phrases else (),
         }
+    if settings.list:
+        sources["listed"] = _listed(Path(settings.list), names, skipped)
     # Links tell how often a name was linked, which is less than how often it stands there.
     terms = candidate_terms(*sources.values())
     counts = by_frequency(
         count_terms(documents, terms, engine=engine, progress=tell),
-        min_count=settings.min_count if not settings.list else 0,
-        max_terms=settings.max_terms if not settings.list else None,
+        min_count=settings.min_count,
+        max_terms=settings.max_terms,
+        always=term_forms(sources.get("listed", ())),
     )
     if not counts:
         raise DataError(f"no term is seen {settings.min_count} times or more; lower min_count")
@@ -283,12 +305,15 @@ def make_vectors(
 
 
 def _terms(path: Path) -> Sequence[Term]:
-    return read_sets(path).terms if is_set_file(path) else read_vocabulary(path).terms
+    """The terms of a file; there may be no training or test set."""
+    if is_set_file(path):
+        return read_sets(path, allow_empty=True).terms
+    return read_vocabulary(path).terms
 
 
 def _seen(path: Path) -> Sequence[Term]:
     """The terms of a vocabulary; there may be none, as when nothing was rejected."""
-    return read_vocabulary(path).terms if path.stat().st_size else ()
+    return read_vocabulary(path, allow_empty=True).terms
 
 
 def _told(skipped: Skipped) -> Counts:
@@ -301,7 +326,7 @@ def _told(skipped: Skipped) -> Counts:
         }
         for problem, count in skipped.counts.most_common()
     ]
-    return {"skipped": told} if told else {}
+    return {SKIPPED: told} if told else {}
 
 
 def _record(found: Supervision) -> Counts:
@@ -316,8 +341,8 @@ def _record(found: Supervision) -> Counts:
     }
 
 
-def _too_few(found: Supervision, min_terms: int) -> str:
+def _few(found: Supervision, min_terms: int) -> str:
     lost = max(found.dropped.items(), key=lambda item: item[1].links, default=None)
     why = f"; most links were dropped because: {lost[0]}" if lost else ""
     seen = f"only {len(found.sets)} entities have {min_terms} or more known names in the corpus"
-    return f"{seen}, too few to learn from{why}"
+    return f"{seen}, few to learn from{why}"

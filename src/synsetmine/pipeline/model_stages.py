@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import mean, pstdev
+from typing import Any
 
 from synsetmine.files import cache_root, write_text
 from synsetmine.metrics import ClusterReport, evaluate
@@ -22,7 +23,7 @@ from synsetmine.models import (
 from synsetmine.pipeline.reviewing import read_said, told
 from synsetmine.pipeline.settings import EncoderSettings, EvaluateSettings, MineSettings
 from synsetmine.review.feedback import seed_sets, training_sets
-from synsetmine.runfolder import Counts
+from synsetmine.runfolder import NOTES, Counts
 from synsetmine.setfiles import Vocabulary, read_sets, read_vocabulary, write_sets
 from synsetmine.setids import lasting_ids
 from synsetmine.trace import write_trace
@@ -33,6 +34,8 @@ from synsetmine.views.encoder import kept_name, learned_surfaces
 CHECKPOINT = "checkpoint.safetensors"
 IN_ONE = "in one set"  # counted only where that is a tenth of all terms or more
 THRESHOLDS = tuple(round(0.1 * i, 1) for i in range(1, 10))
+NOT_SCORED = "no entity could be held out, so there are no scores"
+FEW_TESTED = 10  # entities held out; the scores of fewer are rough
 SHOWN = ("ari", "fmi", "nmi", "pair_precision", "pair_recall", "pair_f1", "bcubed_f1")
 
 Noted = Callable[[int, int, str], None]  # done, of how much, a few words
@@ -79,7 +82,11 @@ def train_model(
     `views` are the file of vectors and, where there is an encoder, that of its vectors, here and
     below. Reviews add to the training sets, but nothing on the entities held out.
     """
-    informed = training_sets(read_sets(training), read_said(reviews), held_out=read_sets(held_out))
+    informed = training_sets(
+        read_sets(training, allow_empty=True),
+        read_said(reviews),
+        held_out=read_sets(held_out, allow_empty=True),
+    )
     term_views = _read_views(views)
     record: dict[str, str] = {}
     if encoder.model:
@@ -101,7 +108,8 @@ def train_model(
     model = trained.model
     save_model(folder, replace(model, training={**record, **model.training}))
     (folder / CHECKPOINT).unlink(missing_ok=True)
-    return {**trained.figures, **told(informed.counts)}
+    notes: Counts = {NOTES: list(trained.warnings)} if trained.warnings else {}
+    return {**trained.figures, **told(informed.counts), **notes}
 
 
 def mine_sets(
@@ -159,24 +167,32 @@ def score_held_out(
     """How well the sets of the entities held out are found again.
 
     Twice: among the whole vocabulary, the training sets known as in mining (the real task), and
-    on their own in random orders (the paper's task), there with other thresholds too.
+    on their own in random orders (the paper's task), there with other thresholds too. In the
+    first, a term that joins another entity's names is an error. Without entities held out there
+    are no scores.
     """
-    gold = read_sets(test)
-    seeds = _together(known) if mining.known else SynonymSets((), ())
+    gold = read_sets(test, allow_empty=True)
     miner = _Miner(model, views, device, mining)
+    scores: dict[str, Any] = {
+        "test sets": len(gold),
+        "test terms": len(gold.terms),
+        "threshold": miner.threshold,
+    }
+    if not gold:
+        write_text(out, json.dumps(scores, indent=2) + "\n")
+        return {"test sets": 0, NOTES: [NOT_SCORED]}
+    others = _together(known)
     terms = read_vocabulary(vocabulary)
     # Test terms that are too rare for the vocabulary come last; in their sets' order they would
     # stand beside their synonyms, and that would leak.
     rare = [term for term in order_terms(gold.terms, "random") if term not in terms.counts]
-    among_all = miner.mine([*_walk(mining, terms), *rare], seeds=seeds, progress=progress)
-    seed_ids = set(seeds.ids)
-    of_gold = [
-        (set_id, members)
-        for set_id, members in zip(among_all.sets.ids, among_all.sets, strict=True)
-        if any(term in gold for term in members)
-    ]
-    strayed = sum(term in gold for i, members in of_gold if i in seed_ids for term in members)
-    exact = [members for _, members in of_gold if frozenset(members) in gold.partition]
+    among_all = miner.mine(
+        [*_walk(mining, terms), *rare],
+        seeds=others if mining.known else SynonymSets((), ()),
+        progress=progress,
+    )
+    among = evaluate(among_all.sets, gold, known=others)
+    exact = [members for members in among_all.sets if frozenset(members) in gold.partition]
     orders = [order_terms(gold.terms, "random", seed=i) for i in range(settings.orders)]
     prepared = miner.prepare(orders[0])
     alone = [
@@ -184,23 +200,23 @@ def score_held_out(
         for order in orders
     ]
     curve = {θ: evaluate(prepared.generate(threshold=θ).sets, gold) for θ in THRESHOLDS}
-    found = evaluate(among_all.sets, gold)
-    scores = {
-        "test sets": len(gold),
-        "test terms": len(gold.terms),
+    scores |= {
         "test terms too rare for the vocabulary": len(rare),
         "test terms that the encoder was tuned on": miner.learned(gold.terms),
-        "threshold": miner.threshold,
-        "among all terms": {**found.to_dict(), "strayed": strayed},
+        "among all terms": among.to_dict(),
         "found exactly": [[str(term) for term in members] for members in exact],
         "on their own": {name: _mean_and_spread(alone, name) for name in SHOWN},
         "thresholds": [[θ, at.ari, at.fmi, at.pair_f1] for θ, at in curve.items()],
     }
     write_text(out, json.dumps(scores, indent=2, ensure_ascii=False) + "\n")
+    rough = f"scores on so few entities are rough: {len(gold)} held out"
     return {
-        "ARI among all terms": round(found.ari, 4),
+        "ARI among all terms": round(among.ari, 4),
+        "pair precision among all terms": round(among.pair_precision, 4),
         "ARI on their own": round(mean(report.ari for report in alone), 4),
         "of the test sets found exactly": len(exact),
+        "of the test terms joined to another entity": among.strayed_terms,
+        **({NOTES: [rough]} if len(gold) < FEW_TESTED else {}),
     }
 
 
@@ -258,8 +274,7 @@ def _walk(settings: MineSettings, vocabulary: Vocabulary) -> list[Term]:
 
 def _together(paths: Sequence[Path]) -> SynonymSets:
     """The sets of several files as one partition."""
-    # There may be no lone names, and then their file is empty.
-    return SynonymSets.together(read_sets(path) for path in paths if path.stat().st_size)
+    return SynonymSets.together(read_sets(path, allow_empty=True) for path in paths)
 
 
 def _mean_and_spread(reports: Sequence[ClusterReport], name: str) -> list[float]:

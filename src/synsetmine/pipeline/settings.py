@@ -19,6 +19,7 @@ from synsetmine.views.encoder import MINILM
 
 PROJECT_FILE = "synsetmine.toml"
 MOST_DIMENSIONS = 4096
+ONLY_LIST = "only_list needs a list of terms"
 NEEDS_PATH = 'method "file", and no other, needs the path of a vector file'
 
 
@@ -75,14 +76,16 @@ class SuperviseSettings:
 class VocabularySettings:
     """`[vocabulary]`: the terms to mine, beside the known names that were seen."""
 
-    list: str = ""  # a file of terms to mine, one a line; instead of the next three
+    list: str = ""  # a file of further terms, one a line; all are mined, however rare
+    only_list: bool = False  # mine the terms of the list alone
     known: bool = True
     rejected: bool = True  # surfaces that lost their links
     phrases: int = 2000  # so many frequent phrases of the corpus
     min_count: int = 5
-    max_terms: int = 20_000  # the most frequent ones
+    max_terms: int = 20_000  # the most frequent ones, beside those of the list
 
     def __post_init__(self) -> None:
+        require(bool(self.list) or not self.only_list, ONLY_LIST, self.only_list)
         require(self.max_terms >= 1, "max_terms must be 1 or more", self.max_terms)
 
 

@@ -34,7 +34,10 @@ def read_results(folder: Path) -> list[MinedSet]:
 
 def read_counts(at: Artefacts) -> dict[Term, int]:
     """How often the corpus has each term, known names that are no terms to mine too."""
-    return {**read_vocabulary(at.names).counts, **read_vocabulary(at.vocabulary).counts}
+    return {
+        **read_vocabulary(at.names, allow_empty=True).counts,
+        **read_vocabulary(at.vocabulary).counts,
+    }
 
 
 def example_sentences(

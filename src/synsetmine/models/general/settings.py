@@ -103,7 +103,8 @@ class AdaptationSettings:
         return TrainingResult(
             StoredModel(adapted.model, self.threshold, adapted.record(self)),
             figures=figures,
-            notes=(adapted.note,),
+            notes=adapted.notes,
+            warnings=adapted.warnings,
         )
 
     def _usable(self, sets: SynonymSets, views: TermViews, hold_out: bool) -> SynonymSets:
