@@ -75,10 +75,11 @@ class SuperviseSettings:
 class VocabularySettings:
     """`[vocabulary]`: the terms to mine, beside the known names that were seen."""
 
-    list: str = ""  # a file of terms to mine, one a line; instead of the next three
+    list: str = ""  # a file of terms to mine, one a line; instead of the next four
     known: bool = True
     rejected: bool = True  # surfaces that lost their links
     phrases: int = 2000  # so many frequent phrases of the corpus
+    abbreviations: bool = True  # short and long forms that the corpus defines
     min_count: int = 5
     max_terms: int = 20_000  # the most frequent ones
 
