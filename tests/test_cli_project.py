@@ -77,9 +77,11 @@ def test_the_stages_one_by_one_give_what_a_run_gives(world: Path, tmp_path: Path
         f"knowledge {world}/kb.jsonl -o knowledge.arrow",
         "link documents.parquet knowledge.arrow -o links.tsv",
         "supervise links.tsv knowledge.arrow -o sets --min-count 2",
-        "vocabulary documents.parquet --sets sets --phrases 40 -o vocabulary.tsv",
-        "vectors documents.parquet --terms vocabulary.tsv --terms sets/training.jsonl "
-        "--terms sets/test.jsonl --dimension 20 -o vectors.safetensors",
+        "vocabulary documents.parquet --sets sets --links links.tsv --phrases 40 --details . "
+        "-o vocabulary.tsv",
+        "vectors documents.parquet --counts cooccurrence.safetensors --terms vocabulary.tsv "
+        "--terms sets/training.jsonl --terms sets/test.jsonl --dimension 20 "
+        "-o vectors.safetensors",
         "train sets/training.jsonl -v vectors.safetensors -o model",
     ]
     for step in steps:
@@ -89,6 +91,8 @@ def test_the_stages_one_by_one_give_what_a_run_gives(world: Path, tmp_path: Path
         "sets/training.jsonl": "training.jsonl",
         "sets/test.jsonl": "test.jsonl",
         "vocabulary.tsv": "vocabulary.tsv",
+        "evidence.parquet": "evidence.parquet",
+        "places.parquet": "places.parquet",
         "vectors.safetensors": "vectors.safetensors",
         "model/model.safetensors": "model/model.safetensors",
     }

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from synsetmine.corpus.store import in_batches
+from synsetmine.counters import TextBatch
 from synsetmine.dictionary import Matches
 from synsetmine.errors import DataError
 from synsetmine.files import atomic_write, parquet_error
@@ -141,6 +142,11 @@ class Evidence:
             for example in self._table["examples"][row].as_py()
         ]
 
+    @property
+    def table(self) -> pa.Table:
+        """All of it, a row for each pair and relation."""
+        return self._table
+
     @cached_property
     def _relations(self) -> list[Relation]:
         relations: list[Relation] = self._table["relation"].to_pylist()
@@ -166,6 +172,24 @@ def find_abbreviations(documents: Iterable[Document]) -> list[Abbreviation]:
     for batch in in_batches(documents):
         totals.add(definitions_in([d.id for d in batch], [d.text for d in batch]))
     return Evidence(totals.table()).abbreviations()
+
+
+@dataclass(frozen=True)
+class DefinitionCounter:
+    """The abbreviations that a batch of texts defines."""
+
+    def __call__(self, batch: TextBatch) -> pa.RecordBatch:
+        return definitions_in(batch.ids, batch.texts)
+
+
+@dataclass(frozen=True)
+class ConnectionCounter:
+    """The relations between neighbouring names of a batch; these are the matcher's forms."""
+
+    forms: Sequence[str]
+
+    def __call__(self, batch: TextBatch) -> pa.RecordBatch:
+        return connections_in(batch.ids, batch.texts, batch.matches, self.forms)
 
 
 def definitions_in(ids: Sequence[str], texts: Sequence[str]) -> pa.RecordBatch:

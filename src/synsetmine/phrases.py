@@ -11,21 +11,24 @@ words, but no grammar and no training.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import pairwise
 from math import log
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from synsetmine.corpus.store import batch_sizes, texts_of
-from synsetmine.engines import Engine, LocalEngine
+from synsetmine.corpus.store import documents_at
+from synsetmine.counters import TextBatch, count_together
+from synsetmine.engines import Engine
 from synsetmine.errors import DataError
+from synsetmine.files import atomic_write, parquet_error
 from synsetmine.text import SIGN, WORD, fold, normal_form
 
 STOP_WORDS = frozenset(
@@ -54,6 +57,7 @@ STOP_WORDS = frozenset(
 
 MOST_COUNTED = 1 << 24  # distinct runs of words counted at a time; then the rare ones go
 MOST_CANDIDATES = 1 << 20  # the most frequent ones that are looked at more closely
+LONGEST_RUN = (1 << 16) - 1  # characters; a longer run is no phrase
 MERGED = 1 << 20  # so many wait before they are added to the others
 TEXT_END = "\1"
 JOINERS = "'\u2019\u2010-\u2013-"  # apostrophes and hyphens, up to the en dash
@@ -69,7 +73,7 @@ _PARTS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A frequent phrase: its normal form, how it is written most often, and how often it stands."""
+    """A frequent phrase: its normal form, how it is first written, and how often it stands."""
 
     form: str
     surface: str
@@ -90,44 +94,49 @@ def mine_phrases(
 ) -> list[Phrase]:
     """Phrases of two tokens or more, the most promising first; at most `most` of them.
 
-    `documents` is a stored corpus; it is read twice.
+    `documents` is a stored corpus; it is read once, and then only where a phrase stands first.
+    `progress` is told the number of texts done. `choose_phrases` says what a phrase is.
+    """
+    counter = RunCounter(max_tokens, frozenset(stop_words))
+    table = RunTable()
+    for counted in count_together(documents, {"runs": counter}, engine=engine, progress=progress):
+        table.add(counted.tables["runs"], first=counted.first)
+    return choose_phrases(
+        table,
+        documents,
+        max_tokens=max_tokens,
+        min_count=min_count,
+        most=most,
+        cohesion=cohesion,
+        fragment=fragment,
+        stop_words=stop_words,
+    )
+
+
+def choose_phrases(
+    table: RunTable,
+    documents: Path,
+    *,
+    max_tokens: int = 5,
+    min_count: int = 5,
+    most: int | None = None,
+    cohesion: float = 0.2,
+    fragment: float = 0.5,
+    stop_words: Collection[str] = STOP_WORDS,
+) -> list[Phrase]:
+    """The phrases among the runs of words of a stored corpus, the most promising first.
+
     Phrases neither start nor end with a stop word, nor start with a number. The cohesion of a
     phrase is the normalised PMI of its two parts, at the weakest place to cut it; stop words at
     the cut belong to neither part. One of less than `cohesion` goes, and one that stands in at
     least a share `fragment` of its places within the same phrase of one token more. Phrases are
-    sorted by cohesion x log(count outside of that longer phrase). The memory is bounded: where
-    a corpus has more than `MOST_COUNTED` different runs of words, those seen but once or twice
-    are forgotten now and then, so that rare phrases may be missed or counted too low.
-
-    `progress` is told the number of texts done, where each reading counts a half.
+    sorted by cohesion x log(count outside of that longer phrase).
     """
-    if max_tokens < 2:
-        raise DataError("a phrase has two tokens or more", value=max_tokens)
     if min_count < 1:
         raise DataError("the smallest count is at least 1", value=min_count)
-    engine = engine or LocalEngine(1)
-    tell = progress or (lambda _texts: None)
-    # One token more than asked for: that tells which of the longest are fragments.
-    runs = _RunReader(max_tokens + 1, frozenset(stop_words))
-    table = _RunTable()
-    sizes = batch_sizes(documents)
-    read = total = 0
-    counted = engine.map_batches(_RunCounter(runs), documents, ["text"])
-    for size, found in zip(sizes, counted, strict=True):
-        table.add(*(found.column(name).values.to_numpy() for name in ("hashes", "counts")))
-        total += found.column("tokens")[0].as_py()
-        read += size
-        tell(read // 2)
     table.drop_below(min_count)
-    surfaces: Counter[str] = Counter()
-    counter = _SurfaceCounter(runs, table.most_frequent())
-    spelled = engine.map_batches(counter, documents, ["text"])
-    for size, found in zip(sizes, spelled, strict=True):
-        surfaces.update(dict(zip(*(column.to_pylist() for column in found.columns), strict=True)))
-        read += size
-        tell(read // 2)
-    phrases = {phrase.form: phrase for phrase in _phrases(surfaces)}
-    scores = _scores(phrases, table, total, runs.stop_words)
+    phrases = {phrase.form: phrase for phrase in _phrases(table, documents)}
+    scores = _scores(phrases, table, table.tokens, stop_words)
     good = [
         phrases[form]
         for form, score in scores.items()
@@ -165,7 +174,6 @@ class _Words:
 
 @dataclass(frozen=True)
 class _RunReader:
-    max_tokens: int
     stop_words: frozenset[str]
 
     def __call__(self, parts: Sequence[str]) -> _Words:
@@ -188,62 +196,70 @@ class _RunReader:
 
 
 @dataclass(frozen=True)
-class _RunCounter:
-    """Counts all runs of a batch, by their hashes, and its words: one row of lists."""
+class RunCounter:
+    """Counts all runs of a batch, by their hashes, and its words: one row of lists.
 
-    runs: _RunReader
+    A place is the number of a document and where a run begins in it, in 32 bits each. Runs have
+    one token more than phrases: that tells which of the longest phrases are fragments.
+    """
 
-    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        words = self.runs(_PARTS.findall(_joined(texts_of(batch))))
-        found = [hashes for _, _, hashes in words.runs(self.runs.max_tokens)]
-        every = np.concatenate([np.empty(0, np.uint64), *found])
-        hashes, counts = np.unique(every, return_counts=True)
-        lists = [
-            pa.LargeListArray.from_arrays([0, len(hashes)], pa.array(values))
-            for values in (hashes, counts)
-        ]
-        return pa.record_batch([*lists, [len(words.hashes)]], ["hashes", "counts", "tokens"])
+    max_tokens: int = 5
+    stop_words: frozenset[str] = STOP_WORDS
+
+    def __post_init__(self) -> None:
+        if self.max_tokens < 2:
+            raise DataError("a phrase has two tokens or more", value=self.max_tokens)
+
+    def __call__(self, batch: TextBatch) -> pa.RecordBatch:
+        joined = TEXT_END.join(batch.texts)
+        parts = [*_PARTS.finditer(joined)]
+        words = _RunReader(self.stop_words)([part.group() for part in parts])
+        starts = np.fromiter((part.start() for part in parts), np.int64, len(parts))[words.part]
+        ends = np.fromiter((part.end() for part in parts), np.int64, len(parts))[words.part]
+        begins = np.cumsum([0, *(len(text) + 1 for text in batch.texts)])  # of the texts
+        document = np.searchsorted(begins, starts, side="right") - 1
+        place = (document << 32) + starts - begins[document]
+        hashes = [np.empty(0, np.uint64)]
+        places, lengths = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        for size, first, of_size in words.runs(self.max_tokens + 1):
+            hashes.append(of_size)
+            places.append(place[first])
+            lengths.append(ends[first + size - 1] - starts[first])
+        distinct, seen, counts = np.unique(
+            np.concatenate(hashes), return_index=True, return_counts=True
+        )
+        # Stop words between others may be far apart in blanks; such a place is no use.
+        length = np.minimum(np.concatenate(lengths)[seen], LONGEST_RUN)
+        first_places = np.concatenate(places)[seen].astype(np.uint64)
+        runs = Runs(distinct, counts, first_places, length.astype(np.uint16))
+        lists = {
+            name: pa.LargeListArray.from_arrays([0, len(distinct)], pa.array(values))
+            for name, values in runs._asdict().items()
+        }
+        return pa.record_batch(lists | {"tokens": pa.array([len(words.hashes)])})
 
 
-@dataclass(frozen=True)
-class _SurfaceCounter:
-    """Counts how the runs with these hashes are written in a batch."""
+class RunTable:
+    """How often each run was seen, by its hash, and where first, in bounded memory.
 
-    runs: _RunReader
-    wanted: NDArray[np.uint64]  # sorted
+    Where a corpus has more than `MOST_COUNTED` different runs of words, those seen but once or
+    twice are dropped now and then, so that rare phrases may be missed or counted too low.
+    """
 
-    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        joined = _joined(texts_of(batch))
-        spans = [match.span() for match in _PARTS.finditer(joined)]
-        words = self.runs([joined[start:end] for start, end in spans])
-        surfaces: Counter[str] = Counter()
-        for size, first, hashes in words.runs(self.runs.max_tokens):
-            if size == 1:
-                continue
-            first = first[_among(hashes, self.wanted)]
-            last = words.part[first + size - 1].tolist()
-            surfaces.update(
-                joined[spans[start][0] : spans[end][1]]
-                for start, end in zip(words.part[first].tolist(), last, strict=True)
-            )
-        columns = [pa.array(surfaces.keys(), pa.string()), pa.array(surfaces.values(), pa.int64())]
-        return pa.record_batch(columns, ["surface", "count"])
+    def __init__(self, runs: Runs | None = None, tokens: int = 0) -> None:
+        self.runs = runs or Runs(*(np.empty(0, kind) for kind in _KINDS.values()))
+        self.tokens = tokens  # of the corpus
+        self._waiting: list[Runs] = []
 
-
-class _RunTable:
-    """How often each run was seen, by its hash, in bounded memory."""
-
-    def __init__(self) -> None:
-        self.hashes = np.empty(0, np.uint64)
-        self.counts = np.empty(0, np.int64)
-        self._waiting: list[tuple[NDArray[np.uint64], NDArray[np.int64]]] = []
-
-    def add(self, hashes: NDArray[np.uint64], counts: NDArray[np.int64]) -> None:
-        self._waiting.append((hashes, counts))
-        if sum(len(waiting) for waiting, _ in self._waiting) > max(len(self.hashes), MERGED):
+    def add(self, counted: pa.RecordBatch, *, first: int) -> None:
+        """Add what `RunCounter` made of a batch; `first` is the number of its first document."""
+        runs = Runs(*(counted.column(name).values.to_numpy() for name in _KINDS))
+        self._waiting.append(runs._replace(places=runs.places + np.uint64(first << 32)))
+        self.tokens += counted.column("tokens")[0].as_py()
+        if sum(len(runs.hashes) for runs in self._waiting) > max(len(self.runs.hashes), MERGED):
             self._merge()
         floor = 2
-        while len(self.hashes) > MOST_COUNTED:
+        while len(self.runs.hashes) > MOST_COUNTED:
             self._drop_below(floor)
             floor += 1
 
@@ -251,40 +267,76 @@ class _RunTable:
         self._merge()
         self._drop_below(floor)
 
-    def most_frequent(self) -> NDArray[np.uint64]:
-        """The hashes of the most frequent runs, sorted."""
-        order = np.lexsort((self.hashes, -self.counts))[:MOST_CANDIDATES]
-        return np.sort(self.hashes[order])
+    def most_frequent(self) -> Runs:
+        """The most frequent runs, sorted by their hashes."""
+        order = np.lexsort((self.runs.hashes, -self.runs.counts))[:MOST_CANDIDATES]
+        return self.runs.take(np.sort(order))
 
     def count(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
-        there = _among(hashes, self.hashes)
+        there = _among(hashes, self.runs.hashes)
         counts = np.zeros(len(hashes), np.int64)
-        counts[there] = self.counts[np.searchsorted(self.hashes, hashes[there])]
+        counts[there] = self.runs.counts[np.searchsorted(self.runs.hashes, hashes[there])]
         return counts
 
+    def save(self, path: Path) -> None:
+        """Write a Parquet file, whole or not at all."""
+        table = pa.table(self.runs._asdict(), metadata={"tokens": str(self.tokens)})
+        with atomic_write(path) as temporary:
+            pq.write_table(table, temporary, compression="zstd")
+
+    @classmethod
+    def load(cls, path: Path) -> RunTable:
+        """Read what `save` wrote."""
+        try:
+            table = pq.read_table(path)
+            runs = Runs(*(table[n].to_numpy().astype(kind) for n, kind in _KINDS.items()))
+            return cls(runs, int(table.schema.metadata[b"tokens"]))
+        except (pa.ArrowException, OSError, LookupError, TypeError, ValueError) as error:
+            raise parquet_error(error, path) from error
+
     def _merge(self) -> None:
-        hashes = np.concatenate([self.hashes, *(hashes for hashes, _ in self._waiting)])
-        counts = np.concatenate([self.counts, *(counts for _, counts in self._waiting)])
+        every = Runs(*map(np.concatenate, zip(self.runs, *self._waiting, strict=True)))
         self._waiting = []
-        order = np.argsort(hashes, kind="stable")  # fast, since there are sorted stretches
-        hashes, counts = hashes[order], counts[order]
-        begins = np.flatnonzero(np.append(True, hashes[1:] != hashes[:-1])[: len(hashes)])
-        self.hashes = hashes[begins]
-        self.counts = np.add.reduceat(counts, begins) if len(begins) else counts
+        every = every.take(np.argsort(every.hashes, kind="stable"))  # fast: sorted stretches
+        begins = np.append(True, every.hashes[1:] != every.hashes[:-1])[: len(every.hashes)]
+        begins = np.flatnonzero(begins)
+        counts = np.add.reduceat(every.counts, begins) if len(begins) else every.counts
+        self.runs = every.take(begins)._replace(counts=counts)
 
     def _drop_below(self, floor: int) -> None:
-        stays = self.counts >= floor
-        self.hashes, self.counts = self.hashes[stays], self.counts[stays]
+        self.runs = self.runs.take(np.flatnonzero(self.runs.counts >= floor))
 
 
-def _phrases(surfaces: Mapping[str, int]) -> Iterator[Phrase]:
-    """The spellings of one normal form together, under the most frequent one."""
-    spellings: dict[str, Counter[str]] = {}
-    for surface, count in surfaces.items():
-        spellings.setdefault(normal_form(surface), Counter())[" ".join(surface.split())] += count
-    for form, counts in spellings.items():
-        surface = min(counts, key=lambda spelling: (-counts[spelling], spelling))
-        yield Phrase(form, surface, counts.total())
+class Runs(NamedTuple):
+    """Runs of words: one entry of the arrays for each."""
+
+    hashes: NDArray[np.uint64]
+    counts: NDArray[np.int64]
+    places: NDArray[np.uint64]  # of the first occurrence: document << 32 | start
+    lengths: NDArray[np.uint16]  # of the first occurrence, in characters
+
+    def take(self, rows: NDArray[np.int64]) -> Runs:
+        return Runs(self.hashes[rows], self.counts[rows], self.places[rows], self.lengths[rows])
+
+
+_KINDS = {"hashes": np.uint64, "counts": np.int64, "places": np.uint64, "lengths": np.uint16}
+
+
+def _phrases(table: RunTable, documents: Path) -> Iterator[Phrase]:
+    """The runs of two words or more, as they are written where they stand first."""
+    runs = table.most_frequent()
+    runs = runs.take(np.argsort(runs.places, kind="stable"))
+    numbers = runs.places >> np.uint64(32)
+    borders = np.append(np.flatnonzero(np.diff(numbers, prepend=np.uint64(1 << 32))), len(numbers))
+    starts = (runs.places & np.uint64(0xFFFFFFFF)).tolist()
+    lengths, counts = runs.lengths.tolist(), runs.counts.tolist()
+    texts = documents_at(documents, numbers[borders[:-1]].tolist())
+    for (_, _, text), (first, last) in zip(texts, pairwise(borders.tolist()), strict=True):
+        for row in range(first, last):
+            surface = text[starts[row] : starts[row] + lengths[row]]
+            form = normal_form(surface)
+            if " " in form and lengths[row] < LONGEST_RUN:
+                yield Phrase(form, " ".join(surface.split()), counts[row])
 
 
 class _Score(NamedTuple):
@@ -293,7 +345,7 @@ class _Score(NamedTuple):
 
 
 def _scores(
-    phrases: Mapping[str, Phrase], table: _RunTable, total: int, stop_words: Collection[str]
+    phrases: Mapping[str, Phrase], table: RunTable, total: int, stop_words: Collection[str]
 ) -> dict[str, _Score]:
     words = {form: form.split(" ") for form in phrases}
     singles = list({word for parts in words.values() for word in parts})
@@ -340,10 +392,6 @@ def _promise(phrase: Phrase, score: _Score) -> float:
 
 def _is_word(part: str) -> bool:
     return part[0].isalnum() and not (part[0].isdecimal() and ("." in part or "," in part))
-
-
-def _joined(texts: Sequence[str]) -> str:
-    return TEXT_END.join(texts)
 
 
 def _hash(word: str) -> int:

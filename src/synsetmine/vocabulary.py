@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 
-from synsetmine.corpus.store import batch_sizes, texts_of
-from synsetmine.dictionary import NameMatcher
-from synsetmine.engines import Engine, LocalEngine
+from synsetmine.counters import TextBatch
 from synsetmine.files import write_text
 from synsetmine.text import normal_form
 from synsetmine.types import Term
@@ -60,38 +57,53 @@ def by_frequency(
     return {term: counts[term] for term in sorted(chosen, key=rank)}
 
 
-def count_terms(
-    documents: Path,
-    terms: Sequence[Term],
-    *,
-    engine: Engine | None = None,
-    progress: Callable[[int], None] | None = None,
-) -> dict[Term, int]:
-    """How often each term stands in a stored corpus, as a whole and not within a longer one."""
-    forms = term_forms(terms)
-    counter = _TermCounter(NameMatcher.build(forms))
-    totals = np.zeros(len(forms), dtype=np.int64)
-    read = 0
-    found = (engine or LocalEngine(1)).map_batches(counter, documents, ["text"])
-    for size, counts in zip(batch_sizes(documents), found, strict=True):
-        totals[counts.column("form").to_numpy()] += counts.column("count").to_numpy()
-        read += size
-        if progress:
-            progress(read)
-    count_of = Counter(dict(zip(forms, totals.tolist(), strict=True)))
-    return {term: count_of[normal_form(term.surface)] for term in terms}
-
-
 @dataclass(frozen=True)
-class _TermCounter:
-    """Texts to the numbers of the forms that stand there, with how often each does."""
+class TermCounter:
+    """How often each name stands in a batch in which way, as a whole and not within a longer one.
 
-    matcher: NameMatcher
+    A surface has runs of whitespace as one space.
+    """
 
-    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        found = self.matcher.find(texts_of(batch)).form
-        forms, counts = np.unique(found.astype(np.int64), return_counts=True)
-        return pa.record_batch({"form": forms, "count": counts})
+    def __call__(self, batch: TextBatch) -> pa.RecordBatch:
+        texts = batch.texts
+        places = zip(*(column.tolist() for column in batch.matches.columns), strict=True)
+        counts = Counter(
+            (form, " ".join(texts[text][start:end].split())) for text, start, end, form in places
+        )
+        forms, surfaces = zip(*counts, strict=True) if counts else ((), ())
+        columns = [
+            pa.array(forms, pa.int64()),
+            pa.array(surfaces, pa.string()),
+            pa.array(counts.values(), pa.int64()),
+        ]
+        return pa.record_batch(columns, ["form", "surface", "count"])
+
+
+class TermTable:
+    """Adds up what `TermCounter` finds in a corpus; the number of a form is its position."""
+
+    def __init__(self, forms: Sequence[str]) -> None:
+        self._forms = forms
+        self._surfaces: list[Counter[str]] = [Counter() for _ in forms]
+
+    def add(self, counted: pa.RecordBatch) -> None:
+        columns = (column.to_pylist() for column in counted.columns)
+        for form, surface, count in zip(*columns, strict=True):
+            self._surfaces[form][surface] += count
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How often each form stands in the corpus."""
+        return {f: c.total() for f, c in zip(self._forms, self._surfaces, strict=True)}
+
+    @property
+    def spellings(self) -> dict[str, str]:
+        """How each form that stands in the corpus is written most often."""
+        return {
+            form: min(counts, key=lambda surface: (-counts[surface], surface))
+            for form, counts in zip(self._forms, self._surfaces, strict=True)
+            if counts
+        }
 
 
 def write_vocabulary(path: Path, counts: Mapping[Term, int]) -> None:

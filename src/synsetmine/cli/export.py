@@ -292,7 +292,7 @@ def _with_sentences(entries: Sequence[Entry], run: Path) -> list[Entry]:
 
     with console.progress_bar("looking for sentences") as bar:
         names = [term.text for entry in entries for term in new_names(entry)]
-        found = example_sentences(Artefacts(run).documents, names, 1, bar.update)
+        found = example_sentences(Artefacts(run), names, 1, bar.update)
     return with_sentences(entries, found)
 
 

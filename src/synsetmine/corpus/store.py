@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +47,27 @@ def read_batches(path: Path) -> Iterator[pa.RecordBatch]:
                 table.validate(full=True)  # a damaged text would be told only when it is used
                 yield from table.to_batches()
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise parquet_error(error, path) from error
+
+
+def documents_at(path: Path, numbers: Iterable[int]) -> Iterator[tuple[int, str, str]]:
+    """Number, id and text of some documents, given by distinct numbers from 0 in their order.
+
+    Only the parts of the file that hold them are read.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    ends = list(accumulate(batch_sizes(path)))
+    try:
+        with pq.ParquetFile(path) as file:
+            for group, chosen in groupby(numbers, lambda number: bisect_right(ends, number)):
+                table = file.read_row_group(group, columns=["id", "text"])
+                first = ends[group] - table.num_rows
+                for number in chosen:
+                    row = number - first
+                    yield number, table["id"][row].as_py(), table["text"][row].as_py()
+    except (pa.ArrowException, OSError, UnicodeDecodeError, IndexError) as error:
         raise parquet_error(error, path) from error
 
 

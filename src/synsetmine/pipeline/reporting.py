@@ -50,7 +50,7 @@ def write_run_report(
     mined = read_sets(at.mined)
     trace = {decision.term: decision for decision in read_trace(at.trace)}
     surfaces = [term.surface for members in mined if len(members) > 1 for term in members]
-    examples = example_sentences(at.documents, surfaces, settings.sentences, progress)
+    examples = example_sentences(at, surfaces, settings.sentences, progress)
     counts = read_counts(at)
     sets = describe_sets(mined, kb=kb, trace=trace, counts=counts, examples=examples)
     model = load_model(at.model)

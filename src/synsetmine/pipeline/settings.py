@@ -81,6 +81,7 @@ class VocabularySettings:
     known: bool = True
     rejected: bool = True  # surfaces that lost their links
     phrases: int = 2000  # so many frequent phrases of the corpus
+    abbreviations: bool = True  # short and long forms that the corpus defines
     min_count: int = 5
     max_terms: int = 20_000  # the most frequent ones, beside those of the list
 

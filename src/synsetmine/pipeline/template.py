@@ -49,6 +49,7 @@ path = {kb}
 # known = true           # known names that the text has
 # rejected = true        # surfaces that lost their links
 # phrases = 2000         # so many frequent phrases of the text
+# abbreviations = true   # short and long forms that the text defines
 # min_count = 5
 # max_terms = 20000      # only the most frequent ones, beside the list
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from synsetmine.corpus.store import batch_sizes, documents_of, read_batches
-from synsetmine.dictionary import NameMatcher
 from synsetmine.errors import SynsetmineError
 from synsetmine.kb import KnowledgeBase
 from synsetmine.results.sentences import find_sentences
@@ -41,22 +39,10 @@ def read_counts(at: Artefacts) -> dict[Term, int]:
 
 
 def example_sentences(
-    documents: Path,
-    surfaces: Sequence[str],
-    per_term: int,
-    progress: Progress | None = None,
+    at: Artefacts, surfaces: Sequence[str], per_term: int, progress: Progress | None = None
 ) -> Mapping[str, Sequence[Sentence]]:
-    """Sentences of a stored corpus by the normal form of the surface that they hold."""
+    """Sentences of a run's corpus by the normal form of the surface that they hold."""
     forms = [form for form in dict.fromkeys(map(normal_form, surfaces)) if form]
     if not per_term or not forms:
         return {}
-
-    def batches() -> Iterator[list[tuple[str, str]]]:
-        read, total = 0, sum(batch_sizes(documents))
-        for batch in read_batches(documents):
-            yield [(document.id, document.text) for document in documents_of(batch)]
-            read += len(batch)
-            if progress is not None:
-                progress(read, total)
-
-    return find_sentences(batches(), forms, NameMatcher.build(forms), per_term=per_term)
+    return find_sentences(at.documents, at.places, forms, per_term=per_term, progress=progress)

@@ -1,96 +1,133 @@
-"""Example sentences for terms, from one pass over the corpus."""
+"""Example sentences for terms, from the first places at which each stands in the corpus."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
+from synsetmine.corpus.store import documents_at
+from synsetmine.counters import TextBatch
+from synsetmine.errors import DataError
+from synsetmine.files import atomic_write, parquet_error
 from synsetmine.sentences import Sentence, sentence_around
+from synsetmine.types import Progress
+
+PLACES = 5  # of a form, each in another document
+LONGEST = 300  # characters of a sentence; a longer one is cut around the term
+SCHEMA = pa.schema(
+    [
+        ("form", pa.string()),
+        ("document", pa.int64()),  # its number in the corpus, from 0
+        ("start", pa.int64()),
+        ("end", pa.int64()),
+    ]
+)
 
 
-class Found(Protocol):
-    """Where names were found: four arrays, one entry a match."""
+@dataclass(frozen=True)
+class PlaceCounter:
+    """The first places of each name in a batch, each in another document, by number of form."""
 
-    @property
-    def text(self) -> npt.NDArray[np.integer[Any]]: ...  # the number of the text
+    most: int = PLACES
 
-    @property
-    def start(self) -> npt.NDArray[np.integer[Any]]: ...
+    def __call__(self, batch: TextBatch) -> pa.RecordBatch:
+        matches = batch.matches
+        key = matches.form * len(batch) + matches.text
+        _, chosen = np.unique(key, return_index=True)  # by form, then by text
+        chosen = chosen[_rank(matches.form[chosen]) < self.most]
+        return pa.record_batch(
+            {
+                "form": matches.form[chosen],
+                "document": matches.text[chosen],
+                "start": matches.start[chosen],
+                "end": matches.end[chosen],
+            }
+        )
 
-    @property
-    def end(self) -> npt.NDArray[np.integer[Any]]: ...
 
-    @property
-    def form(self) -> npt.NDArray[np.integer[Any]]: ...  # the number of the form
+class PlaceTable:
+    """The first places of each form in a corpus."""
 
+    def __init__(self, forms: Sequence[str], most: int = PLACES) -> None:
+        self._forms, self._most = forms, most
+        self._seen = np.zeros(len(forms), np.int64)
+        self._parts: list[pa.Table] = []
 
-class Finder(Protocol):
-    """What finds names in texts: a `NameMatcher` built from the same forms."""
+    def add(self, counted: pa.RecordBatch, *, first: int) -> None:
+        """Add what `PlaceCounter` found in a batch; `first` is the number of its first document."""
+        form = counted.column("form").to_numpy()
+        chosen = np.flatnonzero(self._seen[form] + _rank(form) < self._most)
+        np.add.at(self._seen, form[chosen], 1)
+        part = pa.Table.from_batches([counted.take(pa.array(chosen))])
+        self._parts.append(part.set_column(1, "document", pc.add(part["document"], first)))
 
-    def find(self, texts: Sequence[str], /) -> Found: ...
+    def write(self, path: Path) -> None:
+        """Write a Parquet file, whole or not at all, in the order of the forms."""
+        table = pa.concat_tables(self._parts) if self._parts else _no_places()
+        table = table.sort_by([("form", "ascending"), ("document", "ascending")])
+        names = pa.array(self._forms, pa.string()).take(table["form"].combine_chunks())
+        with atomic_write(path) as temporary:
+            pq.write_table(table.set_column(0, "form", names).cast(SCHEMA), temporary)
 
 
 def find_sentences(
-    batches: Iterable[Sequence[tuple[str, str]]],
+    documents: Path,
+    places: Path,
     forms: Sequence[str],
-    matcher: Finder,
     *,
     per_term: int = 3,
-    longest: int = 300,
+    longest: int = LONGEST,
+    progress: Progress | None = None,
 ) -> dict[str, list[Sentence]]:
-    """Up to `per_term` sentences for each form, from as many different documents as there are.
+    """Up to `per_term` different sentences for each form, each of another document.
 
-    A batch is a list of (document, text). The corpus is read only as far as needed, and only the
-    sentences that are returned are held. Longer ones than `longest` are cut around the term.
+    `places` is what `PlaceTable` wrote of this corpus. Only the documents that are needed are
+    read.
     """
-    examples = [_Examples(per_term) for _ in forms]
-    wanted = np.full(len(forms), per_term > 0)  # (forms,)
-    if not wanted.any():
-        return {}
-    for batch in batches:
-        found = matcher.find([text for _, text in batch])
-        for i in np.flatnonzero(wanted[found.form]):
-            form = int(found.form[i])
-            if not wanted[form]:  # an earlier match of this batch was the last one needed
-                continue
-            document, text = batch[int(found.text[i])]
-            start, end = int(found.start[i]), int(found.end[i])
-            examples[form].offer(sentence_around(document, text, start, end, longest))
-            wanted[form] = not examples[form].enough
-        if not wanted.any():
-            break
-    return {form: kept.sentences for form, kept in zip(forms, examples, strict=True) if kept}
+    table = _read_places(places)
+    table = table.filter(pc.is_in(table["form"], pa.array(forms, pa.string())))
+    table = table.sort_by([("document", "ascending"), ("start", "ascending")])
+    sentences: dict[str, list[Sentence]] = {}
+    numbers = list(dict.fromkeys(table["document"].to_pylist()))
+    rows = iter(table.to_pylist())
+    row = next(rows, None)
+    for done, (number, document, text) in enumerate(documents_at(documents, numbers), start=1):
+        while row is not None and row["document"] == number:
+            kept = sentences.setdefault(row["form"], [])
+            if len(kept) < per_term:
+                sentence = sentence_around(document, text, row["start"], row["end"], longest)
+                if all(sentence.text != other.text for other in kept):
+                    kept.append(sentence)
+            row = next(rows, None)
+        if progress is not None:
+            progress(done, len(numbers))
+    return {form: sentences[form] for form in forms if form in sentences}
 
 
-@dataclass(slots=True)
-class _Examples:
-    """The sentences kept for one term."""
+def _rank(form: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many of the same form stand before each entry; equal forms stand beside each other."""
+    begins = np.flatnonzero(np.diff(form, prepend=-1))
+    sizes = np.diff(np.append(begins, len(form)))
+    return np.arange(len(form)) - np.repeat(begins, sizes)
 
-    most: int
-    sentences: list[Sentence] = field(default_factory=list)
 
-    @property
-    def enough(self) -> bool:
-        return len({sentence.document for sentence in self.sentences}) >= self.most
+def _no_places() -> pa.Table:
+    return pa.table({name: pa.array([], pa.int64()) for name in SCHEMA.names})
 
-    def __bool__(self) -> bool:
-        return bool(self.sentences)
 
-    def offer(self, sentence: Sentence) -> None:
-        """Keep the sentence if there is room, or if it brings in another document."""
-        if any(sentence.text == kept.text for kept in self.sentences):
-            return
-        if len(self.sentences) < self.most:
-            self.sentences.append(sentence)
-            return
-        seen: set[str] = {sentence.document}
-        for i, kept in enumerate(self.sentences):
-            if kept.document in seen:
-                if kept.document != sentence.document:
-                    self.sentences[i] = sentence
-                return
-            seen.add(kept.document)
+def _read_places(path: Path) -> pa.Table:
+    try:
+        table = pq.read_table(path)
+    except (pa.ArrowException, OSError) as error:
+        raise parquet_error(error, path) from error
+    if not table.schema.equals(SCHEMA):
+        columns = ", ".join(table.schema.names)
+        raise DataError("not a table of places; its columns", path=path, value=columns)
+    return table
