@@ -91,7 +91,7 @@ def export(
         list[str] | None,
         typer.Option(
             metavar="KIND",
-            help="Of a set only the first known term and those of this kind: spelling, "
+            help="Of each set only the first known term and terms of this kind: spelling, "
             "inflection, word-order, abbreviation or other-words. May be given several times.",
             show_default=False,
         ),

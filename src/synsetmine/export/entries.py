@@ -70,12 +70,13 @@ def _is_wanted(term: MinedTerm, threshold: float) -> bool:
 def _of_kinds(
     entry: Entry, kinds: Collection[NameKind], skipped: Skipped | None
 ) -> list[MinedTerm]:
-    """The first known term, which always stays, and the terms of these kinds.
+    """The first term that no decision put there, which always stays, and those of these kinds.
 
     The kind of a term is the one that the run tells, or that of a comparison with the terms
     before it, whichever is more alike: of two new inflections of one word one is left.
     """
-    first = next((term for term in entry.terms if term.action == "seed"), entry.preferred)
+    known = (term for term in entry.terms if term.action in ("seed", "opened"))
+    first = next(known, entry.preferred)
     ordered = [first, *(term for term in entry.terms if term is not first)]
     kept = [first]
     for place, term in enumerate(ordered[1:], start=1):
