@@ -45,6 +45,6 @@ def confidence(term: MinedTerm) -> float | None:
     return given if given is not None and math.isfinite(given) else None
 
 
-def in_words(evidence: Sentence) -> str:
+def evidence_line(evidence: Sentence) -> str:
     """Evidence on one line: how it relates the term to its set, where, and the sentence."""
     return " ".join(f"{evidence.relation} in {evidence.document}: {evidence.text}".split())

@@ -24,7 +24,7 @@ from synsetmine.cells import rows_of
 from synsetmine.errors import DataError
 from synsetmine.export.about import OWN_PREFIX, About
 from synsetmine.export.entries import Entry
-from synsetmine.export.labels import confidence, in_words, new_names
+from synsetmine.export.labels import confidence, evidence_line, new_names
 from synsetmine.files import write_text
 from synsetmine.results import Judgement
 from synsetmine.reviewers import orcid_of
@@ -113,7 +113,7 @@ def _rows(entries: Sequence[Entry], about: About, prefixes: _Prefixes) -> Iterat
                 *_review(term.judgement, prefixes),
                 "" if sure is None else f"{sure:.6g}",
                 "" if term.judgement is None else _AGREEMENT[term.judgement.verdict],
-                in_words(term.evidence[0]) if term.evidence else "",
+                evidence_line(term.evidence[0]) if term.evidence else "",
             ]
 
 
