@@ -54,7 +54,7 @@ PAIRS: dict[NameKind, Sequence[tuple[str, str]]] = {
         ("potatoes", "potato"),
         ("centres", "center"),
     ],
-    "word order": [
+    "word-order": [
         ("Failure, Heart", "heart failure"),
         ("diseases of the heart", "heart disease"),
         ("Second World War", "World War II"),
@@ -79,7 +79,7 @@ PAIRS: dict[NameKind, Sequence[tuple[str, str]]] = {
         ("IgG", "immunoglobulin G"),
         ("mRNA", "messenger RNA"),
     ],
-    "other words": [
+    "other-words": [
         ("renal failure", "kidney failure"),
         ("heart attack", "myocardial infarction"),
         ("cat", "chronic fatigue"),
@@ -102,9 +102,9 @@ def test_kind_of_two_names(kind: NameKind, one: str, other: str) -> None:
 def test_the_most_alike_of_the_known_names_counts() -> None:
     known = ["Failure, Heart", "cardiac failure", "Heart Failures", "HF"]
     assert name_kind("heart-failure", known) == ("inflection", "Heart Failures")
-    assert name_kind("heart-failure", known[:2]) == ("word order", "Failure, Heart")
-    assert name_kind("failing heart", known) == ("other words", "Failure, Heart")
-    assert name_kind("myocardial failure", known) == ("other words", "cardiac failure")
+    assert name_kind("heart-failure", known[:2]) == ("word-order", "Failure, Heart")
+    assert name_kind("failing heart", known) == ("other-words", "Failure, Heart")
+    assert name_kind("myocardial failure", known) == ("other-words", "cardiac failure")
     with pytest.raises(DataError, match="at least one known name"):
         name_kind("heart failure", [])
 
@@ -247,7 +247,7 @@ def _count_all_pairs(sets: list[list[str]]) -> tuple[Counted, Counted]:
         own, theirs = one - other, other - one
         entities = (min(i, j), max(i, j))
         if len(own) == 1 and not theirs and other:
-            words.setdefault(*own, set()).add(entities)
+            words.setdefault(min(own), set()).add(entities)
         if len(own) == 1 and len(theirs) == 1 and (i == j or one & other):
             pairs.setdefault(tuple(sorted(own | theirs)), set()).add(entities)
 

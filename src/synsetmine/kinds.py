@@ -70,9 +70,9 @@ def pair_kind(name: str, other: str) -> NameKind:
 
     - spelling: case, hyphens, spaces, accents, British or American spelling, numerals
     - inflection: number, possessive and adjectival endings
-    - word order: the same words in another order or with other function words
+    - word-order: the same words in another order or with other function words
     - abbreviation: one has the initials or a short form of words of the other
-    - other words: all else
+    - other-words: all else
 
     >>> pair_kind("Tumours", "TUMORS"), pair_kind("MRI", "magnetic resonance imaging")
     ('spelling', 'abbreviation')
@@ -87,8 +87,8 @@ def pair_kind(name: str, other: str) -> NameKind:
         sorted(word for word in side if word not in STOP_WORDS) for side in (stems, other_stems)
     )
     if content == other_content:
-        return "word order"
-    return "abbreviation" if is_abbreviation(name, other) else "other words"
+        return "word-order"
+    return "abbreviation" if is_abbreviation(name, other) else "other-words"
 
 
 def relation_of(
@@ -110,7 +110,7 @@ def relation_of(
     'broad'
     """
     known, words = list(known), words or DifferingWords()
-    if name_kind(name, known).kind != "other words":
+    if name_kind(name, known).kind != "other-words":
         return "exact"
     decided = [
         (relation != "exact", count, relation)
@@ -132,7 +132,7 @@ def conflicting(name: str, other: str, words: DifferingWords | None = None) -> b
     >>> conflicting("phospholipase A2", "phospholipase D"), conflicting("left lung", "lung")
     (True, False)
     """
-    if pair_kind(name, other) in ("spelling", "inflection", "word order"):
+    if pair_kind(name, other) in ("spelling", "inflection", "word-order"):
         return False
     stems, others = name_stems(name), name_stems(other)
     own, theirs = stems - others, others - stems

@@ -9,12 +9,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A place where a term occurs: it stands at `text[start:end]`."""
+    """A place where a term occurs: it stands at `text[start:end]`.
+
+    Evidence also has the relation of the term to a name of its set that the text states.
+    """
 
     document: str
     text: str
     start: int
     end: int
+    relation: str = ""  # abbreviation, alias, …; empty for an example
 
 
 def sentence_around(document: str, text: str, start: int, end: int, longest: int) -> Sentence:

@@ -204,7 +204,7 @@ class SynonymSets:
 
 
 # Of a name, compared with the other names of its set; `kinds` tells which is which.
-NameKind = Literal["spelling", "inflection", "word order", "abbreviation", "other words"]
+NameKind = Literal["spelling", "inflection", "word-order", "abbreviation", "other-words"]
 Scope = Literal["exact", "broad", "narrow", "related"]  # broad: it means more than its set
 
 Order = Literal["given", "frequent", "random"]
