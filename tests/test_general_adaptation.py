@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +34,12 @@ def random_names(sets: int) -> SynonymSets:
 
 def ari(model: GeneralModel, views: TermViews, sets: SynonymSets = HELD_OUT) -> float:
     return evaluate(generate_sets(model, views, sets.terms).sets, sets).ari
+
+
+@cache
+def adapted_to_vectors() -> GeneralModel:
+    """One model for several tests; none can change it."""
+    return adapt(TRAINING, VIEWS, SETTINGS).model
 
 
 def vectors_of(sets: SynonymSets, noise: float = 0.3) -> TermVectors:
@@ -123,7 +130,7 @@ def test_a_term_without_vector_is_judged_by_its_strings() -> None:
 
 
 def test_views_other_than_those_of_training_are_refused() -> None:
-    adapted = adapt(TRAINING, VIEWS, SETTINGS).model
+    adapted = adapted_to_vectors()
     with pytest.raises(DataError, match="this view, which is missing: 'vectors'"):
         adapted.prepare(HELD_OUT.terms, TermViews())
     with pytest.raises(DataError, match="trained with 1 tables of vectors, not: 2"):
@@ -134,7 +141,7 @@ def test_views_other_than_those_of_training_are_refused() -> None:
 
 
 def test_storage_is_exact(tmp_path: Path) -> None:
-    adapted = adapt(TRAINING, VIEWS, SETTINGS).model
+    adapted = adapted_to_vectors()
     save_model(tmp_path, StoredModel(adapted, 0.5, {}))
     stored = load_model(tmp_path).model
     assert isinstance(stored, GeneralModel)
@@ -145,7 +152,7 @@ def test_storage_is_exact(tmp_path: Path) -> None:
 
 
 def test_an_adaptation_must_fit_the_features() -> None:
-    adapted = adapt(TRAINING, VIEWS, SETTINGS).model
+    adapted = adapted_to_vectors()
     description, arrays = adapted.state()
     cut = {
         name: array[:-1] if name.startswith("adaptation.") else array
@@ -157,7 +164,7 @@ def test_an_adaptation_must_fit_the_features() -> None:
 
 
 def test_the_order_of_sets_terms_and_vocabulary_makes_no_difference() -> None:
-    adapted = adapt(TRAINING, VIEWS, SETTINGS).model
+    adapted = adapted_to_vectors()
     turned = SynonymSets.of([members[::-1] for members in reversed(TRAINING.sets)])
     assert same_weights(adapt(turned, VIEWS, SETTINGS).model, adapted)
 

@@ -57,6 +57,7 @@ KB = KnowledgeBase.of(
         ("D000001|D000001", "known", "D000001"),
         ("D000001;MESH:D000009", "known", "D000001"),
         ("D000001|", "known", "D000001"),
+        ("-1;D000001", "known", "D000001"),
         ("D000001|OMIM:100", "several", None),
         ("D000001+D000002", "several", None),
         ("672;675", "several", None),
@@ -67,6 +68,8 @@ KB = KnowledgeBase.of(
         ("tmVar:p|SUB|V|600|E;HGVS:p.V600E;VariantGroup:0;CorrespondingGene:673", "variant", None),
         ("HGVS:p.V600E", "variant", None),
         ("c.435C>G", "variant", None),
+        ("c.elegans:7", "unknown", "c.elegans:7"),
+        ("http://example.org/D1", "unknown", "http://example.org/D1"),
         ("", "none", None),
         ("-", "none", None),
         ("-1", "none", None),
@@ -91,6 +94,7 @@ def test_any_field_has_one_meaning(field: str) -> None:
         assert meaning.entity != ""
         if meaning.entity is not None and (kb is None or meaning.entity not in kb):
             assert meaning.kind == "unknown"
+            assert meaning.entity not in ("-1", "-")
             assert read_id_field(meaning.entity, kb) == meaning
             assert not set(meaning.entity) & set("|+;,")
 

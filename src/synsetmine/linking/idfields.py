@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal
 import pyarrow.compute as pc
 
 from synsetmine.engines import LocalEngine
+from synsetmine.errors import shorten
 from synsetmine.types import Document, Link, Mention
 
 if TYPE_CHECKING:
@@ -24,13 +25,14 @@ if TYPE_CHECKING:
 Kind = Literal["known", "replaced", "unknown", "several", "variant", "none"]
 
 EXAMPLES = 5
+WIDTH = 60  # characters of an id field or surface that are shown
 
 _NO_ID = frozenset({"", "-", "-1", "none", "null", "nil", "cui-less", "cuiless"})
-_VARIANT = re.compile(r"(tmVar:|HGVS:)?[cgmnpr](\|[A-Za-z]+\||\.\S)|(tmVar|HGVS):", re.ASCII)
+_VARIANT = re.compile(r"(tmVar|HGVS):|[cgmnpr](\|[A-Za-z]+\||\.[0-9A-Z(*?_+-])", re.ASCII)
 _SEPARATOR = re.compile(r"[|+,;]")
 _TAXON = re.compile(r"\(Tax:[0-9]+\)")  # after the id of a gene
-_MESH = re.compile(r"MESH:\s*", re.IGNORECASE)
-_FAMILY = re.compile(r"([A-Za-z][\w.-]*:)|([A-Za-z]*)[0-9]+", re.ASCII)
+_MESH = re.compile(r"\AMESH:\s*", re.IGNORECASE)
+_FAMILY = re.compile(r"([A-Za-z][\w.-]*:)(?!//)|([A-Za-z]*)[0-9]+", re.ASCII)
 
 
 class PubtatorLinker:
@@ -68,17 +70,17 @@ def read_id_field(field: str, kb: KnowledgeBase | None = None) -> IdField:
     """What a field means: an entity in use, or the single id that the knowledge base lacks.
 
     Several ids of one entity, as after records were merged, mean that entity. Without a knowledge
-    base every single id counts as known.
+    base every single id is unknown.
     """
     field = field.strip()
     if (known := _find(field, kb)) is not None:
         return known
-    if _MESH.sub("", field, count=1).casefold() in _NO_ID:
-        return IdField("none")
     if _VARIANT.match(field):
         return IdField("variant")
     ids = [_id(part) for part in _SEPARATOR.split(field)]
-    fields = [_find(one, kb) or IdField("unknown", one) for one in ids if one]
+    fields = [
+        _find(one, kb) or IdField("unknown", one) for one in ids if one.casefold() not in _NO_ID
+    ]
     if len({one.entity for one in fields}) > 1:
         return IdField("several")
     return fields[0] if fields else IdField("none")
@@ -107,7 +109,7 @@ _SENTENCES: dict[Kind, str] = {
 
 def _id(part: str) -> str:
     """A single id without the prefix `MESH:`, which many files leave out, and without a taxon."""
-    return _MESH.sub("", _TAXON.sub("", part.strip()), count=1).strip()
+    return _MESH.sub("", _TAXON.sub("", part.strip())).strip()
 
 
 def _find(identifier: str, kb: KnowledgeBase | None) -> IdField | None:
@@ -171,7 +173,8 @@ def _unknown_sentence(family: str, kb: KnowledgeBase) -> str:
 def _note(links: Sequence[Link], sentence: str) -> str:
     count = sum(link.count for link in links)
     examples = ", ".join(
-        f"{link.entity or 'nothing'} ({link.surface})" for link in links[:EXAMPLES]
+        f"{shorten(link.entity, WIDTH) or 'nothing'} ({shorten(link.surface, WIDTH)})"
+        for link in links[:EXAMPLES]
     )
     verb = "mention carries" if count == 1 else "mentions carry"
     return f"{count:,} {verb} {sentence}: {examples}"
