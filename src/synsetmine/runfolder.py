@@ -116,6 +116,8 @@ class Artefacts:
         self.model = folder / "model"
         self.mined = folder / "mined.jsonl"
         self.trace = folder / "trace.jsonl"
+        self.candidates = folder / "candidates.parquet"
+        self.rehearsal = folder / "rehearsal.json"
         self.scores = folder / "scores.json"
         self.report = folder / "report.html"
         self.reviews = folder / "reviews.sqlite"

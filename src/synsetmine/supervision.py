@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, get_args
 
 from synsetmine.errors import DataError
+from synsetmine.kb import KnowledgeBase
 from synsetmine.text import normal_form
 from synsetmine.types import Ambiguous, Link, SynonymSets, Term
 
@@ -115,6 +116,34 @@ def supervise(
             for reason in _reasons(fate)
         },
     )
+
+
+def known_sets(
+    kb: KnowledgeBase, seen: SynonymSets, *, without: Container[str] = ()
+) -> SynonymSets:
+    """All names of all entities as sets; those that the corpus has stand as it writes them.
+
+    `seen` are the sets of names in the corpus, by entity: a name in it belongs to its set alone,
+    as linking has decided. Of the other names, one of several entities goes to the first that
+    prefers it, or to none. Entities in `without` are left out.
+    """
+    taken = {normal_form(term.surface) for term in seen.terms}
+    terms_of = dict(zip(seen.ids, seen, strict=True))
+    forms, preferred = kb.forms, kb.preferred_forms
+    ambiguous = {forms[int(number)].as_py() for number in kb.ambiguous_forms}
+    members: dict[str, list[Term]] = {}
+    for row, entity in enumerate(kb):
+        if entity in without:
+            continue
+        own = members.setdefault(entity, list(terms_of.get(entity, ())))
+        for name in kb.names(entity):
+            form = normal_form(name)
+            is_own = form not in ambiguous or form == forms[int(preferred[row])].as_py()
+            if form not in taken and is_own:
+                taken.add(form)
+                own.append(Term(name))
+    kept = {entity: terms for entity, terms in members.items() if terms}
+    return SynonymSets.of(kept.values(), kept.keys())
 
 
 def split_entities(

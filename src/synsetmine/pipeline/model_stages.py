@@ -9,7 +9,9 @@ from pathlib import Path
 from statistics import mean, pstdev
 from typing import Any
 
+from synsetmine.evidence import read_evidence
 from synsetmine.files import cache_root, write_text
+from synsetmine.kb import KnowledgeBase
 from synsetmine.metrics import ClusterReport, evaluate
 from synsetmine.models import (
     Mined,
@@ -20,18 +22,23 @@ from synsetmine.models import (
     load_model,
     save_model,
 )
+from synsetmine.models.description import describe_joins
+from synsetmine.models.known import write_candidates
+from synsetmine.pipeline.new_names import NewNames
 from synsetmine.pipeline.reviewing import read_said, told
 from synsetmine.pipeline.settings import EncoderSettings, EvaluateSettings, MineSettings
 from synsetmine.review.feedback import seed_sets, training_sets
 from synsetmine.runfolder import NOTES, Counts
 from synsetmine.setfiles import Vocabulary, read_sets, read_vocabulary, write_sets
 from synsetmine.setids import lasting_ids
+from synsetmine.supervision import known_sets
 from synsetmine.trace import write_trace
 from synsetmine.types import Progress, SynonymSets, Term, order_terms
 from synsetmine.views import TermViews, encode_terms, find_encoder, read_vectors, write_vectors
 from synsetmine.views.encoder import kept_name, learned_surfaces
 
 CHECKPOINT = "checkpoint.safetensors"
+NO_SETS = SynonymSets((), ())
 IN_ONE = "in one set"  # counted only where that is a tenth of all terms or more
 THRESHOLDS = tuple(round(0.1 * i, 1) for i in range(1, 10))
 NOT_SCORED = "no entity could be held out, so there are no scores"
@@ -118,37 +125,64 @@ def mine_sets(
     views: Sequence[Path],
     vocabulary: Path,
     *,
+    knowledge: Path,
+    evidence: Path,
     known: Sequence[Path],
     reviews: Sequence[Path],
     out: Path,
     trace: Path,
+    candidates: Path,
+    rehearsal: Path,
     device: str,
     progress: Progress,
 ) -> Counts:
-    """A vocabulary to synonym sets; known sets may seed them, ids of an earlier run stay.
+    """A vocabulary to synonym sets; the entities' names seed them, ids of an earlier run stay.
 
-    What people called correct is a seed too; terms that they separated cannot be linked.
+    `known` are the sets of names that the corpus has; all other names of the knowledge base take
+    part too. What people called correct is a seed too; terms that they separated cannot be linked.
+    Entities without a name in the corpus that no term joined are not written.
     """
     terms = read_vocabulary(vocabulary)
     said = read_said(reviews)
-    informed = seed_sets(_together(known) if settings.known else SynonymSets((), ()), said)
+    seen = _together(known)
+    names = known_sets(KnowledgeBase.load(knowledge), seen) if settings.known else NO_SETS
+    informed = seed_sets(names, said)
     seeds = informed.sets
-    miner = _Miner(model, views, device, settings)
+    miner = _Miner(model, views, evidence, device, settings)
     mined = miner.mine(
         _walk(settings, terms), seeds=seeds, cannot_link=said.apart, progress=progress
     )
+    mined = describe_joins(mined, miner.evidence)
     earlier = read_sets(out) if out.exists() else None
     mined = mined.renamed(lasting_ids(mined.sets, fixed=seeds.ids, earlier=earlier))
-    write_sets(out, mined.sets)
+    write_candidates(candidates, mined.known)
+    new = NewNames.of(mined, seeds)
+    write_text(rehearsal, json.dumps(new.to_dict(), indent=2) + "\n")
+    write_sets(out, _in_corpus(mined.sets, seeds, seen, said.together.terms))
     write_trace(trace, mined.trace)
-    sizes = mined.sets.sizes
+    groups = [members for members in mined.sets if members[0] not in seeds]
     return {
-        "sets": len(sizes),
-        "of two or more": sum(size > 1 for size in sizes),
-        "joined": sum(decision.action == "joined" for decision in mined.trace),
+        "new names of known entities": new.count,
+        "entities with new names": new.entities,
+        "groups of unknown terms": sum(len(members) > 1 for members in groups),
+        "unknown terms in groups": sum(len(members) for members in groups if len(members) > 1),
+        "terms that stand alone": sum(len(members) == 1 for members in groups),
         "without vector": len(mined.without_vector),
         **({IN_ONE: mined.giant} if mined.giant else {}),
+        NOTES: [new.sentence],
     } | told(informed.counts)
+
+
+def _in_corpus(
+    sets: SynonymSets, seeds: SynonymSets, seen: SynonymSets, reviewed: Iterable[Term]
+) -> SynonymSets:
+    """The sets without those seeds that have no name in the corpus and no new term."""
+    here = {*seen.terms, *reviewed}
+    return sets.pick(
+        number
+        for number, members in enumerate(sets)
+        if any(term in here or term not in seeds for term in members)
+    )
 
 
 def score_held_out(
@@ -158,6 +192,8 @@ def score_held_out(
     views: Sequence[Path],
     vocabulary: Path,
     *,
+    knowledge: Path,
+    evidence: Path,
     known: Sequence[Path],
     test: Path,
     out: Path,
@@ -172,7 +208,7 @@ def score_held_out(
     are no scores.
     """
     gold = read_sets(test, allow_empty=True)
-    miner = _Miner(model, views, device, mining)
+    miner = _Miner(model, views, evidence, device, mining)
     scores: dict[str, Any] = {
         "test sets": len(gold),
         "test terms": len(gold.terms),
@@ -181,14 +217,15 @@ def score_held_out(
     if not gold:
         write_text(out, json.dumps(scores, indent=2) + "\n")
         return {"test sets": 0, NOTES: [NOT_SCORED]}
-    others = _together(known)
+    kb = KnowledgeBase.load(knowledge)
+    others = known_sets(kb, _together(known), without=frozenset(gold.ids))
     terms = read_vocabulary(vocabulary)
     # Test terms that are too rare for the vocabulary come last; in their sets' order they would
     # stand beside their synonyms, and that would leak.
     rare = [term for term in order_terms(gold.terms, "random") if term not in terms.counts]
     among_all = miner.mine(
         [*_walk(mining, terms), *rare],
-        seeds=others if mining.known else SynonymSets((), ()),
+        seeds=others if mining.known else NO_SETS,
         progress=progress,
     )
     among = evaluate(among_all.sets, gold, known=others)
@@ -224,11 +261,18 @@ class _Miner:
     """A stored model with its views."""
 
     def __init__(
-        self, model: Path, views: Sequence[Path], device: str, settings: MineSettings
+        self,
+        model: Path,
+        views: Sequence[Path],
+        evidence: Path,
+        device: str,
+        settings: MineSettings,
     ) -> None:
         self._model = load_model(model)
-        self._views = _read_views(views)
+        self.evidence = read_evidence(evidence)
+        self._views = replace(_read_views(views), evidence=self.evidence)
         self._device = device
+        self._known_threshold = settings.known_threshold
         self._encoder: str | None = self._model.training.get("encoder")
         chosen = settings.threshold
         self.threshold = self._model.threshold if chosen is None else chosen
@@ -254,6 +298,7 @@ class _Miner:
             self._views,
             terms,
             threshold=self.threshold,
+            known_threshold=self._known_threshold,
             seeds=seeds,
             cannot_link=cannot_link,
             device=self._device,

@@ -14,6 +14,7 @@ from synsetmine.files import read_text
 from synsetmine.kb import Form as KbForm
 from synsetmine.linking import LinkerName
 from synsetmine.models import DEFAULT_PRESET, ModelSettings, settings_of
+from synsetmine.models.known import KNOWN_THRESHOLD
 from synsetmine.types import Ambiguous, Order
 from synsetmine.views.encoder import MINILM
 
@@ -120,7 +121,8 @@ class MineSettings:
     """`[mine]`: from terms to sets."""
 
     known: bool = True  # the known sets seed the pool, and new terms may join them
-    threshold: float | None = None  # θ; the model's
+    threshold: float | None = None  # θ of groups of unknown terms; the model's
+    known_threshold: float = KNOWN_THRESHOLD  # a new name joins an entity from here on
     order: Order = "frequent"
     seed: int = 0  # for order "random"
     reviews: bool = True  # what people decided in this run folder counts, in training too
@@ -128,6 +130,11 @@ class MineSettings:
     def __post_init__(self) -> None:
         in_range = self.threshold is None or 0 <= self.threshold <= 1
         require(in_range, "threshold must lie between 0 and 1", self.threshold)
+        require(
+            0 <= self.known_threshold <= 1,
+            "known_threshold must lie between 0 and 1",
+            self.known_threshold,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ network has not learned from.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -27,7 +27,7 @@ from synsetmine.kinds import conflicting, is_abbreviation
 from synsetmine.models.general.name_table import NameTable, Positions
 from synsetmine.models.general.neighbours import Floats
 from synsetmine.models.general.pair_evidence import StemWeights, TextEvidence
-from synsetmine.models.general.rehearsal import Rehearsal
+from synsetmine.models.rehearsal import Rehearsal
 from synsetmine.types import Progress
 
 Truth: TypeAlias = npt.NDArray[np.bool_]
@@ -88,17 +88,11 @@ class Assignments:
     nearest: Positions  # (entries,), the number of the nearest known name of the set
     rehearsal: Rehearsal
 
-    def best(self, number: int) -> tuple[int, float, int]:
-        """The most likely set of a name, its probability and its nearest name; or NO_SET."""
-        if self.starts[number] == self.starts[number + 1]:
-            return NO_SET, 0.0, -1
-        entry = self.starts[number]
-        return int(self.sets[entry]), float(self.probabilities[entry]), int(self.nearest[entry])
-
-    def probability(self, number: int, set_number: int) -> float:
+    def of(self, number: int) -> Iterator[tuple[int, float, int]]:
+        """The sets of a name, with their probabilities and nearest names, the likeliest first."""
         entries = slice(self.starts[number], self.starts[number + 1])
-        here = np.flatnonzero(self.sets[entries] == set_number)
-        return float(self.probabilities[entries][here[0]]) if len(here) else 0.0
+        columns = (self.sets, self.probabilities, self.nearest)
+        return zip(*(column[entries].tolist() for column in columns), strict=True)
 
 
 def assign(

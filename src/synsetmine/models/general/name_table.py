@@ -155,7 +155,8 @@ class NameTable:
 
     @cached_property
     def _counts(self) -> Floats:
-        return np.diff(self.bags.indptr).astype(np.float32)
+        counts: Floats = np.diff(self.bags.indptr).astype(np.float32)
+        return counts
 
     @cached_property
     def _total_rarity(self) -> Floats:

@@ -157,8 +157,8 @@ class TextEvidence:
         for first, second, relation, count in evidence.pairs():
             if relation != "abbreviation":
                 for pair in ((first, second), (second, first)):
-                    counts = self._counts.setdefault(pair, [0, 0])
-                    counts[relation in OPPOSING] += count
+                    sides = self._counts.setdefault(pair, [0, 0])
+                    sides[relation in OPPOSING] += count
         self._partners: dict[str, list[str]] = {}
         for (first, second), (supporting, _) in self._counts.items():
             if supporting:
