@@ -82,7 +82,8 @@ def test_the_kind_that_the_run_tells_counts_where_it_is_more_alike() -> None:
 def test_what_was_judged_incorrect_or_is_below_the_threshold_is_no_example() -> None:
     found = MinedSet("s", (MinedTerm("tumor", 9, "joined", False, 0.1), *SET.terms))
     skipped = Skipped()
-    (entry,) = choose_entries([found], threshold=0.5, kinds=("spelling",), skipped=skipped)
+    kinds: list[NameKind] = ["spelling"]
+    (entry,) = choose_entries([found], threshold=0.5, kinds=kinds, skipped=skipped)
     assert [one.text for one in entry.terms] == ["heart failure", "heart-failure"]
     assert "tumor" not in {error.value for some in skipped.examples.values() for error in some}
 

@@ -141,8 +141,10 @@ def test_all_three_say_the_same(
         )
         for row in rows
     ]
-    texts = ("set_id", "preferred", "term", "sense", "entity", "entity_name", "reviewer")
-    texts += ("nearest", "document", "sentence")
+    texts = (
+        *("set_id", "preferred", "term", "sense", "entity", "entity_name", "reviewer"),
+        *("nearest", "document", "sentence"),
+    )
     assert [
         tuple(unguarded(cell) if name in texts else cell for name, cell in row.items())
         for row in csv_rows(folder / "x.csv")

@@ -29,7 +29,7 @@ from synsetmine.linking.mentions import read_links, write_links
 from synsetmine.pipeline.settings import read_project
 from synsetmine.setfiles import Vocabulary, read_vocabulary
 from synsetmine.text import normal_form
-from synsetmine.trace import Decision, Evidence, read_trace, write_trace
+from synsetmine.trace import Decision, Quote, read_trace, write_trace
 from synsetmine.types import Link, Mention, NameKind, Scope
 from tests.kbfiles import atom, content_of, item, stored
 from tests.strategies import PIECES, terms
@@ -199,7 +199,7 @@ decisions = st.builds(
     kind=st.none() | st.sampled_from(get_args(NameKind)),
     relation=st.none() | st.sampled_from(get_args(Scope)),
     nearest=st.just("") | lines,
-    evidence=st.lists(st.builds(Evidence, lines, lines, lines), max_size=3).map(tuple),
+    evidence=st.lists(st.builds(Quote, lines, lines, lines), max_size=3).map(tuple),
 )
 
 

@@ -13,12 +13,12 @@ from synsetmine.kb import Entity, KnowledgeBase
 from synsetmine.results import MinedSet, MinedTerm, Sentence, describe_sets
 from synsetmine.review import Decision as ReviewDecision
 from synsetmine.review import ReviewState
-from synsetmine.trace import Decision, Evidence, read_trace, write_trace
+from synsetmine.trace import Decision, Quote, read_trace, write_trace
 from synsetmine.types import SynonymSets, Term
 from tests.curationentries import judged
 
 PLAIN = {"term": "MI", "best_set": "D1", "probability": 0.9, "action": "joined"}
-EVIDENCE = Evidence("abbreviation", "d1", "A Myocardial  infarction (MI) is a heart-attack.")
+EVIDENCE = Quote("abbreviation", "d1", "A Myocardial  infarction (MI) is a heart-attack.")
 
 
 def test_a_trace_without_the_optional_fields_is_read_and_written_as_before(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def described(*decisions: Decision) -> dict[str, MinedTerm]:
 
 
 def test_results_carry_what_the_trace_tells() -> None:
-    evidence = (EVIDENCE, Evidence("alias", "d2", "no such name"))
+    evidence = (EVIDENCE, Quote("alias", "d2", "no such name"))
     told = Decision(Term("MI"), "D1", 0.9, "joined", "abbreviation", "narrow", "x", evidence)
     terms = described(
         told,

@@ -17,7 +17,7 @@ from synsetmine.results import read_results
 from synsetmine.review import Decision, ReviewStore, Wanted
 from synsetmine.review.feedback import reviewed_sets
 from synsetmine.runfolder import Artefacts
-from synsetmine.trace import Evidence, read_trace, write_trace
+from synsetmine.trace import Quote, read_trace, write_trace
 from synsetmine.types import Term
 from synsetmine.web.asked import written_place
 from synsetmine.web.guard import LOOPBACK, Door
@@ -156,7 +156,7 @@ def test_a_set_shows_what_is_known_of_it(run: Path) -> None:
 
 def test_kind_relation_and_evidence_of_a_name(run: Path) -> None:
     at = Artefacts(run)
-    evidence = (Evidence("abbreviation", "d<9>", "A heart failure (CHF) <b>of</b> sorts."),)
+    evidence = (Quote("abbreviation", "d<9>", "A heart failure (CHF) <b>of</b> sorts."),)
     told = [
         replace(
             decision,

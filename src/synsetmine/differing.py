@@ -25,7 +25,8 @@ class DifferingWords:
     """Which words change the meaning of a name, learned from sets of names.
 
     For a word that one of two names has in addition, and for two words by which two names differ:
-    the number of entities that have both names, and of pairs of entities that have one each.
+    the number of entities that have both names, and of pairs of entities that have one each. Two
+    words that tell apart fewer than `DISTINCT` pairs of entities, and nothing else, are left out.
     """
 
     words: Mapping[str, Counts] = field(default_factory=dict)
@@ -126,7 +127,8 @@ class _Bags:
         words = self._words[one], self._words[other]
         differs = words[0] != words[1]
         codes = np.minimum(*words) * len(self._vocabulary) + np.maximum(*words)
-        return self._tally(codes[differs], self._bags[one][differs], self._bags[other][differs])
+        bags = self._bags[one[differs]], self._bags[other[differs]]
+        return self._tally(codes[differs], *bags, least=DISTINCT)
 
     def _neighbours(self, parts: Numbers) -> Numbers:
         """Pairs of entries with the same rest and the same part: (2, pairs)."""
@@ -146,8 +148,13 @@ class _Bags:
             pairs.append(np.stack([order[near], order[near + step]]))
         return np.concatenate(pairs, axis=1)
 
-    def _tally(self, keys: Numbers, bags: Numbers, others: Numbers) -> dict[int, Counts]:
-        """Of each key: its entities with both bags, and its pairs of entities with one each."""
+    def _tally(
+        self, keys: Numbers, bags: Numbers, others: Numbers, *, least: int = 1
+    ) -> dict[int, Counts]:
+        """Of each key: its entities with both bags, and its pairs of entities with one each.
+
+        Keys without an entity need at least so many pairs, since most of them have a single one.
+        """
         ends = self._entities[bags], self._entities[others]
         first, second = np.minimum(*ends), np.maximum(*ends)
         order = np.lexsort((second, first, keys))
@@ -158,5 +165,6 @@ class _Bags:
         unique, inverse = np.unique(keys, return_inverse=True)
         totals = np.bincount(inverse, minlength=len(unique))
         sames = np.bincount(inverse, same, minlength=len(unique)).astype(np.int64)
-        counts = zip(sames.tolist(), (totals - sames).tolist(), strict=True)
-        return dict(zip(unique.tolist(), counts, strict=True))
+        kept = (sames > 0) | (totals >= least)
+        counts = zip(sames[kept].tolist(), (totals - sames)[kept].tolist(), strict=True)
+        return dict(zip(unique[kept].tolist(), counts, strict=True))

@@ -17,7 +17,7 @@ Action = Literal["joined", "opened", "forced", "no vector"]
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class Quote:
     """A sentence of the corpus that relates a term to a name of its set."""
 
     relation: str  # how: abbreviation, alias, …
@@ -40,7 +40,7 @@ class Decision:
     kind: NameKind | None = None
     relation: Scope | None = None
     nearest: str = ""  # the known name of the set that the term is nearest to
-    evidence: tuple[Evidence, ...] = ()  # the best first
+    evidence: tuple[Quote, ...] = ()  # the best first
 
 
 def write_trace(path: str | Path, trace: Iterable[Decision]) -> None:
@@ -115,11 +115,11 @@ def _text(value: object, name: str) -> str:
     return value
 
 
-def _evidence(value: object) -> tuple[Evidence, ...]:
+def _evidence(value: object) -> tuple[Quote, ...]:
     if not isinstance(value, list) or not all(isinstance(sentence, dict) for sentence in value):
         raise DataError("evidence must be a list of objects", value=value)
     fields = ("relation", "document", "text")
     return tuple(
-        Evidence(*(_text(sentence.get(name), f"{name} of evidence") for name in fields))
+        Quote(*(_text(sentence.get(name), f"{name} of evidence") for name in fields))
         for sentence in value
     )

@@ -11,7 +11,7 @@ from typing import Literal
 from synsetmine.kb import KnowledgeBase
 from synsetmine.sentences import Sentence
 from synsetmine.text import normal_form, tokens
-from synsetmine.trace import Decision, Evidence
+from synsetmine.trace import Decision, Quote
 from synsetmine.types import NameKind, Scope, SynonymSets, Term
 
 Verdict = Literal["correct", "incorrect", "unsure"]
@@ -130,7 +130,7 @@ class _Described:
             kind=decision.kind,
             relation=decision.relation,
             nearest=decision.nearest,
-            evidence=tuple(_sentence(one, term.surface) for one in decision.evidence),
+            evidence=tuple(_sentence(quote, term.surface) for quote in decision.evidence),
         )
 
     def _sentences(self, surface: str) -> tuple[Sentence, ...]:
@@ -144,9 +144,9 @@ class _Described:
         )
 
 
-def _sentence(evidence: Evidence, surface: str) -> Sentence:
-    """Evidence as a sentence, with the place of the surface in it; at its start if it is not in."""
+def _sentence(quote: Quote, surface: str) -> Sentence:
+    """A quote as a sentence, with the place of the surface in it; at its start if it is not in."""
     words = r"[\W_]*".join(map(re.escape, tokens(surface)))
-    match = re.search(rf"(?<![^\W_]){words}(?![^\W_])", evidence.text, re.IGNORECASE)
+    match = re.search(rf"(?<![^\W_]){words}(?![^\W_])", quote.text, re.IGNORECASE)
     start, end = (0, 0) if match is None or not words else match.span()
-    return Sentence(evidence.document, evidence.text, start, end, evidence.relation)
+    return Sentence(quote.document, quote.text, start, end, quote.relation)
