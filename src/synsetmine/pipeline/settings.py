@@ -81,7 +81,7 @@ class VocabularySettings:
     phrases: int = 2000  # so many frequent phrases of the corpus
     abbreviations: bool = True  # short and long forms that the corpus defines
     min_count: int = 5
-    max_terms: int = 20_000  # the most frequent ones
+    max_terms: int = 30_000  # the most frequent ones
 
     def __post_init__(self) -> None:
         require(self.max_terms >= 1, "max_terms must be 1 or more", self.max_terms)

@@ -50,7 +50,7 @@ path = {kb}
 # phrases = 2000         # so many frequent phrases of the text
 # abbreviations = true   # short and long forms that the text defines
 # min_count = 5
-# max_terms = 20000      # only the most frequent ones
+# max_terms = 30000      # only the most frequent ones
 
 [vectors]  # what the text says about a term
 # method = "cooccurrence"  # cooccurrence, skipgram (extra `skipgram`) or file
