@@ -26,6 +26,7 @@ from synsetmine.setfiles import write_sets
 from synsetmine.text import normal_form
 from synsetmine.trace import Decision, write_trace
 from synsetmine.types import Document, SynonymSets, Term
+from tests.corpusfiles import store_places
 from tests.curationentries import NASTY, ORCID, WHEN, entries, infarction, nasty, term
 from tests.test_cli import synsetmine
 
@@ -189,6 +190,7 @@ def place(tmp_path: Path) -> Path:
     at.names.write_text("heart attack\t20\n")
     text = "Nothing here. A cardiac\ninfarct was seen. The end."
     write_documents(at.documents, [Document("d1", text)])
+    store_places(at.documents, at.places, ["cardiac infarct", "heart attack"])
     return tmp_path
 
 

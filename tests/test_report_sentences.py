@@ -11,16 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synsetmine.counters import count_together
 from synsetmine.dictionary import NameMatcher
 from synsetmine.errors import DataError
 from synsetmine.results import Sentence, find_sentences
 from synsetmine.results.reading import example_sentences
-from synsetmine.results.sentences import PLACES, PlaceCounter, PlaceTable
+from synsetmine.results.sentences import PLACES
 from synsetmine.runfolder import Artefacts
 from synsetmine.sentences import sentence_around
 from synsetmine.text import normal_form
-from tests.corpusfiles import stored_texts
+from tests.corpusfiles import store_places, stored_texts
 
 quick = settings(max_examples=40, deadline=None)
 
@@ -28,12 +27,9 @@ quick = settings(max_examples=40, deadline=None)
 def stored_places(batches: Sequence[Sequence[str]], forms: Sequence[str]) -> tuple[Path, Path]:
     """A stored corpus, and the first places of these forms in it."""
     documents = stored_texts(batches)
-    places = PlaceTable(forms)
-    counters = {"places": PlaceCounter()}
-    for counted in count_together(documents, counters, matcher=NameMatcher.build(forms)):
-        places.add(counted.tables["places"], first=counted.first)
-    places.write(documents.with_suffix(".places"))
-    return documents, documents.with_suffix(".places")
+    places = documents.with_suffix(".places")
+    store_places(documents, places, forms)
+    return documents, places
 
 
 def test_a_surface_without_a_letter_has_no_sentences(tmp_path: Path) -> None:
