@@ -26,7 +26,12 @@ from synsetmine.setfiles import write_sets
 from synsetmine.text import normal_form
 from synsetmine.trace import Decision, write_trace
 from synsetmine.types import Document, SynonymSets, Term
+<<<<<<< HEAD
 from tests.curationentries import NASTY, ORCID, WHEN, entries, explained, infarction, nasty, term
+=======
+from tests.corpusfiles import store_places
+from tests.curationentries import NASTY, ORCID, WHEN, entries, infarction, nasty, term
+>>>>>>> corpus
 from tests.test_cli import synsetmine
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -221,6 +226,7 @@ def place(tmp_path: Path) -> Path:
     at.names.write_text("heart attack\t20\n")
     text = "Nothing here. A cardiac\ninfarct was seen. The end."
     write_documents(at.documents, [Document("d1", text)])
+    store_places(at.documents, at.places, ["cardiac infarct", "heart attack"])
     return tmp_path
 
 

@@ -9,15 +9,22 @@ import signal
 import subprocess
 import sys
 import time
+<<<<<<< HEAD
 from collections.abc import Callable, Mapping
+=======
+from collections.abc import Iterator, Mapping, Sequence
+>>>>>>> corpus
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from synsetmine.engines import LocalEngine
+from synsetmine.engines import BatchFunction, LocalEngine
 from synsetmine.errors import DataError
+from synsetmine.evidence import read_evidence
 from synsetmine.kb import KnowledgeBase
 from synsetmine.models import load_model
 from synsetmine.models.paper.network import SetScorer
@@ -28,6 +35,7 @@ from synsetmine.pipeline.settings import EvaluateSettings, MineSettings
 from synsetmine.runfolder import STAGES, Artefacts, RunFolder
 from synsetmine.setfiles import read_sets, read_vocabulary
 from synsetmine.temporary import temporary_file
+from synsetmine.text import normal_form
 from synsetmine.views import encoder, read_vectors
 from tests.test_encoder import LetterCounter, model_folder
 from tests.worlds import write_text_world
@@ -203,6 +211,33 @@ def test_a_setting_redoes_only_what_depends_on_it(tmp_path: Path) -> None:
     project.write_text(project.read_text() + "mine.threshold = 0.3\n")
     _, skipped = carry_out(project, until="mine")
     assert skipped == {stage: stage != "mine" for stage in STAGES[: STAGES.index("mine") + 1]}
+
+
+class ReadingEngine(LocalEngine):
+    """Notes which files are gone through."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.read: list[str] = []
+
+    def map_batches(
+        self, function: BatchFunction, source: Path, columns: Sequence[str] | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        self.read.append(source.name)
+        return super().map_batches(function, source, columns)
+
+
+def test_the_documents_are_gone_through_twice(tmp_path: Path) -> None:
+    engine = ReadingEngine()
+    project = read_project(write_text_world(tmp_path))
+    run_project(project, Watch(), engine=engine, until="vectors")
+    assert engine.read == ["documents.parquet"] * 2
+    at = Artefacts(Path(project.run))
+    names = read_vocabulary(at.vocabulary).terms
+    forms = {normal_form(term.surface) for term in names}
+    assert forms <= set(pq.read_table(at.places)["form"].to_pylist())
+    evidence = read_evidence(at.evidence)
+    assert evidence.table.num_rows == len([*evidence.pairs()])
 
 
 @pytest.mark.slow

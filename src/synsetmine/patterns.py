@@ -10,7 +10,6 @@ B" against it.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
@@ -48,15 +47,15 @@ def find_definitions(text: str) -> Iterator[Definition]:
     word. Of the long forms that fit, the shortest is taken, but one whose words each give their
     first letter before any other.
     """
-    starts: list[int] = []  # of the sentences
     for bracket in _BRACKETS.finditer(text):
         opening = bracket.start()
         if not opening or not text[opening - 1].isspace():  # f(x), poly(A)
             continue
-        starts = starts or [0, *sentence_ends(text, 0, len(text))]
-        begin = starts[bisect_right(starts, opening) - 1]
-        if opening - begin > REACH:
-            begin = next(_SPACE.finditer(text, opening - REACH, opening)).end()
+        begin = max(opening - REACH, 0)
+        if begin:
+            begin = next(_SPACE.finditer(text, begin, opening)).end()
+        for end in sentence_ends(text, begin, bracket.end()):
+            begin = end if end <= opening else begin
         before = _stripped(text, begin, opening)
         inner = _stripped(text, *bracket.span(1))
         if _is_short_form(text[slice(*inner)]):

@@ -263,7 +263,7 @@ def vocabulary(
         bool, typer.Option(help="Short and long forms that the documents define.")
     ] = True,
     min_count: Annotated[int, typer.Option(min=1, help="A term must be seen so often.")] = 5,
-    max_terms: Annotated[int, typer.Option(min=1, help="Only the most frequent terms.")] = 20_000,
+    max_terms: Annotated[int, typer.Option(min=1, help="Only the most frequent terms.")] = 30_000,
     workers: Workers = None,
     engine: EngineName = "local",
     master: Master = None,

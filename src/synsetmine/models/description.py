@@ -10,8 +10,7 @@ from synsetmine.evidence import Evidence
 from synsetmine.kinds import name_kind, relation_of
 from synsetmine.models.task import Mined
 from synsetmine.text import normal_form
-from synsetmine.trace import Decision
-from synsetmine.trace import Evidence as Sentence
+from synsetmine.trace import Decision, Quote
 from synsetmine.types import Term
 
 SENTENCES = 3  # of evidence for a term
@@ -52,7 +51,7 @@ def _described(
     )
 
 
-def _sentences(term: str, names: Sequence[str], evidence: Evidence) -> tuple[Sentence, ...]:
+def _sentences(term: str, names: Sequence[str], evidence: Evidence) -> tuple[Quote, ...]:
     """Sentences that state that the term and a name of its set mean the same."""
     own = normal_form(term)
     examples = [
@@ -61,4 +60,4 @@ def _sentences(term: str, names: Sequence[str], evidence: Evidence) -> tuple[Sen
         for example in evidence.examples(own, form)
     ]
     examples.sort(key=lambda example: example.relation)  # definitions of abbreviations first
-    return tuple(Sentence(e.relation, e.document, e.text) for e in examples[:SENTENCES])
+    return tuple(Quote(e.relation, e.document, e.text) for e in examples[:SENTENCES])

@@ -409,16 +409,30 @@ def _sources(
         phrases = choose_phrases(
             runs, documents, min_count=settings.min_count, most=settings.phrases
         )
-    abbreviations: Sequence[Abbreviation] = ()
+    abbreviations: Sequence[Term] = ()
     if settings.abbreviations:
-        abbreviations = read_evidence(texts.abbreviations).abbreviations()
+        abbreviations = _abbreviations(read_evidence(texts.abbreviations).abbreviations())
     return {
         "known": known if settings.known else (),
         "rejected": _seen(rejected) if settings.rejected and rejected else (),
         "phrases": [Term(phrase.surface) for phrase in phrases],
+<<<<<<< HEAD
         "abbreviations": [Term(form) for a in abbreviations for form in (a.short, a.long)],
         **listed,
+=======
+        "abbreviations": abbreviations,
+>>>>>>> corpus
     }
+
+
+def _abbreviations(defined: Sequence[Abbreviation]) -> list[Term]:
+    """The short and long forms that are names; a common word must be defined in two documents."""
+    return [
+        Term(form)
+        for entry in defined
+        for form in (entry.short, entry.long)
+        if entry.documents > 1 or " " in form or sum(c.isupper() or c.isdigit() for c in form) > 1
+    ]
 
 
 def _listed(path: Path, known: Sequence[Term], skipped: Skipped) -> list[Term]:

@@ -36,7 +36,9 @@ class SentenceShelf:
     """The sentences of a run's terms, as soon as they were found."""
 
     def __init__(self, run: Path, surfaces: Sequence[str]) -> None:
-        self._run, self._path = run, Artefacts(run).sentences
+        at = Artefacts(run)
+        self._run, self._path = run, at.sentences
+        self._needs = at.documents, at.places
         self._surfaces = surfaces
         self._key = _key(run, surfaces)
         self._connection = _open(self._path, self._key)
@@ -44,8 +46,7 @@ class SentenceShelf:
 
     def start(self) -> None:
         """Begin to look for them, where that was not done before."""
-        at = Artefacts(self._run)
-        if self._connection is not None or not (at.documents.exists() and at.places.exists()):
+        if self._connection is not None or not all(path.exists() for path in self._needs):
             return
         # A process of its own: a thread would take turns with the pages.
         given = self._run, self._surfaces, self._path, self._key
