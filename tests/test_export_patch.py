@@ -26,12 +26,8 @@ from synsetmine.setfiles import write_sets
 from synsetmine.text import normal_form
 from synsetmine.trace import Decision, write_trace
 from synsetmine.types import Document, SynonymSets, Term
-<<<<<<< HEAD
-from tests.curationentries import NASTY, ORCID, WHEN, entries, explained, infarction, nasty, term
-=======
 from tests.corpusfiles import store_places
-from tests.curationentries import NASTY, ORCID, WHEN, entries, infarction, nasty, term
->>>>>>> corpus
+from tests.curationentries import NASTY, ORCID, WHEN, entries, explained, infarction, nasty, term
 from tests.test_cli import synsetmine
 
 DOCS = Path(__file__).parents[1] / "docs"

@@ -9,11 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-<<<<<<< HEAD
-from collections.abc import Callable, Mapping
-=======
-from collections.abc import Iterator, Mapping, Sequence
->>>>>>> corpus
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any

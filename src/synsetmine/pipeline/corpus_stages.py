@@ -416,12 +416,8 @@ def _sources(
         "known": known if settings.known else (),
         "rejected": _seen(rejected) if settings.rejected and rejected else (),
         "phrases": [Term(phrase.surface) for phrase in phrases],
-<<<<<<< HEAD
-        "abbreviations": [Term(form) for a in abbreviations for form in (a.short, a.long)],
-        **listed,
-=======
         "abbreviations": abbreviations,
->>>>>>> corpus
+        **listed,
     }
 
 

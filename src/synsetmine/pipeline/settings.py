@@ -84,11 +84,7 @@ class VocabularySettings:
     phrases: int = 2000  # so many frequent phrases of the corpus
     abbreviations: bool = True  # short and long forms that the corpus defines
     min_count: int = 5
-<<<<<<< HEAD
-    max_terms: int = 20_000  # the most frequent ones, beside those of the list
-=======
-    max_terms: int = 30_000  # the most frequent ones
->>>>>>> corpus
+    max_terms: int = 30_000  # the most frequent ones, beside those of the list
 
     def __post_init__(self) -> None:
         require(bool(self.list) or not self.only_list, ONLY_LIST, self.only_list)

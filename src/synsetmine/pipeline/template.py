@@ -51,11 +51,7 @@ path = {kb}
 # phrases = 2000         # so many frequent phrases of the text
 # abbreviations = true   # short and long forms that the text defines
 # min_count = 5
-<<<<<<< HEAD
-# max_terms = 20000      # only the most frequent ones, beside the list
-=======
-# max_terms = 30000      # only the most frequent ones
->>>>>>> corpus
+# max_terms = 30000      # only the most frequent ones, beside the list
 
 [vectors]  # what the text says about a term
 # method = "cooccurrence"  # cooccurrence, skipgram (extra `skipgram`) or file
