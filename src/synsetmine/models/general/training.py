@@ -108,7 +108,9 @@ def adapt(
 
     Without `hold_out` the weakest penalty is taken.
     """
-    base = base or load_general(encoder=views.strings and views.encoder is not None)
+    base = base or load_general(
+        encoder=views.strings and views.encoder is not None, folder=settings.weights or None
+    )
     sets = SynonymSets.of(sorted(tuple(sorted(members)) for members in sets))
     several = sum(size > 1 for size in sets.sizes)
     if hold_out and several < settings.fewest_sets:
