@@ -43,7 +43,7 @@ _LIMIT = float(np.log((1 - LEAST) / LEAST))  # of log-odds
 
 @dataclass(frozen=True, kw_only=True)
 class AssignmentSettings:
-    """The numbers that shape the rehearsal; docs/decisions/0019-assignment.md has the reasons."""
+    """The numbers that shape the rehearsal; docs/decisions/0020-assignment.md has the reasons."""
 
     seed: int = 0
     neighbours: int = 10  # candidates of a name in each representation
