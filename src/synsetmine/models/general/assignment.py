@@ -122,6 +122,8 @@ def assign(
     tell(1, 5)
     view = _View(table, known, contexts, evidence, drawn.references, settings.seed)
     pairs = view.pairs(drawn.queries, drawn.references, settings.neighbours)
+    if not _has_both_outcomes(pairs, known.labels, drawn):
+        return None
     tell(2, 5)
     with threadpool_limits(1, "blas"):  # sums of several threads differ in their last digits
         networks, scores = _cross_fit(pairs, known.labels, drawn, settings)
@@ -425,12 +427,23 @@ def _standard(features: Floats, means: Floats, deviations: Floats) -> Floats:
     return standard
 
 
+def _is_right(pairs: _Pairs, labels: Positions, drawn: _Drawn) -> tuple[Truth, Positions]:
+    """Whether both names of a pair belong to one set, and the place of the query of each pair."""
+    place = np.searchsorted(drawn.queries, pairs.left)
+    return drawn.labels[place] == labels[pairs.right], place
+
+
+def _has_both_outcomes(pairs: _Pairs, labels: Positions, drawn: _Drawn) -> bool:
+    """Whether each fold has right and wrong pairs; a few large sets may lack one."""
+    right, place = _is_right(pairs, labels, drawn)
+    return len(np.unique(2 * drawn.folds[place] + right)) == 4
+
+
 def _cross_fit(
     pairs: _Pairs, labels: Positions, drawn: _Drawn, settings: AssignmentSettings
 ) -> tuple[list[_Network], Doubles]:
     """Two networks, each of which judges the pairs that the other has learned from."""
-    place = np.searchsorted(drawn.queries, pairs.left)
-    true = drawn.labels[place] == labels[pairs.right]
+    true, place = _is_right(pairs, labels, drawn)
     weights, fold = drawn.weights[place], drawn.folds[place]
     networks = [
         _Network.fit(
