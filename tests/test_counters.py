@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from synsetmine.counters import BatchCounter, TextBatch, count_together
-from synsetmine.dictionary import NameMatcher
+from synsetmine.dictionary import Matches, NameMatcher
 from synsetmine.engines import Engine, LocalEngine
 from synsetmine.engines.local import FEW
 from synsetmine.errors import SynsetmineError
@@ -63,11 +64,16 @@ def test_worker_processes_count_the_same() -> None:
 
 
 def test_names_are_matched_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    found: list[int] = []
+    sizes: list[int] = []
     find = NameMatcher.find
-    monkeypatch.setattr(NameMatcher, "find", lambda s, t: (found.append(len(t)), find(s, t))[1])
+
+    def counted(matcher: NameMatcher, texts: Sequence[str]) -> Matches:
+        sizes.append(len(texts))
+        return find(matcher, texts)
+
+    monkeypatch.setattr(NameMatcher, "find", counted)
     tables()
-    assert found == [3] * FEW
+    assert sizes == [3] * FEW
 
 
 def test_progress_and_empty_batches() -> None:
