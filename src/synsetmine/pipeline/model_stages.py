@@ -218,7 +218,8 @@ def score_held_out(
         write_text(out, json.dumps(scores, indent=2) + "\n")
         return {"test sets": 0, NOTES: [NOT_SCORED]}
     kb = KnowledgeBase.load(knowledge)
-    others = known_sets(kb, _together(known), without=frozenset(gold.ids))
+    seen = SynonymSets.together([_together(known), gold])
+    others = known_sets(kb, seen, without=frozenset(gold.ids))
     terms = read_vocabulary(vocabulary)
     # Test terms that are too rare for the vocabulary come last; in their sets' order they would
     # stand beside their synonyms, and that would leak.

@@ -39,14 +39,14 @@ class NewNames:
     @property
     def sentence(self) -> str:
         """What to expect of the new names, in a sentence."""
-        found = f"{_counted(self.count, 'new name')} for {_counted(self.entities, 'entity')}"
+        counts = f"{_counted(self.count, 'new name')} for {_counted(self.entities, 'entity')}"
         if self.rehearsal is None:
             few = "the known names are too few for a rehearsal"
-            return f"{found}; {few}, so the probabilities are those of the general model"
+            return f"{counts}; {few}, so the probabilities are those of the general model"
         sure = [p for p in self.probabilities if p >= SURE]
         return (
-            f"{found}; at {SURE} and above {len(sure)}, "
-            f"of which about {round(sum(sure))} should be right"
+            f"{counts}; at {SURE} and above {len(sure):,}, "
+            f"of which about {round(sum(sure)):,} should be right"
         )
 
     def to_dict(self) -> dict[str, Any]:
