@@ -13,7 +13,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import blake2b
 from math import log
 from pathlib import Path
@@ -26,6 +27,14 @@ from numpy.typing import NDArray
 from synsetmine.corpus.store import batch_sizes, texts_of
 from synsetmine.engines import Engine, LocalEngine
 from synsetmine.errors import DataError
+from synsetmine.phrase_names import (
+    CLASSES,
+    END,
+    PhraseCounts,
+    context_class,
+    name_probabilities,
+    threshold_for,
+)
 from synsetmine.text import SIGN, WORD, fold, normal_form
 
 STOP_WORDS = frozenset(
@@ -57,23 +66,28 @@ MOST_CANDIDATES = 1 << 20  # the most frequent ones that are looked at more clos
 MERGED = 1 << 20  # so many wait before they are added to the others
 TEXT_END = "\1"
 JOINERS = "'\u2019\u2010-\u2013-"  # apostrophes and hyphens, up to the en dash
+JOINING = frozenset("'\u2019\u2010\u2011\u2012\u2013-")
 FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, so that no word is lost from a hash
 
-# Words as in `text.tokens`, and what may not stand within a phrase: any punctuation but a hyphen
-# or an apostrophe between two words, a number with a point or comma, and an empty line.
+# Words as in `text.tokens` ("'s" is one), hyphens and apostrophes, and all that may not stand
+# within a phrase: other punctuation, "n't" and its like, a number with a point or comma, and an
+# empty line.
 _PARTS = re.compile(
     rf"\d+(?:[.,]\d+)+(?![^\W_])|(?=[^\W_])(?:{SIGN}|{WORD}(?:[+#]+(?![^\W_]))?)"
-    rf"|[^\w\s{JOINERS}]|\s[{JOINERS}]|[{JOINERS}](?=\s)|[{JOINERS}]{{2}}|\n\s*\n"
+    rf"|[^\w\s{JOINERS}]|\s[{JOINERS}]|[{JOINERS}]\s|[{JOINERS}]{{2}}|\n\s*\n"
+    rf"|['\u2019](?:s|t|d|m|re|ve|ll)(?![^\W_])|[{JOINERS}]"
 )
+_GENITIVES = ("'s", "\u2019s")
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A frequent phrase: its normal form, how it is written most often, and how often it stands."""
+    """A frequent phrase: its normal form, how it is written most often, how often it stands."""
 
     form: str
     surface: str
     count: int
+    probability: float = field(default=1.0, compare=False)  # that it could be a name
 
 
 def mine_phrases(
@@ -82,24 +96,55 @@ def mine_phrases(
     max_tokens: int = 5,
     min_count: int = 5,
     most: int | None = None,
+    known: Collection[str] = (),
     cohesion: float = 0.2,
     fragment: float = 0.5,
+    threshold: float | None = None,
     stop_words: Collection[str] = STOP_WORDS,
     engine: Engine | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> list[Phrase]:
-    """Phrases of two tokens or more, the most promising first; at most `most` of them.
+    """Phrases of two tokens or more that could be names, the most promising first; at most `most`.
 
     `documents` is a stored corpus; it is read twice.
-    Phrases neither start nor end with a stop word, nor start with a number. The cohesion of a
-    phrase is the normalised PMI of its two parts, at the weakest place to cut it; stop words at
-    the cut belong to neither part. One of less than `cohesion` goes, and one that stands in at
-    least a share `fragment` of its places within the same phrase of one token more. Phrases are
-    sorted by cohesion x log(count outside of that longer phrase). The memory is bounded: where
-    a corpus has more than `MOST_COUNTED` different runs of words, those seen but once or twice
-    are forgotten now and then, so that rare phrases may be missed or counted too low.
+    Phrases neither start nor end with a stop word or within a hyphenated word, nor start with a
+    number. The cohesion of a phrase is the normalised PMI of its two parts, at the weakest place
+    to cut it; stop words at the cut belong to neither part. One of less than `cohesion` goes, one
+    that stands in at least a share `fragment` of its places within the same phrase of one token
+    more, and one whose probability to be a name is below `threshold`. If that is None, it is
+    `phrase_names.THRESHOLD`, or less if that would lose too many of the `known` names, which are
+    normal forms. Phrases are sorted by probability x cohesion x log(count outside of that longer
+    phrase).
 
     `progress` is told the number of texts done, where each reading counts a half.
+    """
+    counts = count_phrases(
+        documents,
+        max_tokens=max_tokens,
+        min_count=min_count,
+        stop_words=stop_words,
+        engine=engine,
+        progress=progress,
+    )
+    return choose_phrases(
+        counts, known=known, most=most, cohesion=cohesion, fragment=fragment, threshold=threshold
+    )
+
+
+def count_phrases(
+    documents: Path,
+    *,
+    max_tokens: int = 5,
+    min_count: int = 5,
+    stop_words: Collection[str] = STOP_WORDS,
+    engine: Engine | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> PhraseCounts:
+    """The frequent runs of words of a stored corpus, and what stands beside them.
+
+    The memory is bounded: where a corpus has more than `MOST_COUNTED` different runs of words,
+    those seen but once or twice are forgotten now and then, so that rare phrases may be missed
+    or counted too low.
     """
     if max_tokens < 2:
         raise DataError("a phrase has two tokens or more", value=max_tokens)
@@ -113,30 +158,60 @@ def mine_phrases(
     sizes = batch_sizes(documents)
     read = total = 0
     counted = engine.map_batches(_RunCounter(runs), documents, ["text"])
-    for size, found in zip(sizes, counted, strict=True):
-        table.add(*(found.column(name).values.to_numpy() for name in ("hashes", "counts")))
-        total += found.column("tokens")[0].as_py()
+    for size, row in zip(sizes, counted, strict=True):
+        table.add(*(row.column(name).values.to_numpy() for name in ("hashes", "counts")))
+        total += row.column("tokens")[0].as_py()
         read += size
         tell(read // 2)
     table.drop_below(min_count)
     surfaces: Counter[str] = Counter()
-    counter = _SurfaceCounter(runs, table.most_frequent())
-    spelled = engine.map_batches(counter, documents, ["text"])
-    for size, found in zip(sizes, spelled, strict=True):
-        surfaces.update(dict(zip(*(column.to_pylist() for column in found.columns), strict=True)))
+    contexts = _ContextTable(table.most_frequent())
+    spelled = engine.map_batches(_SurfaceCounter(runs, contexts.hashes), documents, ["text"])
+    for size, row in zip(sizes, spelled, strict=True):
+        lists = [column.values for column in row.columns]
+        surfaces.update(dict(zip(lists[0].to_pylist(), lists[1].to_pylist(), strict=True)))
+        contexts.add(lists[2].to_numpy(), lists[3].to_numpy())
         read += size
         tell(read // 2)
     phrases = {phrase.form: phrase for phrase in _phrases(surfaces)}
     scores = _scores(phrases, table, total, runs.stop_words)
-    good = [
-        phrases[form]
-        for form, score in scores.items()
-        if score.cohesion >= cohesion
-        and score.longest < fragment * phrases[form].count
-        and form.count(" ") < max_tokens
+    chosen = sorted(form for form in phrases if form.count(" ") < max_tokens)
+    return PhraseCounts(
+        surfaces=[phrases[form].surface for form in chosen],
+        forms=chosen,
+        counts=np.array([phrases[form].count for form in chosen], np.int64),
+        cohesion=np.array([scores[form].cohesion for form in chosen], np.float64),
+        longer=np.array([scores[form].longest for form in chosen], np.int64),
+        contexts=contexts.of([form.split(" ") for form in chosen]),
+    )
+
+
+def choose_phrases(
+    counts: PhraseCounts,
+    *,
+    known: Collection[str] = (),
+    most: int | None = None,
+    cohesion: float = 0.2,
+    fragment: float = 0.5,
+    threshold: float | None = None,
+) -> list[Phrase]:
+    """The phrases that could be names, the most promising first; see `mine_phrases`."""
+    fits = np.flatnonzero(
+        (counts.cohesion >= cohesion) & (counts.longer < fragment * counts.counts)
+    )
+    counts = counts.take(fits)
+    probability = name_probabilities(counts)
+    if threshold is None:
+        names = frozenset(known)
+        is_known = np.array([form in names for form in counts.forms], np.bool_)
+        threshold = threshold_for(probability, is_known)
+    outside = np.maximum(counts.counts - counts.longer, 0)
+    promise = probability * counts.cohesion * np.log(1 + outside)
+    order = [i for i in np.argsort(-promise, kind="stable") if probability[i] >= threshold]
+    return [
+        Phrase(counts.forms[i], counts.surfaces[i], int(counts.counts[i]), float(probability[i]))
+        for i in order[:most]
     ]
-    good.sort(key=lambda phrase: (-_promise(phrase, scores[phrase.form]), phrase.form))
-    return good[:most]
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,20 +220,24 @@ class _Words:
 
     hashes: NDArray[np.uint64]
     segment: NDArray[np.int32]  # no phrase goes from one to the next
+    is_stop: NDArray[np.bool_]
     may_start: NDArray[np.bool_]
     may_end: NDArray[np.bool_]
     part: NDArray[np.int64]  # its number among the parts of the string
+    left: NDArray[np.int64]  # the context class of the part before it
+    right: NDArray[np.int64]  # the context class of the part after it
 
     def runs(self, longest: int) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.uint64]]]:
         """Size, first words and hashes of the runs of each size that could be phrases."""
         hashes = self.hashes
+        # A number or a part of a hyphenated word alone is no phrase, but a part of some.
+        fits = ~self.is_stop
         for size in range(1, min(longest, len(self.hashes)) + 1):
             last = slice(size - 1, None)
             if size > 1:
                 hashes = hashes[:-1] * FACTOR + self.hashes[last]
-            # A number alone is no phrase, but a part of some.
-            fits = self.may_end[last] & (size == 1 or self.may_start[: len(hashes)])
-            fits &= self.segment[: len(hashes)] == self.segment[last]
+                fits = self.may_end[last] & self.may_start[: len(hashes)]
+                fits &= self.segment[: len(hashes)] == self.segment[last]
             first = np.flatnonzero(fits)
             yield size, first, hashes[first]
 
@@ -170,20 +249,30 @@ class _RunReader:
 
     def __call__(self, parts: Sequence[str]) -> _Words:
         distinct = {part: number for number, part in enumerate(dict.fromkeys(parts))}
-        folded = [fold(part) for part in distinct]
-        is_word = np.array([_is_word(part) for part in distinct], np.bool_)
-        stop = np.array([word in self.stop_words for word in folded], np.bool_)
-        number = np.array([word.isnumeric() for word in folded], np.bool_)
-        hashes = np.array([_hash(word) for word in folded], np.uint64)
+        words = [_word(part) for part in distinct]
+        is_word = np.array([word != "" for word in words], np.bool_)
+        joins = np.array([part in JOINING for part in distinct], np.bool_)
+        stop = np.array([word in self.stop_words for word in words], np.bool_)
+        number = np.array([word.isnumeric() for word in words], np.bool_)
+        hashes = np.array([_hash(word) for word in words], np.uint64)
+        context = np.array([context_class(part) for part in distinct], np.int64)
         kind = np.fromiter(map(distinct.__getitem__, parts), np.int64, len(parts))
         word = is_word[kind]
-        kept = kind[word]
+        part = np.flatnonzero(word)
+        # Position i + 1 of these is about part i.
+        joint = np.zeros(len(kind) + 2, np.bool_)  # a hyphen between two words
+        joint[2:-2] = joins[kind[1:-1]] & word[:-2] & word[2:]
+        contexts = np.concatenate([[END], context[kind], [END]])
+        kept = kind[part]
         return _Words(
             hashes=hashes[kept],
-            segment=np.cumsum(~word, dtype=np.int32)[word],
-            may_start=~(stop | number)[kept],
-            may_end=~stop[kept],
-            part=np.flatnonzero(word),
+            segment=np.cumsum(~(word | joint[1:-1]), dtype=np.int32)[part],
+            is_stop=stop[kept],
+            may_start=~((stop | number)[kept] | joint[part]),
+            may_end=~(stop[kept] | joint[part + 2]),
+            part=part,
+            left=contexts[part],
+            right=contexts[part + 2],
         )
 
 
@@ -198,36 +287,76 @@ class _RunCounter:
         found = [hashes for _, _, hashes in words.runs(self.runs.max_tokens)]
         every = np.concatenate([np.empty(0, np.uint64), *found])
         hashes, counts = np.unique(every, return_counts=True)
-        lists = [
-            pa.LargeListArray.from_arrays([0, len(hashes)], pa.array(values))
-            for values in (hashes, counts)
-        ]
-        return pa.record_batch([*lists, [len(words.hashes)]], ["hashes", "counts", "tokens"])
+        lists = _row(hashes=pa.array(hashes), counts=pa.array(counts))
+        return lists.append_column("tokens", pa.array([len(words.hashes)]))
 
 
 @dataclass(frozen=True)
 class _SurfaceCounter:
-    """Counts how the runs with these hashes are written in a batch."""
+    """Counts how the runs with these hashes are written in a batch, and what stands beside them.
+
+    One row of lists: the surfaces of the runs of two words or more with their counts, and the
+    contexts of all runs with theirs, as `_ContextTable` takes them.
+    """
 
     runs: _RunReader
-    wanted: NDArray[np.uint64]  # sorted
+    hashes: NDArray[np.uint64]  # sorted
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         joined = _joined(texts_of(batch))
         spans = [match.span() for match in _PARTS.finditer(joined)]
         words = self.runs([joined[start:end] for start, end in spans])
         surfaces: Counter[str] = Counter()
+        contexts = [np.empty(0, np.int64)]
         for size, first, hashes in words.runs(self.runs.max_tokens):
-            if size == 1:
-                continue
-            first = first[_among(hashes, self.wanted)]
-            last = words.part[first + size - 1].tolist()
-            surfaces.update(
-                joined[spans[start][0] : spans[end][1]]
-                for start, end in zip(words.part[first].tolist(), last, strict=True)
-            )
-        columns = [pa.array(surfaces.keys(), pa.string()), pa.array(surfaces.values(), pa.int64())]
-        return pa.record_batch(columns, ["surface", "count"])
+            among = _among(hashes, self.hashes)
+            first, run = first[among], np.searchsorted(self.hashes, hashes[among])
+            last = first + size - 1
+            contexts.append(2 * run * len(CLASSES) + words.left[first])
+            contexts.append((2 * run + 1) * len(CLASSES) + words.right[last])
+            if size > 1:
+                places = words.part[first].tolist(), words.part[last].tolist()
+                surfaces.update(
+                    joined[spans[start][0] : spans[end][1]]
+                    for start, end in zip(*places, strict=True)
+                )
+        numbers, counts = np.unique(np.concatenate(contexts), return_counts=True)
+        return _row(
+            surfaces=pa.array(surfaces.keys(), pa.string()),
+            surface_counts=pa.array(surfaces.values(), pa.int64()),
+            contexts=pa.array(numbers),
+            context_counts=pa.array(counts),
+        )
+
+
+class _ContextTable:
+    """How often a word or sign of each class stands left and right of each run.
+
+    The number of a context is (2 x the number of the run + 1 if it stands to the right) x the
+    number of classes + the class.
+    """
+
+    def __init__(self, hashes: NDArray[np.uint64]) -> None:
+        self.hashes = hashes  # sorted
+        self._counts = np.zeros((len(hashes), 2, len(CLASSES)), np.int32)
+
+    def add(self, contexts: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
+        self._counts.reshape(-1)[contexts] += counts.astype(np.int32)
+
+    def of(self, phrases: Sequence[Sequence[str]]) -> NDArray[np.int64]:
+        """(phrases, 3, 2, classes): of each phrase, of its first and of its last word."""
+        runs = [run for words in phrases for run in (words, words[:1], words[-1:])]
+        wanted = np.array([_run_hash(run) for run in runs], np.uint64)
+        there = _among(wanted, self.hashes)
+        counts = np.zeros((len(runs), 2, len(CLASSES)), np.int64)
+        counts[there] = self._counts[np.searchsorted(self.hashes, wanted[there])]
+        return counts.reshape(len(phrases), 3, 2, len(CLASSES))
+
+
+def _row(**lists: pa.Array) -> pa.RecordBatch:
+    """One row with a list in each column."""
+    columns = [pa.LargeListArray.from_arrays([0, len(each)], each) for each in lists.values()]
+    return pa.record_batch(columns, [*lists])
 
 
 class _RunTable:
@@ -334,20 +463,29 @@ def _right(parts: Sequence[str], stop_words: Collection[str]) -> str:
     return " ".join(parts[start:])
 
 
-def _promise(phrase: Phrase, score: _Score) -> float:
-    return score.cohesion * log(1 + phrase.count - score.longest)
-
-
-def _is_word(part: str) -> bool:
-    return part[0].isalnum() and not (part[0].isdecimal() and ("." in part or "," in part))
+def _word(part: str) -> str:
+    """The word that a part is, without its case, or "" for a decimal number or a sign."""
+    if part in _GENITIVES:
+        return "s"
+    is_decimal = part[0].isdecimal() and ("." in part or "," in part)
+    return fold(part) if part[0].isalnum() and not is_decimal else ""
 
 
 def _joined(texts: Sequence[str]) -> str:
     return TEXT_END.join(texts)
 
 
+@lru_cache(maxsize=1 << 16)
 def _hash(word: str) -> int:
     return int.from_bytes(blake2b(word.encode(), digest_size=8).digest(), "little")
+
+
+def _run_hash(words: Sequence[str]) -> int:
+    """The hash of a run, as `_Words.runs` has it."""
+    value = 0
+    for word in words:
+        value = (value * int(FACTOR) + _hash(word)) % (1 << 64)
+    return value
 
 
 def _among(values: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[np.bool_]:
