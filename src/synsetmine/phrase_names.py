@@ -175,6 +175,8 @@ _STATISTICS = (
     "log count",
     "share before other words",
     "share before other words, one hyphenated word",
+    "share after capitalised words, all capitalised",
+    "share before capitalised words, all capitalised",
 )
 
 
@@ -256,18 +258,21 @@ def name_features(
     endings = {word: _endings(word) for parts in words for word in (parts[0], parts[-1])}
     ends = [[endings[parts[0]], endings[parts[-1]]] for parts in words]
     shapes = np.array([*map(_shape, counts.surfaces, words)], float).reshape(size, len(_SHAPES))
-    others = [_NUMBER_OF["other"], _NUMBER_OF["capitalised"]]
-    before_other = counts.contexts[:, 0, 1, others].sum(1) / np.maximum(total[:, 0, 1, 0], 1)
+    seen = counts.contexts[:, 0] / np.maximum(total[:, 0], 1)  # (phrases, 2, classes)
+    beside_capitals = seen[:, :, _NUMBER_OF["capitalised"]]  # (phrases, 2)
+    before_other = seen[:, 1, _NUMBER_OF["other"]] + beside_capitals[:, 1]
+    is_proper = shapes[:, _SHAPES.index("all capitalised")]
     statistics = [
         counts.cohesion,
         counts.longer / counts.counts,
         np.log(counts.counts),
         before_other,
         before_other * shapes[:, _SHAPES.index("one hyphenated word")],
+        *(beside_capitals.T * is_proper),
     ]
     return np.hstack(
         [
-            shares.reshape(size, -1),
+            shares.reshape(size, background.size),
             np.array(ends, float).reshape(size, 2 * (len(_SUFFIXES) + 3)),
             shapes,
             np.stack(statistics, axis=1),

@@ -206,7 +206,9 @@ def choose_vocabulary(
         sources = {
             "known": _seen(names) if settings.known and names else (),
             "rejected": _seen(rejected) if settings.rejected and rejected else (),
-            "phrases": _phrases(settings, documents, engine, tell) if settings.phrases else (),
+            "phrases": _phrases(settings, documents, names, engine, tell)
+            if settings.phrases
+            else (),
         }
     # Links tell how often a name was linked, which is less than how often it stands there.
     terms = candidate_terms(*sources.values())
@@ -230,10 +232,15 @@ def _listed(path: Path, names: Path | None, skipped: Skipped) -> list[Term]:
 
 
 def _phrases(
-    settings: VocabularySettings, documents: Path, engine: Engine, tell: Callable[[int], None]
+    settings: VocabularySettings,
+    documents: Path,
+    names: Path | None,
+    engine: Engine,
+    tell: Callable[[int], None],
 ) -> list[Term]:
     found = mine_phrases(
         documents,
+        known=[normal_form(term.surface) for term in _seen(names)] if names else (),
         min_count=settings.min_count,
         most=settings.phrases,
         engine=engine,
