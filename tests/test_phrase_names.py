@@ -59,7 +59,7 @@ def test_the_order_of_phrases_changes_nothing() -> None:
     )
 
 
-def test_context_features_are_smoothed_log_shares() -> None:
+def test_context_features_are_roots_of_smoothed_shares() -> None:
     contexts = np.zeros((1, 3, 2, len(CLASSES)), np.int64)
     contexts[0, 0, 0, context_class("the")] = 6
     contexts[0, 0, 0, context_class("of")] = 2
@@ -73,9 +73,9 @@ def test_context_features_are_smoothed_log_shares() -> None:
     )
     background = np.full((3, 2, len(CLASSES)), 0.25)
     features = dict(zip(feature_names(), name_features(counts, background)[0], strict=True))
-    assert features["phrase, left: determiner"] == pytest.approx(np.log(6.75 / 11))
-    assert features["phrase, left: of"] == pytest.approx(np.log(2.75 / 11))
-    assert features["phrase, right: of"] == pytest.approx(np.log(0.25))
+    assert features["phrase, left: determiner"] == pytest.approx(np.sqrt(6.75 / 11))
+    assert features["phrase, left: of"] == pytest.approx(np.sqrt(2.75 / 11))
+    assert features["phrase, right: of"] == pytest.approx(np.sqrt(0.25))
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from scipy.special import expit
 
 from synsetmine.text import fold
 
-THRESHOLD = 0.7  # of phrases at or above it, nine in ten are names; see docs/results/candidates.md
+THRESHOLD = 0.7  # of phrases at or above it, more than nine in ten are names
 LOWEST_THRESHOLD = 0.3  # where the names of a knowledge base look unlike those of others
 KEPT_NAMES = 0.94  # the share of known names that the threshold keeps
 FEWEST_NAMES = 50  # known names that say something about the threshold
@@ -248,12 +248,12 @@ def name_features(
 ) -> NDArray[np.float64]:  # (phrases, features)
     """The features in the order of `feature_names`.
 
-    Those of contexts are log shares: a class that is seen c times among n has
-    log((c + s b) / (n + s)), where b is its share in the background and s the smoothing.
+    Those of contexts are roots of shares: a class that is seen c times among n has
+    sqrt((c + s b) / (n + s)), where b is its share in the background and s the smoothing.
     """
     size = len(counts)
     total = counts.contexts.sum(axis=-1, keepdims=True)  # (phrases, 3, 2, 1)
-    shares = np.log((counts.contexts + SMOOTHING * background) / (total + SMOOTHING))
+    shares = np.sqrt((counts.contexts + SMOOTHING * background) / (total + SMOOTHING))
     words = [form.split(" ") for form in counts.forms]
     endings = {word: _endings(word) for parts in words for word in (parts[0], parts[-1])}
     ends = [[endings[parts[0]], endings[parts[-1]]] for parts in words]
