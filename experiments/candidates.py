@@ -30,6 +30,7 @@ from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
@@ -111,7 +112,8 @@ def _background(corpora: Sequence[Corpus]) -> NDArray[np.float64]:  # (3, 2, cla
     """The shares of the classes, the mean over the corpora; none is zero."""
     totals = [corpus.counts.contexts.sum(axis=0) + 1.0 for corpus in corpora]
     shares = [total / total.sum(axis=-1, keepdims=True) for total in totals]
-    return np.mean(shares, axis=0)
+    mean: NDArray[np.float64] = np.mean(shares, axis=0)
+    return mean
 
 
 def _fit(
@@ -170,7 +172,7 @@ def _report(corpus: Corpus, corpora: Sequence[Corpus], *, seed: int, sample: int
 
 
 def _forms(counts: PhraseCounts, chosen: NDArray[np.bool_]) -> frozenset[str]:
-    return frozenset(counts.forms[row] for row in np.flatnonzero(chosen))
+    return frozenset(counts.forms[row] for row in np.flatnonzero(chosen).tolist())
 
 
 def _hidden(corpus: Corpus, corpora: Sequence[Corpus]) -> NDArray[np.float64]:
@@ -180,7 +182,7 @@ def _hidden(corpus: Corpus, corpora: Sequence[Corpus]) -> NDArray[np.float64]:
     """
     stored = json.loads(WEIGHTS.read_text(encoding="utf-8"))
     background = np.array(stored["background"])
-    shipped = _logit(name_probabilities(corpus.counts))
+    shipped = logit(name_probabilities(corpus.counts))
     fold = {other.name: _folds(other) for other in corpora}
     score = np.zeros(len(corpus.counts))
     bias, weights = _fit([(other, None) for other in corpora], background)
@@ -191,11 +193,8 @@ def _hidden(corpus: Corpus, corpora: Sequence[Corpus]) -> NDArray[np.float64]:
         rows = np.flatnonzero(_folds(corpus) == number)
         score[rows] = name_features(corpus.counts.take(rows), background) @ weights + bias
     slope, shift = np.polyfit(everything, shipped, 1)  # the calibration
-    return 1 / (1 + np.exp(-(slope * score + shift)))
-
-
-def _logit(probability: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.log(probability) - np.log1p(-probability)
+    hidden: NDArray[np.float64] = expit(slope * score + shift)
+    return hidden
 
 
 def _folds(corpus: Corpus) -> NDArray[np.int64]:

@@ -16,7 +16,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import NamedTuple
 
@@ -227,6 +227,7 @@ def threshold_for(probabilities: NDArray[np.float64], is_known: NDArray[np.bool_
     return min(max(kept, LOWEST_THRESHOLD), THRESHOLD)
 
 
+@lru_cache(maxsize=1 << 17)
 def context_class(part: str) -> int:
     """The class of a word, a number or a sign, as a position in `CLASSES`."""
     word = fold(part)

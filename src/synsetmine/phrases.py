@@ -309,8 +309,8 @@ class _SurfaceCounter:
         surfaces: Counter[str] = Counter()
         contexts = [np.empty(0, np.int64)]
         for size, first, hashes in words.runs(self.runs.max_tokens):
-            among = _among(hashes, self.hashes)
-            first, run = first[among], np.searchsorted(self.hashes, hashes[among])
+            run = _places(hashes, self.hashes)
+            first, run = first[run >= 0], run[run >= 0]
             last = first + size - 1
             contexts.append(2 * run * len(CLASSES) + words.left[first])
             contexts.append((2 * run + 1) * len(CLASSES) + words.right[last])
@@ -347,9 +347,9 @@ class _ContextTable:
         """(phrases, 3, 2, classes): of each phrase, of its first and of its last word."""
         runs = [run for words in phrases for run in (words, words[:1], words[-1:])]
         wanted = np.array([_run_hash(run) for run in runs], np.uint64)
-        there = _among(wanted, self.hashes)
+        place = _places(wanted, self.hashes)
         counts = np.zeros((len(runs), 2, len(CLASSES)), np.int64)
-        counts[there] = self._counts[np.searchsorted(self.hashes, wanted[there])]
+        counts[place >= 0] = self._counts[place[place >= 0]]
         return counts.reshape(len(phrases), 3, 2, len(CLASSES))
 
 
@@ -386,9 +386,9 @@ class _RunTable:
         return np.sort(self.hashes[order])
 
     def count(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
-        there = _among(hashes, self.hashes)
+        place = _places(hashes, self.hashes)
         counts = np.zeros(len(hashes), np.int64)
-        counts[there] = self.counts[np.searchsorted(self.hashes, hashes[there])]
+        counts[place >= 0] = self.counts[place[place >= 0]]
         return counts
 
     def _merge(self) -> None:
@@ -463,6 +463,7 @@ def _right(parts: Sequence[str], stop_words: Collection[str]) -> str:
     return " ".join(parts[start:])
 
 
+@lru_cache(maxsize=1 << 17)
 def _word(part: str) -> str:
     """The word that a part is, without its case, or "" for a decimal number or a sign."""
     if part in _GENITIVES:
@@ -475,7 +476,7 @@ def _joined(texts: Sequence[str]) -> str:
     return TEXT_END.join(texts)
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 17)
 def _hash(word: str) -> int:
     return int.from_bytes(blake2b(word.encode(), digest_size=8).digest(), "little")
 
@@ -488,9 +489,9 @@ def _run_hash(words: Sequence[str]) -> int:
     return value
 
 
-def _among(values: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Which values are among the known ones, which are sorted."""
+def _places(values: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Where values stand among the known ones, which are sorted; -1 for others."""
     if not len(known):
-        return np.zeros(len(values), np.bool_)
+        return np.full(len(values), -1)
     place = np.minimum(np.searchsorted(known, values), len(known) - 1)
-    return np.equal(known[place], values)
+    return np.where(known[place] == values, place, -1)
