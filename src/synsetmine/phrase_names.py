@@ -256,7 +256,8 @@ def name_features(
     total = counts.contexts.sum(axis=-1, keepdims=True)  # (phrases, 3, 2, 1)
     shares = np.sqrt((counts.contexts + SMOOTHING * background) / (total + SMOOTHING))
     words = [form.split(" ") for form in counts.forms]
-    endings = {word: _endings(word) for parts in words for word in (parts[0], parts[-1])}
+    borders = {word for parts in words for word in (parts[0], parts[-1])}
+    endings = {word: _endings(word) for word in borders}
     ends = [[endings[parts[0]], endings[parts[-1]]] for parts in words]
     shapes = np.array([*map(_shape, counts.surfaces, words)], float).reshape(size, len(_SHAPES))
     seen = counts.contexts[:, 0] / np.maximum(total[:, 0], 1)  # (phrases, 2, classes)
@@ -284,7 +285,9 @@ def name_features(
 def _endings(word: str) -> list[float]:
     """Which suffix it has, whether it is short or starts with a digit, and its length."""
     length = len(word)
-    suffix = next((s for s in _SUFFIXES if word.endswith(s) and length > len(s) + 2), None)
+    suffix = None
+    if word.endswith(_SUFFIXES):
+        suffix = next((s for s in _SUFFIXES if word.endswith(s) and length > len(s) + 2), None)
     is_suffix = [float(suffix == other) for other in _SUFFIXES]
     return [*is_suffix, length <= 2, word[0].isdecimal(), min(length, 12) / 12]
 

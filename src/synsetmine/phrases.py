@@ -224,8 +224,13 @@ class _Words:
     may_start: NDArray[np.bool_]
     may_end: NDArray[np.bool_]
     part: NDArray[np.int64]  # its number among the parts of the string
-    left: NDArray[np.int64]  # the context class of the part before it
-    right: NDArray[np.int64]  # the context class of the part after it
+    kind: NDArray[np.int64]  # of each part of the string: its number among the distinct ones
+    distinct: Sequence[str]
+
+    def contexts(self) -> NDArray[np.int64]:
+        """The context class of each part, with an end before the first and after the last."""
+        classes = np.array([context_class(part) for part in self.distinct], np.int64)
+        return np.concatenate([[END], classes[self.kind], [END]])
 
     def runs(self, longest: int) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.uint64]]]:
         """Size, first words and hashes of the runs of each size that could be phrases."""
@@ -255,14 +260,12 @@ class _RunReader:
         stop = np.array([word in self.stop_words for word in words], np.bool_)
         number = np.array([word.isnumeric() for word in words], np.bool_)
         hashes = np.array([_hash(word) for word in words], np.uint64)
-        context = np.array([context_class(part) for part in distinct], np.int64)
         kind = np.fromiter(map(distinct.__getitem__, parts), np.int64, len(parts))
         word = is_word[kind]
         part = np.flatnonzero(word)
         # Position i + 1 of these is about part i.
         joint = np.zeros(len(kind) + 2, np.bool_)  # a hyphen between two words
         joint[2:-2] = joins[kind[1:-1]] & word[:-2] & word[2:]
-        contexts = np.concatenate([[END], context[kind], [END]])
         kept = kind[part]
         return _Words(
             hashes=hashes[kept],
@@ -271,8 +274,8 @@ class _RunReader:
             may_start=~((stop | number)[kept] | joint[part]),
             may_end=~(stop[kept] | joint[part + 2]),
             part=part,
-            left=contexts[part],
-            right=contexts[part + 2],
+            kind=kind,
+            distinct=[*distinct],
         )
 
 
@@ -307,13 +310,14 @@ class _SurfaceCounter:
         spans = [match.span() for match in _PARTS.finditer(joined)]
         words = self.runs([joined[start:end] for start, end in spans])
         surfaces: Counter[str] = Counter()
+        beside = words.contexts()
         contexts = [np.empty(0, np.int64)]
         for size, first, hashes in words.runs(self.runs.max_tokens):
             run = _places(hashes, self.hashes)
             first, run = first[run >= 0], run[run >= 0]
             last = first + size - 1
-            contexts.append(2 * run * len(CLASSES) + words.left[first])
-            contexts.append((2 * run + 1) * len(CLASSES) + words.right[last])
+            contexts.append(2 * run * len(CLASSES) + beside[words.part[first]])
+            contexts.append((2 * run + 1) * len(CLASSES) + beside[words.part[last] + 2])
             if size > 1:
                 places = words.part[first].tolist(), words.part[last].tolist()
                 surfaces.update(
@@ -345,8 +349,12 @@ class _ContextTable:
 
     def of(self, phrases: Sequence[Sequence[str]]) -> NDArray[np.int64]:
         """(phrases, 3, 2, classes): of each phrase, of its first and of its last word."""
-        runs = [run for words in phrases for run in (words, words[:1], words[-1:])]
-        wanted = np.array([_run_hash(run) for run in runs], np.uint64)
+        runs = [
+            run
+            for words in phrases
+            for run in (_run_hash(words), _hash(words[0]), _hash(words[-1]))
+        ]
+        wanted = np.array(runs, np.uint64)
         place = _places(wanted, self.hashes)
         counts = np.zeros((len(runs), 2, len(CLASSES)), np.int64)
         counts[place >= 0] = self._counts[place[place >= 0]]
