@@ -54,7 +54,6 @@ WEIGHTS = Path(synsetmine.__file__).with_name("phrase_names.json")
 FOLDS = 5
 # The mass of each kind of example in a corpus, and how strongly the weights are held back.
 KNOWN, LABELLED, OTHER, PENALTY = 5_000, 5_000, 10_000, 0.03
-COHESION, FRAGMENT = 0.2, 0.5  # the defaults of `mine_phrases`
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,8 +210,6 @@ def _corpus(name: str, documents: Path, kb: Path, most: int | None, *, min_count
         started = time.perf_counter()
         counts = count_phrases(stored, min_count=min_count)
         print(f"{name}: counted in {time.perf_counter() - started:.1f} s")
-    fits = (counts.cohesion >= COHESION) & (counts.longer < FRAGMENT * counts.counts)
-    counts = counts.take(np.flatnonzero(fits))
     read = {form: (label, drawn) for form, label, drawn in _labels(name)}
     labels = [read.get(form, (-1, "")) for form in counts.forms]
     is_known = np.array([form in known for form in counts.forms])

@@ -57,7 +57,8 @@ def carry_out(run: Path, device: str, epochs: int | None, seed: int) -> dict[str
     known = SynonymSets.together([training, read_sets(run / "alone.jsonl")])
     rare = order_terms(gold.terms, "random")
     walk = [*read_vocabulary(run / "vocabulary.tsv").terms, *rare]
-    among = evaluate(generate_sets(trained.scorer, vectors, walk, seeds=known).sets, gold)
+    mined = generate_sets(trained.scorer, vectors, walk, seeds=known)
+    among = evaluate(mined.sets, gold, known=known)
     alone = [
         evaluate(generate_sets(trained.scorer, vectors, order).sets, gold)
         for order in (order_terms(gold.terms, "random", seed=i) for i in range(ORDERS))

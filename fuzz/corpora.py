@@ -11,7 +11,7 @@ from synsetmine.corpus import Form as CorpusForm
 from synsetmine.corpus import batch_of, documents_of, read_batches, read_corpus, write_documents
 from synsetmine.corpus.wikilinks import Site
 from synsetmine.corpus.wikitext import plain_text
-from synsetmine.linking.marked import MarkedLinker
+from synsetmine.linking import MarkedLinker, PubtatorLinker
 from synsetmine.types import Document, Mention
 
 DOCUMENTS = [
@@ -36,10 +36,16 @@ def _check_corpus(path: Path, form: CorpusForm) -> None:
     found = both_ways(lambda skipped: list(read_corpus(path, form=form, skipped=skipped)))
     for document in found:
         require(bool(document.text.strip()) and bool(document.id), "an empty document")
-        check_mentions(document.text, document.mentions)
+        spans = [0 <= m.start < m.end <= len(document.text) for m in document.mentions]
+        require(all(spans), "a mention beyond its text")
     require(documents_of(batch_of(found)) == found, "documents that are others when stored")
-    marked = MarkedLinker().link(found)
-    require([len(m) for m in marked] == [len(d.mentions) for d in found], "a mention is lost")
+    if form == "pubtator":
+        marked = PubtatorLinker().link(found)
+    else:
+        marked = MarkedLinker().link(found)
+        require([len(m) for m in marked] == [len(d.mentions) for d in found], "a mention is lost")
+    for document, mentions in zip(found, marked, strict=True):
+        check_mentions(document.text, mentions)
 
 
 def check_mentions(text: str, mentions: tuple[Mention, ...]) -> None:

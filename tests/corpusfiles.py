@@ -19,7 +19,10 @@ from synsetmine.corpus import (
     read_corpus,
 )
 from synsetmine.corpus.store import document_schema
+from synsetmine.counters import count_together
+from synsetmine.dictionary import NameMatcher
 from synsetmine.errors import DataError, Skipped
+from synsetmine.results.sentences import PlaceCounter, PlaceTable
 from synsetmine.types import Document
 
 
@@ -41,6 +44,15 @@ def stored_texts(batches: Sequence[Sequence[str]]) -> Path:
             writer.write_batch(batch_of([Document(f"d{n}", text) for n, text in numbered]))
             first += len(texts)
     return Path(name)
+
+
+def store_places(documents: Path, places: Path, forms: Sequence[str]) -> None:
+    """Write the first places of these forms in a stored corpus, as a run does."""
+    table = PlaceTable(forms)
+    counters = {"places": PlaceCounter()}
+    for counted in count_together(documents, counters, matcher=NameMatcher.build(forms)):
+        table.add(counted.tables["places"], first=counted.first)
+    table.write(places)
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import get_args
 
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from synsetmine.export import Entry
 from synsetmine.results import Judgement, MinedTerm, Scope, Sentence, Verdict
+from synsetmine.types import NameKind
 from tests.strategies import PIECES
 
 ORCID = "0000-0002-1825-0097"
@@ -61,6 +63,44 @@ def infarction(entity: str | None = "D009203") -> Entry:
     )
 
 
+def explained() -> Entry:
+    """A set whose names say what they are: nobody judged all but one of them."""
+    text = "Acute myocardial infarction (AMI)\tis\ncommon; myocardial infarction (MI) too."
+    evidence = (
+        Sentence("399296", text, text.index("MI)", 40), text.index("MI)", 40) + 2, "abbreviation"),
+        Sentence("d2", "Myocardial infarction, or MI", 26, 28, "alias"),
+    )
+    return Entry(
+        "D009203",
+        term("myocardial infarction", count=90, known=True),
+        (
+            replace(
+                term("MI", 0.9),
+                kind="abbreviation",
+                relation="exact",
+                nearest="Infarction, Myocardial",
+                evidence=evidence,
+            ),
+            replace(term("Myocardial Infarctions", 0.99), kind="inflection", relation="exact"),
+            replace(term("heart attack", 0.8), kind="other-words", relation="exact"),
+            replace(
+                term("acute myocardial infarction", 0.7),
+                kind="other-words",
+                relation="narrow",
+                nearest="myocardial infarction",
+            ),
+            replace(term("infarction", 0.6), kind="other-words", relation="broad"),
+            replace(
+                term("cerebral infarction", 0.6, judged("correct", "related")),
+                kind="other-words",
+                relation="broad",
+            ),
+        ),
+        "D009203",
+        "Myocardial Infarction",
+    )
+
+
 def nasty() -> Entry:
     return Entry(
         "D1",
@@ -84,6 +124,14 @@ def terms() -> st.SearchStrategy[MinedTerm]:
         st.sampled_from(("Ann", ORCID, "Bo|Co", "=me\t")),
         st.just(WHEN),
     )
+    evidence = st.builds(
+        Sentence,
+        document=surfaces(),
+        text=surfaces(),
+        start=st.just(0),
+        end=st.just(0),
+        relation=st.sampled_from(("abbreviation", "alias")),
+    )
     return st.builds(
         MinedTerm,
         surfaces(),
@@ -93,6 +141,10 @@ def terms() -> st.SearchStrategy[MinedTerm]:
         probability=st.none() | st.floats(0, 1),
         sense=st.sampled_from(("", "2")),
         judgement=st.none() | judgements,
+        kind=st.none() | st.sampled_from(get_args(NameKind)),
+        relation=st.none() | st.sampled_from(get_args(Scope)),
+        nearest=st.just("") | surfaces(),
+        evidence=st.lists(evidence, max_size=2).map(tuple),
     )
 
 

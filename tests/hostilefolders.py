@@ -21,6 +21,8 @@ MODEL_FILES = ("config.json", "model.safetensors", "vectors.safetensors", "check
 # All files that a command looks for in a run folder.
 FILES = (
     *("manifest.json", ".lock", "documents.parquet", "knowledge.arrow", "knowledge.matcher"),
+    *("words.parquet", "runs.parquet", "abbreviations.parquet", "evidence.parquet"),
+    *("places.parquet", "cooccurrence.safetensors"),
     *("mentions.parquet", "links.tsv", "training.jsonl", "test.jsonl", "alone.jsonl"),
     *("names.tsv", "rejected.tsv", "supervision.json", "vocabulary.tsv", "vectors.safetensors"),
     *("encoded.safetensors", "model", "mined.jsonl", "trace.jsonl", "scores.json", "report.html"),

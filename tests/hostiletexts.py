@@ -24,9 +24,10 @@ from synsetmine.export.lint import lint_file
 from synsetmine.kb import read_kb
 from synsetmine.kb.names import clean_name
 from synsetmine.linking.spotlight import pieces
+from synsetmine.patterns import find_definitions
 from synsetmine.phrases import mine_phrases
-from synsetmine.results.sentences import sentence_around
 from synsetmine.reviewers import Reviewer
+from synsetmine.sentences import sentence_around
 from synsetmine.setfiles import read_sets, read_vocabulary
 from synsetmine.text import normal_form, tokens
 from synsetmine.types import Document
@@ -122,6 +123,12 @@ def find_sentences(_folder: Path) -> None:
         sentence_around("d", f"{window}dog{window}", 3000, 3003, 1500)
 
 
+def find_abbreviations(_folder: Path) -> None:
+    texts_with_brackets = ["a b (AB) " * SIZE, "ab (" * SIZE, "(ab, " * SIZE, "a" * SIZE + " (AA)"]
+    for text in (*texts(), *texts_with_brackets):
+        list(find_definitions(text))
+
+
 def read_set_files(folder: Path) -> None:
     marks = "a" + "\u0301\u0316" * (2 * SIZE)  # a name, if this were Python
     for text in (marks, *lines(SIZE // 10)):
@@ -168,7 +175,8 @@ READERS: dict[str, Callable[[Path], None]] = {
     read.__name__: read
     for read in (
         *(read_wiki, read_links, read_markup, read_tokens, read_names, find_names, find_phrases),
-        *(find_sentences, read_set_files, read_thesauri, read_texts, write_exports),
+        *(find_sentences, find_abbreviations, read_set_files, read_thesauri, read_texts),
+        write_exports,
     )
 }
 

@@ -90,8 +90,8 @@ def read_back(page: Page) -> list[MinedSet]:
                 probability=term.get("probability"),
                 sense=term.get("sense", ""),
                 sentences=tuple(
-                    Sentence(document, f"{a}{b}{c}", len(a), len(a) + len(b))
-                    for document, a, b, c in found
+                    Sentence(document, f"{a}{b}{c}", len(a), len(a) + len(b), *relation)
+                    for document, a, b, c, *relation in found
                 ),
             )
             for term, found in zip(record["terms"], sentences, strict=True)

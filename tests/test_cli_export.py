@@ -72,7 +72,7 @@ def exported(*arguments: str) -> list[tuple[str, ...]]:
 
 def test_every_form_can_be_chosen_and_is_explained() -> None:
     assert get_args(FormatName) == tuple(FORMATS)
-    assert synsetmine("export", "--help").stdout.count("Example") == 6
+    assert synsetmine("export", "--help").stdout.count("Example") == 7
     header, *rows = synsetmine("export", "--formats").stdout.splitlines()
     assert header == "format\tending\twhat it is\textra"
     assert [row.split("\t")[0] for row in rows] == list(FORMATS)
@@ -229,9 +229,7 @@ def test_reviews_of_the_run_have_their_say(place: Path, capsys: pytest.CaptureFi
     assert "wiener" not in text  # rejected
     told = capsys.readouterr().err
     assert "4 decisions of reviewers" in told
-    assert (
-        "left out 1: a name that a reviewer called broad, narrow or related, such as 'MI'" in told
-    )
+    assert "left out 1: a name that is broad, narrow or related, such as 'MI'" in told
     export("run", "--accepted", "-f", "csv", "-o", "sets.csv")
     assert {line.split(",")[0] for line in (place / "sets.csv").read_text().splitlines()[1:]} == {
         "D009203"

@@ -77,9 +77,11 @@ def test_the_stages_one_by_one_give_what_a_run_gives(world: Path, tmp_path: Path
         f"knowledge {world}/kb.jsonl -o knowledge.arrow",
         "link documents.parquet knowledge.arrow -o links.tsv",
         "supervise links.tsv knowledge.arrow -o sets --min-count 2",
-        "vocabulary documents.parquet --sets sets --phrases 40 -o vocabulary.tsv",
-        "vectors documents.parquet --terms vocabulary.tsv --terms sets/training.jsonl "
-        "--terms sets/test.jsonl --dimension 20 -o vectors.safetensors",
+        "vocabulary documents.parquet --sets sets --links links.tsv --phrases 40 --details . "
+        "-o vocabulary.tsv",
+        "vectors documents.parquet --counts cooccurrence.safetensors --terms vocabulary.tsv "
+        "--terms sets/training.jsonl --terms sets/test.jsonl --dimension 20 "
+        "-o vectors.safetensors",
         "train sets/training.jsonl -v vectors.safetensors -o model",
     ]
     for step in steps:
@@ -89,6 +91,8 @@ def test_the_stages_one_by_one_give_what_a_run_gives(world: Path, tmp_path: Path
         "sets/training.jsonl": "training.jsonl",
         "sets/test.jsonl": "test.jsonl",
         "vocabulary.tsv": "vocabulary.tsv",
+        "evidence.parquet": "evidence.parquet",
+        "places.parquet": "places.parquet",
         "vectors.safetensors": "vectors.safetensors",
         "model/model.safetensors": "model/model.safetensors",
     }
@@ -107,19 +111,37 @@ def test_the_stages_one_by_one_give_what_a_run_gives(world: Path, tmp_path: Path
     assert "Once &lt;more&gt;" in (tmp_path / "once.html").read_text()
 
 
-def test_a_list_of_ones_own_is_what_is_mined(world: Path, tmp_path: Path) -> None:
-    wanted = [
+def test_a_list_adds_to_the_vocabulary_or_replaces_it(world: Path, tmp_path: Path) -> None:
+    names = [
         record["name"] for record in map(json.loads, (world / "kb.jsonl").read_text().splitlines())
     ]
-    (tmp_path / "terms.txt").write_text("\n".join([*wanted[:5], "nowhere to be seen"]) + "\n")
+    (tmp_path / "terms.txt").write_text("\n".join([*names[:5], "nowhere to be seen"]) + "\n")
     synsetmine(tmp_path, "read", str(world / "corpus.jsonl"), "-o", "documents.parquet")
-    options = ["--list", "terms.txt", "-o", "vocabulary.tsv"]
-    synsetmine(tmp_path, "vocabulary", "documents.parquet", *options)
-    found = read_vocabulary(tmp_path / "vocabulary.tsv").counts
-    assert {str(term): count for term, count in found.items()} == {
-        **dict.fromkeys(wanted[:5], 12),
-        "nowhere to be seen": 0,
-    }
+
+    def vocabulary(*options: str) -> dict[str, int]:
+        synsetmine(tmp_path, "vocabulary", "documents.parquet", *options, "-o", "vocabulary.tsv")
+        counts = read_vocabulary(tmp_path / "vocabulary.tsv").counts
+        assert list(counts.values()) == sorted(counts.values(), reverse=True)
+        return {str(term): count for term, count in counts.items()}
+
+    listed = {**dict.fromkeys(names[:5], 12), "nowhere to be seen": 0}
+    assert vocabulary("--list", "terms.txt", "--only-list") == listed
+    phrases = vocabulary()
+    assert set(phrases) - set(listed)
+    both = set(vocabulary("--list", "terms.txt"))
+    assert set(listed) < both
+    # A listed name within a phrase takes part of its count, so a few phrases are too rare now.
+    assert len(both & set(phrases)) > 0.9 * len(phrases)
+    few = vocabulary("--list", "terms.txt", "--max-terms", "3")
+    assert set(listed) < set(few)
+    assert len(few) == len(listed) + 3
+
+
+def test_only_the_list_needs_a_list(world: Path, tmp_path: Path) -> None:
+    synsetmine(tmp_path, "read", str(world / "corpus.jsonl"), "-o", "documents.parquet")
+    options = ("documents.parquet", "--only-list", "-o", "vocabulary.tsv")
+    said = synsetmine(tmp_path, "vocabulary", *options, code=1)
+    assert "only_list needs a list of terms" in said
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from synsetmine.counters import count_together
+from synsetmine.dictionary import NameMatcher
 from synsetmine.engines import LocalEngine
 from synsetmine.errors import DataError
 from synsetmine.text import normal_form
 from synsetmine.types import Term
 from synsetmine.views import TermVectors, cooccurrence
-from synsetmine.views.cooccurrence import train_cooccurrence
+from synsetmine.views.cooccurrence import (
+    Cooccurrence,
+    NeighbourCounter,
+    cooccurrence_vectors,
+    train_cooccurrence,
+)
 from synsetmine.views.units import UnitReader
 from tests.corpusfiles import stored_texts
 
@@ -223,7 +231,7 @@ def test_progress_ends_where_the_whole_is_done() -> None:
     train(corpus(9), [Term("w1")], progress=lambda done, whole: told.append((done, whole)))
     assert [done for done, _ in told] == sorted(done for done, _ in told)
     assert all(done <= whole for done, whole in told)
-    assert told[-1] == (9, 9)
+    assert told[-1] == (120, 120)  # texts, and as much again twice
 
 
 @pytest.mark.parametrize(
@@ -248,3 +256,27 @@ def test_names_that_take_turns_end_up_close() -> None:
     vectors = train_cooccurrence(stored_texts([texts[:500], texts[500:]]), terms, dimension=40)
     near = cosines(vectors.select(terms)) - 2 * np.eye(80)
     assert (near.argmax(axis=1) // 2 == np.arange(80) // 2).mean() == 1
+
+
+def test_counts_wait_in_a_file(tmp_path: Path) -> None:
+    documents = stored_texts(corpus(5))
+    forms = ["w2 w1", "w3", "w4"]
+    counter = NeighbourCounter.of(forms, {"w1": 9, "w5": 9, "w3": 1}, min_count=2)
+    assert counter.units == [*forms, "w1", "w5"]
+    counts = Cooccurrence(counter.units)
+    matcher = NameMatcher.build(forms)
+    for counted in count_together(documents, {"near": counter}, matcher=matcher):
+        counts.add(counted.tables["near"], first=counted.first, size=counted.size)
+    path = tmp_path / "counts.safetensors"
+    counts.save(path)
+    again = Cooccurrence.load(path)
+    terms = [Term("w3"), Term("w2 w1")]
+    one, two = (cooccurrence_vectors(c, terms, dimension=4) for c in (counts, again))
+    assert one.terms == two.terms == (Term("w3"), Term("w2 w1"))
+    np.testing.assert_array_equal(one.matrix, two.matrix)
+    np.testing.assert_array_equal(counts.counts, again.counts)
+    Cooccurrence([]).save(path)
+    assert Cooccurrence.load(path).units == []
+    path.write_bytes(b"other")
+    with pytest.raises(DataError, match=r"counts\.safetensors"):
+        Cooccurrence.load(path)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pickle
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
@@ -18,7 +20,7 @@ from synsetmine.errors import DataError
 from synsetmine.kb import Entity, KnowledgeBase
 from synsetmine.linking.base import Linker
 from synsetmine.linking.dictionary import DictionaryLinker
-from synsetmine.linking.mentions import link_corpus
+from synsetmine.linking.mentions import link_corpus, resolve_common
 from synsetmine.text import normal_form
 from synsetmine.types import Ambiguous, Document, Mention
 from tests.corpusfiles import stored_texts
@@ -107,17 +109,11 @@ def test_ambiguous_names_go_to_the_most_common_entity(
 ) -> None:
     linker = DictionaryLinker(knowledge(), ambiguous="common", prior=prior)
     assert linked(linker, AMBIGUOUS) == expected
-    assert linked(DictionaryLinker(knowledge()).with_prior(prior), AMBIGUOUS) == expected
 
 
 def test_what_is_left_out_keeps_its_place() -> None:
     kb = knowledge({"a": ["New York City"], "b": ["New York City"], "c": ["York"]})
     assert linked(DictionaryLinker(kb), "New York City, York") == [("York", "c")]
-
-
-def test_a_linker_tells_whether_names_are_ambiguous() -> None:
-    assert DictionaryLinker(knowledge()).has_ambiguous_names
-    assert not DictionaryLinker(knowledge({"a": ["x y"], "b": ["y"]})).has_ambiguous_names
 
 
 # --- Names that are never linked --------------------------------------------------------------
@@ -228,7 +224,10 @@ def test_an_opened_linker_travels_as_two_paths(
     many.save(tmp_path / "kb.arrow")
     monkeypatch.chdir(tmp_path)
     linker = DictionaryLinker.open(Path("kb.arrow"), Path("kb.names"), ambiguous="senses")
-    sent = [pickle.dumps(linker), pickle.dumps(linker.with_prior({"e1": 2}))]
+    common = DictionaryLinker.open(
+        Path("kb.arrow"), Path("kb.names"), ambiguous="common", prior={"e1": 2}
+    )
+    sent = [pickle.dumps(linker), pickle.dumps(common)]
     assert max(map(len, sent)) < 1000
     monkeypatch.chdir("/")
     for copy in map(pickle.loads, sent):
@@ -239,11 +238,12 @@ def test_an_opened_linker_travels_as_two_paths(
 def test_worker_processes_link_as_this_one_does(tmp_path: Path, opened: bool) -> None:
     kb = knowledge()
     kb.save(tmp_path / "kb.arrow")
+    given: dict[str, Any] = {"ambiguous": "common", "prior": {"US": 3, "NYS": 1}}
     linker = (
-        DictionaryLinker.open(tmp_path / "kb.arrow", tmp_path / "kb.names")
+        DictionaryLinker.open(tmp_path / "kb.arrow", tmp_path / "kb.names", **given)
         if opened
-        else DictionaryLinker(kb)
-    ).with_prior({"US": 3, "NYS": 1})
+        else DictionaryLinker(kb, **given)
+    )
     texts = [f"{number} Japan; {AMBIGUOUS} {number}" for number in range(40)]
     corpus = stored_texts([texts[start : start + 5] for start in range(0, 40, 5)])
     out = tmp_path / "mentions.parquet"
@@ -270,3 +270,21 @@ def test_worker_processes_link_as_this_one_does(tmp_path: Path, opened: bool) ->
 def test_wrong_values_are_told(options: dict[str, Any], problem: str) -> None:
     with pytest.raises(DataError, match=problem):
         DictionaryLinker(knowledge(), **options)
+
+
+def test_common_entities_are_known_after_one_pass(tmp_path: Path) -> None:
+    """As in two passes, where the first one counts the names that are not ambiguous."""
+    names = {f"e{i}": [f"n{i}", f"n{i % 3} x", "shared", f"both{i // 2}"] for i in range(8)}
+    kb, random = knowledge(names), np.random.default_rng(0)
+    words = [*(f"n{i}" for i in range(7)), "n0 x", "n1 x", "n2 x", "shared", "both1", "both3", "."]
+    texts = [" ".join(random.choice(words, 12)) for _ in range(60)]
+    corpus = stored_texts([texts[:20], texts[20:21], texts[21:]])
+    one, two = tmp_path / "one.parquet", tmp_path / "two.parquet"
+    engine = LocalEngine(1)
+    link_corpus(corpus, DictionaryLinker(kb, ambiguous="senses"), one, engine=engine)
+    link_corpus(corpus, DictionaryLinker(kb, ambiguous="skip"), two, engine=engine)
+    prior = Counter(pq.read_table(two)["entity"].to_pylist())
+    common = DictionaryLinker(kb, ambiguous="common", prior=prior)
+    assert link_corpus(corpus, common, two, engine=engine) == resolve_common(one)
+    assert pq.read_table(one).equals(pq.read_table(two))
+    assert {"shared", "both1"} < set(pq.read_table(one)["surface"].to_pylist())

@@ -19,7 +19,7 @@ from synsetmine.engines.local import AHEAD, FEW
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.files import write_text
 from synsetmine.linking import MarkedLinker
-from synsetmine.linking.mentions import count_entities, count_links, link_corpus
+from synsetmine.linking.mentions import count_links, link_corpus
 from synsetmine.types import Document, Link, Mention
 from tests import batchfunctions
 from tests.batchfunctions import expected, numbers
@@ -200,7 +200,6 @@ def test_links_are_counted(tmp_path: Path) -> None:
     pq.write_table(table, path)
     pairs = [("B", "x"), ("a", "x"), ("a", "y"), ("b", "x"), ("é", "x")]
     assert count_links(path) == [Link(surface, entity, 1) for surface, entity in pairs]
-    assert count_entities(path) == {"x": 4, "y": 1}
 
 
 # --- By name ----------------------------------------------------------------------------------

@@ -94,6 +94,7 @@ def test_a_whole_run_leaves_the_same_bytes(
         found.append({path.name: path.read_bytes() for path in made})
     here, there = found
     assert {"mentions.parquet", "links.tsv", "vocabulary.tsv", "vectors.safetensors"} <= {*here}
+    assert {"evidence.parquet", "places.parquet", "runs.parquet", "words.parquet"} <= {*here}
     assert {name for name in here if here[name] != there[name]} == set()
     assert {*here} == {*there}
     # Either engine knows what the other has done.

@@ -19,7 +19,7 @@ from synsetmine.export.gilda import norm_text, not_in_gilda, write_gilda
 from synsetmine.export.labels import names_of
 from synsetmine.export.ssslm import COLUMNS, write_ssslm
 from synsetmine.reviewers import orcid_of
-from tests.curationentries import ORCID, entries, infarction, nasty, term
+from tests.curationentries import ORCID, entries, explained, infarction, nasty, term
 
 # --- SSSLM ------------------------------------------------------------------------------------
 
@@ -51,6 +51,13 @@ def test_scopes_are_predicates_and_the_preferred_name_is_the_label(tmp_path: Pat
     assert found[4].contributor is None
     assert found[1].comment == "probability 0.97"
     assert {mapping.source for mapping in found} == {"synsetmine"}
+
+
+def test_abbreviations_have_their_type(tmp_path: Path) -> None:
+    write_ssslm(tmp_path / "x.tsv", [explained()], About())
+    found = ssslm.read_literal_mappings(tmp_path / "x.tsv")
+    typed = [(one.text, one.type.curie) for one in found if one.type is not None]
+    assert typed == [("MI", "OMO:0003000")]
 
 
 def test_a_long_language_is_left_out(tmp_path: Path) -> None:
@@ -86,7 +93,7 @@ def test_only_exact_names_can_be_grounded(tmp_path: Path) -> None:
     path = tmp_path / "x.tsv.gz"
     skipped = Skipped()
     sets = FORMATS["gilda"].writable([infarction("DOID:5844"), infarction(None)], skipped)
-    assert set(skipped.counts) == {"a name that a reviewer called broad, narrow or related"}
+    assert set(skipped.counts) == {"a name that is broad, narrow or related"}
     assert write_gilda(path, sets, About()) == [path]
     rows = rows_of(path)
     assert list(rows[0]) == [

@@ -14,9 +14,9 @@ from synsetmine.errors import Skipped
 from synsetmine.export import FORMATS, About, Entry
 from synsetmine.export.labels import names_of, synonym_scope
 from synsetmine.export.obo import write_obo
-from synsetmine.kb import read_kb
+from synsetmine.kb import NewName, apply_names, read_kb
 from synsetmine.kb.oboclauses import name_clause, not_in_obo, synonym_clause
-from tests.curationentries import ORCID, entries, infarction, nasty, surfaces
+from tests.curationentries import ORCID, entries, explained, infarction, nasty, surfaces
 
 
 def test_the_file_reads_well(tmp_path: Path) -> None:
@@ -45,6 +45,7 @@ def test_the_file_reads_well(tmp_path: Path) -> None:
     [
         ("DOID:14330", "DOID:14330"),
         ("http://www.wikidata.org/entity/Q1", "http://www.wikidata.org/entity/Q1"),
+        ("http://example.org/a b", "http://example.org/a%20b"),
         ("D 1!{x}", "kb:D 1!{x}"),
         ("a:b:c", "a:b:c"),
     ],
@@ -90,6 +91,42 @@ def test_fastobo_reads_what_is_there(
         assert [(clause.synonym.desc, clause.synonym.scope) for clause in synonyms] == [
             (term.text, synonym_scope(term).upper()) for term in others
         ]
+
+
+def test_abbreviations_have_their_type(tmp_path: Path) -> None:
+    write_obo(tmp_path / "x.obo", [explained()], About())
+    document = fastobo.load(str(tmp_path / "x.obo"))
+    declared = [c for c in document.header if isinstance(c, fastobo.header.SynonymTypedefClause)]
+    assert [(str(c.typedef), c.description) for c in declared] == [("ABBREVIATION", "abbreviation")]
+    _, *synonyms = document[0]
+    assert [(c.synonym.desc, c.synonym.scope) for c in synonyms] == [
+        ("MI", "EXACT"),
+        ("Myocardial Infarctions", "EXACT"),
+        ("heart attack", "EXACT"),
+        ("acute myocardial infarction", "NARROW"),
+        ("infarction", "BROAD"),
+        ("cerebral infarction", "RELATED"),
+    ]
+    typed = [c.synonym for c in synonyms if c.synonym.type is not None]
+    assert [(s.desc, str(s.type)) for s in typed] == [("MI", "ABBREVIATION")]
+    (term,) = Ontology(str(tmp_path / "x.obo")).terms()
+    types = {s.description: s.type.id for s in term.synonyms if s.type is not None}
+    assert types == {"MI": "ABBREVIATION"}
+    assert "MI" in read_kb(tmp_path / "x.obo").names("kb:D009203")
+
+
+@pytest.mark.parametrize("declared", ["ABBREVIATION", "abbreviation", "OMO:0003000", ""])
+def test_added_abbreviations_have_the_type_that_the_file_declares(
+    tmp_path: Path, declared: str
+) -> None:
+    head = f'synonymtypedef: {declared} "abbreviation" EXACT\n' if declared else ""
+    kb = tmp_path / "kb.obo"
+    kb.write_text(f"format-version: 1.4\n{head}\n[Term]\nid: X:1\nname: a\n")
+    names = [NewName("X:1", "MI", kind="abbreviation"), NewName("X:1", "heart attack")]
+    apply_names(kb, tmp_path / "new.obo", names, refused=Skipped())
+    (frame,) = fastobo.load(str(tmp_path / "new.obo"))
+    types = [c.synonym.type for c in list(frame)[1:]]
+    assert [str(kind or "") for kind in types] == [declared, ""]
 
 
 @given(text=surfaces().filter(lambda text: not not_in_obo(text)))

@@ -26,7 +26,8 @@ from synsetmine.setfiles import write_sets
 from synsetmine.text import normal_form
 from synsetmine.trace import Decision, write_trace
 from synsetmine.types import Document, SynonymSets, Term
-from tests.curationentries import NASTY, ORCID, WHEN, entries, infarction, nasty, term
+from tests.corpusfiles import store_places
+from tests.curationentries import NASTY, ORCID, WHEN, entries, explained, infarction, nasty, term
 from tests.test_cli import synsetmine
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -54,16 +55,48 @@ def test_new_names_stand_there_the_surest_first(tmp_path: Path) -> None:
     assert lines[0] == "\t".join(COLUMNS)
     entity = "D009203\tMyocardial Infarction\t"
     assert lines[1:] == [
-        f"{entity}heart attack\texact\t0.97\t40\tyes\t\t\t\tA heart attack, they said.",
-        f"{entity}STEMI\tnarrow\t0.9\t1\tno\tcorrect\tBo | Co\t{WHEN}\t",
-        f"{entity}MI\texact\t0.8\t1\tno\tcorrect\thttps://orcid.org/{ORCID}\t{WHEN}\t",
-        f"{entity}infarct\tbroad\t0.6\t1\tno\tcorrect\t{ORCID}\t{WHEN}\t",
-        f"{entity}angina\trelated\t0.55\t1\tno\tcorrect\tAnn\t{WHEN}\t",
-        f"{entity}coronary\texact\t0.512346\t1\tno\tunsure\tAnn\t{WHEN}\t",
+        f"{entity}heart attack\t\t\t\texact\t0.97\t40\tyes\t\t\t\t\td1\tA heart attack, they said.",
+        f"{entity}STEMI\t\t\t\tnarrow\t0.9\t1\tno\tcorrect\tBo | Co\t{WHEN}\t\t\t",
+        f"{entity}MI\t\t\t\texact\t0.8\t1\tno\tcorrect\thttps://orcid.org/{ORCID}\t{WHEN}\t\t\t",
+        f"{entity}infarct\t\t\t\tbroad\t0.6\t1\tno\tcorrect\t{ORCID}\t{WHEN}\t\t\t",
+        f"{entity}angina\t\t\t\trelated\t0.55\t1\tno\tcorrect\tAnn\t{WHEN}\t\t\t",
+        f"{entity}coronary\t\t\t\texact\t0.512346\t1\tno\tunsure\tAnn\t{WHEN}\t\t\t",
     ]
     assert [found.text for found in new_names(shown[0])] == [
         *("heart attack", "MI", "infarct", "STEMI", "angina", "coronary"),
     ]
+
+
+def test_kind_relation_and_the_evidence_before_an_example(tmp_path: Path) -> None:
+    path = tmp_path / "x.tsv"
+    example = Sentence("d9", "An MI and an infarction.", 3, 5)
+    shown = with_sentences([explained()], {"MI": [example], "infarction": [example]})
+    write_patch(path, shown, About())
+    rows = {row["new_name"]: row for row in rows_of(path)}
+    found = rows["MI"]
+    assert (found["kind"], found["relation"], found["scope"]) == ("abbreviation", "exact", "exact")
+    assert (found["nearest"], found["evidence"]) == ("Infarction, Myocardial", "abbreviation")
+    assert found["document"] == "399296"
+    assert found["sentence"].startswith("Acute myocardial infarction (AMI) is common; ")
+    found = rows["infarction"]
+    assert (found["relation"], found["scope"], found["evidence"]) == ("broad", "broad", "")
+    assert (found["document"], found["sentence"]) == ("d9", example.text)
+    found = rows["cerebral infarction"]
+    assert (found["relation"], found["scope"]) == ("broad", "related")  # a person's word counts
+
+    names, refused = read(path)
+    assert not refused
+    assert {name.name: (name.kind, name.scope) for name in names} == {
+        "MI": ("abbreviation", "exact"),
+        "Myocardial Infarctions": ("inflection", "exact"),
+        "heart attack": ("other-words", "exact"),
+        "acute myocardial infarction": ("other-words", "narrow"),
+        "infarction": ("other-words", "broad"),
+        "cerebral infarction": ("other-words", "related"),
+    }
+    path.write_text("entity\tnew_name\tkind\nD1\tMI\tacronym\n")
+    with pytest.raises(DataError, match=r"x\.tsv:2: expected one of spelling, .*'acronym'"):
+        read(path)
 
 
 def test_sets_without_an_entity_have_nothing_to_patch(tmp_path: Path) -> None:
@@ -189,6 +222,7 @@ def place(tmp_path: Path) -> Path:
     at.names.write_text("heart attack\t20\n")
     text = "Nothing here. A cardiac\ninfarct was seen. The end."
     write_documents(at.documents, [Document("d1", text)])
+    store_places(at.documents, at.places, ["cardiac infarct", "heart attack"])
     return tmp_path
 
 
@@ -196,8 +230,8 @@ def test_from_a_run_to_a_richer_knowledge_base(place: Path) -> None:
     done = synsetmine("export", "run", "-f", "patch", "-o", "new.tsv", cwd=place)
     assert done.stderr.splitlines()[-1] == "2 new names written to new.tsv"
     first, second = rows_of(place / "new.tsv")
-    assert first["example"] == "A cardiac infarct was seen."
-    assert (first["count"], second["new_name"], second["example"]) == ("5", "'=cmd()", "")
+    assert first["sentence"] == "A cardiac infarct was seen."
+    assert (first["count"], second["new_name"], second["sentence"]) == ("5", "'=cmd()", "")
     with (place / "new.tsv").open("a") as stream:
         stream.write("D9\tx\ty\nD009203\t\tHeart Attack\n")
     done = synsetmine("apply-names", "new.tsv", "kb.jsonl", "--out", "more.jsonl.gz", cwd=place)

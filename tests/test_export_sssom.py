@@ -18,7 +18,7 @@ from synsetmine.export import About, Entry
 from synsetmine.export.labels import new_names
 from synsetmine.export.sssom import write_sssom
 from synsetmine.text import normal_form
-from tests.curationentries import ORCID, entries, infarction, nasty, term
+from tests.curationentries import ORCID, entries, explained, infarction, nasty, term
 
 MESH = About(entities="http://id.nlm.nih.gov/mesh/", prefix="MESH", tool="synsetmine 9")
 
@@ -74,6 +74,29 @@ def test_new_names_are_mapped_to_their_entity(tmp_path: Path) -> None:
     assert rows[3]["reviewer_label"] == "Bo \\| Co"
     assert rows[1]["review_date"] == "2026-01-31"
     assert rows[0]["review_date"] == rows[0]["reviewer_id"] == rows[0]["reviewer_label"] == ""
+
+
+def test_relations_kinds_and_evidence(tmp_path: Path) -> None:
+    path = tmp_path / "x.sssom.tsv"
+    write_sssom(path, [explained()], MESH)
+    mappings, _, _ = sssom_pydantic.read(path)
+    semantic, lexical = "SemanticSimilarityThresholdMatching", "LexicalMatching"
+    assert [
+        (m.subject.name, m.predicate.identifier, m.justification.identifier) for m in mappings
+    ] == [
+        ("MI", "exactMatch", semantic),
+        ("Myocardial Infarctions", "exactMatch", lexical),
+        ("heart attack", "exactMatch", semantic),
+        ("acute myocardial infarction", "broadMatch", semantic),
+        ("infarction", "narrowMatch", semantic),
+        ("cerebral infarction", "relatedMatch", semantic),  # a person's word counts
+    ]
+    _, rows = table(path)
+    assert rows[0]["comment"] == (
+        "abbreviation in 399296: Acute myocardial infarction (AMI) is common; myocardial "
+        "infarction (MI) too."
+    )
+    assert [row["comment"] for row in rows[1:]] == [""] * 5
 
 
 def test_columns_with_nothing_in_them_are_left_out(tmp_path: Path) -> None:

@@ -18,11 +18,20 @@ from synsetmine.export.tables import COLUMNS, write_csv, write_jsonl, write_parq
 from synsetmine.results import MinedTerm
 from synsetmine.setfiles import read_sets
 from synsetmine.types import Term
-from tests.curationentries import NASTY, WHEN, entries, infarction, nasty, surfaces, term
+from tests.curationentries import (
+    NASTY,
+    WHEN,
+    entries,
+    explained,
+    infarction,
+    nasty,
+    surfaces,
+    term,
+)
 
 HEADER = (
-    "set_id,preferred,term,sense,count,probability,known,action,entity,entity_name,"
-    "verdict,scope,reviewer,when"
+    "set_id,preferred,term,sense,count,probability,known,action,kind,relation,nearest,"
+    "entity,entity_name,verdict,scope,reviewer,when,evidence,document,sentence"
 )
 
 
@@ -35,11 +44,14 @@ def wanted(entry: Entry, found: MinedTerm) -> tuple[Any, ...]:
     """What a row says, in Python's own values, None for what is not told."""
     judged = found.judgement
     row: list[Any] = [entry.id, entry.preferred.text, found.text, found.sense, found.count]
-    row += [found.probability, found.known, found.action, entry.entity, entry.name]
+    row += [found.probability, found.known, found.action, found.kind, found.relation]
+    row += [found.nearest, entry.entity, entry.name]
     if judged is None:
         row += [None] * 4
     else:
         row += [judged.verdict, judged.scope, judged.reviewer, judged.when]
+    best = found.evidence[:1]
+    row += [best[0].relation, best[0].document, best[0].text] if best else [None] * 3
     return tuple(None if value == "" else value for value in row)
 
 
@@ -49,10 +61,39 @@ def test_a_row_a_term(tmp_path: Path) -> None:
     lines = path.read_text("utf-8").splitlines()
     assert lines[0] == HEADER == ",".join(COLUMNS)
     name = "myocardial infarction"
-    assert lines[1] == (f"D009203,{name},{name},,90,,true,seed,D009203,Myocardial Infarction,,,,")
-    assert lines[4] == f"D009203,{name},MI,2,1,0.7,false,joined,D009203,Myocardial Infarction,,,,"
-    assert lines[6].endswith(f",correct,narrow,Bo | Co,{WHEN}")
-    assert lines[9] == f"s1,{name},{name},,90,,true,seed,,,,,,"
+    assert lines[1] == (
+        f"D009203,{name},{name},,90,,true,seed,,,,D009203,Myocardial Infarction" + "," * 7
+    )
+    assert lines[4] == (
+        f"D009203,{name},MI,2,1,0.7,false,joined,,,,D009203,Myocardial Infarction" + "," * 7
+    )
+    assert lines[6].endswith(f",correct,narrow,Bo | Co,{WHEN},,,")
+    assert lines[9] == f"s1,{name},{name},,90,,true,seed" + "," * 12
+
+
+def test_kinds_relations_and_evidence(tmp_path: Path) -> None:
+    write_csv(tmp_path / "x.csv", [explained()], About())
+    write_jsonl(tmp_path / "x.jsonl", [explained()], About())
+    rows = csv_rows(tmp_path / "x.csv")
+    assert [(row["kind"], row["relation"], row["scope"]) for row in rows] == [
+        ("", "", ""),
+        ("abbreviation", "exact", ""),
+        ("inflection", "exact", ""),
+        ("other-words", "exact", ""),
+        ("other-words", "narrow", ""),
+        ("other-words", "broad", ""),
+        ("other-words", "broad", "related"),
+    ]
+    evidence = explained().others[0].evidence
+    assert rows[1]["nearest"] == "Infarction, Myocardial"
+    assert (rows[1]["evidence"], rows[1]["document"]) == ("abbreviation", "399296")
+    assert rows[1]["sentence"] == evidence[0].text
+    details = json.loads((tmp_path / "x.jsonl").read_text("utf-8"))["details"]
+    assert [found["kind"] for found in details] == [row["kind"] or None for row in rows]
+    assert details[1]["evidence"] == [
+        {"relation": one.relation, "document": one.document, "text": one.text} for one in evidence
+    ]
+    assert details[2]["evidence"] == []
 
 
 def test_no_spreadsheet_runs_a_cell(tmp_path: Path) -> None:
@@ -100,7 +141,10 @@ def test_all_three_say_the_same(
         )
         for row in rows
     ]
-    texts = ("set_id", "preferred", "term", "sense", "entity", "entity_name", "reviewer")
+    texts = (
+        *("set_id", "preferred", "term", "sense", "entity", "entity_name", "reviewer"),
+        *("nearest", "document", "sentence"),
+    )
     assert [
         tuple(unguarded(cell) if name in texts else cell for name, cell in row.items())
         for row in csv_rows(folder / "x.csv")
@@ -112,6 +156,9 @@ def test_all_three_say_the_same(
         for details, found in zip(record["details"], entry.terms, strict=True):
             row = {**details, "set_id": record["id"], "preferred": record["preferred"]}
             row |= {"entity": record["entity"], "entity_name": record["entity_name"]}
+            best = row["evidence"][0] if row["evidence"] else dict.fromkeys(("relation", "text"))
+            row |= {"evidence": best["relation"], "document": best.get("document")}
+            row["sentence"] = best["text"]
             told = tuple(None if row[name] == "" else row[name] for name in COLUMNS)
             assert told == wanted(entry, found)
     read = read_sets(folder / "x.jsonl")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +36,12 @@ def ari(model: GeneralModel, views: TermViews, sets: SynonymSets = HELD_OUT) -> 
     return evaluate(generate_sets(model, views, sets.terms).sets, sets).ari
 
 
+@cache
+def adapted_to_vectors() -> GeneralModel:
+    """One model for several tests; none can change it."""
+    return adapt(TRAINING, VIEWS, SETTINGS).model
+
+
 def vectors_of(sets: SynonymSets, noise: float = 0.3) -> TermVectors:
     rng = np.random.default_rng(1)
     rows = rng.normal(size=(len(sets), 20))[sets.labels(sets.terms)]
@@ -55,7 +62,9 @@ def test_too_few_sets_leave_the_general_model_as_it_is() -> None:
         assert adapted.ridge is None
         assert same_weights(adapted.model, load_general())
     trained = settings_of().train(TRAINING.pick(range(3)), VIEWS)
-    assert trained.notes[0].endswith("the general model, which stays as it is")
+    few = "3 training sets of two or more names are too few to adapt the general model"
+    assert trained.warnings == (f"{few}, which is used as it is",)
+    assert trained.notes == ()
     assert trained.model.views == ("strings",)  # the vectors are not needed
 
 
@@ -121,7 +130,7 @@ def test_a_term_without_vector_is_judged_by_its_strings() -> None:
 
 
 def test_views_other_than_those_of_training_are_refused() -> None:
-    adapted = adapt(TRAINING, VIEWS, SETTINGS).model
+    adapted = adapted_to_vectors()
     with pytest.raises(DataError, match="this view, which is missing: 'vectors'"):
         adapted.prepare(HELD_OUT.terms, TermViews())
     with pytest.raises(DataError, match="trained with 1 tables of vectors, not: 2"):
@@ -132,7 +141,7 @@ def test_views_other_than_those_of_training_are_refused() -> None:
 
 
 def test_storage_is_exact(tmp_path: Path) -> None:
-    adapted = adapt(TRAINING, VIEWS, SETTINGS).model
+    adapted = adapted_to_vectors()
     save_model(tmp_path, StoredModel(adapted, 0.5, {}))
     stored = load_model(tmp_path).model
     assert isinstance(stored, GeneralModel)
@@ -143,7 +152,7 @@ def test_storage_is_exact(tmp_path: Path) -> None:
 
 
 def test_an_adaptation_must_fit_the_features() -> None:
-    adapted = adapt(TRAINING, VIEWS, SETTINGS).model
+    adapted = adapted_to_vectors()
     description, arrays = adapted.state()
     cut = {
         name: array[:-1] if name.startswith("adaptation.") else array
@@ -155,7 +164,7 @@ def test_an_adaptation_must_fit_the_features() -> None:
 
 
 def test_the_order_of_sets_terms_and_vocabulary_makes_no_difference() -> None:
-    adapted = adapt(TRAINING, VIEWS, SETTINGS).model
+    adapted = adapted_to_vectors()
     turned = SynonymSets.of([members[::-1] for members in reversed(TRAINING.sets)])
     assert same_weights(adapt(turned, VIEWS, SETTINGS).model, adapted)
 

@@ -19,7 +19,6 @@ from synsetmine.models.general.features import (
     STRING_FEATURES,
     NameFeatures,
     WordWeights,
-    designators,
     mutual_shares,
     unique_pairs,
     word_codes,
@@ -28,6 +27,7 @@ from synsetmine.models.general.neighbours import EXACT_ROWS, nearest_rows, neare
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews, unit_rows
 from synsetmine.views.static_encoder import name_words
+from synsetmine.wordforms import designators
 
 NAMES = (
     *("World Health Organization", "World Health Organisation", "WHO"),

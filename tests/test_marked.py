@@ -1,4 +1,4 @@
-"""Linking by the mentions that PubTator files and wiki dumps carry."""
+"""Linking by the mentions that wiki dumps carry."""
 
 from __future__ import annotations
 
@@ -9,16 +9,12 @@ from collections import Counter
 from html import unescape
 from pathlib import Path
 
-import pytest
-
 from synsetmine.corpus import read_corpus
 from synsetmine.errors import Skipped
 from synsetmine.kb import Entity, KnowledgeBase
 from synsetmine.linking import Linker, MarkedLinker
 from synsetmine.supervision import UNKNOWN_ENTITY, supervise
 from synsetmine.types import Document, Link, Mention
-
-NCBI = Path(__file__).parents[2] / "shared" / "data" / "ncbi-disease"
 
 
 def surfaces(document: Document, mentions: tuple[Mention, ...]) -> list[tuple[str, str]]:
@@ -71,37 +67,6 @@ def test_supervision_counts_the_unknown() -> None:
 def test_it_travels_to_other_processes() -> None:
     linker = pickle.loads(pickle.dumps(MarkedLinker(KB)))
     assert linker.link([MARKED]) == MarkedLinker(KB).link([MARKED])
-
-
-# --- PubTator ---------------------------------------------------------------------------------
-
-
-def naive_pubtator(path: Path) -> dict[str, list[tuple[str, str]]]:
-    """Surface and id of every annotation with one id, by article."""
-    found: dict[str, list[tuple[str, str]]] = {}
-    for line in path.read_text("utf-8").splitlines():
-        if "|t|" in line[:20]:
-            found[line.split("|")[0]] = []
-        columns = line.split("\t")
-        if len(columns) == 6 and not re.search(r"[|+]", columns[5]):
-            found[columns[0]].append((columns[3], columns[5].strip().removeprefix("MESH:")))
-    return found
-
-
-@pytest.mark.parametrize("name", ["NCBIdisease_Test.PubTator", "NCBIdisease_TrainDev.PubTator"])
-def test_the_annotations_of_a_real_pubtator_file(name: str) -> None:
-    path = NCBI / name
-    if not path.exists():
-        pytest.skip("the NCBI disease corpus is not at hand")
-    documents = list(read_corpus(path, skipped=Skipped()))
-    linked = MarkedLinker().link(documents)
-    result = {d.id: surfaces(d, m) for d, m in zip(documents, linked, strict=True)}
-    naive = naive_pubtator(path)
-    assert list(result) == list(naive)
-    assert {name: Counter(pairs) for name, pairs in result.items()} == {
-        name: Counter(pairs) for name, pairs in naive.items()
-    }
-    assert sum(map(len, result.values())) > 900
 
 
 # --- Wiki links -------------------------------------------------------------------------------

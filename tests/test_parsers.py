@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import unicodedata
 from pathlib import Path
+from typing import get_args
 from xml.sax.saxutils import escape
 
 import pytest
@@ -28,8 +29,8 @@ from synsetmine.linking.mentions import read_links, write_links
 from synsetmine.pipeline.settings import read_project
 from synsetmine.setfiles import Vocabulary, read_vocabulary
 from synsetmine.text import normal_form
-from synsetmine.trace import Decision, read_trace, write_trace
-from synsetmine.types import Link, Mention
+from synsetmine.trace import Decision, Quote, read_trace, write_trace
+from synsetmine.types import Link, Mention, NameKind, Scope
 from tests.kbfiles import atom, content_of, item, stored
 from tests.strategies import PIECES, terms
 
@@ -88,7 +89,7 @@ def test_pubtator(tmp_path: Path, title: str, abstract: str, data: st.DataObject
     path = stored(tmp_path, f"7|t|{title}\n7|a|{abstract}\n{marks}\n", "a.pubtator")
     (document,) = read_corpus(path)
     assert (document.id, document.text) == ("7", text)
-    assert document.mentions == tuple(Mention(a, b, f"D{a}") for a, b in found)
+    assert document.mentions == tuple(Mention(a, b, f"MESH:D{a}") for a, b in found)
 
 
 @shared_folder
@@ -195,6 +196,10 @@ decisions = st.builds(
     best_set=st.none() | lines,
     probability=st.floats(0, 1).map(lambda p: round(p, 6)),
     action=st.sampled_from(["joined", "opened", "forced", "no vector"]),
+    kind=st.none() | st.sampled_from(get_args(NameKind)),
+    relation=st.none() | st.sampled_from(get_args(Scope)),
+    nearest=st.just("") | lines,
+    evidence=st.lists(st.builds(Quote, lines, lines, lines), max_size=3).map(tuple),
 )
 
 

@@ -43,7 +43,7 @@ def test_phrases_of_the_same_count_are_told_apart_by_what_stands_beside_them() -
             "In all of them it was granularly mild but not granularly mild enough.",
         )
     ]
-    counts = count_phrases(stored_texts([texts]))
+    counts = count_phrases(stored_texts([texts]), fragment=2)
     probability = dict(zip(counts.forms, name_probabilities(counts).tolist(), strict=True))
     assert probability["granular membrane"] > THRESHOLD
     assert probability["findings imply"] < LOWEST_THRESHOLD

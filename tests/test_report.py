@@ -100,6 +100,34 @@ def test_the_data_in_the_page_are_the_findings(page: Page) -> None:
     assert "entity" not in data["sets"][-1]
 
 
+def test_kind_relation_and_evidence_of_a_name(folder: Path) -> None:
+    evidence = Sentence("d1", "heart failure (HF)", 15, 17, "abbreviation")
+    example = Sentence("d2", "HF is rare", 0, 2)
+    joined = MinedTerm("HF", 2, "joined", False, 0.9, sentences=(example,))
+    told = replace(
+        joined,
+        kind="abbreviation",
+        relation="exact",
+        nearest="heart <failure>",
+        evidence=(evidence,),
+    )
+    other = replace(joined, text="weak", kind="other-words", relation="narrow")
+    seed = MinedTerm("heart failure", 3, "seed", True)
+    page = Page.of(folder, sample(sets=[MinedSet("D1", (seed, told, other), "D1")]))
+    records = page.json("data")["sets"][0]["terms"]
+    assert [record.get("about") for record in records] == [
+        None,
+        "abbreviation of “heart <failure>”, means the same",
+        "other words, narrower",
+    ]
+    assert page.json("sentences-0")[0][1] == [
+        ["d1", "heart failure (", "HF", ")", "abbreviation"],
+        ["d2", "", "HF", " is rare"],
+    ]
+    (item,) = [e for e in page.all("li") if e.text.startswith("HF ")]
+    assert "abbreviation of “heart <failure>”, means the same" in item.text
+
+
 def test_sentences_come_in_blocks(folder: Path) -> None:
     sets = [
         MinedSet(

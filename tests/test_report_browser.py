@@ -258,6 +258,28 @@ def test_an_address_that_leads_nowhere_does_no_harm(show: Callable[..., Any]) ->
             assert len(rows(page)) == 5
 
 
+def test_evidence_comes_first_and_says_what_it_is(show: Callable[..., Any]) -> None:
+    nasty = NASTY[0]
+    evidence = Sentence("d1", f"heart failure (HF) {nasty}", 15, 17, "abbreviation")
+    example = Sentence("d2", "HF is rare", 0, 2)
+    told = MinedTerm(
+        *("HF", 2, "joined", False, 0.9, "", (example,)),
+        kind="abbreviation",
+        relation="narrow",
+        nearest=nasty,
+        evidence=(evidence,),
+    )
+    found = MinedSet("D1", (MinedTerm("heart failure", 3, "seed", True), told), "D1")
+    with show(sample(sets=[found]), hash_="#set-D1") as page:
+        member = page.locator(".members > li").nth(1)
+        assert member.locator(".kind").text_content() == f"abbreviation of “{nasty}”, narrower"
+        quotes = member.locator("blockquote")
+        assert quotes.nth(0).locator(".badge").text_content() == "evidence: abbreviation"
+        assert quotes.nth(0).locator("p").text_content() == evidence.text
+        assert quotes.nth(0).locator("mark").text_content() == "HF"
+        assert quotes.nth(1).locator(".badge").count() == 0
+
+
 # --- Hostile text -----------------------------------------------------------------------------
 
 

@@ -2,30 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synsetmine.corpus.store import write_documents
 from synsetmine.dictionary import NameMatcher
+from synsetmine.errors import DataError
 from synsetmine.results import Sentence, find_sentences
 from synsetmine.results.reading import example_sentences
-from synsetmine.results.sentences import sentence_around
+from synsetmine.results.sentences import PLACES
+from synsetmine.runfolder import Artefacts
+from synsetmine.sentences import sentence_around
 from synsetmine.text import normal_form
-from synsetmine.types import Document
+from tests.corpusfiles import store_places, stored_texts
 
 quick = settings(max_examples=40, deadline=None)
 
 
+def stored_places(batches: Sequence[Sequence[str]], forms: Sequence[str]) -> tuple[Path, Path]:
+    """A stored corpus, and the first places of these forms in it."""
+    documents = stored_texts(batches)
+    places = documents.with_suffix(".places")
+    store_places(documents, places, forms)
+    return documents, places
+
+
 def test_a_surface_without_a_letter_has_no_sentences(tmp_path: Path) -> None:
-    documents = tmp_path / "documents.parquet"
-    write_documents(documents, [Document("d", "The aspirin helps.")])
-    found = example_sentences(documents, ["?!", "Aspirin"], 1)
-    assert list(found) == ["aspirin"]
-    assert example_sentences(documents, ["?!"], 1) == {}
+    documents, places = stored_places([["The aspirin helps."]], ["aspirin"])
+    at = Artefacts(tmp_path)
+    documents.rename(at.documents)
+    places.rename(at.places)
+    assert list(example_sentences(at, ["?!", "Aspirin"], 1)) == ["aspirin"]
+    assert example_sentences(at, ["?!"], 1) == {}
+    assert example_sentences(at, ["aspirin"], 0) == {}
 
 
 def found_in(text: str, term: str, longest: int = 300) -> str:
@@ -113,64 +127,76 @@ def test_a_sentence_is_a_piece_of_its_text(
     assert marked.strip("…").strip() in whole
 
 
-class Texts:
-    """A corpus that remembers how far it was read."""
-
-    def __init__(self, batches: Sequence[Sequence[tuple[str, str]]]) -> None:
-        self.batches = batches
-        self.read = 0
-
-    def __iter__(self) -> Iterator[Sequence[tuple[str, str]]]:
-        for batch in self.batches:
-            self.read += 1
-            yield batch
-
-
 def search(
-    batches: Sequence[Sequence[tuple[str, str]]], names: Sequence[str], per_term: int = 3
-) -> tuple[dict[str, list[Sentence]], int]:
+    batches: Sequence[Sequence[str]], names: Sequence[str], per_term: int = 3
+) -> dict[str, list[Sentence]]:
     forms = [normal_form(name) for name in names]
-    texts = Texts(batches)
-    found = find_sentences(texts, forms, NameMatcher.build(forms), per_term=per_term)
-    return found, texts.read
+    documents, places = stored_places(batches, [*forms, "other"])
+    return find_sentences(documents, places, forms, per_term=per_term)
 
 
 def test_sentences_are_found_for_every_term() -> None:
     batches = [
-        [("d1", "Aspirin helps. Heart-attack patients rest."), ("d2", "A 😀 heart attack came.")],
-        [("d3", "No HEART ATTACK here.")],
+        ["Aspirin helps. Heart-attack patients rest.", "Other, then a 😀 heart attack came."],
+        ["No HEART ATTACK here."],
     ]
-    found, _ = search(batches, ["heart attack", "aspirin", "unseen"])
-    assert found == {
+    assert search(batches, ["heart attack", "aspirin", "unseen"]) == {
         "heart attack": [
-            Sentence("d1", "Heart-attack patients rest.", 0, 12),
-            Sentence("d2", "A 😀 heart attack came.", 4, 16),
-            Sentence("d3", "No HEART ATTACK here.", 3, 15),
+            Sentence("d0", "Heart-attack patients rest.", 0, 12),
+            Sentence("d1", "Other, then a 😀 heart attack came.", 16, 28),
+            Sentence("d2", "No HEART ATTACK here.", 3, 15),
         ],
-        "aspirin": [Sentence("d1", "Aspirin helps.", 0, 7)],
+        "aspirin": [Sentence("d0", "Aspirin helps.", 0, 7)],
     }
 
 
-def test_different_documents_are_preferred_and_repetitions_left_out() -> None:
+def test_each_sentence_is_of_another_document_and_differs() -> None:
     batches = [
-        [("d1", "A flu one. A flu two. A flu three. A flu four.")],
-        [("d2", "A flu one. A flu five.")],
-        [("d3", "A flu six.")],
-        [("d4", "A flu seven.")],
+        ["A flu one. A flu two. A flu three."],
+        ["A flu one. A flu five."],
+        ["A flu six."],
+        ["No.", "A flu seven."],
     ]
-    found, read = search(batches, ["flu"])
-    assert [s.document for s in found["flu"]] == ["d1", "d2", "d3"]
-    assert len({s.text for s in found["flu"]}) == 3
-    assert read == 3
-    few, _ = search(batches[:1], ["flu"])
-    assert [s.text for s in few["flu"]] == ["A flu one.", "A flu two.", "A flu three."]
+    assert [s.document for s in search(batches, ["flu"])["flu"]] == ["d0", "d2", "d4"]
+    assert [s.text for s in search(batches, ["flu"], per_term=1)["flu"]] == ["A flu one."]
+    assert search(batches, []) == {}
 
 
-def test_reading_stops_when_every_term_has_enough() -> None:
-    batches = [[(f"d{i}", f"Text {i} has flu.")] for i in range(50)]
-    found, read = search(batches, ["flu"], per_term=2)
-    assert (len(found["flu"]), read) == (2, 2)
-    found, read = search(batches, ["flu", "never"], per_term=2)
-    assert (len(found["flu"]), read) == (2, 50)
-    assert search(batches, ["flu"], per_term=0) == ({}, 0)
-    assert search(batches, []) == ({}, 0)
+@given(st.lists(st.lists(st.sampled_from(["a b", "b", "a", "b b a"]), max_size=9), max_size=4))
+@quick
+def test_places_are_the_first_whatever_the_batches(batches: list[list[str]]) -> None:
+    texts = [text for batch in batches for text in batch]
+    forms = ["b", "a b", "c"]
+    _, parts = stored_places(batches, forms)
+    naive = []
+    for number, form in enumerate(forms):
+        matches = NameMatcher.build(forms).find(texts)
+        first: dict[int, tuple[int, int]] = {}
+        for text, start, end, found in zip(*matches.columns, strict=True):
+            if found == number:
+                first.setdefault(int(text), (int(start), int(end)))
+        naive += [(form, text, *first[text]) for text in sorted(first)[:PLACES]]
+    assert [tuple(row.values()) for row in pq.read_table(parts).to_pylist()] == naive
+
+
+def test_only_the_documents_that_are_needed_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    documents, places = stored_places([["x"], ["flu"], ["x"], ["flu b"]], ["flu"])
+    read: list[int] = []
+    whole = pq.ParquetFile.read_row_group
+
+    def counted(self: pq.ParquetFile, group: int, **given: Any) -> Any:
+        if "text" in given.get("columns", ()):
+            read.append(group)
+        return whole(self, group, **given)
+
+    monkeypatch.setattr(pq.ParquetFile, "read_row_group", counted)
+    assert len(find_sentences(documents, places, ["flu"])["flu"]) == 2
+    assert read == [1, 3]
+
+
+def test_other_files_are_no_places(tmp_path: Path) -> None:
+    documents = stored_texts([["flu"]])
+    with pytest.raises(DataError, match="not a table of places"):
+        find_sentences(documents, documents, ["flu"])
+    with pytest.raises(DataError, match=r"gone\.parquet"):
+        find_sentences(documents, tmp_path / "gone.parquet", ["flu"])

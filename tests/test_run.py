@@ -9,23 +9,29 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from synsetmine.engines import LocalEngine
+from synsetmine.engines import BatchFunction, LocalEngine
 from synsetmine.errors import DataError
+from synsetmine.evidence import read_evidence
 from synsetmine.kb import KnowledgeBase
 from synsetmine.models import load_model
 from synsetmine.models.paper.network import SetScorer
 from synsetmine.pipeline import read_project
+from synsetmine.pipeline.model_stages import score_held_out
 from synsetmine.pipeline.run import run_project
+from synsetmine.pipeline.settings import EvaluateSettings, MineSettings
 from synsetmine.runfolder import STAGES, Artefacts, RunFolder
 from synsetmine.setfiles import read_sets, read_vocabulary
 from synsetmine.temporary import temporary_file
+from synsetmine.text import normal_form
 from synsetmine.views import encoder, read_vectors
 from tests.test_encoder import LetterCounter, model_folder
 from tests.worlds import write_text_world
@@ -203,6 +209,33 @@ def test_a_setting_redoes_only_what_depends_on_it(tmp_path: Path) -> None:
     assert skipped == {stage: stage != "mine" for stage in STAGES[: STAGES.index("mine") + 1]}
 
 
+class ReadingEngine(LocalEngine):
+    """Notes which files are gone through."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.read: list[str] = []
+
+    def map_batches(
+        self, function: BatchFunction, source: Path, columns: Sequence[str] | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        self.read.append(source.name)
+        return super().map_batches(function, source, columns)
+
+
+def test_the_documents_are_gone_through_twice(tmp_path: Path) -> None:
+    engine = ReadingEngine()
+    project = read_project(write_text_world(tmp_path))
+    run_project(project, Watch(), engine=engine, until="vectors")
+    assert engine.read == ["documents.parquet"] * 2
+    at = Artefacts(Path(project.run))
+    names = read_vocabulary(at.vocabulary).terms
+    forms = {normal_form(term.surface) for term in names}
+    assert forms <= set(pq.read_table(at.places)["form"].to_pylist())
+    evidence = read_evidence(at.evidence)
+    assert evidence.table.num_rows == len([*evidence.pairs()])
+
+
 @pytest.mark.slow
 def test_killed_at_many_moments_the_same_command_ends_the_same(
     finished: Path, tmp_path: Path
@@ -276,3 +309,81 @@ def test_a_run_that_finds_nothing_says_why(tmp_path: Path) -> None:
     assert result.returncode == 1
     assert "the dictionary linker found no mention of an entity" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def one_entity(folder: Path) -> Path:
+    """A project whose corpus names one entity of the knowledge base by two names."""
+    project = write_text_world(folder)
+    entities = [json.loads(line) for line in (folder / "kb.jsonl").read_text().splitlines()]
+    first = next(entity for entity in entities if len(entity.get("synonyms", [])) > 0)
+    (folder / "kb.jsonl").write_text(json.dumps(first) + "\n")
+    return project
+
+
+def no_entity(folder: Path) -> Path:
+    project = write_text_world(folder)
+    (folder / "kb.jsonl").write_text('{"id": "Q1", "name": "nowhere to be seen"}\n')
+    return project
+
+
+@pytest.mark.parametrize("world", [no_entity, one_entity])
+def test_a_corpus_that_links_nearly_nothing_is_mined_by_the_general_model(
+    tmp_path: Path, world: Callable[[Path], Path]
+) -> None:
+    folder, _ = carry_out(world(tmp_path))
+    at = Artefacts(folder.path)
+    assert load_model(at.model).training["ridge"] is None
+    assert any(len(members) > 1 for members in read_sets(at.mined))
+    scores = json.loads(at.scores.read_text())
+    assert scores == {"test sets": 0, "test terms": 0, "threshold": scores["threshold"]}
+    page = at.report.read_text()
+    assert "No held-out entities were scored." in page
+    links, sets = (0, 0) if world is no_entity else (folder.counts["link"]["links"], 1)
+    notes = {stage: counts["notes"] for stage, counts in folder.counts.items() if "notes" in counts}
+    expected = {
+        "supervise": f"only {sets} entities have 2 or more known names in the corpus",
+        "train": f"{sets} training set{'s' if sets != 1 else ''} of two or more names are too few",
+        "evaluate": "no entity could be held out, so there are no scores",
+    }
+    if not links:
+        expected["link"] = "the dictionary linker found no mention of an entity"
+    assert set(notes) == set(expected)
+    for stage, note in expected.items():
+        assert any(line.startswith(note) for line in notes[stage])
+        assert note in page
+
+
+def test_the_papers_model_refuses_to_learn_from_one_set(tmp_path: Path) -> None:
+    project = one_entity(tmp_path)
+    project.write_text(project.read_text() + PAPERS)
+    with pytest.raises(DataError, match="too few for the paper's model; preset `general` works"):
+        carry_out(project)
+
+
+def test_terms_that_stray_into_other_entities_cost_precision(
+    finished: Path, tmp_path: Path
+) -> None:
+    """With a threshold of 0 nearly all held-out terms join a known entity."""
+    at = Artefacts(finished.parent / "run")
+    gold = read_sets(at.test)
+    counts = {}
+    for threshold in (0.0, 0.999):
+        counts[threshold] = score_held_out(
+            EvaluateSettings(orders=1),
+            MineSettings(threshold=threshold),
+            at.model,
+            [at.vectors],
+            at.vocabulary,
+            known=at.known,
+            test=at.test,
+            out=tmp_path / "scores.json",
+            device="cpu",
+            progress=lambda done, total: None,
+        )
+        scores = json.loads((tmp_path / "scores.json").read_text())["among all terms"]
+        assert scores["terms"] == len(gold.terms)
+        assert (scores["pair_precision"] < 0.5) == (threshold == 0)
+        assert (scores["ari"] < 0.5) == (threshold == 0)
+    strayed = "of the test terms joined to another entity"
+    assert counts[0.0][strayed] > 0.9 * len(gold.terms)
+    assert counts[0.999][strayed] < 0.1 * len(gold.terms)

@@ -174,10 +174,10 @@ def test_a_split_takes_about_the_share_asked_for() -> None:
     assert sizes == {40: 5}
 
 
-def test_entities_that_all_share_a_surface_cannot_be_split() -> None:
-    sets = SynonymSets.of([[Term("x", "a")], [Term("x", "b")]])
-    with pytest.raises(DataError, match="fewer than two"):
-        split_entities(sets, 0.5, seed=0)
+@pytest.mark.parametrize("senses", ["", "a", "ab"])
+def test_where_all_entities_share_a_surface_none_is_held_out(senses: str) -> None:
+    sets = SynonymSets.of([[Term("x", sense)] for sense in senses])
+    assert split_entities(sets, 0.5, seed=0) == (sets, SynonymSets((), ()))
 
 
 def test_a_name_in_capitals_is_no_synonym_of_itself() -> None:

@@ -2,24 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from synsetmine.counters import count_together
+from synsetmine.dictionary import NameMatcher
 from synsetmine.engines import LocalEngine
 from synsetmine.engines.local import FEW
 from synsetmine.setfiles import read_vocabulary
 from synsetmine.text import normal_form, tokens
 from synsetmine.types import Term
 from synsetmine.vocabulary import (
+    TermCounter,
+    TermTable,
     by_frequency,
     candidate_terms,
-    count_terms,
     term_forms,
     write_vocabulary,
 )
 from tests.corpusfiles import stored_texts
+
+
+def count_terms(
+    documents: Path, terms: Sequence[Term], engine: LocalEngine | None = None
+) -> dict[Term, int]:
+    table = counted_terms(documents, term_forms(terms), engine)
+    return {term: table.counts[normal_form(term.surface)] for term in terms}
+
+
+def counted_terms(
+    documents: Path, forms: Sequence[str], engine: LocalEngine | None = None
+) -> TermTable:
+    table, matcher = TermTable(forms), NameMatcher.build(forms)
+    for counted in count_together(
+        documents, {"terms": TermCounter()}, matcher=matcher, engine=engine
+    ):
+        table.add(counted.tables["terms"])
+    return table
+
+
+def test_terms_are_written_as_most_texts_write_them() -> None:
+    texts = [
+        ["Heart failure. Heart\n failure."],
+        ["heart-failure", "a heart failure heart failure"],
+    ]
+    table = counted_terms(stored_texts(texts), ["heart failure", "never"])
+    assert table.spellings == {"heart failure": "Heart failure"}  # equal counts: by the alphabet
+    assert table.counts == {"heart failure": 5, "never": 0}
 
 
 def test_the_first_source_says_how_a_term_is_written() -> None:
@@ -48,6 +80,23 @@ def test_the_most_frequent_come_first() -> None:
     assert list(by_frequency(counts, max_terms=1)) == [Term("c")]
 
 
+@given(
+    st.dictionaries(st.sampled_from("abcdefgh").map(Term), st.integers(0, 5)),
+    st.sets(st.sampled_from("abcdefgh")),
+    st.integers(0, 6),
+    st.integers(0, 4),
+)
+def test_listed_terms_stay_however_rare(
+    counts: dict[Term, int], always: set[str], min_count: int, max_terms: int
+) -> None:
+    chosen = by_frequency(counts, min_count=min_count, max_terms=max_terms, always=always)
+    others = {term: n for term, n in counts.items() if term.surface not in always}
+    expected = by_frequency(others, min_count=min_count, max_terms=max_terms)
+    expected |= {term: n for term, n in counts.items() if term.surface in always}
+    assert chosen == expected
+    assert list(chosen) == list(by_frequency(expected))
+
+
 def test_terms_are_counted_as_wholes() -> None:
     terms = [
         Term("heart"),
@@ -58,8 +107,7 @@ def test_terms_are_counted_as_wholes() -> None:
         Term("x", "2"),
     ]
     texts = [["Heart failure, heart-failure; the heart."], ["WHO? Who knows; x"]]
-    read: list[int] = []
-    counts = count_terms(stored_texts(texts), terms, progress=read.append)
+    counts = count_terms(stored_texts(texts), terms)
     assert counts == {
         Term("heart"): 1,
         Term("Heart failure"): 2,
@@ -68,7 +116,15 @@ def test_terms_are_counted_as_wholes() -> None:
         Term("x", "1"): 1,
         Term("x", "2"): 1,
     }
-    assert read == [1, 2]
+
+
+def test_places_that_are_not_whole_are_counted_apart() -> None:
+    texts = ["ChIP sequencing (ChIP seq), IgG anti-CD3", "IgG anti; sequencing ChIP", "x-y z"]
+    forms = ["sequencing chip", "igg anti", "y", "z", "y z"]
+    table = counted_terms(stored_texts([texts[:1], texts[1:]]), forms)
+    assert table.counts == {"sequencing chip": 2, "igg anti": 2, "y": 0, "z": 0, "y z": 1}
+    assert table.whole_counts == {"sequencing chip": 1, "igg anti": 1, "y": 0, "z": 0, "y z": 0}
+    assert table.spellings == {"sequencing chip": "sequencing ChIP", "igg anti": "IgG anti"}
 
 
 def test_workers_count_the_same() -> None:

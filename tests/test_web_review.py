@@ -8,12 +8,17 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from synsetmine.results import read_results
 from synsetmine.review import Decision, ReviewStore, Wanted
+from synsetmine.review.feedback import reviewed_sets
 from synsetmine.runfolder import Artefacts
+from synsetmine.trace import Quote, read_trace, write_trace
+from synsetmine.types import Term
 from synsetmine.web.asked import written_place
 from synsetmine.web.guard import LOOPBACK, Door
 from synsetmine.web.reviewing import reviewing_app
@@ -147,6 +152,44 @@ def test_a_set_shows_what_is_known_of_it(run: Path) -> None:
         assert "Entity D009203 · 4 terms · 72 occurrences · least certain 0.51" in text
         assert "heart attacks new name 0.93 · joined · seen 16 times" in text
         assert "myocardial infarction known before · seen 24 times" in text
+
+
+def test_kind_relation_and_evidence_of_a_name(run: Path) -> None:
+    at = Artefacts(run)
+    evidence = (Quote("abbreviation", "d<9>", "A heart failure (CHF) <b>of</b> sorts."),)
+    told = [
+        replace(
+            decision,
+            kind="abbreviation",
+            relation="narrow",
+            nearest="heart <failure>",
+            evidence=evidence,
+        )
+        if decision.term == Term("chf")
+        else decision
+        for decision in read_trace(at.trace)
+    ]
+    write_trace(at.trace, told)
+    with reviewing(run) as visit:
+        ada = visit()
+        page = ada.open(set="D006333")
+        text = " ".join(html.unescape(re.sub("<.*?>", " ", page)).split())
+        assert "0.88 · abbreviation of “heart <failure>”, narrower · joined" in text
+        assert "evidence: abbreviation A heart failure ( CHF ) <b>of</b> sorts. d<9>" in text
+        assert "(<mark>CHF</mark>) &lt;b&gt;of&lt;/b&gt; sorts." in page
+        assert page.count("<option selected>narrow</option>") == 1
+        assert page.count("<option selected>exact</option>") == 2
+        ada.send("/blind", blind="1", set="D006333")
+        page = ada.open(set="D006333")
+        assert "abbreviation of" in page
+        assert "narrower" not in page
+        assert page.count("<option selected>exact</option>") == 3
+        ada.send("/blind", blind="", set="D006333")
+        ada.decide("accept", "D006333")
+    left = reviewed_sets(read_results(run), decisions(run))
+    (found,) = [term for mined in left for term in mined.terms if term.text == "chf"]
+    assert found.judgement is not None
+    assert (found.judgement.verdict, found.judgement.scope) == ("correct", "narrow")
 
 
 def test_sentences_come_in_when_they_are_found(run: Path) -> None:

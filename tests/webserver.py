@@ -25,7 +25,9 @@ from synsetmine.setfiles import write_sets
 from synsetmine.trace import Decision, write_trace
 from synsetmine.types import Document, SynonymSets, Term
 from synsetmine.views import TermVectors, write_vectors
+from synsetmine.vocabulary import term_forms
 from synsetmine.web.running import address_of, listen, make_server
+from tests.corpusfiles import store_places
 
 # By set: its terms, each with the probability with which it joined; None: it was there before.
 Sets = Mapping[str, Mapping[str, float | None]]
@@ -75,6 +77,7 @@ def write_run(
         path.write_text("".join(f"{term}\t{count}\n" for term, count in counts), "utf-8")
     shown = texts or [f"A patient with {t.surface} came in." for m in members.values() for t in m]
     write_documents(at.documents, (Document(f"d{n}", text) for n, text in enumerate(shown)))
+    store_places(at.documents, at.places, term_forms(term for term, _ in counts))
     done = {"outputs": {}, "counts": {}, "inputs": [], "settings": {}, "seconds": 0}
     manifest = {"format": FORMAT, "stages": {"read": done, "mine": done}}
     (folder / MANIFEST).write_text(json.dumps(manifest))

@@ -50,6 +50,11 @@ class Matches:
     def __len__(self) -> int:
         return len(self.text)
 
+    @property
+    def columns(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+        """The four arrays: text, start, end, form."""
+        return self.text, self.start, self.end, self.form
+
 
 class NameMatcher:
     """Finds names that are given by their normal forms; the number of a form is its position.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -47,8 +47,10 @@ class ClusterReport:
     predicted_sets: int  # as compared: without ignored terms, with each missing term as a set
     gold_sets: int
     terms: int  # terms compared: all of gold's
-    ignored_terms: int = 0  # predicted terms unknown to gold, left out
+    ignored_terms: int = 0  # predicted terms of no gold or known set, left out
     missing_terms: int = 0  # gold terms that the prediction lacks, compared as sets of one
+    strayed_terms: int = 0  # gold terms in one predicted set with members of known sets
+    terms_beside_ignored: int = 0  # gold terms in one predicted set with ignored terms
 
     def to_dict(self) -> dict[str, int | float]:
         return asdict(self)
@@ -71,14 +73,58 @@ class SetInstanceReport:
         return asdict(self)
 
 
-def evaluate(predicted: SynonymSets, gold: SynonymSets) -> ClusterReport:
-    """Compare on gold's terms: unknown terms are left out, missing ones stand alone."""
-    known = [term for term in gold.terms if term in predicted]
+def evaluate(
+    predicted: SynonymSets, gold: SynonymSets, *, known: SynonymSets | None = None
+) -> ClusterReport:
+    """Compare on gold's terms: unknown terms are left out, missing ones stand alone.
+
+    `known` are sets of other entities. A known set with members in a predicted set that has gold
+    terms too takes part as one more term there, alone in gold: a gold term that joined another
+    entity is an error in every measure. The members of a known set count once, since to put them
+    together was not the task.
+    """
+    present = [term for term in gold.terms if term in predicted]
     missing = [term for term in gold.terms if term not in predicted]
     alone = range(len(predicted), len(predicted) + len(missing))
-    report = compare_labels([*predicted.labels(known), *alone], gold.labels(known + missing))
-    ignored = len(predicted.terms) - len(known)
-    return replace(report, ignored_terms=ignored, missing_terms=len(missing))
+    beside = _Beside.count(predicted, gold, known)
+    report = compare_labels(
+        [*predicted.labels(present), *alone, *beside.known],
+        [*gold.labels(present + missing), *range(len(gold), len(gold) + len(beside.known))],
+    )
+    return replace(
+        report,
+        gold_sets=len(gold),
+        terms=len(gold.terms),
+        missing_terms=len(missing),
+        ignored_terms=beside.ignored,
+        strayed_terms=beside.strayed,
+        terms_beside_ignored=beside.beside_ignored,
+    )
+
+
+@dataclass
+class _Beside:
+    """Terms that are not gold's, and the gold terms in one predicted set with them."""
+
+    known: list[int] = field(default_factory=list)  # labels: one for each known set mixed in
+    strayed: int = 0
+    ignored: int = 0
+    beside_ignored: int = 0
+
+    @classmethod
+    def count(cls, predicted: SynonymSets, gold: SynonymSets, known: SynonymSets | None) -> _Beside:
+        counts = cls()
+        for label, members in enumerate(predicted):
+            others = [term for term in members if term not in gold]
+            of_gold = len(members) - len(others)
+            entities = {known.label_of(t) for t in others if t in known} if known else set()
+            ignored = sum(known is None or term not in known for term in others)
+            counts.ignored += ignored
+            if of_gold:
+                counts.known += [label] * len(entities)
+                counts.strayed += of_gold if entities else 0
+                counts.beside_ignored += of_gold if ignored else 0
+        return counts
 
 
 def compare_labels(predicted: Labels, gold: Labels) -> ClusterReport:

@@ -5,28 +5,31 @@ as one where its words stand together much more often than by chance, wherever i
 "breast cancer" is one, "treatment of breast cancer" is not, since all that holds it together is
 a part of it. One that is mostly a part of the same longer one ("systemic lupus" within
 "systemic lupus erythematosus") is a fragment and goes. That needs counts and a list of stop
-words, but no grammar and no training.
+words. Of those that stay, `phrase_names` tells which could be names, from the words beside them.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import pairwise
 from math import log
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from synsetmine.corpus.store import batch_sizes, texts_of
-from synsetmine.engines import Engine, LocalEngine
+from synsetmine.corpus.store import documents_at
+from synsetmine.counters import TextBatch, count_together
+from synsetmine.engines import Engine
 from synsetmine.errors import DataError
+from synsetmine.files import atomic_write, parquet_error
 from synsetmine.phrase_names import (
     CLASSES,
     END,
@@ -35,7 +38,7 @@ from synsetmine.phrase_names import (
     name_probabilities,
     threshold_for,
 )
-from synsetmine.text import SIGN, WORD, fold, normal_form
+from synsetmine.text import APOSTROPHES, HYPHENS, SIGN, WORD, fold, normal_form
 
 STOP_WORDS = frozenset(
     re.findall(
@@ -61,13 +64,19 @@ STOP_WORDS = frozenset(
     )
 )
 
-MOST_COUNTED = 1 << 24  # distinct runs of words counted at a time; then the rare ones go
+MOST_COUNTED = 1 << 24  # runs of words in their contexts that are counted; then rare runs go
 MOST_CANDIDATES = 1 << 20  # the most frequent ones that are looked at more closely
+LONGEST_RUN = (1 << 16) - 1  # characters; a longer run is no phrase
 MERGED = 1 << 20  # so many wait before they are added to the others
 TEXT_END = "\1"
-JOINERS = "'\u2019\u2010-\u2013-"  # apostrophes and hyphens, up to the en dash
-JOINING = frozenset("'\u2019\u2010\u2011\u2012\u2013-")
+JOINERS = APOSTROPHES + HYPHENS
+JOINING = frozenset(JOINERS)
 FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, so that no word is lost from a hash
+
+# The key of a run in a context: the upper bits of its hash, and the classes left and right of it.
+SIDE_BITS = 5
+SIDE = np.uint64((1 << SIDE_BITS) - 1)
+CONTEXT = np.uint64((1 << 2 * SIDE_BITS) - 1)
 
 # Words as in `text.tokens` ("'s" is one), hyphens and apostrophes, and all that may not stand
 # within a phrase: other punctuation, "n't" and its like, a number with a point or comma, and an
@@ -82,10 +91,10 @@ _GENITIVES = ("'s", "\u2019s")
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A frequent phrase: its normal form, how it is written most often, how often it stands."""
+    """A frequent phrase: its normal form, how it is written, and how often it stands."""
 
     form: str
-    surface: str
+    surface: str  # where it stands first in its most frequent context
     count: int
     probability: float = field(default=1.0, compare=False)  # that it could be a name
 
@@ -106,29 +115,21 @@ def mine_phrases(
 ) -> list[Phrase]:
     """Phrases of two tokens or more that could be names, the most promising first; at most `most`.
 
-    `documents` is a stored corpus; it is read twice.
-    Phrases neither start nor end with a stop word or within a hyphenated word, nor start with a
-    number. The cohesion of a phrase is the normalised PMI of its two parts, at the weakest place
-    to cut it; stop words at the cut belong to neither part. One of less than `cohesion` goes, one
-    that stands in at least a share `fragment` of its places within the same phrase of one token
-    more, and one whose probability to be a name is below `threshold`. If that is None, it is
-    `phrase_names.THRESHOLD`, or less if that would lose too many of the `known` names, which are
-    normal forms. Phrases are sorted by probability x cohesion x log(count outside of that longer
-    phrase).
-
-    `progress` is told the number of texts done, where each reading counts a half.
+    `documents` is a stored corpus; it is read once, and then only where a phrase stands.
+    `count_phrases` says what a phrase is, `choose_phrases` which could be names. `progress` is
+    told the number of texts done.
     """
     counts = count_phrases(
         documents,
         max_tokens=max_tokens,
         min_count=min_count,
+        cohesion=cohesion,
+        fragment=fragment,
         stop_words=stop_words,
         engine=engine,
         progress=progress,
     )
-    return choose_phrases(
-        counts, known=known, most=most, cohesion=cohesion, fragment=fragment, threshold=threshold
-    )
+    return choose_phrases(counts, known=known, most=most, threshold=threshold)
 
 
 def count_phrases(
@@ -136,53 +137,24 @@ def count_phrases(
     *,
     max_tokens: int = 5,
     min_count: int = 5,
+    cohesion: float = 0.2,
+    fragment: float = 0.5,
     stop_words: Collection[str] = STOP_WORDS,
     engine: Engine | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> PhraseCounts:
-    """The frequent runs of words of a stored corpus, and what stands beside them.
-
-    The memory is bounded: where a corpus has more than `MOST_COUNTED` different runs of words,
-    those seen but once or twice are forgotten now and then, so that rare phrases may be missed
-    or counted too low.
-    """
-    if max_tokens < 2:
-        raise DataError("a phrase has two tokens or more", value=max_tokens)
-    if min_count < 1:
-        raise DataError("the smallest count is at least 1", value=min_count)
-    engine = engine or LocalEngine(1)
-    tell = progress or (lambda _texts: None)
-    # One token more than asked for: that tells which of the longest are fragments.
-    runs = _RunReader(max_tokens + 1, frozenset(stop_words))
-    table = _RunTable()
-    sizes = batch_sizes(documents)
-    read = total = 0
-    counted = engine.map_batches(_RunCounter(runs), documents, ["text"])
-    for size, row in zip(sizes, counted, strict=True):
-        table.add(*(row.column(name).values.to_numpy() for name in ("hashes", "counts")))
-        total += row.column("tokens")[0].as_py()
-        read += size
-        tell(read // 2)
-    table.drop_below(min_count)
-    surfaces: Counter[str] = Counter()
-    contexts = _ContextTable(table.most_frequent())
-    spelled = engine.map_batches(_SurfaceCounter(runs, contexts.hashes), documents, ["text"])
-    for size, row in zip(sizes, spelled, strict=True):
-        lists = [column.values for column in row.columns]
-        surfaces.update(dict(zip(lists[0].to_pylist(), lists[1].to_pylist(), strict=True)))
-        contexts.add(lists[2].to_numpy(), lists[3].to_numpy())
-        read += size
-        tell(read // 2)
-    phrases = {phrase.form: phrase for phrase in _phrases(surfaces)}
-    scores = _scores(phrases, table, total, runs.stop_words)
-    chosen = sorted(form for form in phrases if form.count(" ") < max_tokens)
-    return PhraseCounts(
-        surfaces=[phrases[form].surface for form in chosen],
-        forms=chosen,
-        counts=np.array([phrases[form].count for form in chosen], np.int64),
-        cohesion=np.array([scores[form].cohesion for form in chosen], np.float64),
-        longer=np.array([scores[form].longest for form in chosen], np.int64),
-        contexts=contexts.of([form.split(" ") for form in chosen]),
+    """The phrases of a stored corpus, and what stands beside them; see `RunTable.phrases`."""
+    counter = RunCounter(max_tokens, frozenset(stop_words))
+    table = RunTable()
+    for counted in count_together(documents, {"runs": counter}, engine=engine, progress=progress):
+        table.add(counted.tables["runs"], first=counted.first)
+    return table.phrases(
+        documents,
+        max_tokens=max_tokens,
+        min_count=min_count,
+        cohesion=cohesion,
+        fragment=fragment,
+        stop_words=stop_words,
     )
 
 
@@ -191,15 +163,15 @@ def choose_phrases(
     *,
     known: Collection[str] = (),
     most: int | None = None,
-    cohesion: float = 0.2,
-    fragment: float = 0.5,
     threshold: float | None = None,
 ) -> list[Phrase]:
-    """The phrases that could be names, the most promising first; see `mine_phrases`."""
-    fits = np.flatnonzero(
-        (counts.cohesion >= cohesion) & (counts.longer < fragment * counts.counts)
-    )
-    counts = counts.take(fits)
+    """The phrases that could be names, the most promising first.
+
+    One whose probability to be a name is below `threshold` goes. If that is None, it is
+    `phrase_names.THRESHOLD`, or less if that would lose too many of the `known` names, which are
+    normal forms. Phrases are sorted by probability x cohesion x log(count outside of the most
+    frequent longer phrase).
+    """
     probability = name_probabilities(counts)
     if threshold is None:
         names = frozenset(known)
@@ -249,7 +221,6 @@ class _Words:
 
 @dataclass(frozen=True)
 class _RunReader:
-    max_tokens: int
     stop_words: frozenset[str]
 
     def __call__(self, parts: Sequence[str]) -> _Words:
@@ -280,148 +251,227 @@ class _RunReader:
 
 
 @dataclass(frozen=True)
-class _RunCounter:
-    """Counts all runs of a batch, by their hashes, and its words: one row of lists."""
+class RunCounter:
+    """Counts all runs of a batch in their contexts, and its words: one row of lists.
 
-    runs: _RunReader
-
-    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        words = self.runs(_PARTS.findall(_joined(texts_of(batch))))
-        found = [hashes for _, _, hashes in words.runs(self.runs.max_tokens)]
-        every = np.concatenate([np.empty(0, np.uint64), *found])
-        hashes, counts = np.unique(every, return_counts=True)
-        lists = _row(hashes=pa.array(hashes), counts=pa.array(counts))
-        return lists.append_column("tokens", pa.array([len(words.hashes)]))
-
-
-@dataclass(frozen=True)
-class _SurfaceCounter:
-    """Counts how the runs with these hashes are written in a batch, and what stands beside them.
-
-    One row of lists: the surfaces of the runs of two words or more with their counts, and the
-    contexts of all runs with theirs, as `_ContextTable` takes them.
+    A place is the number of a document and where a run begins in it, in 32 bits each. Runs have
+    one token more than phrases: that tells which of the longest phrases are fragments.
     """
 
-    runs: _RunReader
-    hashes: NDArray[np.uint64]  # sorted
+    max_tokens: int = 5
+    stop_words: frozenset[str] = STOP_WORDS
 
-    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        joined = _joined(texts_of(batch))
-        spans = [match.span() for match in _PARTS.finditer(joined)]
-        words = self.runs([joined[start:end] for start, end in spans])
-        surfaces: Counter[str] = Counter()
-        beside = words.contexts()
-        contexts = [np.empty(0, np.int64)]
-        for size, first, hashes in words.runs(self.runs.max_tokens):
-            run = _places(hashes, self.hashes)
-            first, run = first[run >= 0], run[run >= 0]
+    def __post_init__(self) -> None:
+        if self.max_tokens < 2:
+            raise DataError("a phrase has two tokens or more", value=self.max_tokens)
+
+    def __call__(self, batch: TextBatch) -> pa.RecordBatch:
+        joined = TEXT_END.join(batch.texts)
+        parts = [*_PARTS.finditer(joined)]
+        words = _RunReader(self.stop_words)([part.group() for part in parts])
+        starts = np.fromiter((part.start() for part in parts), np.int64, len(parts))[words.part]
+        ends = np.fromiter((part.end() for part in parts), np.int64, len(parts))[words.part]
+        begins = np.cumsum([0, *(len(text) + 1 for text in batch.texts)])  # of the texts
+        document = np.searchsorted(begins, starts, side="right") - 1
+        place = (document << 32) + starts - begins[document]
+        beside = words.contexts().astype(np.uint64)
+        keys = [np.empty(0, np.uint64)]
+        places, lengths = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        for size, first, of_size in words.runs(self.max_tokens + 1):
             last = first + size - 1
-            contexts.append(2 * run * len(CLASSES) + beside[words.part[first]])
-            contexts.append((2 * run + 1) * len(CLASSES) + beside[words.part[last] + 2])
-            if size > 1:
-                places = words.part[first].tolist(), words.part[last].tolist()
-                surfaces.update(
-                    joined[spans[start][0] : spans[end][1]]
-                    for start, end in zip(*places, strict=True)
-                )
-        numbers, counts = np.unique(np.concatenate(contexts), return_counts=True)
-        return _row(
-            surfaces=pa.array(surfaces.keys(), pa.string()),
-            surface_counts=pa.array(surfaces.values(), pa.int64()),
-            contexts=pa.array(numbers),
-            context_counts=pa.array(counts),
+            left, right = beside[words.part[first]], beside[words.part[last] + 2]
+            keys.append(of_size & ~CONTEXT | left << np.uint64(SIDE_BITS) | right)
+            places.append(place[first])
+            lengths.append(ends[last] - starts[first])
+        distinct, seen, counts = np.unique(
+            np.concatenate(keys), return_index=True, return_counts=True
         )
+        # Stop words between others may be far apart in blanks; such a place is no use.
+        length = np.minimum(np.concatenate(lengths)[seen], LONGEST_RUN)
+        first_places = np.concatenate(places)[seen].astype(np.uint64)
+        runs = Runs(distinct, counts, first_places, length.astype(np.uint16))
+        lists = {
+            name: pa.LargeListArray.from_arrays([0, len(distinct)], pa.array(values))
+            for name, values in runs._asdict().items()
+        }
+        return pa.record_batch(lists | {"tokens": pa.array([len(words.hashes)])})
 
 
-class _ContextTable:
-    """How often a word or sign of each class stands left and right of each run.
+class RunTable:
+    """How often each run was seen in each context, and where first, in bounded memory.
 
-    The number of a context is (2 x the number of the run + 1 if it stands to the right) x the
-    number of classes + the class.
+    Where a corpus has more than `MOST_COUNTED` of them, runs seen but once or twice are dropped
+    now and then, so that rare phrases may be missed or counted too low.
     """
 
-    def __init__(self, hashes: NDArray[np.uint64]) -> None:
-        self.hashes = hashes  # sorted
-        self._counts = np.zeros((len(hashes), 2, len(CLASSES)), np.int32)
+    def __init__(self, runs: Runs | None = None, tokens: int = 0) -> None:
+        self.runs = runs or Runs(*(np.empty(0, kind) for kind in _KINDS.values()))
+        self.tokens = tokens  # of the corpus
+        self._waiting: list[Runs] = []
 
-    def add(self, contexts: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
-        self._counts.reshape(-1)[contexts] += counts.astype(np.int32)
-
-    def of(self, phrases: Sequence[Sequence[str]]) -> NDArray[np.int64]:
-        """(phrases, 3, 2, classes): of each phrase, of its first and of its last word."""
-        runs = [
-            run
-            for words in phrases
-            for run in (_run_hash(words), _hash(words[0]), _hash(words[-1]))
-        ]
-        wanted = np.array(runs, np.uint64)
-        place = _places(wanted, self.hashes)
-        counts = np.zeros((len(runs), 2, len(CLASSES)), np.int64)
-        counts[place >= 0] = self._counts[place[place >= 0]]
-        return counts.reshape(len(phrases), 3, 2, len(CLASSES))
-
-
-def _row(**lists: pa.Array) -> pa.RecordBatch:
-    """One row with a list in each column."""
-    columns = [pa.LargeListArray.from_arrays([0, len(each)], each) for each in lists.values()]
-    return pa.record_batch(columns, [*lists])
-
-
-class _RunTable:
-    """How often each run was seen, by its hash, in bounded memory."""
-
-    def __init__(self) -> None:
-        self.hashes = np.empty(0, np.uint64)
-        self.counts = np.empty(0, np.int64)
-        self._waiting: list[tuple[NDArray[np.uint64], NDArray[np.int64]]] = []
-
-    def add(self, hashes: NDArray[np.uint64], counts: NDArray[np.int64]) -> None:
-        self._waiting.append((hashes, counts))
-        if sum(len(waiting) for waiting, _ in self._waiting) > max(len(self.hashes), MERGED):
+    def add(self, counted: pa.RecordBatch, *, first: int) -> None:
+        """Add what `RunCounter` made of a batch; `first` is the number of its first document."""
+        runs = Runs(*(counted.column(name).values.to_numpy() for name in _KINDS))
+        self._waiting.append(runs._replace(places=runs.places + np.uint64(first << 32)))
+        self.tokens += counted.column("tokens")[0].as_py()
+        if sum(len(runs.keys) for runs in self._waiting) > max(len(self.runs.keys), MERGED):
             self._merge()
         floor = 2
-        while len(self.hashes) > MOST_COUNTED:
+        while len(self.runs.keys) > MOST_COUNTED:
             self._drop_below(floor)
             floor += 1
 
     def drop_below(self, floor: int) -> None:
+        """Drop the runs that occur less than `floor` times in all contexts together."""
         self._merge()
         self._drop_below(floor)
 
-    def most_frequent(self) -> NDArray[np.uint64]:
-        """The hashes of the most frequent runs, sorted."""
-        order = np.lexsort((self.hashes, -self.counts))[:MOST_CANDIDATES]
-        return np.sort(self.hashes[order])
+    def phrases(
+        self,
+        documents: Path,
+        *,
+        max_tokens: int = 5,
+        min_count: int = 5,
+        cohesion: float = 0.2,
+        fragment: float = 0.5,
+        stop_words: Collection[str] = STOP_WORDS,
+    ) -> PhraseCounts:
+        """The phrases among the runs of words of this stored corpus, sorted by their forms.
+
+        Phrases neither start nor end with a stop word or within a hyphenated word, nor start
+        with a number. The cohesion of a phrase is the normalised PMI of its two parts, at the
+        weakest place to cut it; stop words at the cut belong to neither part. One of less than
+        `cohesion` goes, and one that stands in at least a share `fragment` of its places within
+        the same phrase of one token more.
+        """
+        if min_count < 1:
+            raise DataError("the smallest count is at least 1", value=min_count)
+        self.drop_below(min_count)
+        runs = self.in_all_contexts()
+        phrases = {phrase.form: phrase for phrase in _phrases(runs.most_frequent(), documents)}
+        scores = _scores(phrases, runs, self.tokens, stop_words)
+        chosen = sorted(
+            form
+            for form, score in scores.items()
+            if score.cohesion >= cohesion
+            and score.longest < fragment * phrases[form].count
+            and form.count(" ") < max_tokens
+        )
+        words = [form.split(" ") for form in chosen]
+        units = [
+            run for parts in words for run in (_run_hash(parts), _hash(parts[0]), _hash(parts[-1]))
+        ]
+        contexts = self.contexts(np.array(units, np.uint64))
+        return PhraseCounts(
+            surfaces=[phrases[form].surface for form in chosen],
+            forms=chosen,
+            counts=np.array([phrases[form].count for form in chosen], np.int64),
+            cohesion=np.array([scores[form].cohesion for form in chosen], np.float64),
+            longer=np.array([scores[form].longest for form in chosen], np.int64),
+            contexts=contexts.reshape(len(chosen), 3, 2, len(CLASSES)),
+        )
+
+    def contexts(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:  # (runs, 2, classes)
+        """How often a word or sign of each class stands left and right of these runs."""
+        distinct, number = np.unique(hashes & ~CONTEXT, return_inverse=True)
+        run = _places(self.runs.keys & ~CONTEXT, distinct)
+        rows = np.flatnonzero(run >= 0)
+        keys, run = self.runs.keys[rows], run[rows]
+        sides = (keys >> np.uint64(SIDE_BITS) & SIDE, keys & SIDE)
+        totals = [
+            np.bincount(
+                run * len(CLASSES) + side.astype(np.int64),
+                weights=self.runs.counts[rows],
+                minlength=len(distinct) * len(CLASSES),
+            ).reshape(len(distinct), len(CLASSES))
+            for side in sides
+        ]
+        return np.stack(totals, axis=1).astype(np.int64)[number]
+
+    def in_all_contexts(self) -> Runs:
+        """One row for each run, with its place in the context where it is seen most often."""
+        runs = self.runs
+        begins = _begins(runs.keys & ~CONTEXT)
+        if not len(begins):
+            return runs
+        number = np.repeat(np.arange(len(begins)), np.diff(begins, append=len(runs.keys)))
+        usual = np.lexsort((runs.places, -runs.counts, number))[begins]
+        counts = np.add.reduceat(runs.counts, begins)
+        return runs.take(usual)._replace(keys=runs.keys[begins] & ~CONTEXT, counts=counts)
+
+    def save(self, path: Path) -> None:
+        """Write a Parquet file, whole or not at all."""
+        table = pa.table(self.runs._asdict(), metadata={"tokens": str(self.tokens)})
+        with atomic_write(path) as temporary:
+            pq.write_table(table, temporary, compression="zstd")
+
+    @classmethod
+    def load(cls, path: Path) -> RunTable:
+        """Read what `save` wrote."""
+        try:
+            table = pq.read_table(path)
+            runs = Runs(*(table[n].to_numpy().astype(kind) for n, kind in _KINDS.items()))
+            return cls(runs, int(table.schema.metadata[b"tokens"]))
+        except (pa.ArrowException, OSError, LookupError, TypeError, ValueError) as error:
+            raise parquet_error(error, path) from error
+
+    def _merge(self) -> None:
+        every = Runs(*map(np.concatenate, zip(self.runs, *self._waiting, strict=True)))
+        self._waiting = []
+        every = every.take(np.argsort(every.keys, kind="stable"))  # fast: sorted stretches
+        begins = _begins(every.keys)
+        counts = np.add.reduceat(every.counts, begins) if len(begins) else every.counts
+        self.runs = every.take(begins)._replace(counts=counts)
+
+    def _drop_below(self, floor: int) -> None:
+        begins = _begins(self.runs.keys & ~CONTEXT)
+        if len(begins):
+            often = np.add.reduceat(self.runs.counts, begins) >= floor
+            sizes = np.diff(begins, append=len(self.runs.keys))
+            self.runs = self.runs.take(np.flatnonzero(np.repeat(often, sizes)))
+
+
+class Runs(NamedTuple):
+    """Runs of words, sorted by their keys: one entry of the arrays for each."""
+
+    keys: NDArray[np.uint64]
+    counts: NDArray[np.int64]
+    places: NDArray[np.uint64]  # of the first occurrence: document << 32 | start
+    lengths: NDArray[np.uint16]  # of the first occurrence, in characters
+
+    def take(self, rows: NDArray[np.int64]) -> Runs:
+        return Runs(self.keys[rows], self.counts[rows], self.places[rows], self.lengths[rows])
+
+    def most_frequent(self) -> Runs:
+        """The most frequent ones."""
+        order = np.lexsort((self.keys, -self.counts))[:MOST_CANDIDATES]
+        return self.take(np.sort(order))
 
     def count(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
-        place = _places(hashes, self.hashes)
+        """How often the runs with these hashes stand in the corpus."""
+        place = _places(hashes & ~CONTEXT, self.keys)
         counts = np.zeros(len(hashes), np.int64)
         counts[place >= 0] = self.counts[place[place >= 0]]
         return counts
 
-    def _merge(self) -> None:
-        hashes = np.concatenate([self.hashes, *(hashes for hashes, _ in self._waiting)])
-        counts = np.concatenate([self.counts, *(counts for _, counts in self._waiting)])
-        self._waiting = []
-        order = np.argsort(hashes, kind="stable")  # fast, since there are sorted stretches
-        hashes, counts = hashes[order], counts[order]
-        begins = np.flatnonzero(np.append(True, hashes[1:] != hashes[:-1])[: len(hashes)])
-        self.hashes = hashes[begins]
-        self.counts = np.add.reduceat(counts, begins) if len(begins) else counts
 
-    def _drop_below(self, floor: int) -> None:
-        stays = self.counts >= floor
-        self.hashes, self.counts = self.hashes[stays], self.counts[stays]
+_KINDS = {"keys": np.uint64, "counts": np.int64, "places": np.uint64, "lengths": np.uint16}
 
 
-def _phrases(surfaces: Mapping[str, int]) -> Iterator[Phrase]:
-    """The spellings of one normal form together, under the most frequent one."""
-    spellings: dict[str, Counter[str]] = {}
-    for surface, count in surfaces.items():
-        spellings.setdefault(normal_form(surface), Counter())[" ".join(surface.split())] += count
-    for form, counts in spellings.items():
-        surface = min(counts, key=lambda spelling: (-counts[spelling], spelling))
-        yield Phrase(form, surface, counts.total())
+def _phrases(runs: Runs, documents: Path) -> Iterator[Phrase]:
+    """The runs of two words or more, as they are written at their places."""
+    runs = runs.take(np.argsort(runs.places, kind="stable"))
+    numbers = runs.places >> np.uint64(32)
+    borders = np.append(np.flatnonzero(np.diff(numbers, prepend=np.uint64(1 << 32))), len(numbers))
+    starts = (runs.places & np.uint64(0xFFFFFFFF)).tolist()
+    lengths, counts = runs.lengths.tolist(), runs.counts.tolist()
+    texts = documents_at(documents, numbers[borders[:-1]].tolist())
+    for (_, _, text), (first, last) in zip(texts, pairwise(borders.tolist()), strict=True):
+        for row in range(first, last):
+            surface = text[starts[row] : starts[row] + lengths[row]]
+            form = normal_form(surface)
+            if " " in form and lengths[row] < LONGEST_RUN:
+                yield Phrase(form, " ".join(surface.split()), counts[row])
 
 
 class _Score(NamedTuple):
@@ -430,11 +480,11 @@ class _Score(NamedTuple):
 
 
 def _scores(
-    phrases: Mapping[str, Phrase], table: _RunTable, total: int, stop_words: Collection[str]
+    phrases: Mapping[str, Phrase], runs: Runs, total: int, stop_words: Collection[str]
 ) -> dict[str, _Score]:
     words = {form: form.split(" ") for form in phrases}
     singles = list({word for parts in words.values() for word in parts})
-    counts = table.count(np.array([_hash(word) for word in singles], np.uint64)).tolist()
+    counts = runs.count(np.array([_hash(word) for word in singles], np.uint64)).tolist()
     count_of = dict(zip(singles, counts, strict=True))
     count_of.update((form, phrase.count) for form, phrase in phrases.items())
     longest: dict[str, int] = {}
@@ -480,10 +530,6 @@ def _word(part: str) -> str:
     return fold(part) if part[0].isalnum() and not is_decimal else ""
 
 
-def _joined(texts: Sequence[str]) -> str:
-    return TEXT_END.join(texts)
-
-
 @lru_cache(maxsize=1 << 17)
 def _hash(word: str) -> int:
     return int.from_bytes(blake2b(word.encode(), digest_size=8).digest(), "little")
@@ -503,3 +549,8 @@ def _places(values: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[np
         return np.full(len(values), -1)
     place = np.minimum(np.searchsorted(known, values), len(known) - 1)
     return np.where(known[place] == values, place, -1)
+
+
+def _begins(values: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Where each value stands first among these, which are sorted."""
+    return np.flatnonzero(np.append(True, values[1:] != values[:-1])[: len(values)])

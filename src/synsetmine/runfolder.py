@@ -55,6 +55,7 @@ _KINDS: dict[str, dict[str, Any]] = {
 }
 
 Counts = dict[str, Any]  # what a stage counted, for the manifest
+SKIPPED, NOTES = "skipped", "notes"  # keys of counts: problems with examples; sentences
 
 
 class Watcher(Protocol):
@@ -96,6 +97,9 @@ class Artefacts:
         self.matcher = folder / "knowledge.matcher"
         self.mentions = folder / "mentions.parquet"
         self.links = folder / "links.tsv"
+        self.words = folder / "words.parquet"
+        self.runs = folder / "runs.parquet"
+        self.abbreviations = folder / "abbreviations.parquet"
         self.training = folder / "training.jsonl"
         self.test = folder / "test.jsonl"
         self.alone = folder / "alone.jsonl"
@@ -104,11 +108,16 @@ class Artefacts:
         self.rejected = folder / "rejected.tsv"
         self.supervision = folder / "supervision.json"
         self.vocabulary = folder / "vocabulary.tsv"
+        self.evidence = folder / "evidence.parquet"
+        self.places = folder / "places.parquet"
+        self.cooccurrence = folder / "cooccurrence.safetensors"
         self.vectors = folder / "vectors.safetensors"
         self.encoded = folder / "encoded.safetensors"
         self.model = folder / "model"
         self.mined = folder / "mined.jsonl"
         self.trace = folder / "trace.jsonl"
+        self.candidates = folder / "candidates.parquet"
+        self.rehearsal = folder / "rehearsal.json"
         self.scores = folder / "scores.json"
         self.report = folder / "report.html"
         self.reviews = folder / "reviews.sqlite"
@@ -271,9 +280,9 @@ def versions() -> dict[str, str]:
 
 
 def in_words(counts: Mapping[str, Any]) -> str:
-    """What a stage counted, for a person; what it left out is told elsewhere."""
+    """What a stage counted, for a person; skipped pieces and notes are shown elsewhere."""
     return ", ".join(
         f"{n:,} {what}" if isinstance(n, int) else f"{n} {what}"
         for what, n in counts.items()
-        if what != "skipped"
+        if what not in (SKIPPED, NOTES)
     )

@@ -25,11 +25,14 @@ _QUOTED = re.compile(
 )
 
 
-def read_sets(path: str | Path, *, skipped: list[DataError] | None = None) -> SynonymSets:
+def read_sets(
+    path: str | Path, *, skipped: list[DataError] | None = None, allow_empty: bool = False
+) -> SynonymSets:
     """Read a `.set` or `.jsonl` file (either may be .gz, .bz2 or .zst).
 
     A broken line raises a DataError with file, line and value. With a list `skipped`, broken
-    lines are left out and their errors collected there.
+    lines are left out and their errors collected there. A file without sets is an error too,
+    unless it may be empty.
     """
     path = Path(path)
     parse = _parser_for(path)
@@ -48,7 +51,7 @@ def read_sets(path: str | Path, *, skipped: list[DataError] | None = None) -> Sy
         ids[set_id] = number
         first_line_of.update(dict.fromkeys(terms, number))
         sets.append(terms)
-    if not sets:
+    if not sets and not allow_empty:
         raise DataError("no synonym sets in this file", path=path)
     return SynonymSets(tuple(sets), tuple(ids))
 
@@ -71,7 +74,10 @@ class Vocabulary:
 
 
 def read_vocabulary(
-    path: str | Path, *, skipped: list[DataError] | Skipped | None = None
+    path: str | Path,
+    *,
+    skipped: list[DataError] | Skipped | None = None,
+    allow_empty: bool = False,
 ) -> Vocabulary:
     """Read one term a line, optionally followed by a tab and its count."""
     path = Path(path)
@@ -91,7 +97,7 @@ def read_vocabulary(
             raise_or_keep(error.at(path, number), skipped)
             continue
         terms[term] = None
-    if not terms:
+    if not terms and not allow_empty:
         raise DataError("no terms in this file", path=path)
     return Vocabulary(tuple(terms), counts)
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, get_args
 
 from synsetmine.errors import DataError
+from synsetmine.kb import KnowledgeBase
 from synsetmine.text import normal_form
 from synsetmine.types import Ambiguous, Link, SynonymSets, Term
 
@@ -117,27 +118,51 @@ def supervise(
     )
 
 
+def known_sets(
+    kb: KnowledgeBase, seen: SynonymSets, *, without: Container[str] = ()
+) -> SynonymSets:
+    """All names of all entities as sets; those that the corpus has stand as it writes them.
+
+    `seen` are the sets of names in the corpus, by entity: a name in it belongs to its set alone,
+    as linking has decided. Of the other names, one of several entities goes to the first that
+    prefers it, or to none. Entities in `without` are left out.
+    """
+    taken = {normal_form(term.surface) for term in seen.terms}
+    terms_of = dict(zip(seen.ids, seen, strict=True))
+    forms, preferred = kb.forms, kb.preferred_forms
+    ambiguous = {forms[int(number)].as_py() for number in kb.ambiguous_forms}
+    members: dict[str, list[Term]] = {}
+    for row, entity in enumerate(kb):
+        if entity in without:
+            continue
+        own = members.setdefault(entity, list(terms_of.get(entity, ())))
+        for name in kb.names(entity):
+            form = normal_form(name)
+            is_own = form not in ambiguous or form == forms[int(preferred[row])].as_py()
+            if form not in taken and is_own:
+                taken.add(form)
+                own.append(Term(name))
+    kept = {entity: terms for entity, terms in members.items() if terms}
+    return SynonymSets.of(kept.values(), kept.keys())
+
+
 def split_entities(
     sets: SynonymSets, fraction: float, *, seed: int
 ) -> tuple[SynonymSets, SynonymSets]:
     """Split by entity into (training, test) that share no surface, about `fraction` for testing.
 
-    Entities that share a surface, as senses do, go to the same side together.
+    Entities that share a surface, as senses do, go to the same side together. The test part is
+    empty if none can be held out: of no or one entity, or where all share surfaces.
     """
     if not 0 < fraction < 1:
         raise DataError("the held-out fraction must lie between 0 and 1", value=fraction)
     groups = _linked_by_surface(sets)
-    if len(groups) < 2:
-        raise DataError("cannot split fewer than two entities", value=len(groups))
     random.Random(seed).shuffle(groups)  # noqa: S311
     wanted = fraction * len(sets)
     test: set[int] = set()
     for group in groups:
         if len(test) + len(group) / 2 <= max(wanted, 1) and len(test) + len(group) < len(sets):
             test.update(group)
-    if not test:
-        problem = "all entities share surfaces with so many others that none can be held out"
-        raise DataError(problem, value=fraction)
     return sets.pick(i for i in range(len(sets)) if i not in test), sets.pick(sorted(test))
 
 

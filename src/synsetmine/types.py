@@ -203,6 +203,10 @@ class SynonymSets:
         return order
 
 
+# Of a name, compared with the other names of its set; `kinds` tells which is which.
+NameKind = Literal["spelling", "inflection", "word-order", "abbreviation", "other-words"]
+Scope = Literal["exact", "broad", "narrow", "related"]  # broad: it means more than its set
+
 Order = Literal["given", "frequent", "random"]
 
 # What to do with a name of several entities: leave it out, take the most common, keep all apart.

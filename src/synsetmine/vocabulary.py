@@ -1,20 +1,17 @@
-"""Which terms to mine: known names, rejected surfaces, frequent phrases, or a list of one's own."""
+"""Which terms to mine: known names, rejected surfaces, frequent phrases, and a user's list."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 
-from synsetmine.corpus.store import batch_sizes, texts_of
-from synsetmine.dictionary import NameMatcher
-from synsetmine.engines import Engine, LocalEngine
+from synsetmine.counters import TextBatch
 from synsetmine.files import write_text
-from synsetmine.text import normal_form
+from synsetmine.text import is_whole, normal_form
 from synsetmine.types import Term
 
 
@@ -39,46 +36,94 @@ def term_forms(terms: Iterable[Term]) -> list[str]:
 
 
 def by_frequency(
-    counts: Mapping[Term, int], *, min_count: int = 0, max_terms: int | None = None
-) -> dict[Term, int]:
-    """The terms seen often enough, most frequent first; equal counts by the alphabet."""
-    often = [term for term, count in counts.items() if count >= min_count]
-    often.sort(key=lambda term: (-counts[term], term))
-    return {term: counts[term] for term in often[:max_terms]}
-
-
-def count_terms(
-    documents: Path,
-    terms: Sequence[Term],
+    counts: Mapping[Term, int],
     *,
-    engine: Engine | None = None,
-    progress: Callable[[int], None] | None = None,
+    min_count: int = 0,
+    max_terms: int | None = None,
+    always: Iterable[str] = (),
 ) -> dict[Term, int]:
-    """How often each term stands in a stored corpus, as a whole and not within a longer one."""
-    forms = term_forms(terms)
-    counter = _TermCounter(NameMatcher.build(forms))
-    totals = np.zeros(len(forms), dtype=np.int64)
-    read = 0
-    found = (engine or LocalEngine(1)).map_batches(counter, documents, ["text"])
-    for size, counts in zip(batch_sizes(documents), found, strict=True):
-        totals[counts.column("form").to_numpy()] += counts.column("count").to_numpy()
-        read += size
-        if progress:
-            progress(read)
-    count_of = Counter(dict(zip(forms, totals.tolist(), strict=True)))
-    return {term: count_of[normal_form(term.surface)] for term in terms}
+    """The terms seen often enough, most frequent first; equal counts by the alphabet.
+
+    Terms whose normal form is in `always` stay however rare they are, beyond `max_terms`.
+    """
+    forms = frozenset(always)
+    chosen = [term for term in counts if normal_form(term.surface) in forms]
+    often = [term for term in counts.keys() - chosen if counts[term] >= min_count]
+
+    def rank(term: Term) -> tuple[int, Term]:
+        return -counts[term], term
+
+    chosen += sorted(often, key=rank)[:max_terms]
+    return {term: counts[term] for term in sorted(chosen, key=rank)}
 
 
 @dataclass(frozen=True)
-class _TermCounter:
-    """Texts to the numbers of the forms that stand there, with how often each does."""
+class TermCounter:
+    """How often each name stands in a batch in which way, as a whole and not within a longer one.
 
-    matcher: NameMatcher
+    A surface has runs of whitespace as one space. It is null for places of several words that
+    are not whole (`text.is_whole`), such as "sequencing (ChIP" and "IgG anti" of "IgG anti-CD3".
+    """
 
-    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        found = self.matcher.find(texts_of(batch)).form
-        forms, counts = np.unique(found.astype(np.int64), return_counts=True)
-        return pa.record_batch({"form": forms, "count": counts})
+    def __call__(self, batch: TextBatch) -> pa.RecordBatch:
+        texts = batch.texts
+        places = zip(*(column.tolist() for column in batch.matches.columns), strict=True)
+        counts = Counter(
+            (form, _surface(texts[text], start, end)) for text, start, end, form in places
+        )
+        forms, surfaces = zip(*counts, strict=True) if counts else ((), ())
+        columns = [
+            pa.array(forms, pa.int64()),
+            pa.array(surfaces, pa.string()),
+            pa.array(counts.values(), pa.int64()),
+        ]
+        return pa.record_batch(columns, ["form", "surface", "count"])
+
+
+class TermTable:
+    """Adds up what `TermCounter` finds in a corpus; the number of a form is its position."""
+
+    def __init__(self, forms: Sequence[str]) -> None:
+        self._forms = forms
+        self._surfaces: list[Counter[str]] = [Counter() for _ in forms]
+        self._not_whole: Counter[int] = Counter()
+
+    def add(self, counted: pa.RecordBatch) -> None:
+        columns = (column.to_pylist() for column in counted.columns)
+        for form, surface, count in zip(*columns, strict=True):
+            if surface is None:
+                self._not_whole[form] += count
+            else:
+                self._surfaces[form][surface] += count
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How often each form stands in the corpus."""
+        whole = self.whole_counts
+        return {form: whole[form] + self._not_whole[i] for i, form in enumerate(self._forms)}
+
+    @property
+    def whole_counts(self) -> dict[str, int]:
+        """How often each form stands in the corpus with sound borders."""
+        return {f: c.total() for f, c in zip(self._forms, self._surfaces, strict=True)}
+
+    @property
+    def spellings(self) -> dict[str, str]:
+        """How each form that stands in the corpus with sound borders is written most often."""
+        return {
+            form: min(counts, key=lambda surface: (-counts[surface], surface))
+            for form, counts in zip(self._forms, self._surfaces, strict=True)
+            if counts
+        }
+
+
+def _surface(text: str, start: int, end: int) -> str | None:
+    surface = text[start:end]
+    if surface.isalnum():  # most are: a single word, which is whole
+        return surface
+    if " " in normal_form(surface) and not is_whole(text, start, end):
+        return None
+    return " ".join(surface.split())
 
 
 def write_vocabulary(path: Path, counts: Mapping[Term, int]) -> None:

@@ -25,14 +25,15 @@ def _beside(
     return Case(part, what, make, command, code, says, ("out.csv",) if code == 0 else ())
 
 
-def _links(content: str, what: str, says: str, leaves: tuple[str, ...] = ()) -> Case:
+def _links(
+    content: str, what: str, says: str, leaves: tuple[str, ...] = (), *, code: int = 1
+) -> Case:
     def make(folder: Path) -> None:
         (folder / "links.tsv").write_text(content)
         KnowledgeBase.of([Entity("D1", "good")]).save(folder / "k.arrow")
 
-    return Case(
-        "links", what, make, ("supervise", "links.tsv", "k.arrow", "-o", "sets"), 1, says, leaves
-    )
+    command = ("supervise", "links.tsv", "k.arrow", "-o", "sets")
+    return Case("links", what, make, command, code, says, leaves)
 
 
 def _strangers(folder: Path) -> None:
@@ -245,8 +246,13 @@ RUN_CASES = (
     _links(
         LINKS,
         "no links",
-        "links.tsv: only 0 entities have 2 or more known names in the corpus, too few to…",
-        ("sets", "sets/supervision.json"),
+        "only 0 entities have 2 or more known names in the corpus, few to learn from",
+        (
+            "sets",
+            *(f"sets/{name}.jsonl" for name in ("training", "test", "alone")),
+            *("sets/names.tsv", "sets/rejected.tsv", "sets/supervision.json"),
+        ),
+        code=0,
     ),
     Case(
         "documents",
@@ -261,9 +267,9 @@ RUN_CASES = (
         "no mention of any entity",
         _strangers,
         ("link", "d.parquet", "k.arrow", "-o", "links.tsv", "--workers", "1"),
-        1,
+        0,
         "the dictionary linker found no mention of an entity",
-        ("k.matcher",),
+        ("k.matcher", "links.tsv", "mentions.parquet"),
     ),
     Case(
         "documents",

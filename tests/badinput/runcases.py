@@ -123,19 +123,22 @@ RUN_CASES: tuple[Case, ...] = (
         "no entity in the text",
         world,
         ("link", "documents.parquet", "knowledge.arrow", "-o", "out.tsv", "--workers", "1"),
-        1,
+        0,
         "the dictionary linker found no mention of an entity",
-        ("knowledge.matcher",),
+        ("knowledge.matcher", "mentions.parquet", "out.tsv"),
     ),
     Case(
         "supervise",
         "too few entities",
         world,
         ("supervise", "links.tsv", "knowledge.arrow", "-o", "out"),
-        1,
-        "links.tsv: only 0 entities have 2 or more known names in the corpus, too few to learn "
-        "from; …",
-        ("out", "out/supervision.json"),
+        0,
+        "only 0 entities have 2 or more known names in the corpus, few to learn from; …",
+        (
+            "out",
+            *(f"out/{name}.jsonl" for name in ("training", "test", "alone")),
+            *("out/names.tsv", "out/rejected.tsv", "out/supervision.json"),
+        ),
     ),
     Case(
         "run",

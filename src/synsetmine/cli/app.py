@@ -10,6 +10,7 @@ import typer
 
 from synsetmine import __version__
 from synsetmine.cli import console
+from synsetmine.cli.abbreviations import abbreviations
 from synsetmine.cli.applynames import apply_names
 from synsetmine.cli.compare import compare
 from synsetmine.cli.convert import convert
@@ -46,7 +47,7 @@ PROJECT = (init, run, report, demo)
 STAGES = (read, knowledge, link, supervise, vocabulary, vectors, train, mine, evaluate)
 REVIEW = (review, export_reviews, import_reviews)
 TOOLS = (export, lint, apply_names, serve)
-OTHERS = (score, rank, finetune, tune, compare, convert, datasets)
+OTHERS = (abbreviations, score, rank, finetune, tune, compare, convert, datasets)
 PANELS = {
     "A list of names": NAMES,
     "A whole project": PROJECT,

@@ -17,6 +17,7 @@ from synsetmine.errors import DataError, SynsetmineError
 if TYPE_CHECKING:
     from synsetmine.export import Entry, Format
     from synsetmine.results import MinedSet
+    from synsetmine.types import NameKind
 
 FormatName = Literal[
     "solr",
@@ -85,6 +86,23 @@ def export(
     kb: Annotated[
         Path | None,
         typer.Option(help="For a file of sets: a knowledge base as `knowledge` writes it."),
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KIND",
+            help="Of each set only the first known term and terms of this kind: spelling, "
+            "inflection, word-order, abbreviation or other-words. May be given several times.",
+            show_default=False,
+        ),
+    ] = None,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KIND",
+            help="Leave out terms of this kind; may be given several times.",
+            show_default=False,
+        ),
     ] = None,
     reviews: Reviews = None,
     accepted: Annotated[
@@ -173,6 +191,10 @@ def export(
 
     Example: `synsetmine export run -f skos -o sets.ttl --entities http://id.nlm.nih.gov/mesh/`
 
+    The same without what an analyzer handles:
+
+    Example: `synsetmine export run -f solr -o s.txt --without spelling --without inflection`
+
     New names for known entities, to go through and to apply:
 
     Example: `synsetmine export run --format patch --out new-names.tsv`
@@ -205,13 +227,19 @@ def export(
         licence=licence,
     )
     about = About(**{name: options.pop(name) for name in OF_ABOUT if name in options})
+    kinds = _kinds(only or (), without or ())
     sets = _read(source, counts, trace, kb, skip_bad=skip_bad)
     sets = _reviewed(sets, source, reviews, accepted=accepted)
-    wanted, entries = (
-        choose_entries(sets, threshold=threshold, min_size=size, preferred=preferred)
-        for size in (1, min_size)
-    )
     skipped = Skipped()
+    wanted = choose_entries(sets, threshold=threshold, min_size=1)
+    entries = choose_entries(
+        sets,
+        threshold=threshold,
+        min_size=min_size,
+        preferred=preferred,
+        kinds=kinds,
+        skipped=skipped,
+    )
     written = chosen.writable(entries, skipped)
     if unwanted := sum(len(mined.terms) for mined in sets) - _terms(wanted):
         told = counted(unwanted, "term")
@@ -237,6 +265,19 @@ def _given(form: Format, **options: Any) -> dict[str, Any]:
             others = " and ".join(other.name for other in FORMATS.values() if name in other.takes)
             raise SynsetmineError(f"--{name} means nothing to {form.name}, only to {others}")
     return given
+
+
+def _kinds(only: Sequence[str], without: Sequence[str]) -> Sequence[NameKind]:
+    """The kinds of names to export."""
+    from synsetmine.kinds import KINDS
+
+    if only and without:
+        raise SynsetmineError("--only and --without exclude each other; give one of them")
+    for option, values in (("only", only), ("without", without)):
+        for value in values:
+            if value not in KINDS:
+                raise DataError(f"--{option} must be one of {', '.join(KINDS)}", value=value)
+    return [kind for kind in KINDS if (kind in only if only else kind not in without)]
 
 
 def _read(
@@ -292,7 +333,7 @@ def _with_sentences(entries: Sequence[Entry], run: Path) -> list[Entry]:
 
     with console.progress_bar("looking for sentences") as bar:
         names = [term.text for entry in entries for term in new_names(entry)]
-        found = example_sentences(Artefacts(run).documents, names, 1, bar.update)
+        found = example_sentences(Artefacts(run), names, 1, bar.update)
     return with_sentences(entries, found)
 
 

@@ -179,14 +179,6 @@ class ShownStages:
         tell(record["counts"])
         if stage == "supervise" and not skipped:
             show_fates(Artefacts(self._folder).supervision)
-        if stage == "train" and any(
-            n == 0 for what, n in record["counts"].items() if what.startswith("validation")
-        ):
-            console.warn(
-                "the model put no synonyms of the held-out sets together: there may be too few "
-                "training sets, or the vectors say too little"
-            )
-
         if stage == "mine":
             console.report_giant(record["counts"].get(IN_ONE, 0))
 
@@ -197,11 +189,13 @@ class ShownStages:
 
 
 def tell(counts: Mapping[str, Any], where: str = "") -> None:
-    """Say what a stage counted, and what it left out."""
-    from synsetmine.runfolder import in_words
+    """Say what a stage counted, what it left out, and its notes."""
+    from synsetmine.runfolder import NOTES, SKIPPED, in_words
 
-    for found in counts.get("skipped", []):
+    for found in counts.get(SKIPPED, []):
         console.warn(f"{found['count']} left out: {found['examples'][0]}")
+    for note in counts.get(NOTES, []):
+        console.warn(note)
     said = in_words(counts) or "nothing to do"
     console.say(f"{said}; {where}" if where else said)
 

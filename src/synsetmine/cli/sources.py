@@ -21,6 +21,7 @@ from synsetmine.errors import SynsetmineError
 
 if TYPE_CHECKING:
     from synsetmine.models import PreparedModel, StoredModel
+    from synsetmine.models.known import KnownSets
     from synsetmine.types import Term
     from synsetmine.views import TermVectors, TermViews
 
@@ -49,6 +50,7 @@ class ModelSource:
     tables: tuple[TermVectors, ...]
     encoded: TermVectors | None = None  # of a run
     encoder: str | None = None  # of a bare model
+    known: KnownSets | None = None  # of a run
 
     def find(self, texts: Iterable[str]) -> list[Term]:
         """The terms of these texts; a model that looks at strings knows any."""
@@ -75,7 +77,9 @@ class ModelSource:
         everyone = list(dict.fromkeys((*self.vocabulary, *terms)))
         views = self.views(terms, device)
         chosen = choose_device(device, uses_torch=self.stored.uses_torch)
-        return self.stored.prepare(everyone, views, device=chosen)
+        # What is known of mined terms says nothing of others, which are judged by their pairs.
+        known = self.known if {*terms} <= {*self.vocabulary} else None
+        return self.stored.prepare(everyone, views, known=known, device=chosen)
 
 
 def open_source(
@@ -106,8 +110,10 @@ def open_source(
 
 def _of_run(run: Path) -> ModelSource:
     from synsetmine.models import load_model
+    from synsetmine.models.known import KnownSets, read_candidates
     from synsetmine.runfolder import Artefacts
     from synsetmine.setfiles import read_sets
+    from synsetmine.trace import read_trace
     from synsetmine.views import read_vectors
 
     at = Artefacts(run)
@@ -115,4 +121,10 @@ def _of_run(run: Path) -> ModelSource:
         raise SynsetmineError(f"{run} is no folder of a run that has mined sets")
     encoded = read_vectors(at.encoded) if at.encoded.exists() else None
     tables = (read_vectors(at.vectors),)
-    return ModelSource(load_model(at.model), read_sets(at.mined).terms, tables, encoded)
+    mined = read_sets(at.mined)
+    candidates = read_candidates(at.candidates) if at.candidates.exists() else {}
+    known = None
+    if candidates:
+        new = {decision.term for decision in read_trace(at.trace)}
+        known = KnownSets(mined.restrict([t for t in mined.terms if t not in new]), candidates)
+    return ModelSource(load_model(at.model), mined.terms, tables, encoded, known=known)

@@ -26,6 +26,17 @@ Knowledge = Annotated[
     Path,
     typer.Argument(help="Knowledge base as `synsetmine knowledge` writes it.", show_default=False),
 ]
+CorpusFiles = Annotated[
+    list[str], typer.Argument(help="Files, folders or patterns.", show_default=False)
+]
+CorpusForm = Annotated[
+    Literal["text", "lines", "jsonl", "csv", "tsv", "parquet", "pubtator", "mediawiki"] | None,
+    typer.Option(
+        help="text, lines, jsonl, csv, tsv, parquet, pubtator or mediawiki; else guessed."
+    ),
+]
+TextField = Annotated[str, typer.Option(help="Field with the text; `title,text` joins two.")]
+IdField = Annotated[str, typer.Option(help="Field with the id.")]
 Ambiguous = Annotated[
     Literal["skip", "common", "senses"],
     typer.Option(help="A name of several entities: skip it, the most common one, or all senses."),
@@ -33,20 +44,11 @@ Ambiguous = Annotated[
 
 
 def read(
-    corpus: Annotated[
-        list[str], typer.Argument(help="Files, folders or patterns.", show_default=False)
-    ],
+    corpus: CorpusFiles,
     out: Out,
-    form: Annotated[
-        Literal["text", "lines", "jsonl", "csv", "tsv", "parquet", "pubtator", "mediawiki"] | None,
-        typer.Option(
-            help="text, lines, jsonl, csv, tsv, parquet, pubtator or mediawiki; else guessed."
-        ),
-    ] = None,
-    text_field: Annotated[
-        str, typer.Option(help="Field with the text; `title,text` joins two.")
-    ] = "text",
-    id_field: Annotated[str, typer.Option(help="Field with the id.")] = "id",
+    form: CorpusForm = None,
+    text_field: TextField = "text",
+    id_field: IdField = "id",
 ) -> None:
     """Read a corpus of any form into one file of documents.
 
@@ -239,41 +241,90 @@ def vocabulary(
     sets: Annotated[
         Path | None, typer.Option(help="Folder that `synsetmine supervise` wrote.")
     ] = None,
-    list_: Annotated[
-        Path | None, typer.Option("--list", help="Your own terms, one a line, to be counted.")
+    links: Annotated[
+        Path | None,
+        typer.Option(help="Links as `synsetmine link` writes them: names to look for as well."),
     ] = None,
+    details: Annotated[
+        Path | None,
+        typer.Option(
+            callback=a_folder,
+            help="Folder for evidence.parquet, places.parquet and cooccurrence.safetensors.",
+        ),
+    ] = None,
+    list_: Annotated[
+        Path | None, typer.Option("--list", help="Your own terms, one a line; all are mined.")
+    ] = None,
+    only_list: Annotated[
+        bool, typer.Option("--only-list", help="Mine the terms of --list alone.")
+    ] = False,
     phrases: Annotated[int, typer.Option(min=0, help="So many frequent phrases.")] = 2000,
+    abbreviations: Annotated[
+        bool, typer.Option(help="Short and long forms that the documents define.")
+    ] = True,
     min_count: Annotated[int, typer.Option(min=1, help="A term must be seen so often.")] = 5,
-    max_terms: Annotated[int, typer.Option(min=1, help="Only the most frequent terms.")] = 20_000,
+    max_terms: Annotated[int, typer.Option(min=1, help="Only the most frequent terms.")] = 30_000,
     workers: Workers = None,
     engine: EngineName = "local",
     master: Master = None,
 ) -> None:
-    """Choose the terms to mine: known names, rejected surfaces, frequent phrases, or your list.
+    """Choose the terms to mine: known names, rejected surfaces, phrases, abbreviations, a list.
 
     Example: `synsetmine vocabulary documents.parquet --sets sets --out vocabulary.tsv`
+
+    With what the documents say about pairs of terms, and their neighbours for vectors:
+
+    Example: `synsetmine vocabulary documents.parquet --sets sets --details . --out vocabulary.tsv`
     """
-    check_apart(out, documents, list_)
+    check_apart(out, documents, links, list_)
     from synsetmine.engines import open_engine
-    from synsetmine.pipeline.corpus_stages import choose_vocabulary
+    from synsetmine.pipeline.corpus_stages import (
+        TermDetails,
+        TextCounts,
+        choose_vocabulary,
+        count_texts,
+    )
     from synsetmine.pipeline.settings import VocabularySettings
+    from synsetmine.temporary import temporary_folder
 
     settings = VocabularySettings(
-        list=str(list_ or ""), phrases=phrases, min_count=min_count, max_terms=max_terms
+        list=str(list_ or ""),
+        only_list=only_list,
+        phrases=phrases,
+        abbreviations=abbreviations,
+        min_count=min_count,
+        max_terms=max_terms,
     )
     with (
         open_engine(engine, workers=workers, master=master) as where,
-        console.progress_bar("counting") as bar,
+        temporary_folder() as folder,
     ):
-        counts = choose_vocabulary(
-            settings,
-            documents,
-            None if sets is None else sets / "names.tsv",
-            None if sets is None else sets / "rejected.tsv",
-            out,
-            engine=where,
-            progress=bar.update,
+        texts = TextCounts(
+            folder / "words.parquet",
+            folder / "abbreviations.parquet",
+            folder / "runs.parquet" if phrases and not list_ else None,
         )
+        with console.progress_bar("reading") as bar:
+            count_texts(documents, texts, min_count=min_count, engine=where, progress=bar.update)
+        with console.progress_bar("counting") as bar:
+            counts = choose_vocabulary(
+                settings,
+                documents,
+                texts,
+                out,
+                names=None if sets is None else sets / "names.tsv",
+                rejected=None if sets is None else sets / "rejected.tsv",
+                links=links,
+                details=None
+                if details is None
+                else TermDetails(
+                    details / "evidence.parquet",
+                    details / "places.parquet",
+                    details / "cooccurrence.safetensors",
+                ),
+                engine=where,
+                progress=bar.update,
+            )
     tell(counts, f"written to {out}")
 
 
@@ -299,6 +350,13 @@ def vectors(
     pretrained: Annotated[
         Path | None, typer.Option(help="Vector file for method file; see `convert` for its forms.")
     ] = None,
+    counts: Annotated[
+        Path | None,
+        typer.Option(
+            help="cooccurrence.safetensors that `vocabulary --details` wrote, for method "
+            "cooccurrence: the documents are not read."
+        ),
+    ] = None,
     dimension: Annotated[int, typer.Option(min=0, help="0: the method's default.")] = 100,
     window: Annotated[int, typer.Option(min=0, help="Words to each side; 0: the default.")] = 0,
     min_count: Annotated[
@@ -313,7 +371,7 @@ def vectors(
 
     Example: `synsetmine vectors documents.parquet --terms vocabulary.tsv --out vectors.safetensors`
     """
-    check_apart(out, documents, pretrained, *terms)
+    check_apart(out, documents, pretrained, counts, *terms)
     from synsetmine.engines import open_engine
     from synsetmine.pipeline.corpus_stages import make_vectors
     from synsetmine.pipeline.settings import VectorSettings
@@ -330,12 +388,13 @@ def vectors(
         open_engine(engine, workers=workers, master=master) as where,
         console.progress_bar("vectors") as bar,
     ):
-        counts = make_vectors(
+        made = make_vectors(
             settings,
             documents,
             terms,
             out,
+            cooccurrence=counts,
             engine=where,
             progress=bar.update,
         )
-    tell(counts, f"written to {out}")
+    tell(made, f"written to {out}")

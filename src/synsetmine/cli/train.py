@@ -192,10 +192,9 @@ def train(
     _save(out, trained, inputs, encoder)
     for warning in trained.warnings:
         console.warn(warning)
-    *notes, last = trained.notes
-    for note in notes:
+    for note in trained.notes:
         console.say(note)
-    console.say(f"{last}; model in {out}")
+    console.say(f"model in {out}")
 
 
 def _resolve(preset: str, path: Path | None, options: dict[str, Any]) -> ModelSettings:

@@ -20,20 +20,17 @@ from synsetmine.types import Document, Mention
 
 _PASSAGE = re.compile(r"([^|\t]+)\|([ta])\|(.*)", re.S)
 _OFFSET = re.compile(r"-?[0-9]{1,9}")
-_SEVERAL = re.compile(r"[|+,;]")
 _OF_A_LINE = 128  # bytes that a line takes in memory beside its characters
-_NO_ENTITY = frozenset({"", "-", "-1", "None"})
 
 
 def read_pubtator(
     path: Path, *, skipped: Skipped | None = None, on_read: Callable[[int], None] | None = None
 ) -> Iterator[Document]:
-    """The articles with their mentions; the entity is the id without `MESH:` before it.
+    """The articles with their mentions; a mention's entity is its id field as the file has it.
 
-    A mention whose offsets do not lead to its surface is an error; with `skipped` it is left out
-    and the article stays. Mentions without an entity (`-1`, or nothing) or with several
-    (`D1|D2`, `D1+D2`) are no errors, since the form allows them, but name no single thing: they
-    are left out, and counted in `skipped`. Relations between entities are passed over.
+    A field may have no id or several; `linking.idfields` reads it. A mention whose offsets do not
+    lead to its surface is an error; with `skipped` it is left out and the article stays.
+    Relations between entities are passed over.
     """
     for article, size in _articles(numbered_lines(path, skipped=skipped, on_read=on_read)):
         try:
@@ -48,18 +45,11 @@ def read_pubtator(
         for number, line in marks:
             try:
                 mention = _mention(line, name, text)
-            except _EntityError as error:
-                if skipped is not None:
-                    skipped.append(error.at(path, number))
             except DataError as error:
                 raise_or_keep(error.at(path, number), skipped)
             else:
                 mentions += [mention] if mention else []
         yield Document(name, text, tuple(mentions))
-
-
-class _EntityError(DataError):
-    """A mention that is marked, but not with one entity."""
 
 
 def _articles(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[list[tuple[int, str]], int]]:
@@ -110,13 +100,4 @@ def _mention(line: str, name: str, text: str) -> Mention | None:
     start, end, surface = int(columns[1]), int(columns[2]), columns[3]
     if not (0 <= start < end <= len(text) and text[start:end] == surface):
         raise DataError("the offsets do not lead to the surface", value=line[:120])
-    return Mention(start, end, _entity(columns[5] if len(columns) > 5 else ""))
-
-
-def _entity(identifier: str) -> str:
-    entity = identifier.strip().removeprefix("MESH:").strip()
-    if entity in _NO_ENTITY:
-        raise _EntityError("a mention without an entity", value=identifier)
-    if _SEVERAL.search(entity):
-        raise _EntityError("a mention of several entities", value=identifier)
-    return entity
+    return Mention(start, end, columns[5].strip() if len(columns) > 5 else "")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +28,7 @@ def write_documents(path: Path, documents: Iterable[Document]) -> int:
         atomic_write(path) as temporary,
         pq.ParquetWriter(temporary, document_schema(), compression="zstd") as writer,
     ):
-        for batch in _batches(documents):
+        for batch in in_batches(documents):
             writer.write_batch(batch_of(batch), row_group_size=len(batch))
             count += len(batch)
     return count
@@ -45,6 +47,27 @@ def read_batches(path: Path) -> Iterator[pa.RecordBatch]:
                 table.validate(full=True)  # a damaged text would be told only when it is used
                 yield from table.to_batches()
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise parquet_error(error, path) from error
+
+
+def documents_at(path: Path, numbers: Iterable[int]) -> Iterator[tuple[int, str, str]]:
+    """Number, id and text of some documents, given by distinct numbers from 0 in their order.
+
+    Only the parts of the file that hold them are read.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    ends = list(accumulate(batch_sizes(path)))
+    try:
+        with pq.ParquetFile(path) as file:
+            for group, chosen in groupby(numbers, lambda number: bisect_right(ends, number)):
+                table = file.read_row_group(group, columns=["id", "text"])
+                first = ends[group] - table.num_rows
+                for number in chosen:
+                    row = number - first
+                    yield number, table["id"][row].as_py(), table["text"][row].as_py()
+    except (pa.ArrowException, OSError, UnicodeDecodeError, IndexError) as error:
         raise parquet_error(error, path) from error
 
 
@@ -134,7 +157,8 @@ def _mention_type() -> Any:
     return pa.struct([("start", pa.int32()), ("end", pa.int32()), ("entity", pa.string())])
 
 
-def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+def in_batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    """Documents in lists of up to 1,000, or about 4 MB."""
     batch: list[Document] = []
     size = 0
     for document in documents:

@@ -69,7 +69,7 @@ class Format:
         for term in entry.terms:
             problem = self.refuses(term.text)
             if self.exact and term.scope != "exact":
-                problem = "a name that a reviewer called broad, narrow or related"
+                problem = "a name that is broad, narrow or related"
             if problem:
                 skipped.append(DataError(problem, value=term.text))
             else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from synsetmine.export.entries import Entry
-from synsetmine.results import MinedTerm, Scope
+from synsetmine.results import MinedTerm, Scope, Sentence
 from synsetmine.text import normal_form
 
 
@@ -43,3 +43,8 @@ def confidence(term: MinedTerm) -> float | None:
     """The probability with which the term joined its set, if it is a number."""
     given = term.probability
     return given if given is not None and math.isfinite(given) else None
+
+
+def evidence_line(evidence: Sentence) -> str:
+    """Evidence on one line: how it relates the term to its set, where, and the sentence."""
+    return " ".join(f"{evidence.relation} in {evidence.document}: {evidence.text}".split())

@@ -19,10 +19,12 @@ from synsetmine.kb.tables import tab_rows
 from synsetmine.results import MinedTerm, Scope, Sentence, Verdict
 from synsetmine.reviewers import orcid_of
 from synsetmine.text import normal_form
+from synsetmine.types import NameKind
 
 COLUMNS = (
-    *("entity", "entity_name", "new_name", "scope", "probability", "count", "known"),
-    *("verdict", "reviewer", "when", "example"),
+    *("entity", "entity_name", "new_name", "kind", "relation", "nearest", "scope"),
+    *("probability", "count", "known", "verdict", "reviewer", "when"),
+    *("evidence", "document", "sentence"),
 )
 _NEEDED = frozenset({"entity", "new_name"})
 
@@ -94,8 +96,12 @@ def _rows(entries: Sequence[Entry]) -> Iterator[list[str]]:
 
 def _cells(term: MinedTerm) -> list[str]:
     sure, judged = confidence(term), term.judgement
+    quote = next(iter(term.quotes(term.sentences)), None)
     return [
         clean_name(term.text),
+        term.kind or "",
+        term.relation or "",
+        _one_line(term.nearest),
         term.scope,
         "" if sure is None else f"{sure:.6g}",
         str(term.count),
@@ -103,8 +109,14 @@ def _cells(term: MinedTerm) -> list[str]:
         "" if judged is None else judged.verdict,
         "" if judged is None else clean_name(judged.reviewer),
         "" if judged is None else judged.when,
-        term.sentences[0].text if term.sentences else "",
+        "" if quote is None else quote.relation,
+        "" if quote is None else _one_line(quote.document),
+        "" if quote is None else _one_line(quote.text),
     ]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _checked(header: Sequence[str]) -> list[str]:
@@ -124,6 +136,7 @@ def _new_name(cells: Mapping[str, str]) -> NewName:
         entity=entity,
         name=name,
         scope=_one_of(Scope, cells.get("scope", ""), "exact"),
+        kind=_one_of(NameKind, cells.get("kind", ""), ""),
         source=f"orcid:{orcid}" if orcid else "",
     )
 

@@ -17,6 +17,7 @@ COLUMNS = (
     *("language", "comment", "source", "taxon"),
 )
 _LABEL = "rdfs:label"
+_ABBREVIATION = "OMO:0003000"
 _PREDICATES = {
     "exact": "oboInOwl:hasExactSynonym",
     "broad": "oboInOwl:hasBroadSynonym",
@@ -28,7 +29,7 @@ _PREDICATES = {
 def write_ssslm(path: Path, entries: Sequence[Entry], about: About) -> list[Path]:
     """One row a name; that of the preferred term has the predicate `rdfs:label`.
 
-    The others are synonyms of their judged scope, those that a reviewer is unsure of related ones.
+    The others are synonyms of their scope, those that a reviewer is unsure of related ones.
     """
     write_text(path, rows_of((COLUMNS, *_rows(entries, about)), "\t"))
     return [path]
@@ -48,6 +49,7 @@ def _rows(entries: Sequence[Entry], about: About) -> Iterator[list[str]]:
                 "predicate": _LABEL
                 if term is entry.preferred
                 else _PREDICATES[synonym_scope(term)],
+                "type": _ABBREVIATION if term.kind == "abbreviation" else "",
                 "contributor": f"orcid:{orcid}" if orcid else "",
                 "date": "" if judged is None else judged.when[:10],
                 "language": language if len(language) == 2 else "",  # it has no longer ones

@@ -4,7 +4,7 @@ A name is a literal, so each row is what SSSOM calls a literal mapping: the name
 `subject_label`, the entity the object. The `subject_id`, which the standard would leave out, is
 the name's place in its set; many programs insist on one.
 
-The subject is the name, so the predicate turns a judged scope around: a name that is *broader*
+The subject is the name, so the predicate turns its scope around: a name that is *broader*
 than the entity (scope `broad`) has the entity as its narrower match (`skos:narrowMatch`).
 
 Here no term of a set is preferred; `object_label` is the knowledge base's own name of the entity.
@@ -24,7 +24,7 @@ from synsetmine.cells import rows_of
 from synsetmine.errors import DataError
 from synsetmine.export.about import OWN_PREFIX, About
 from synsetmine.export.entries import Entry
-from synsetmine.export.labels import confidence, new_names
+from synsetmine.export.labels import confidence, evidence_line, new_names
 from synsetmine.files import write_text
 from synsetmine.results import Judgement
 from synsetmine.reviewers import orcid_of
@@ -41,6 +41,7 @@ COLUMNS = (
     "review_date",
     "confidence",
     "reviewer_agreement",
+    "comment",
 )
 _ALWAYS = 6  # columns; of the others only those with something in them are written
 _PREDICATES = {
@@ -49,7 +50,10 @@ _PREDICATES = {
     "narrow": "skos:broadMatch",
     "related": "skos:relatedMatch",
 }
-_JUSTIFICATION = "semapv:SemanticSimilarityThresholdMatching"
+# A variant of a known name is found by its words, all else by a model's probability.
+_LEXICAL = "semapv:LexicalMatching"
+_SEMANTIC = "semapv:SemanticSimilarityThresholdMatching"
+_VARIANTS = frozenset({"spelling", "inflection", "word-order"})
 _AGREEMENT = {"correct": "1.0", "unsure": "0.0", "incorrect": "-1.0"}
 _ORCIDS = "https://orcid.org/"
 _BUILT_IN = frozenset({"linkml", "owl", "rdf", "rdfs", "semapv", "skos", "sssom", "xsd"})
@@ -105,10 +109,11 @@ def _rows(entries: Sequence[Entry], about: About, prefixes: _Prefixes) -> Iterat
                 _PREDICATES[term.scope],
                 entity,
                 entry.name,
-                _JUSTIFICATION,
+                _LEXICAL if term.kind in _VARIANTS else _SEMANTIC,
                 *_review(term.judgement, prefixes),
                 "" if sure is None else f"{sure:.6g}",
                 "" if term.judgement is None else _AGREEMENT[term.judgement.verdict],
+                evidence_line(term.evidence[0]) if term.evidence else "",
             ]
 
 

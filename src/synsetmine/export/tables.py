@@ -23,12 +23,18 @@ COLUMNS = {
     "probability": "double",
     "known": "bool",
     "action": "string",
+    "kind": "string",
+    "relation": "string",
+    "nearest": "string",
     "entity": "string",
     "entity_name": "string",
     "verdict": "string",
     "scope": "string",
     "reviewer": "string",
     "when": "string",
+    "evidence": "string",
+    "document": "string",
+    "sentence": "string",
 }
 
 
@@ -86,6 +92,7 @@ def _rows(entries: Sequence[Entry]) -> Iterator[dict[str, Any]]:
                 "set_id": entry.id,
                 "preferred": entry.preferred.text,
                 **_details(term),
+                **_best_evidence(term),
                 "entity": entry.entity,
                 "entity_name": entry.name,
             }
@@ -99,7 +106,7 @@ def _record(entry: Entry) -> dict[str, Any]:
         "preferred": entry.preferred.text,
         "entity": entry.entity,
         "entity_name": entry.name,
-        "details": [_details(term) for term in entry.terms],
+        "details": [_details(term) | {"evidence": _evidence(term)} for term in entry.terms],
     }
 
 
@@ -112,11 +119,30 @@ def _details(term: MinedTerm) -> dict[str, Any]:
         "probability": confidence(term),
         "known": term.known,
         "action": term.action,
+        "kind": term.kind,
+        "relation": term.relation,
+        "nearest": term.nearest,
         "verdict": None if judged is None else judged.verdict,
         "scope": None if judged is None else judged.scope,
         "reviewer": None if judged is None else judged.reviewer,
         "when": None if judged is None else judged.when,
     }
+
+
+def _best_evidence(term: MinedTerm) -> dict[str, str]:
+    best = term.evidence[0] if term.evidence else None
+    return {
+        "evidence": "" if best is None else best.relation,
+        "document": "" if best is None else best.document,
+        "sentence": "" if best is None else best.text,
+    }
+
+
+def _evidence(term: MinedTerm) -> list[dict[str, str]]:
+    return [
+        {"relation": one.relation, "document": one.document, "text": one.text}
+        for one in term.evidence
+    ]
 
 
 def _cell(value: object) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from urllib.parse import quote
 
 _LETTERS = {"\n": r"\n", "\r": r"\r", "\t": r"\t", "\f": r"\f"}
 _IN_QUOTES = re.compile(r'[\\"\n\r\t\f]')
 # `!` starts a remark, `{` qualifiers, and blanks at the start are passed over.
 _UNQUOTED = re.compile(r'[\\"\n\r\t\f!{}]|\A\s')
+_IN_ADDRESSES = ":/?#@!$&'()*+,;=%"
 _IN_IDS = re.compile(r'[\\"\n\r\t\f!{}: ]')
 
 
@@ -20,9 +22,15 @@ def not_in_obo(name: str) -> str:
     return "a term with a backslash at its end" if name.endswith("\\") else ""
 
 
-def synonym_clause(name: str, scope: str, sources: Sequence[str] = ()) -> str:
-    """`synonym: "heart attack" EXACT []`; the sources are ids such as `orcid:…`."""
-    return f'synonym: "{_IN_QUOTES.sub(_escape, name)}" {scope.upper()} [{", ".join(sources)}]'
+def synonym_clause(name: str, scope: str, sources: Sequence[str] = (), *, kind: str = "") -> str:
+    """`synonym: "MI" EXACT ABBREVIATION []`; the sources are ids such as `orcid:…`.
+
+    The kind is a synonym type that the file's header declares.
+    """
+    quoted = f'"{_IN_QUOTES.sub(_escape, name)}"'
+    return " ".join(
+        filter(None, ("synonym:", quoted, scope.upper(), kind, f"[{', '.join(sources)}]"))
+    )
 
 
 def name_clause(name: str) -> str:
@@ -31,7 +39,8 @@ def name_clause(name: str) -> str:
 
 def id_clause(prefix: str, rest: str) -> str:
     """An id such as `DOID:14330`, or an address."""
-    local = rest if rest.startswith("//") else _IN_IDS.sub(_escape, rest)
+    address = rest.startswith("//")
+    local = quote(rest, safe=_IN_ADDRESSES) if address else _IN_IDS.sub(_escape, rest)
     return f"id: {prefix}:{local}"
 
 

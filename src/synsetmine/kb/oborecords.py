@@ -16,23 +16,30 @@ from synsetmine.kb.records import NewName, Record, line_end, texts_of
 _EARLIER = re.compile(
     rb"\s*(id|is_anonymous|name|namespace|alt_id|def|comment|subset|(?:\w+_)?synonym)\s*:"
 )
+# The type that a header declares for abbreviations: ABBREVIATION, or OMO's.
+_ABBREVIATION = re.compile(r"synonymtypedef:\s*(abbreviation|OMO:0003000)\s", re.I)
 
 
 def obo_records(path: Path) -> Iterator[bytes | Record]:
     """The frames of a file, terms in use as records."""
     frame: Frame | None = None
     lines: list[bytes] = []
+    abbreviation = ""
     for number, raw, text in texts_of(path):
+        if declared := _ABBREVIATION.match(text):
+            abbreviation = declared[1]
         if starts_frame(text):
-            yield _piece(path, frame, lines)
+            yield _piece(path, frame, lines, abbreviation)
             frame, lines = Frame([number]) if starts_term(text) else None, []
         elif frame is not None:
             frame.take(number, text)
         lines.append(raw)
-    yield _piece(path, frame, lines)
+    yield _piece(path, frame, lines, abbreviation)
 
 
-def _piece(path: Path, frame: Frame | None, lines: list[bytes]) -> bytes | Record:
+def _piece(
+    path: Path, frame: Frame | None, lines: list[bytes], abbreviation: str
+) -> bytes | Record:
     if frame is None:
         return b"".join(lines)
     try:
@@ -42,7 +49,7 @@ def _piece(path: Path, frame: Frame | None, lines: list[bytes]) -> bytes | Recor
     if term.obsolete:  # to a knowledge base there is no such entity
         return b"".join(lines)
     names = (*term.names, *(name for _, name in term.synonyms))
-    return _OboRecord(tuple(lines), term.id, names)
+    return _OboRecord(tuple(lines), term.id, names, abbreviation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +57,7 @@ class _OboRecord:
     lines: tuple[bytes, ...]
     entity: str
     names: Sequence[str]
+    abbreviation: str  # the type that the header declares for abbreviations; empty: none
 
     @property
     def raw(self) -> bytes:
@@ -66,7 +74,12 @@ class _OboRecord:
         if not line_end(before):  # the last line of the file
             before += end
         clauses = (
-            synonym_clause(name.name, name.scope, [name.source] if name.source else ())
+            synonym_clause(
+                name.name,
+                name.scope,
+                [name.source] if name.source else (),
+                kind=self.abbreviation if name.kind == "abbreviation" else "",
+            )
             for name in names
         )
         added = b"".join(clause.encode() + end for clause in clauses)

@@ -21,6 +21,7 @@ class NewName:
     name: str
     scope: str = "exact"  # of the name, compared with the entity; or broad, narrow, related
     source: str = ""
+    kind: str = ""  # one of `NameKind`, for formats that have types of names
 
 
 class Record(Protocol):

@@ -82,22 +82,6 @@ class DictionaryLinker:
         linker._files = (knowledge.absolute(), names.absolute())
         return linker
 
-    @property
-    def has_ambiguous_names(self) -> bool:
-        return len(self._kb.ambiguous_forms) > 0
-
-    def with_prior(self, prior: Mapping[str, int]) -> DictionaryLinker:
-        """The same names, where an ambiguous one goes to the most common entity."""
-        linker = DictionaryLinker(
-            self._kb,
-            ambiguous="common",
-            prior=prior,
-            min_length=self._min_length,
-            matcher=self._matcher,
-        )
-        linker._files = self._files
-        return linker
-
     def link(self, documents: Sequence[Document]) -> list[tuple[Mention, ...]]:
         found = self._matcher.find([document.text for document in documents])
         first, end = self._starts[found.form], self._starts[found.form + 1]

@@ -1,4 +1,4 @@
-"""Linking by what the corpus itself marks: PubTator annotations and the links of a wiki."""
+"""Linking by the mentions that a corpus marks with an entity, such as the links of a wiki."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ if TYPE_CHECKING:
 class MarkedLinker:
     """Takes the mentions that the documents carry.
 
-    The corpus readers put them there: from a PubTator file the annotations of curators or of
-    NCBI's taggers, from a MediaWiki dump the links that authors set. So this one class is the
-    linker for both, and for any other corpus with marked mentions.
+    The corpus reader puts them there: from a MediaWiki dump the links that authors set. PubTator
+    files have fields of ids instead, which `PubtatorLinker` reads.
 
     With a knowledge base, an id that it has replaced (a merged record, a redirect) becomes the
     one in use. Ids that it does not know stay as they are, so that supervision can count them.

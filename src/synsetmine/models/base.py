@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synsetmine.errors import DataError
+from synsetmine.models.known import KNOWN_THRESHOLD, KnownSets
 from synsetmine.models.task import Mined
 from synsetmine.types import Progress, SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews, View
@@ -57,15 +58,32 @@ class SetModel(Protocol):
         """The terms that the model can judge."""
         ...
 
+    def assign(
+        self,
+        terms: Sequence[Term],
+        sets: SynonymSets,
+        views: TermViews,
+        *,
+        progress: Progress | None = None,
+    ) -> KnownSets | None:
+        """The known sets that new terms may belong to, learned from these sets.
+
+        None if the model does not learn from them, or if they are too few.
+        """
+        ...
+
     def prepare(
         self,
         vocabulary: Sequence[Term],
         views: TermViews,
         *,
+        known: KnownSets | None = None,
         device: str | None = None,
         progress: Progress | None = None,
     ) -> PreparedModel:
         """The model over a vocabulary, which may have terms that it cannot judge.
+
+        `known` is what `assign` returned for its new terms; known names need not be in it then.
 
         `device` is where it computes: by default where its weights are. A model ignores the
         options that do not concern it.
@@ -97,6 +115,7 @@ class PreparedModel(Protocol):
         self,
         *,
         threshold: float = 0.5,
+        known_threshold: float = KNOWN_THRESHOLD,
         seeds: SynonymSets | None = None,
         cannot_link: Iterable[tuple[Term, Term]] = (),
         max_sets: int | None = None,
@@ -141,18 +160,29 @@ class StoredModel:
     def known(self, terms: Sequence[Term], views: TermViews) -> list[Term]:
         return self.model.known(terms, views)
 
+    def assign(
+        self,
+        terms: Sequence[Term],
+        sets: SynonymSets,
+        views: TermViews,
+        *,
+        progress: Progress | None = None,
+    ) -> KnownSets | None:
+        return self.model.assign(terms, sets, views, progress=progress)
+
     def prepare(
         self,
         vocabulary: Sequence[Term],
         views: TermViews,
         *,
+        known: KnownSets | None = None,
         device: str | None = None,
         progress: Progress | None = None,
     ) -> PreparedModel:
         self.check(views)
         if self.tuned_vectors is not None:
             views = replace(views, vectors=(self.apply_to(views.table("vectors")),))
-        return self.model.prepare(vocabulary, views, device=device, progress=progress)
+        return self.model.prepare(vocabulary, views, known=known, device=device, progress=progress)
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
         return self.model.state()
@@ -279,6 +309,7 @@ def generate_sets(
     vocabulary: Sequence[Term],
     *,
     threshold: float = 0.5,
+    known_threshold: float = KNOWN_THRESHOLD,
     max_sets: int | None = None,
     seeds: SynonymSets | None = None,
     cannot_link: Iterable[tuple[Term, Term]] = (),
@@ -289,7 +320,9 @@ def generate_sets(
 
     A term joins the set of the highest probability if that is above `threshold`; among equals
     the set opened first wins. `seeds` are known sets that terms may join; they keep their ids, and
-    their terms stay where they are. `max_sets` limits the number of sets, seeds included. A term
+    their terms stay where they are. Where the seeds are enough to learn from (`SetModel.assign`),
+    a term joins one of them from `known_threshold` on, and the other terms are grouped among
+    themselves. `max_sets` limits the number of sets, seeds included. A term
     that the model cannot judge stands alone, beyond that limit, and is listed. Two terms that are
     in `cannot_link` never come into one set, also beyond the limit, unless a seed has both.
 
@@ -298,14 +331,18 @@ def generate_sets(
     """
     seeds = seeds if seeds is not None else SynonymSets((), ())
     new = dict.fromkeys(term for term in vocabulary if term not in seeds)
+    views = _as_views(views)
+    known = model.assign([*new], seeds, views, progress=progress) if seeds else None
     prepared = model.prepare(
-        [*new, *seeds.terms],
-        _as_views(views),
+        [*new] if known else [*new, *seeds.terms],
+        views,
+        known=known,
         device=device,
         progress=progress,
     )
     return prepared.generate(
         threshold=threshold,
+        known_threshold=known_threshold,
         seeds=seeds,
         cannot_link=cannot_link,
         max_sets=max_sets,

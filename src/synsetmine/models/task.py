@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synsetmine.errors import DataError
+from synsetmine.models.known import Candidate, KnownSets
 from synsetmine.trace import Action, Decision
 from synsetmine.types import SynonymSets, Term
 
@@ -24,6 +25,7 @@ class Mined:
     sets: SynonymSets
     trace: tuple[Decision, ...]
     without_vector: tuple[Term, ...]  # terms that the model cannot judge; each stands alone
+    known: KnownSets | None = None  # the known sets that terms may join, where learned
 
     @property
     def giant(self) -> int:
@@ -38,7 +40,7 @@ class Mined:
             replace(d, best_set=None if d.best_set is None else names[d.best_set])
             for d in self.trace
         )
-        return Mined(sets, trace, self.without_vector)
+        return replace(self, sets=sets, trace=trace)
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,80 @@ class Task:
             decided[term] = Decision(term, None, 0.0, "no vector")
         sets = SynonymSets.of(joined.values(), joined.keys())
         return Mined(sets, tuple(decided[term] for term in self.vocabulary), tuple(alone))
+
+
+def joins(
+    known: KnownSets,
+    terms: Iterable[Term],
+    cannot_link: Container[frozenset[Term]],
+    threshold: float,
+) -> dict[Term, Candidate]:
+    """The known set that each term joins: the most likely, from `threshold` on.
+
+    A term joins no set that holds a term which it cannot be linked with, known or joined before.
+    """
+    if not 0 <= threshold <= 1:
+        raise DataError("the threshold must lie between 0 and 1", value=threshold)
+    members = {i: list(names) for i, names in zip(known.sets.ids, known.sets, strict=True)}
+    joined: dict[Term, Candidate] = {}
+    first = sorted(
+        (term for term in dict.fromkeys(terms) if known.candidates.get(term)),
+        key=lambda term: (-known.candidates[term][0].probability, term),
+    )
+    for term in first:
+        for candidate in known.candidates[term]:
+            others = members[candidate.set_id]
+            if candidate.probability >= threshold and not any(
+                frozenset((term, other)) in cannot_link for other in others
+            ):
+                joined[term] = candidate
+                others.append(term)
+                break
+    return joined
+
+
+def with_known(
+    groups: Mined, known: KnownSets, joined: Mapping[Term, Candidate], order: Sequence[Term]
+) -> Mined:
+    """Known sets with the terms that joined them, then the groups of the other terms.
+
+    The decision of a term that stands alone names the known set that it came nearest to, if that
+    is nearer than the other terms.
+    """
+    members = {i: list(names) for i, names in zip(known.sets.ids, known.sets, strict=True)}
+    decided = {decision.term: decision for decision in groups.trace}
+    names = dict(zip(groups.sets.ids, _fresh_ids(len(groups.sets), members), strict=True))
+    groups = groups.renamed(names)
+    for term in dict.fromkeys(order):
+        if term in joined:
+            candidate = joined[term]
+            members[candidate.set_id].append(term)
+            decided[term] = Decision(
+                term,
+                candidate.set_id,
+                candidate.probability,
+                "joined",
+                nearest=candidate.nearest,
+            )
+        elif term in decided:
+            decision = decided[term]
+            decision = replace(
+                decision, best_set=decision.best_set and names.get(decision.best_set)
+            )
+            best = next(iter(known.candidates.get(term, ())), None)
+            is_alone = decision.action in ("opened", "no vector")
+            if best is not None and is_alone and best.probability > decision.probability:
+                decision = replace(
+                    decision,
+                    best_set=best.set_id,
+                    probability=best.probability,
+                    nearest=best.nearest,
+                )
+            decided[term] = decision
+    members |= {i: list(terms) for i, terms in zip(groups.sets.ids, groups.sets, strict=True)}
+    trace = tuple(decided[term] for term in dict.fromkeys(order) if term in decided)
+    sets = SynonymSets.of(members.values(), members.keys())
+    return Mined(sets, trace, groups.without_vector, known)
 
 
 def _positions_of_pairs(

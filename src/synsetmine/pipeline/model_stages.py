@@ -7,8 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import mean, pstdev
+from typing import Any
 
+from synsetmine.evidence import read_evidence
 from synsetmine.files import cache_root, write_text
+from synsetmine.kb import KnowledgeBase
 from synsetmine.metrics import ClusterReport, evaluate
 from synsetmine.models import (
     Mined,
@@ -19,20 +22,27 @@ from synsetmine.models import (
     load_model,
     save_model,
 )
+from synsetmine.models.description import describe_joins
+from synsetmine.models.known import write_candidates
+from synsetmine.pipeline.new_names import NewNames
 from synsetmine.pipeline.reviewing import read_said, told
 from synsetmine.pipeline.settings import EncoderSettings, EvaluateSettings, MineSettings
 from synsetmine.review.feedback import seed_sets, training_sets
-from synsetmine.runfolder import Counts
+from synsetmine.runfolder import NOTES, Counts
 from synsetmine.setfiles import Vocabulary, read_sets, read_vocabulary, write_sets
 from synsetmine.setids import lasting_ids
+from synsetmine.supervision import known_sets
 from synsetmine.trace import write_trace
 from synsetmine.types import Progress, SynonymSets, Term, order_terms
 from synsetmine.views import TermViews, encode_terms, find_encoder, read_vectors, write_vectors
 from synsetmine.views.encoder import kept_name, learned_surfaces
 
 CHECKPOINT = "checkpoint.safetensors"
+NO_SETS = SynonymSets((), ())
 IN_ONE = "in one set"  # counted only where that is a tenth of all terms or more
 THRESHOLDS = tuple(round(0.1 * i, 1) for i in range(1, 10))
+NOT_SCORED = "no entity could be held out, so there are no scores"
+FEW_TESTED = 10  # entities held out; the scores of fewer are rough
 SHOWN = ("ari", "fmi", "nmi", "pair_precision", "pair_recall", "pair_f1", "bcubed_f1")
 
 Noted = Callable[[int, int, str], None]  # done, of how much, a few words
@@ -79,7 +89,11 @@ def train_model(
     `views` are the file of vectors and, where there is an encoder, that of its vectors, here and
     below. Reviews add to the training sets, but nothing on the entities held out.
     """
-    informed = training_sets(read_sets(training), read_said(reviews), held_out=read_sets(held_out))
+    informed = training_sets(
+        read_sets(training, allow_empty=True),
+        read_said(reviews),
+        held_out=read_sets(held_out, allow_empty=True),
+    )
     term_views = _read_views(views)
     record: dict[str, str] = {}
     if encoder.model:
@@ -101,7 +115,8 @@ def train_model(
     model = trained.model
     save_model(folder, replace(model, training={**record, **model.training}))
     (folder / CHECKPOINT).unlink(missing_ok=True)
-    return {**trained.figures, **told(informed.counts)}
+    notes: Counts = {NOTES: list(trained.warnings)} if trained.warnings else {}
+    return {**trained.figures, **told(informed.counts), **notes}
 
 
 def mine_sets(
@@ -110,37 +125,64 @@ def mine_sets(
     views: Sequence[Path],
     vocabulary: Path,
     *,
+    knowledge: Path,
+    evidence: Path,
     known: Sequence[Path],
     reviews: Sequence[Path],
     out: Path,
     trace: Path,
+    candidates: Path,
+    rehearsal: Path,
     device: str,
     progress: Progress,
 ) -> Counts:
-    """A vocabulary to synonym sets; known sets may seed them, ids of an earlier run stay.
+    """A vocabulary to synonym sets; the entities' names seed them, ids of an earlier run stay.
 
-    What people called correct is a seed too; terms that they separated cannot be linked.
+    `known` are the sets of names that the corpus has; all other names of the knowledge base take
+    part too. What people called correct is a seed too; terms that they separated cannot be linked.
+    Entities without a name in the corpus that no term joined are not written.
     """
     terms = read_vocabulary(vocabulary)
     said = read_said(reviews)
-    informed = seed_sets(_together(known) if settings.known else SynonymSets((), ()), said)
+    seen = _together(known)
+    names = known_sets(KnowledgeBase.load(knowledge), seen) if settings.known else NO_SETS
+    informed = seed_sets(names, said)
     seeds = informed.sets
-    miner = _Miner(model, views, device, settings)
+    miner = _Miner(model, views, evidence, device, settings)
     mined = miner.mine(
         _walk(settings, terms), seeds=seeds, cannot_link=said.apart, progress=progress
     )
+    mined = describe_joins(mined, miner.evidence)
     earlier = read_sets(out) if out.exists() else None
     mined = mined.renamed(lasting_ids(mined.sets, fixed=seeds.ids, earlier=earlier))
-    write_sets(out, mined.sets)
+    write_candidates(candidates, mined.known)
+    new = NewNames.of(mined, seeds)
+    write_text(rehearsal, json.dumps(new.to_dict(), indent=2) + "\n")
+    write_sets(out, _in_corpus(mined.sets, seeds, seen, said.together.terms))
     write_trace(trace, mined.trace)
-    sizes = mined.sets.sizes
+    groups = [members for members in mined.sets if members[0] not in seeds]
     return {
-        "sets": len(sizes),
-        "of two or more": sum(size > 1 for size in sizes),
-        "joined": sum(decision.action == "joined" for decision in mined.trace),
+        "new names of known entities": new.count,
+        "entities with new names": new.entities,
+        "groups of unknown terms": sum(len(members) > 1 for members in groups),
+        "unknown terms in groups": sum(len(members) for members in groups if len(members) > 1),
+        "terms that stand alone": sum(len(members) == 1 for members in groups),
         "without vector": len(mined.without_vector),
         **({IN_ONE: mined.giant} if mined.giant else {}),
+        NOTES: [new.sentence],
     } | told(informed.counts)
+
+
+def _in_corpus(
+    sets: SynonymSets, seeds: SynonymSets, seen: SynonymSets, reviewed: Iterable[Term]
+) -> SynonymSets:
+    """The sets without those seeds that have no name in the corpus and no new term."""
+    here = {*seen.terms, *reviewed}
+    return sets.pick(
+        number
+        for number, members in enumerate(sets)
+        if any(term in here or term not in seeds for term in members)
+    )
 
 
 def score_held_out(
@@ -150,6 +192,8 @@ def score_held_out(
     views: Sequence[Path],
     vocabulary: Path,
     *,
+    knowledge: Path,
+    evidence: Path,
     known: Sequence[Path],
     test: Path,
     out: Path,
@@ -159,24 +203,33 @@ def score_held_out(
     """How well the sets of the entities held out are found again.
 
     Twice: among the whole vocabulary, the training sets known as in mining (the real task), and
-    on their own in random orders (the paper's task), there with other thresholds too.
+    on their own in random orders (the paper's task), there with other thresholds too. In the
+    first, a term that joins another entity's names is an error. Without entities held out there
+    are no scores.
     """
-    gold = read_sets(test)
-    seeds = _together(known) if mining.known else SynonymSets((), ())
-    miner = _Miner(model, views, device, mining)
+    gold = read_sets(test, allow_empty=True)
+    miner = _Miner(model, views, evidence, device, mining)
+    scores: dict[str, Any] = {
+        "test sets": len(gold),
+        "test terms": len(gold.terms),
+        "threshold": miner.threshold,
+    }
+    if not gold:
+        write_text(out, json.dumps(scores, indent=2) + "\n")
+        return {"test sets": 0, NOTES: [NOT_SCORED]}
+    kb = KnowledgeBase.load(knowledge)
+    others = known_sets(kb, _together(known), without=frozenset(gold.ids))
     terms = read_vocabulary(vocabulary)
     # Test terms that are too rare for the vocabulary come last; in their sets' order they would
     # stand beside their synonyms, and that would leak.
     rare = [term for term in order_terms(gold.terms, "random") if term not in terms.counts]
-    among_all = miner.mine([*_walk(mining, terms), *rare], seeds=seeds, progress=progress)
-    seed_ids = set(seeds.ids)
-    of_gold = [
-        (set_id, members)
-        for set_id, members in zip(among_all.sets.ids, among_all.sets, strict=True)
-        if any(term in gold for term in members)
-    ]
-    strayed = sum(term in gold for i, members in of_gold if i in seed_ids for term in members)
-    exact = [members for _, members in of_gold if frozenset(members) in gold.partition]
+    among_all = miner.mine(
+        [*_walk(mining, terms), *rare],
+        seeds=others if mining.known else NO_SETS,
+        progress=progress,
+    )
+    among = evaluate(among_all.sets, gold, known=others)
+    exact = [members for members in among_all.sets if frozenset(members) in gold.partition]
     orders = [order_terms(gold.terms, "random", seed=i) for i in range(settings.orders)]
     prepared = miner.prepare(orders[0])
     alone = [
@@ -184,23 +237,23 @@ def score_held_out(
         for order in orders
     ]
     curve = {θ: evaluate(prepared.generate(threshold=θ).sets, gold) for θ in THRESHOLDS}
-    found = evaluate(among_all.sets, gold)
-    scores = {
-        "test sets": len(gold),
-        "test terms": len(gold.terms),
+    scores |= {
         "test terms too rare for the vocabulary": len(rare),
         "test terms that the encoder was tuned on": miner.learned(gold.terms),
-        "threshold": miner.threshold,
-        "among all terms": {**found.to_dict(), "strayed": strayed},
+        "among all terms": among.to_dict(),
         "found exactly": [[str(term) for term in members] for members in exact],
         "on their own": {name: _mean_and_spread(alone, name) for name in SHOWN},
         "thresholds": [[θ, at.ari, at.fmi, at.pair_f1] for θ, at in curve.items()],
     }
     write_text(out, json.dumps(scores, indent=2, ensure_ascii=False) + "\n")
+    rough = f"scores on so few entities are rough: {len(gold)} held out"
     return {
-        "ARI among all terms": round(found.ari, 4),
+        "ARI among all terms": round(among.ari, 4),
+        "pair precision among all terms": round(among.pair_precision, 4),
         "ARI on their own": round(mean(report.ari for report in alone), 4),
         "of the test sets found exactly": len(exact),
+        "of the test terms joined to another entity": among.strayed_terms,
+        **({NOTES: [rough]} if len(gold) < FEW_TESTED else {}),
     }
 
 
@@ -208,11 +261,18 @@ class _Miner:
     """A stored model with its views."""
 
     def __init__(
-        self, model: Path, views: Sequence[Path], device: str, settings: MineSettings
+        self,
+        model: Path,
+        views: Sequence[Path],
+        evidence: Path,
+        device: str,
+        settings: MineSettings,
     ) -> None:
         self._model = load_model(model)
-        self._views = _read_views(views)
+        self.evidence = read_evidence(evidence)
+        self._views = replace(_read_views(views), evidence=self.evidence)
         self._device = device
+        self._known_threshold = settings.known_threshold
         self._encoder: str | None = self._model.training.get("encoder")
         chosen = settings.threshold
         self.threshold = self._model.threshold if chosen is None else chosen
@@ -238,6 +298,7 @@ class _Miner:
             self._views,
             terms,
             threshold=self.threshold,
+            known_threshold=self._known_threshold,
             seeds=seeds,
             cannot_link=cannot_link,
             device=self._device,
@@ -258,8 +319,7 @@ def _walk(settings: MineSettings, vocabulary: Vocabulary) -> list[Term]:
 
 def _together(paths: Sequence[Path]) -> SynonymSets:
     """The sets of several files as one partition."""
-    # There may be no lone names, and then their file is empty.
-    return SynonymSets.together(read_sets(path) for path in paths if path.stat().st_size)
+    return SynonymSets.together(read_sets(path, allow_empty=True) for path in paths)
 
 
 def _mean_and_spread(reports: Sequence[ClusterReport], name: str) -> list[float]:

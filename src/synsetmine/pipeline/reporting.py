@@ -17,14 +17,21 @@ from synsetmine.pipeline.settings import ReportSettings
 from synsetmine.report import Epochs, Findings, Penalties, Score, Stage, write_report
 from synsetmine.report.termmap import term_map
 from synsetmine.results import MinedSet, describe_sets, example_sentences, read_counts
-from synsetmine.runfolder import STAGES, Artefacts, RunFolder, in_words
+from synsetmine.runfolder import NOTES, SKIPPED, STAGES, Artefacts, RunFolder, in_words
 from synsetmine.setfiles import read_sets
 from synsetmine.supervision import Tally
 from synsetmine.trace import read_trace
 from synsetmine.types import Link, Progress, SynonymSets, Term
 from synsetmine.views import read_vectors
 
-SCORES = {"ari": "ARI", "fmi": "FMI", "pair_f1": "pair F1", "nmi": "NMI"}
+SCORES = {
+    "ari": "ARI",
+    "fmi": "FMI",
+    "pair_precision": "pair precision",
+    "pair_recall": "pair recall",
+    "pair_f1": "pair F1",
+    "nmi": "NMI",
+}
 
 
 def write_run_report(
@@ -43,7 +50,7 @@ def write_run_report(
     mined = read_sets(at.mined)
     trace = {decision.term: decision for decision in read_trace(at.trace)}
     surfaces = [term.surface for members in mined if len(members) > 1 for term in members]
-    examples = example_sentences(at.documents, surfaces, settings.sentences, progress)
+    examples = example_sentences(at, surfaces, settings.sentences, progress)
     counts = read_counts(at)
     sets = describe_sets(mined, kb=kb, trace=trace, counts=counts, examples=examples)
     model = load_model(at.model)
@@ -51,7 +58,7 @@ def write_run_report(
         kept, dropped = _tallies(record)
     with _as_written(at.scores) as scores:
         shown, threshold = _scores(scores), float(scores["threshold"])
-        thresholds = [(θ, ari, fmi, f1) for θ, ari, fmi, f1 in scores["thresholds"]]
+        thresholds = [(θ, ari, fmi, f1) for θ, ari, fmi, f1 in scores.get("thresholds", [])]
     findings = Findings(
         title=settings.title,
         version=__version__,
@@ -71,6 +78,11 @@ def write_run_report(
         threshold=threshold,
         sets=sets,
         points=_points(at, mined, counts, settings.map_terms, model),
+        notes=[
+            (name, note)
+            for name, record in folder.stages.items()
+            for note in record["counts"].get(NOTES, [])
+        ],
     )
     write_report(out, findings)
     return {"sets": len(findings.several), "new names": findings.new_names}
@@ -120,7 +132,7 @@ def _skipped(folder: RunFolder) -> list[tuple[str, int, str]]:
     return [
         (found["problem"], found["count"], found["examples"][0])
         for record in folder.stages.values()
-        for found in record["counts"].get("skipped", [])
+        for found in record["counts"].get(SKIPPED, [])
     ]
 
 
@@ -133,9 +145,17 @@ def _entity_names(
 
 
 def _scores(scores: Mapping[str, Any]) -> list[Score]:
+    """The scores to show; none if no entity could be held out."""
+    if not scores["test sets"]:
+        return []
     among, alone = scores["among all terms"], scores["on their own"]
+    strayed = f"{among['strayed_terms']} of {scores['test terms']} terms joined another entity"
+    notes = {"pair_precision": f"among all terms: {strayed}"}
     return [
-        *(Score(label, among[key], None, "among all terms") for key, label in SCORES.items()),
+        *(
+            Score(label, among[key], None, notes.get(key, "among all terms"))
+            for key, label in SCORES.items()
+        ),
         *(
             Score(label, alone[key][0], alone[key][1], "on their own")
             for key, label in SCORES.items()

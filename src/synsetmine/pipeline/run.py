@@ -16,6 +16,7 @@ from synsetmine.files import check_folder
 from synsetmine.kb import kb_files
 from synsetmine.models.storage import CONFIG, model_files
 from synsetmine.pipeline import corpus_stages, model_stages
+from synsetmine.pipeline.corpus_stages import TermDetails, TextCounts
 from synsetmine.pipeline.reporting import write_run_report
 from synsetmine.pipeline.reviewing import write_reviews
 from synsetmine.pipeline.settings import Project
@@ -60,7 +61,8 @@ def _stages(
         name="report",
         settings=asdict(project.report) | {"counts": folder.counts},
         inputs=[
-            *(at.mined, at.trace, at.scores, at.supervision, at.documents, at.knowledge),
+            *(at.mined, at.trace, at.scores, at.supervision, at.documents, at.places),
+            at.knowledge,
             *(at.model / CONFIG, at.names, at.vocabulary, at.vectors),
         ],
         outputs=[at.report],
@@ -71,7 +73,15 @@ def _stages(
 def _corpus_stages(
     project: Project, at: Artefacts, watcher: Watcher, engine: Engine
 ) -> Iterator[Stage]:
-    """From a corpus and a knowledge base to training sets, a vocabulary and vectors."""
+    """From a corpus and a knowledge base to training sets, a vocabulary and vectors.
+
+    The documents are read twice: by `link` and by `vocabulary`.
+    """
+    terms, vectors = project.vocabulary, project.vectors
+    mines_phrases = terms.phrases > 0 and not terms.list
+    texts = TextCounts(at.words, at.abbreviations, at.runs if mines_phrases else None)
+    counted = [at.words, at.abbreviations, *([at.runs] if mines_phrases else [])]
+    from_counts = [at.cooccurrence] if vectors.method == "cooccurrence" else []
     yield Stage(
         name="read",
         settings=_without(project.corpus, "path"),
@@ -89,9 +99,11 @@ def _corpus_stages(
     yield Stage(
         name="link",
         # A password is of no consequence to the links, and the manifest is for others to read.
-        settings=asdict(project.link) | {"url": shown(project.link.url)},
+        settings=asdict(project.link)
+        | {"url": shown(project.link.url)}
+        | ({"min_count": terms.min_count} if mines_phrases else {}),
         inputs=[at.documents, at.knowledge],
-        outputs=[at.mentions, at.links],
+        outputs=[at.mentions, at.links, *counted],
         work=lambda: corpus_stages.link_documents(
             project.link,
             at.documents,
@@ -100,6 +112,8 @@ def _corpus_stages(
             links=at.links,
             matcher=at.matcher,
             cache=at.spotlight_cache,
+            texts=texts,
+            min_count=terms.min_count,
             engine=engine,
             progress=watcher.progress,
         ),
@@ -124,29 +138,41 @@ def _corpus_stages(
     )
     yield Stage(
         name="vocabulary",
-        settings=_without(project.vocabulary, "list"),
-        inputs=[at.documents, at.names, at.rejected, *_given(project.vocabulary.list)],
-        outputs=[at.vocabulary],
+        settings=_without(terms, "list")
+        | ({"vectors": [vectors.window, vectors.min_count]} if from_counts else {}),
+        inputs=[
+            *(at.documents, *counted, at.names, at.rejected, at.links),
+            *_given(terms.list),
+        ],
+        outputs=[at.vocabulary, at.evidence, at.places, *from_counts],
         work=lambda: corpus_stages.choose_vocabulary(
-            project.vocabulary,
+            terms,
             at.documents,
-            at.names,
-            at.rejected,
+            texts,
             at.vocabulary,
+            names=at.names,
+            rejected=at.rejected,
+            links=at.links,
+            details=TermDetails(at.evidence, at.places, *from_counts),
+            vectors=vectors,
             engine=engine,
             progress=watcher.progress,
         ),
     )
     yield Stage(
         name="vectors",
-        settings=_without(project.vectors, "path"),
-        inputs=[at.documents, at.vocabulary, at.training, at.test, *_given(project.vectors.path)],
+        settings=_without(vectors, "path"),
+        inputs=[
+            *(from_counts or ([at.documents] if vectors.method == "skipgram" else [])),
+            *(at.vocabulary, at.training, at.test, *_given(vectors.path)),
+        ],
         outputs=[at.vectors],
         work=lambda: corpus_stages.make_vectors(
-            project.vectors,
+            vectors,
             at.documents,
             [at.vocabulary, at.training, at.test],
             at.vectors,
+            cooccurrence=at.cooccurrence if from_counts else None,
             engine=engine,
             progress=watcher.progress,
         ),
@@ -200,17 +226,21 @@ def _model_stages(
     yield Stage(
         name="mine",
         settings=_without(project.mine, "reviews"),
-        inputs=[at.model / CONFIG, *views, *terms, *reviews],
-        outputs=[at.mined, at.trace],
+        inputs=[at.model / CONFIG, *views, *terms, at.knowledge, at.evidence, *reviews],
+        outputs=[at.mined, at.trace, at.candidates, at.rehearsal],
         work=lambda: model_stages.mine_sets(
             project.mine,
             at.model,
             views,
             at.vocabulary,
+            knowledge=at.knowledge,
+            evidence=at.evidence,
             known=[*at.known, at.test],
             reviews=reviews,
             out=at.mined,
             trace=at.trace,
+            candidates=at.candidates,
+            rehearsal=at.rehearsal,
             device=device,
             progress=watcher.progress,
         ),
@@ -218,7 +248,7 @@ def _model_stages(
     yield Stage(
         name="evaluate",
         settings=asdict(project.evaluate) | {"mine": _without(project.mine, "reviews")},
-        inputs=[at.model / CONFIG, *views, *terms],
+        inputs=[at.model / CONFIG, *views, *terms, at.knowledge, at.evidence],
         outputs=[at.scores],
         work=lambda: model_stages.score_held_out(
             project.evaluate,
@@ -226,6 +256,8 @@ def _model_stages(
             at.model,
             views,
             at.vocabulary,
+            knowledge=at.knowledge,
+            evidence=at.evidence,
             known=at.known,
             test=at.test,
             out=at.scores,

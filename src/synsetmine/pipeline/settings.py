@@ -14,11 +14,13 @@ from synsetmine.files import read_text
 from synsetmine.kb import Form as KbForm
 from synsetmine.linking import LinkerName
 from synsetmine.models import DEFAULT_PRESET, ModelSettings, settings_of
+from synsetmine.models.known import KNOWN_THRESHOLD
 from synsetmine.types import Ambiguous, Order
 from synsetmine.views.encoder import MINILM
 
 PROJECT_FILE = "synsetmine.toml"
 MOST_DIMENSIONS = 4096
+ONLY_LIST = "only_list needs a list of terms"
 NEEDS_PATH = 'method "file", and no other, needs the path of a vector file'
 
 
@@ -75,14 +77,17 @@ class SuperviseSettings:
 class VocabularySettings:
     """`[vocabulary]`: the terms to mine, beside the known names that were seen."""
 
-    list: str = ""  # a file of terms to mine, one a line; instead of the next three
+    list: str = ""  # a file of further terms, one a line; all are mined, however rare
+    only_list: bool = False  # mine the terms of the list alone
     known: bool = True
     rejected: bool = True  # surfaces that lost their links
     phrases: int = 2000  # so many frequent phrases of the corpus
+    abbreviations: bool = True  # short and long forms that the corpus defines
     min_count: int = 5
-    max_terms: int = 20_000  # the most frequent ones
+    max_terms: int = 30_000  # the most frequent ones, beside those of the list
 
     def __post_init__(self) -> None:
+        require(bool(self.list) or not self.only_list, ONLY_LIST, self.only_list)
         require(self.max_terms >= 1, "max_terms must be 1 or more", self.max_terms)
 
 
@@ -116,7 +121,8 @@ class MineSettings:
     """`[mine]`: from terms to sets."""
 
     known: bool = True  # the known sets seed the pool, and new terms may join them
-    threshold: float | None = None  # θ; the model's
+    threshold: float | None = None  # θ of groups of unknown terms; the model's
+    known_threshold: float = KNOWN_THRESHOLD  # a new name joins an entity from here on
     order: Order = "frequent"
     seed: int = 0  # for order "random"
     reviews: bool = True  # what people decided in this run folder counts, in training too
@@ -124,6 +130,11 @@ class MineSettings:
     def __post_init__(self) -> None:
         in_range = self.threshold is None or 0 <= self.threshold <= 1
         require(in_range, "threshold must lie between 0 and 1", self.threshold)
+        require(
+            0 <= self.known_threshold <= 1,
+            "known_threshold must lie between 0 and 1",
+            self.known_threshold,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -44,12 +44,14 @@ path = {kb}
 # seed = 0
 
 [vocabulary]  # the terms to mine
-# list = "terms.txt"     # your own, one a line, instead of those below
+# list = "terms.txt"     # your own, one a line, beside those below; all are mined
+# only_list = false      # mine the terms of the list alone
 # known = true           # known names that the text has
 # rejected = true        # surfaces that lost their links
 # phrases = 2000         # so many frequent phrases of the text
+# abbreviations = true   # short and long forms that the text defines
 # min_count = 5
-# max_terms = 20000      # only the most frequent ones
+# max_terms = 30000      # only the most frequent ones, beside the list
 
 [vectors]  # what the text says about a term
 # method = "cooccurrence"  # cooccurrence, skipgram (extra `skipgram`) or file

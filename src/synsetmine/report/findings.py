@@ -76,6 +76,7 @@ class Findings:
     threshold: float  # the one used
     sets: Sequence[MinedSet]
     points: Sequence[tuple[str, float, float, str]]  # term, x, y, set: the map
+    notes: Sequence[tuple[str, str]] = ()  # stage, a sentence that readers should know
 
     @cached_property
     def term_count(self) -> int:

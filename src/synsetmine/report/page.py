@@ -27,8 +27,8 @@ from synsetmine.report.charts import (
 )
 from synsetmine.report.findings import Epochs, Findings, Penalties
 from synsetmine.report.scatter import term_scatter
-from synsetmine.results import MinedSet, MinedTerm
-from synsetmine.results.wording import ACTIONS, counted, probability, share
+from synsetmine.results import MinedSet, MinedTerm, Sentence
+from synsetmine.results.wording import ACTIONS, counted, description, probability, share
 
 PLAIN_ROWS = 100  # sets that stand in the page itself, for reading without JavaScript
 SETS_A_BLOCK = 200  # sentences are read in blocks, when a set of the block is first opened
@@ -52,6 +52,7 @@ def _template() -> Template:
         "probability": probability,
         "duration": _duration,
         "share": share,
+        "description": description,
     }
     return environment.from_string(_resource("report.html"))
 
@@ -156,27 +157,33 @@ def _term_record(term: MinedTerm) -> dict[str, Any]:
     probability = _finite(term.probability)
     if probability is not None:
         record["probability"] = round(probability, 6)
+    if about := description(term):
+        record["about"] = about
     return record
 
 
 def _sentence_blocks(findings: Findings) -> Iterator[Markup]:
     """The sentences of `SETS_A_BLOCK` sets at a time: set, term, sentence.
 
-    A sentence is (document, before, term, after), since JavaScript counts characters otherwise.
+    A sentence is (document, before, term, after), since JavaScript counts characters otherwise;
+    evidence comes first, and has its relation behind these.
     """
     for start in range(0, len(findings.sets), SETS_A_BLOCK):
         yield _json(
             [
                 [
-                    [
-                        [s.document, s.text[: s.start], s.text[s.start : s.end], s.text[s.end :]]
-                        for s in term.sentences
-                    ]
+                    [_quote(sentence) for sentence in term.quotes(term.sentences)]
                     for term in mined.terms
                 ]
                 for mined in findings.sets[start : start + SETS_A_BLOCK]
             ]
         )
+
+
+def _quote(sentence: Sentence) -> list[str]:
+    text, start, end = sentence.text, sentence.start, sentence.end
+    quote = [sentence.document, text[:start], text[start:end], text[end:]]
+    return [*quote, sentence.relation] if sentence.relation else quote
 
 
 def _json(value: object) -> Markup:

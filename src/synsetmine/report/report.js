@@ -196,7 +196,8 @@
     const badge = term.known
       ? make("span", { class: "badge" }, "in the knowledge base")
       : make("span", { class: "badge new" }, "new name");
-    const about = make("div", { class: "about" }, name, ...figures(term), make("p", {}, badge));
+    const kind = term.about ? make("p", { class: "kind" }, bdi(term.about)) : null;
+    const about = make("div", { class: "about" }, name, kind, ...figures(term), make("p", {}, badge));
     const quotes = make("div", { class: "quotes" }, ...sentences.slice(0, 1).map(quote));
     const rest = sentences.slice(1);
     if (rest.length) {
@@ -230,10 +231,11 @@
     return bar;
   }
 
-  function quote([document_, before, term, after]) {
+  function quote([document_, before, term, after, relation]) {
     return make(
       "blockquote",
       {},
+      relation ? make("span", { class: "badge evidence" }, `evidence: ${relation}`) : null,
       make("p", { dir: "auto" }, before, make("mark", {}, term), after),
       make("cite", {}, bdi(document_)),
     );

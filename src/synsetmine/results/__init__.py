@@ -6,11 +6,11 @@ from synsetmine.results.sets import (
     Judgement,
     MinedSet,
     MinedTerm,
-    Scope,
-    Sentence,
     Verdict,
     describe_sets,
 )
+from synsetmine.sentences import Sentence
+from synsetmine.types import Scope
 
 __all__ = [
     "Judgement",

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from synsetmine.corpus.store import batch_sizes, documents_of, read_batches
-from synsetmine.dictionary import NameMatcher
 from synsetmine.errors import SynsetmineError
 from synsetmine.kb import KnowledgeBase
 from synsetmine.results.sentences import find_sentences
-from synsetmine.results.sets import MinedSet, Sentence, describe_sets
+from synsetmine.results.sets import MinedSet, describe_sets
 from synsetmine.runfolder import Artefacts, RunFolder
+from synsetmine.sentences import Sentence
 from synsetmine.setfiles import read_sets, read_vocabulary
 from synsetmine.text import normal_form
 from synsetmine.trace import read_trace
@@ -33,26 +32,17 @@ def read_results(folder: Path) -> list[MinedSet]:
 
 def read_counts(at: Artefacts) -> dict[Term, int]:
     """How often the corpus has each term, known names that are no terms to mine too."""
-    return {**read_vocabulary(at.names).counts, **read_vocabulary(at.vocabulary).counts}
+    return {
+        **read_vocabulary(at.names, allow_empty=True).counts,
+        **read_vocabulary(at.vocabulary).counts,
+    }
 
 
 def example_sentences(
-    documents: Path,
-    surfaces: Sequence[str],
-    per_term: int,
-    progress: Progress | None = None,
+    at: Artefacts, surfaces: Sequence[str], per_term: int, progress: Progress | None = None
 ) -> Mapping[str, Sequence[Sentence]]:
-    """Sentences of a stored corpus by the normal form of the surface that they hold."""
+    """Sentences of a run's corpus by the normal form of the surface that they hold."""
     forms = [form for form in dict.fromkeys(map(normal_form, surfaces)) if form]
     if not per_term or not forms:
         return {}
-
-    def batches() -> Iterator[list[tuple[str, str]]]:
-        read, total = 0, sum(batch_sizes(documents))
-        for batch in read_batches(documents):
-            yield [(document.id, document.text) for document in documents_of(batch)]
-            read += len(batch)
-            if progress is not None:
-                progress(read, total)
-
-    return find_sentences(batches(), forms, NameMatcher.build(forms), per_term=per_term)
+    return find_sentences(at.documents, at.places, forms, per_term=per_term, progress=progress)

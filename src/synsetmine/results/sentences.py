@@ -1,206 +1,133 @@
-"""Example sentences for terms, from one pass over the corpus."""
+"""Example sentences for terms, from the first places at which each stands in the corpus."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
-from synsetmine.results.sets import Sentence
+from synsetmine.corpus.store import documents_at
+from synsetmine.counters import TextBatch
+from synsetmine.errors import DataError
+from synsetmine.files import atomic_write, parquet_error
+from synsetmine.sentences import Sentence, sentence_around
+from synsetmine.types import Progress
+
+PLACES = 5  # of a form, each in another document
+LONGEST = 300  # characters of a sentence; a longer one is cut around the term
+SCHEMA = pa.schema(
+    [
+        ("form", pa.string()),
+        ("document", pa.int64()),  # its number in the corpus, from 0
+        ("start", pa.int64()),
+        ("end", pa.int64()),
+    ]
+)
 
 
-class Found(Protocol):
-    """Where names were found: four arrays, one entry a match."""
+@dataclass(frozen=True)
+class PlaceCounter:
+    """The first places of each name in a batch, each in another document, by number of form."""
 
-    @property
-    def text(self) -> npt.NDArray[np.integer[Any]]: ...  # the number of the text
+    most: int = PLACES
 
-    @property
-    def start(self) -> npt.NDArray[np.integer[Any]]: ...
+    def __call__(self, batch: TextBatch) -> pa.RecordBatch:
+        matches = batch.matches
+        key = matches.form * len(batch) + matches.text
+        _, chosen = np.unique(key, return_index=True)  # by form, then by text
+        chosen = chosen[_rank(matches.form[chosen]) < self.most]
+        return pa.record_batch(
+            {
+                "form": matches.form[chosen],
+                "document": matches.text[chosen],
+                "start": matches.start[chosen],
+                "end": matches.end[chosen],
+            }
+        )
 
-    @property
-    def end(self) -> npt.NDArray[np.integer[Any]]: ...
 
-    @property
-    def form(self) -> npt.NDArray[np.integer[Any]]: ...  # the number of the form
+class PlaceTable:
+    """The first places of each form in a corpus."""
 
+    def __init__(self, forms: Sequence[str], most: int = PLACES) -> None:
+        self._forms, self._most = forms, most
+        self._seen = np.zeros(len(forms), np.int64)
+        self._parts: list[pa.Table] = []
 
-class Finder(Protocol):
-    """What finds names in texts: a `NameMatcher` built from the same forms."""
+    def add(self, counted: pa.RecordBatch, *, first: int) -> None:
+        """Add what `PlaceCounter` found in a batch; `first` is the number of its first document."""
+        form = counted.column("form").to_numpy()
+        chosen = np.flatnonzero(self._seen[form] + _rank(form) < self._most)
+        np.add.at(self._seen, form[chosen], 1)
+        part = pa.Table.from_batches([counted.take(pa.array(chosen))])
+        self._parts.append(part.set_column(1, "document", pc.add(part["document"], first)))
 
-    def find(self, texts: Sequence[str], /) -> Found: ...
+    def write(self, path: Path) -> None:
+        """Write a Parquet file, whole or not at all, in the order of the forms."""
+        table = pa.concat_tables(self._parts) if self._parts else _no_places()
+        table = table.sort_by([("form", "ascending"), ("document", "ascending")])
+        names = pa.array(self._forms, pa.string()).take(table["form"].combine_chunks())
+        with atomic_write(path) as temporary:
+            pq.write_table(table.set_column(0, "form", names).cast(SCHEMA), temporary)
 
 
 def find_sentences(
-    batches: Iterable[Sequence[tuple[str, str]]],
+    documents: Path,
+    places: Path,
     forms: Sequence[str],
-    matcher: Finder,
     *,
     per_term: int = 3,
-    longest: int = 300,
+    longest: int = LONGEST,
+    progress: Progress | None = None,
 ) -> dict[str, list[Sentence]]:
-    """Up to `per_term` sentences for each form, from as many different documents as there are.
+    """Up to `per_term` different sentences for each form, each of another document.
 
-    A batch is a list of (document, text). The corpus is read only as far as needed, and only the
-    sentences that are returned are held. Longer ones than `longest` are cut around the term.
+    `places` is what `PlaceTable` wrote of this corpus. Only the documents that are needed are
+    read.
     """
-    examples = [_Examples(per_term) for _ in forms]
-    wanted = np.full(len(forms), per_term > 0)  # (forms,)
-    if not wanted.any():
-        return {}
-    for batch in batches:
-        found = matcher.find([text for _, text in batch])
-        for i in np.flatnonzero(wanted[found.form]):
-            form = int(found.form[i])
-            if not wanted[form]:  # an earlier match of this batch was the last one needed
-                continue
-            document, text = batch[int(found.text[i])]
-            start, end = int(found.start[i]), int(found.end[i])
-            examples[form].offer(sentence_around(document, text, start, end, longest))
-            wanted[form] = not examples[form].enough
-        if not wanted.any():
-            break
-    return {form: kept.sentences for form, kept in zip(forms, examples, strict=True) if kept}
+    table = _read_places(places)
+    table = table.filter(pc.is_in(table["form"], pa.array(forms, pa.string())))
+    table = table.sort_by([("document", "ascending"), ("start", "ascending")])
+    sentences: dict[str, list[Sentence]] = {}
+    numbers = list(dict.fromkeys(table["document"].to_pylist()))
+    rows = iter(table.to_pylist())
+    row = next(rows, None)
+    for done, (number, document, text) in enumerate(documents_at(documents, numbers), start=1):
+        while row is not None and row["document"] == number:
+            kept = sentences.setdefault(row["form"], [])
+            if len(kept) < per_term:
+                sentence = sentence_around(document, text, row["start"], row["end"], longest)
+                if all(sentence.text != other.text for other in kept):
+                    kept.append(sentence)
+            row = next(rows, None)
+        if progress is not None:
+            progress(done, len(numbers))
+    return {form: sentences[form] for form in forms if form in sentences}
 
 
-@dataclass(slots=True)
-class _Examples:
-    """The sentences kept for one term."""
-
-    most: int
-    sentences: list[Sentence] = field(default_factory=list)
-
-    @property
-    def enough(self) -> bool:
-        return len({sentence.document for sentence in self.sentences}) >= self.most
-
-    def __bool__(self) -> bool:
-        return bool(self.sentences)
-
-    def offer(self, sentence: Sentence) -> None:
-        """Keep the sentence if there is room, or if it brings in another document."""
-        if any(sentence.text == kept.text for kept in self.sentences):
-            return
-        if len(self.sentences) < self.most:
-            self.sentences.append(sentence)
-            return
-        seen: set[str] = {sentence.document}
-        for i, kept in enumerate(self.sentences):
-            if kept.document in seen:
-                if kept.document != sentence.document:
-                    self.sentences[i] = sentence
-                return
-            seen.add(kept.document)
+def _rank(form: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many of the same form stand before each entry; equal forms stand beside each other."""
+    begins = np.flatnonzero(np.diff(form, prepend=-1))
+    sizes = np.diff(np.append(begins, len(form)))
+    return np.arange(len(form)) - np.repeat(begins, sizes)
 
 
-def sentence_around(document: str, text: str, start: int, end: int, longest: int) -> Sentence:
-    """The sentence in which `text[start:end]` stands, with runs of blanks as one."""
-    # Farther away than this everything would be cut off anyway.
-    first, last = max(start - 2 * longest, 0), min(end + 2 * longest, len(text))
-    begin, stop = None, None
-    for place in _sentence_ends(text, first, last):
-        if place <= start:
-            begin = place
-        elif place >= end:
-            stop = place
-            break
-    before = _one_blank(text[first if begin is None else begin : start]).lstrip()
-    term = _one_blank(text[start:end])
-    after = _one_blank(text[end : last if stop is None else stop]).rstrip()
-    before, after = _fit(
-        before,
-        after,
-        room=longest - len(term),
-        cut_before=begin is None and first > 0,
-        cut_after=stop is None and last < len(text),
-    )
-    return Sentence(document, f"{before}{term}{after}", len(before), len(before) + len(term))
+def _no_places() -> pa.Table:
+    return pa.table({name: pa.array([], pa.int64()) for name in SCHEMA.names})
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-# A mark that ends sentences, quotes and brackets that close after it, then blanks. Chinese and
-# Japanese marks need no blanks; an empty line always ends a sentence.
-_END = re.compile(
-    r"(?P<mark>[.!?…]++)[\"'”’»)\]]*+\s++(?=[\"'“‘«(\[]*(?P<next>[^\s\"'“‘«(\[]+))"
-    r"|[。！？]+[」』”’）]*"
-    r"|[^\S\n]*+\n[^\S\n]*+\n\s*+"
-)
-_LAST_WORD = re.compile(r"[^\s(\[\"'“‘«]*\Z")
-_INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]|Ph\.D")  # J, U.S, a.m: without the last dot
-
-# After these the sentence goes on, whatever follows.
-_NEVER_LAST = _words(
-    "e.g i.e cf c.f viz vs approx dr mr mrs ms prof rev hon gen col sgt lt capt gov sen rep st ste "
-    "mt ft messrs mme mlle resp incl excl"
-)
-# After these it goes on with a number.
-_BEFORE_NUMBERS = _words(
-    "no nos nr fig figs eq eqs ref refs vol vols p pp sec ch chap tab art ca c v ver "
-    "jan feb mar apr jun jul aug sep sept oct nov dec"
-)
-# After these, and after initials, a sentence ends only where a usual first word follows.
-_SELDOM_LAST = _words("al etc inc ltd co corp bros jr sr dept univ suppl spp sp var")
-_FIRST_WORDS = _words(
-    "A After All Although An And As At Because Both But By During Each For From Further "
-    "Furthermore He Here His However I If In It Its Many More Most No Of On One Other Our Results "
-    "She Since Some Such That The Their Then There These They This Those Thus To Two Under Until "
-    "We What When Where Whether While With You"
-)
-
-
-def _sentence_ends(text: str, first: int, last: int) -> Iterator[int]:
-    """The places between `first` and `last` where a sentence is over and the next one begins."""
-    for match in _END.finditer(text, first, last):
-        if match["mark"] is None or _is_end(text, match):
-            yield match.end()
-
-
-def _is_end(text: str, match: re.Match[str]) -> bool:
-    """Whether a mark followed by blanks ends a sentence, rather than a short form."""
-    following = match["next"]
-    if following[0].islower():
-        return False
-    if match["mark"] != ".":
-        return True
-    found = _LAST_WORD.search(text, max(match.start() - 40, 0), match.start())
-    word = found.group() if found else ""
-    if word.lower() in _NEVER_LAST:
-        return False
-    if word.lower() in _BEFORE_NUMBERS and following[0].isdigit():
-        return False
-    if word.lower() in _SELDOM_LAST or _INITIALS.fullmatch(word):
-        return following.rstrip(",") in _FIRST_WORDS
-    return True
-
-
-def _one_blank(text: str) -> str:
-    return re.sub(r"\s+", " ", text)
-
-
-def _fit(
-    before: str, after: str, *, room: int, cut_before: bool, cut_after: bool
-) -> tuple[str, str]:
-    """Shorten both sides to `room` characters in all, with … where something is missing."""
-    room = max(room, 2)  # a very long term leaves no more than two dots
-    left, right = len(before) + cut_before, len(after) + cut_after
-    if left + right > room:  # what the shorter side leaves over goes to the longer one
-        half = room // 2
-        left, right = max(half, room - right), max(room - half, room - left)
-    return _keep_end(before, left, cut_before), _keep_end(after[::-1], right, cut_after)[::-1]
-
-
-def _keep_end(text: str, width: int, cut: bool) -> str:
-    """The end of a text that is at most `width` long, at a word, with … in front if cut."""
-    if len(text) + cut <= width:
-        return f"…{text}" if cut else text
-    kept = text[len(text) - (width - 1) :]
-    if not text[-width].isspace():  # in the middle of a word
-        kept = kept.partition(" ")[2] or kept
-    return f"…{kept.lstrip()}"
+def _read_places(path: Path) -> pa.Table:
+    try:
+        table = pq.read_table(path)
+    except (pa.ArrowException, OSError) as error:
+        raise parquet_error(error, path) from error
+    if not table.schema.equals(SCHEMA):
+        columns = ", ".join(table.schema.names)
+        raise DataError("not a table of places; its columns", path=path, value=columns)
+    return table

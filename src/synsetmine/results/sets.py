@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from synsetmine.kb import KnowledgeBase
-from synsetmine.text import normal_form
-from synsetmine.trace import Decision
-from synsetmine.types import SynonymSets, Term
+from synsetmine.sentences import Sentence
+from synsetmine.text import normal_form, tokens
+from synsetmine.trace import Decision, Quote
+from synsetmine.types import NameKind, Scope, SynonymSets, Term
 
 Verdict = Literal["correct", "incorrect", "unsure"]
-Scope = Literal["exact", "broad", "narrow", "related"]  # of the term, compared with its set
-
-
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """A place where a term occurs: it stands at `text[start:end]`."""
-
-    document: str
-    text: str
-    start: int
-    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +39,10 @@ class MinedTerm:
     sense: str = ""
     sentences: tuple[Sentence, ...] = ()
     judgement: Judgement | None = None
+    kind: NameKind | None = None  # compared with the known names of the set; None: not told
+    relation: Scope | None = None  # to the set, as the run proposes it
+    nearest: str = ""  # the known name that it is nearest to
+    evidence: tuple[Sentence, ...] = ()
 
     @property
     def term(self) -> Term:
@@ -55,8 +50,14 @@ class MinedTerm:
 
     @property
     def scope(self) -> Scope:
-        """What a person said it is to its set; without a word a miner means the same thing."""
-        return "exact" if self.judgement is None else self.judgement.scope
+        """What it is to its set: what a person says, else what the run proposes, else exact."""
+        return (self.relation or "exact") if self.judgement is None else self.judgement.scope
+
+    def quotes(self, examples: Sequence[Sentence]) -> tuple[Sentence, ...]:
+        """The sentences to show: evidence first, then examples that are no evidence."""
+        shown = {(sentence.document, sentence.text) for sentence in self.evidence}
+        others = (one for one in examples if (one.document, one.text) not in shown)
+        return (*self.evidence, *others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,15 +114,23 @@ class _Described:
     def _term(self, term: Term, entity: str | None) -> MinedTerm:
         decision = (self.trace or {}).get(term)  # seeds have none
         untold = "" if self.trace is None else "seed"
-        joined = decision is not None and decision.action in ("joined", "forced")
-        return MinedTerm(
+        plain = MinedTerm(
             text=term.surface,
             sense=term.sense,
             count=self.counts.get(term, 0),
             action=untold if decision is None else decision.action,
             known=self._is_known(term.surface, entity),
-            probability=decision.probability if decision is not None and joined else None,
             sentences=self._sentences(term.surface),
+        )
+        if decision is None or decision.action not in ("joined", "forced"):
+            return plain
+        return replace(
+            plain,
+            probability=decision.probability,
+            kind=decision.kind,
+            relation=decision.relation,
+            nearest=decision.nearest,
+            evidence=tuple(_sentence(quote, term.surface) for quote in decision.evidence),
         )
 
     def _sentences(self, surface: str) -> tuple[Sentence, ...]:
@@ -133,3 +142,11 @@ class _Described:
         return bool(self.kb.entities_named(surface)) or (
             entity is not None and self.kb.knows(entity, surface)
         )
+
+
+def _sentence(quote: Quote, surface: str) -> Sentence:
+    """A quote as a sentence, with the place of the surface in it; at its start if it is not in."""
+    words = r"[\W_]*".join(map(re.escape, tokens(surface)))
+    match = re.search(rf"(?<![^\W_]){words}(?![^\W_])", quote.text, re.IGNORECASE)
+    start, end = (0, 0) if match is None or not words else match.span()
+    return Sentence(quote.document, quote.text, start, end, quote.relation)

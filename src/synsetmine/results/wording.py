@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from synsetmine.results.sets import MinedTerm
 
 ACTIONS = {
     "seed": "known before",
@@ -11,6 +15,22 @@ ACTIONS = {
     "forced": "joined below the threshold",
     "no vector": "stands alone, has no vector",
 }
+
+RELATIONS = {
+    "exact": "means the same",
+    "narrow": "narrower",
+    "broad": "broader",
+    "related": "related",
+}
+
+
+def description(term: MinedTerm, *, relation: bool = True) -> str:
+    """What a new name is, in a few words: `abbreviation of “heart failure”, means the same`."""
+    kind = (term.kind or "").replace("-", " ")
+    if kind and term.nearest:
+        kind += f"{' for' if term.kind == 'other-words' else ' of'} “{term.nearest}”"
+    proposed = RELATIONS[term.relation] if relation and term.relation else ""
+    return ", ".join(filter(None, (kind, proposed)))
 
 
 def counted(value: int, noun: str) -> str:

@@ -58,10 +58,16 @@ def _accept(decision: Decision, draft: Draft) -> tuple[int, int]:
     if found is None:
         return 0, len(decision.terms)
     held = _gather(draft, found, decision.terms)
-    judgement = Judgement("correct", decision.scope or "exact", decision.reviewer, decision.when)
     right = set(decision.terms)
+
+    def accepted(term: MinedTerm) -> MinedTerm:
+        scope = decision.scope or term.relation or "exact"
+        return replace(
+            term, judgement=Judgement("correct", scope, decision.reviewer, decision.when)
+        )
+
     terms = [
-        replace(term, judgement=judgement) if key in right and not _is_correct(term) else term
+        accepted(term) if key in right and not _is_correct(term) else term
         for key, term in zip(held.keys, held.mined.terms, strict=True)
     ]
     seen_all = set(held.keys) <= set(decision.members)

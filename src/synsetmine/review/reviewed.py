@@ -43,7 +43,8 @@ class ReviewedSet:
         judged = [
             t.judgement and (t.judgement.verdict, t.judgement.scope) for t in self.mined.terms
         ]
-        content = [self.id, self.mined.preferred, *zip(self.keys, judged, strict=True)]
+        proposed = [term.relation for term in self.mined.terms]
+        content = [self.id, self.mined.preferred, *zip(self.keys, judged, proposed, strict=True)]
         text = json.dumps(content)  # ASCII, so that a half of a surrogate pair does no harm
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 

@@ -9,25 +9,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
 from scipy import sparse
 
-from synsetmine.corpus.store import batch_sizes, texts_of
-from synsetmine.engines import Engine, LocalEngine
+from synsetmine.corpus.store import batch_sizes
+from synsetmine.counters import TextBatch, count_together
+from synsetmine.dictionary import NameMatcher
+from synsetmine.engines import Engine
 from synsetmine.errors import DataError
+from synsetmine.files import atomic_write
 from synsetmine.text import normal_form
 from synsetmine.types import Progress, Term
-from synsetmine.views.units import UnitReader, Within, count_units, frequent_units
+from synsetmine.views.units import FormCounts, Within, WordCounter, frequent_units, units_of
 from synsetmine.views.vectors import TermVectors
 from synsetmine.vocabulary import term_forms
 
 Counts = Any  # a scipy.sparse.csr_array of integers, whose sum is the same in any order
 
+WINDOW, MIN_COUNT, CONTEXTS = 10, 5, 50_000
+FORMAT = "synsetmine-cooccurrence 1"
 TEXT_COLUMNS = 1 << 17  # beyond so many texts, several share a column
 WIDEST = 255  # a distance takes eight bits
 PIECE = 1 << 17  # units whose neighbours are counted at once
@@ -39,123 +47,171 @@ def train_cooccurrence(
     terms: Sequence[Term],
     *,
     dimension: int = 300,
-    window: int = 10,
+    window: int = WINDOW,
     within: Within = "text",
     directed: bool = False,
     text_weight: float = 1.4,
     smoothing: float = 1.0,
     shift: float = 0.0,
     power: float = 0.5,
-    min_count: int = 5,
-    contexts: int = 50_000,
+    min_count: int = MIN_COUNT,
+    contexts: int = CONTEXTS,
     seed: int = 0,
     engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> TermVectors:
     """A vector for each term that stands in a stored corpus at least `min_count` times.
 
-    The corpus is read twice. Two units that stand d apart count window + 1 - d, but not across
-    the end of a text (or sentence: `within`). The rows of the matrix are the terms and the
-    `contexts` most frequent units, the columns those units and the texts. An entry is
-    log(n(t, c) / (n(t) p(c))) - shift where that is positive; p(c) is the share of c, for units to
-    the power of `smoothing`. The block of the texts weighs `text_weight` times as much as that of
-    the units. A vector is a row of U S^power, scaled to one length. `directed` tells the contexts
-    before and after a term apart.
-
+    The corpus is read twice: for its frequent words, and for the neighbours of terms and words.
     The result depends neither on the engine nor on how the texts are batched. `progress` is told
     what is done of how much.
     """
-    for value in (dimension, window, min_count, contexts):
+    tell = progress or (lambda _done, _whole: None)
+    total = sum(batch_sizes(documents))
+    words = FormCounts()
+    for counted in count_together(
+        documents,
+        {"words": WordCounter()},
+        engine=engine,
+        progress=lambda done: tell(done, 3 * total),
+    ):
+        words.add(counted.tables["words"])
+    forms = term_forms(terms)
+    counter = NeighbourCounter.of(
+        forms,
+        words.counts,
+        window=window,
+        within=within,
+        directed=directed,
+        min_count=min_count,
+        contexts=contexts,
+    )
+    counts = Cooccurrence(counter.units, directed=directed)
+    for counted in count_together(
+        documents,
+        {"neighbours": counter},
+        matcher=NameMatcher.build(forms),
+        engine=engine,
+        progress=lambda done: tell(total + done, 3 * total),
+    ):
+        counts.add(counted.tables["neighbours"], first=counted.first, size=counted.size)
+    vectors = cooccurrence_vectors(
+        counts,
+        terms,
+        dimension=dimension,
+        text_weight=text_weight,
+        smoothing=smoothing,
+        shift=shift,
+        power=power,
+        min_count=min_count,
+        contexts=contexts,
+        seed=seed,
+    )
+    tell(3 * total, 3 * total)
+    return vectors
+
+
+def cooccurrence_vectors(
+    counts: Cooccurrence,
+    terms: Sequence[Term],
+    *,
+    dimension: int = 300,
+    text_weight: float = 1.4,
+    smoothing: float = 1.0,
+    shift: float = 0.0,
+    power: float = 0.5,
+    min_count: int = MIN_COUNT,
+    contexts: int = CONTEXTS,
+    seed: int = 0,
+) -> TermVectors:
+    """A vector for each of the terms that was counted at least `min_count` times.
+
+    The rows of the matrix are the terms and the `contexts` most frequent units, the columns those
+    units and the texts. An entry is log(n(t, c) / (n(t) p(c))) - shift where that is positive;
+    p(c) is the share of c, for units to the power of `smoothing`. The block of the texts weighs
+    `text_weight` times as much as that of the units. A vector is a row of U S^power, scaled to
+    one length.
+    """
+    for value in (dimension, min_count, contexts):
         if value < 1:
             raise DataError("expected a number from 1 on", value=value)
-    if window > WIDEST:
-        raise DataError(f"a window is at most {WIDEST} units wide", value=window)
-    tell = progress or (lambda _done, _whole: None)
-    engine = engine or LocalEngine(1)
-    forms = term_forms(terms)
-    reader = UnitReader(forms)
-    sizes = batch_sizes(documents)
-    batches = len(sizes)
-    counts = count_units(
-        documents, reader, engine=engine, progress=lambda done: tell(done, 3 * batches)
-    )
-    units = _choose(counts, forms, min_count=min_count, contexts=contexts)
-    counter = _NeighbourCounter(reader, units, window, within, directed)
-    near, inside = _Sum(len(units), len(units)), _Sum(len(units), TEXT_COLUMNS)
-    read = 0
-    batchwise = engine.map_batches(counter, documents, ["text"])
-    for done, (size, found) in enumerate(zip(sizes, batchwise, strict=True), start=1):
-        near.add(_matrix(found, "near", columns=len(units)))
-        inside.add(_in_columns(_matrix(found, "inside", columns=size), first=read))
-        read += size
-        tell(batches + done, 3 * batches)
+    units = _choose(counts, term_forms(terms), min_count=min_count, contexts=contexts)
+    near, inside = counts.of(units.numbers)
     matrix = _ppmi(
-        _contexts_of(near.total(), units, directed=directed),
-        _shares(units, smoothing=smoothing, sides=1 + directed),
+        _contexts_of(near, units, directed=counts.directed),
+        _shares(units, smoothing=smoothing, sides=1 + counts.directed),
         shift=shift,
     )
     if text_weight:
-        in_texts = inside.total()[:, : max(read, 1)]  # no more columns than texts
-        block = _ppmi(in_texts, _column_shares(in_texts), shift=shift)
+        block = _ppmi(inside, _column_shares(inside), shift=shift)
         matrix = sparse.hstack([_unit_norm(matrix), text_weight * _unit_norm(block)], "csr")
-    vectors = _reduce(matrix, dimension, power=power, seed=seed)
-    tell(3 * batches, 3 * batches)
-    return _table(terms, units, vectors)
+    return _table(terms, units, _reduce(matrix, dimension, power=power, seed=seed))
 
 
 @dataclass(frozen=True)
-class _Units:
-    """The rows of the matrix: first those that are columns too, most frequent first."""
+class NeighbourCounter:
+    """Counts the neighbours of units in a batch of texts, where names are matched.
 
-    number_of: Mapping[str, int]
-    counts: NDArray[np.int64]
-    contexts: int  # so many are columns
-
-    def __len__(self) -> int:
-        return len(self.counts)
-
-
-def _choose(
-    counts: Mapping[str, int], forms: Sequence[str], *, min_count: int, contexts: int
-) -> _Units:
-    often = frequent_units(counts, min_count)
-    terms = set(forms)
-    chosen = often[:contexts] + [form for form in often[contexts:] if form in terms]
-    return _Units(
-        number_of={form: number for number, form in enumerate(chosen)},
-        counts=np.array([counts[form] for form in chosen], np.int64),
-        contexts=min(contexts, len(often)),
-    )
-
-
-@dataclass(frozen=True)
-class _NeighbourCounter:
-    """Counts the neighbours of the units in a batch of texts.
-
-    One row with two matrices: `near` (units, units) has each pair once, and where sides count,
-    the left one is the row; `inside` is (units, texts).
+    Units are the names that the matcher knows, by their forms, and some words. Two that stand d
+    apart count window + 1 - d, but not across the end of a text (or sentence: `within`).
+    `directed` tells the units before and after another one apart. One row: how often each unit
+    stands there, and two matrices, `near` (units, units), which has each pair once, and
+    `inside` (units, texts).
     """
 
-    reader: UnitReader
-    units: _Units
-    window: int
-    within: Within
-    directed: bool
+    forms: Sequence[str]  # of the matcher
+    units: Sequence[str]  # the forms, and words
+    window: int = WINDOW
+    within: Within = "text"
+    directed: bool = False
 
-    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        found = self.reader(texts_of(batch))
-        number_of = np.array([self.units.number_of.get(f, -1) for f in found.forms], np.int64)
-        unit, place = number_of[found.unit], found.place(self.within)
+    def __post_init__(self) -> None:
+        if not 1 <= self.window <= WIDEST:
+            raise DataError(f"a window is 1 to {WIDEST} units wide", value=self.window)
+
+    @classmethod
+    def of(
+        cls,
+        forms: Sequence[str],
+        words: Mapping[str, int],
+        *,
+        window: int = WINDOW,
+        within: Within = "text",
+        directed: bool = False,
+        min_count: int = MIN_COUNT,
+        contexts: int = CONTEXTS,
+    ) -> NeighbourCounter:
+        """Count the neighbours of these forms and of the most frequent words.
+
+        A word counts less as a unit than as a word, where it stands within names too. So twice
+        as many words are counted as there are to be contexts.
+        """
+        for value in (min_count, contexts):
+            if value < 1:
+                raise DataError("expected a number from 1 on", value=value)
+        frequent = frequent_units(words, min_count)[: 2 * contexts]
+        units = [*dict.fromkeys([*forms, *frequent])]
+        return cls(forms, units, window, within, directed)
+
+    def __call__(self, batch: TextBatch) -> pa.RecordBatch:
+        units = units_of(batch.texts, batch.matches, self.forms)
+        number_of = self._number_of
+        numbers = np.array([number_of.get(form, -1) for form in units.forms], np.int64)
+        unit, place = numbers[units.unit], units.place(self.within)
         near = _Sum(len(self.units), len(self.units))
         for begin in range(0, len(unit), PIECE):
             reach = slice(begin, begin + PIECE + self.window)
             near.add(self._near(unit[reach], place[reach]))
         known = unit >= 0
         inside = sparse.coo_array(
-            (np.ones(int(known.sum()), np.int64), (unit[known], found.text[known])),
+            (np.ones(int(known.sum()), np.int64), (unit[known], units.text[known])),
             shape=(len(self.units), len(batch)),
         ).tocsr()
         return pa.record_batch(_columns("near", near.total()) | _columns("inside", inside))
+
+    @cached_property
+    def _number_of(self) -> Mapping[str, int]:
+        return {form: number for number, form in enumerate(self.units)}
 
     def _near(self, unit: NDArray[np.int64], place: NDArray[np.int32]) -> Counts:
         """The neighbours of the first `PIECE` units; those after them are only neighbours."""
@@ -164,7 +220,7 @@ class _NeighbourCounter:
         for distance in range(1, min(self.window, len(unit) - 1) + 1):
             left, right = unit[:-distance][:PIECE], unit[distance:][:PIECE]
             low, high = np.minimum(left, right), np.maximum(left, right)
-            pair = (low >= 0) & (low < self.units.contexts)
+            pair = low >= 0
             pair &= place[:-distance][:PIECE] == place[distance:][:PIECE]
             first, second = (left, right) if self.directed else (low, high)
             # One number for each pair: sorting such is much faster than sorting two arrays.
@@ -177,6 +233,104 @@ class _NeighbourCounter:
         ends = np.searchsorted(pairs, np.arange(rows + 1) * rows).astype(np.int32)
         columns = (pairs % max(rows, 1)).astype(np.int32)
         return sparse.csr_array((sums, columns, ends), shape=(rows, rows))
+
+
+class Cooccurrence:
+    """Adds up the neighbours of units over a corpus.
+
+    A unit is found by its number. Beyond `TEXT_COLUMNS` texts, several share a column.
+    """
+
+    def __init__(self, units: Sequence[str], *, directed: bool = False) -> None:
+        self.units = units
+        self.directed = directed
+        self._texts = 0
+        self._near = _Sum(len(units), len(units))
+        self._inside = _Sum(len(units), TEXT_COLUMNS)
+
+    def add(self, counted: pa.RecordBatch, *, first: int, size: int) -> None:
+        """Add what `NeighbourCounter` made of `size` documents from the number `first` on."""
+        self._near.add(_matrix(counted, "near", columns=len(self.units)))
+        self._inside.add(_in_columns(_matrix(counted, "inside", columns=size), first=first))
+        self._texts = first + size
+
+    @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        """How often each unit stands in the corpus."""
+        return np.asarray(self._inside.total().sum(axis=1), np.int64).ravel()
+
+    def of(self, numbers: NDArray[np.int64]) -> tuple[Counts, Counts]:
+        """The rows of these units: (units, units), each pair once, and (units, texts)."""
+        inside = self._inside.total()[numbers][:, : max(self._texts, 1)]
+        return self._near.total()[numbers][:, numbers], inside
+
+    def save(self, path: Path) -> None:
+        """Write a safetensors file, whole or not at all."""
+        names = "\n".join(self.units).encode()
+        tensors = {"units": np.frombuffer(names, np.uint8)}
+        for name, matrix in (("near", self._near.total()), ("inside", self._inside.total())):
+            tensors |= {
+                f"{name} ends": matrix.indptr.astype(np.int64),
+                f"{name} columns": matrix.indices.astype(np.int32),
+                f"{name} counts": matrix.data.astype(_smallest(matrix.data)),
+            }
+        about = {"format": FORMAT, "texts": str(self._texts), "directed": str(self.directed)}
+        with atomic_write(path) as temporary:
+            save_file(tensors, temporary, about)
+
+    @classmethod
+    def load(cls, path: Path) -> Cooccurrence:
+        """Read what `save` wrote."""
+        try:
+            with safe_open(path, "numpy") as file:
+                about = file.metadata() or {}
+                if about.get("format") != FORMAT:
+                    raise DataError("not a file of co-occurrences of this version", path=path)
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        except (SafetensorError, OSError) as error:
+            raise DataError(f"cannot be read ({error})", path=path) from error
+        names = tensors["units"].tobytes().decode()
+        units = names.split("\n") if names else []
+        self = cls(units, directed=about["directed"] == "True")
+        self._texts = int(about["texts"])
+        for name, total, columns in (
+            ("near", self._near, len(units)),
+            ("inside", self._inside, TEXT_COLUMNS),
+        ):
+            parts = (tensors[f"{name} {part}"] for part in ("counts", "columns", "ends"))
+            total.add(sparse.csr_array(tuple(parts), shape=(len(units), columns)))
+        return self
+
+
+def _smallest(values: NDArray[np.int64]) -> type[np.integer[Any]]:
+    """The type that holds these counts; most fit into 32 bits."""
+    return np.int32 if not len(values) or values.max() < 2**31 else np.int64
+
+
+@dataclass(frozen=True)
+class _Units:
+    """The rows of the matrix: first those that are columns too, most frequent first."""
+
+    number_of: Mapping[str, int]
+    numbers: NDArray[np.int64]  # among the units that were counted
+    counts: NDArray[np.int64]
+    contexts: int  # so many are columns
+
+
+def _choose(
+    counted: Cooccurrence, forms: Sequence[str], *, min_count: int, contexts: int
+) -> _Units:
+    counts = dict(zip(counted.units, counted.counts.tolist(), strict=True))
+    number_of = {form: number for number, form in enumerate(counted.units)}
+    often = frequent_units(counts, min_count)
+    terms = set(forms)
+    chosen = often[:contexts] + [form for form in often[contexts:] if form in terms]
+    return _Units(
+        number_of={form: number for number, form in enumerate(chosen)},
+        numbers=np.array([number_of[form] for form in chosen], np.int64),
+        counts=np.array([counts[form] for form in chosen], np.int64),
+        contexts=min(contexts, len(often)),
+    )
 
 
 def _columns(name: str, matrix: Counts) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from synsetmine.errors import DataError
+from synsetmine.evidence import Evidence
 from synsetmine.views.vectors import TermVectors
 
 View: TypeAlias = Literal["vectors", "strings", "encoder"]
@@ -20,6 +21,7 @@ class TermViews:
     encoder: TermVectors | None = None  # a sentence encoder's vectors of the surfaces
     learned: frozenset[str] = frozenset()  # surfaces that the encoder was tuned on
     strings: bool = True  # whether models may look at the surfaces
+    evidence: Evidence | None = None  # what a corpus says of pairs of terms
 
     def table(self, view: View) -> TermVectors:
         """The table of a view that is one."""

@@ -8,6 +8,7 @@ into words, marks and the ends of sentences.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,16 +17,21 @@ from typing import Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from synsetmine.corpus.store import texts_of
-from synsetmine.dictionary import NameMatcher
+from synsetmine.counters import TextBatch
+from synsetmine.dictionary import Matches, NameMatcher
 from synsetmine.engines import Engine
+from synsetmine.files import atomic_write, parquet_error
 from synsetmine.text import SIGN, WORD, fold
+from synsetmine.tokens import BORDER, tokens_of
 
 Within = Literal["text", "sentence"]
 
 TERM, TEXT_END = "\0", "\1"
+_COLUMNS = ["form", "count"]
 MOST_FORMS = 4_000_000  # distinct units that are counted at a time; then the rare ones go
 
 # Words as in `text.tokens`, where a mark counts as a letter after `+` and `#`. A sentence ends
@@ -63,36 +69,40 @@ class UnitReader:
         self._matcher = NameMatcher.build(forms)
 
     def __call__(self, texts: Sequence[str]) -> Units:
-        # Same lengths, so that the places of the matches stay right.
-        clean = [text.replace(TERM, " ").replace(TEXT_END, " ") for text in texts]
-        marked, found = self._mark(clean)
-        parts = _PARTS.findall(marked)
-        distinct = {part: number for number, part in enumerate(dict.fromkeys(parts))}
-        part = np.fromiter(map(distinct.__getitem__, parts), np.int32, len(parts))
-        number_of: dict[str, int] = {}
-        unit_of = np.array([_unit(word, number_of) for word in distinct], np.int32)
-        unit = unit_of[part]  # of ends: -1
-        if TERM in distinct:
-            known, form = np.unique(found, return_inverse=True)
-            names = [self._forms[number] for number in known.tolist()]
-            numbers = [number_of.setdefault(name, len(number_of)) for name in names]
-            unit[part == distinct[TERM]] = np.array(numbers, np.int32)[form]
-        stays = unit >= 0
-        return Units(
-            forms=tuple(number_of),
-            unit=unit[stays],
-            sentence=np.cumsum(~stays, dtype=np.int32)[stays],
-            text=np.cumsum(part == distinct.get(TEXT_END, -1), dtype=np.int32)[stays],
-        )
+        return units_of(texts, self._matcher.find(texts), self._forms)
 
-    def _mark(self, texts: Sequence[str]) -> tuple[str, NDArray[np.int64]]:
-        """All texts in one string with a mark for each match, and the forms of the marks."""
-        matches = self._matcher.find(texts)
-        joined = TEXT_END.join(texts)
-        begins = np.cumsum([0, *(len(text) + 1 for text in texts)])[matches.text]
-        starts, ends = (begins + matches.start).tolist(), (begins + matches.end).tolist()
-        between = zip([0, *ends], [*starts, len(joined)], strict=True)
-        return TERM.join(joined[start:end] for start, end in between), matches.form
+
+def units_of(texts: Sequence[str], matches: Matches, forms: Sequence[str]) -> Units:
+    """The units of some texts, where the names of these forms were matched."""
+    marked = _marked(texts, matches)
+    parts = _PARTS.findall(marked)
+    distinct = {part: number for number, part in enumerate(dict.fromkeys(parts))}
+    part = np.fromiter(map(distinct.__getitem__, parts), np.int32, len(parts))
+    number_of: dict[str, int] = {}
+    unit_of = np.array([_unit(word, number_of) for word in distinct], np.int32)
+    unit = unit_of[part]  # of ends: -1
+    if TERM in distinct:
+        known, form = np.unique(matches.form, return_inverse=True)
+        names = [forms[number] for number in known.tolist()]
+        numbers = [number_of.setdefault(name, len(number_of)) for name in names]
+        unit[part == distinct[TERM]] = np.array(numbers, np.int32)[form]
+    stays = unit >= 0
+    return Units(
+        forms=tuple(number_of),
+        unit=unit[stays],
+        sentence=np.cumsum(~stays, dtype=np.int32)[stays],
+        text=np.cumsum(part == distinct.get(TEXT_END, -1), dtype=np.int32)[stays],
+    )
+
+
+def _marked(texts: Sequence[str], matches: Matches) -> str:
+    """All texts in one string with a mark for each match."""
+    # Same lengths, so that the places of the matches stay right.
+    joined = TEXT_END.join(text.replace(TERM, " ").replace(TEXT_END, " ") for text in texts)
+    begins = np.cumsum([0, *(len(text) + 1 for text in texts)])[matches.text]
+    starts, ends = (begins + matches.start).tolist(), (begins + matches.end).tolist()
+    between = zip([0, *ends], [*starts, len(joined)], strict=True)
+    return TERM.join(joined[start:end] for start, end in between)
 
 
 def count_units(
@@ -102,24 +112,65 @@ def count_units(
     engine: Engine,
     progress: Callable[[int], None] | None = None,
 ) -> dict[str, int]:
-    """How often each unit stands in a stored corpus; `progress` is told the batches done.
-
-    Where there are more than `MOST_FORMS` distinct ones, the rarest are forgotten on the way,
-    those that a counter of bounded size can not tell from misspellings.
-    """
-    totals: dict[str, int] = {}
-    found = engine.map_batches(_Counter(reader), documents, ["text"])
+    """How often each unit stands in a stored corpus; `progress` is told the batches done."""
+    totals = FormCounts()
+    found = engine.map_batches(_UnitCounter(reader), documents, ["text"])
     for done, batch in enumerate(found, start=1):
-        forms, counts = (column.to_pylist() for column in batch.columns)
-        for form, count in zip(forms, counts, strict=True):
-            totals[form] = totals.get(form, 0) + count
-        floor = 1
-        while len(totals) > MOST_FORMS:
-            totals = {form: count for form, count in totals.items() if count > floor}
-            floor *= 2
+        totals.add(batch)
         if progress:
             progress(done)
-    return totals
+    return totals.counts
+
+
+@dataclass(frozen=True)
+class WordCounter:
+    """How often each word stands in a batch, be it a part of a name or not."""
+
+    def __call__(self, batch: TextBatch) -> pa.RecordBatch:
+        counts: Counter[str] = Counter()
+        for piece in tokens_of(batch.texts):
+            counts.update(piece.words)
+        del counts[BORDER]
+        columns = [pa.array(counts.keys(), pa.string()), pa.array(counts.values(), pa.int64())]
+        return pa.record_batch(columns, _COLUMNS)
+
+
+class FormCounts:
+    """Adds up tables of forms and counts in bounded memory.
+
+    Where there are more than `MOST_FORMS` distinct forms, the rarest are dropped on the way,
+    those that a counter of bounded size can not tell from misspellings.
+    """
+
+    def __init__(self) -> None:
+        self.counts: dict[str, int] = {}
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        forms, counts = (column.to_pylist() for column in batch.columns)
+        for form, count in zip(forms, counts, strict=True):
+            self.counts[form] = self.counts.get(form, 0) + count
+        floor = 1
+        while len(self.counts) > MOST_FORMS:
+            self.counts = {form: n for form, n in self.counts.items() if n > floor}
+            floor *= 2
+
+    def save(self, path: Path) -> None:
+        """Write a Parquet file, whole or not at all, most frequent first."""
+        forms = frequent_units(self.counts, 0)
+        counts = [self.counts[form] for form in forms]
+        with atomic_write(path) as temporary:
+            pq.write_table(pa.table([pa.array(forms, pa.string()), counts], _COLUMNS), temporary)
+
+    @classmethod
+    def load(cls, path: Path) -> FormCounts:
+        """Read what `save` wrote."""
+        counts = cls()
+        try:
+            for batch in pq.read_table(path, columns=_COLUMNS).to_batches():
+                counts.add(batch)
+        except (pa.ArrowException, OSError) as error:
+            raise parquet_error(error, path) from error
+        return counts
 
 
 def frequent_units(counts: Mapping[str, int], min_count: int) -> list[str]:
@@ -129,13 +180,13 @@ def frequent_units(counts: Mapping[str, int], min_count: int) -> list[str]:
 
 
 @dataclass(frozen=True)
-class _Counter:
+class _UnitCounter:
     reader: UnitReader
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         units = self.reader(texts_of(batch))
         forms = pa.array(units.forms, pa.string())
-        return pa.record_batch({"form": forms, "count": units.counts})
+        return pa.record_batch([forms, pa.array(units.counts)], _COLUMNS)
 
 
 def _unit(part: str, number_of: dict[str, int]) -> int:

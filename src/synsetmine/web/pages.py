@@ -9,7 +9,7 @@ from typing import Any, get_args
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from synsetmine.results import MinedTerm, Scope, Sentence
-from synsetmine.results.wording import ACTIONS, counted, probability, share
+from synsetmine.results.wording import ACTIONS, counted, description, probability, share
 from synsetmine.review import TO_DO, Decision, Page, Place, ReviewedSet
 from synsetmine.reviewers import Reviewer
 from synsetmine.web import wording
@@ -25,7 +25,8 @@ class Row:
 
     key: str
     term: MinedTerm
-    sentences: list[Sentence] | None  # None while they are looked up
+    quotes: tuple[Sentence, ...]  # evidence first
+    waiting: bool  # whether examples are still looked up
 
 
 def render(name: str, **values: Any) -> str:
@@ -47,6 +48,7 @@ def _environment() -> Environment:
         "counted": counted,
         "probability": probability,
         "share": share,
+        "description": description,
         "when": wording.when,
         "title": wording.title_of,
         "decided": wording.decided,
@@ -106,7 +108,7 @@ def _open_set(
     history = bench.history(found.id)
     return {
         "rows": [
-            Row(key, term, None if sentences is None else sentences.get(term.text, []))
+            Row(key, term, term.quotes((sentences or {}).get(term.text, [])), sentences is None)
             for key, term in zip(found.keys, found.mined.terms, strict=True)
         ],
         "previous": ids[number - 1] if number else "",

@@ -1,7 +1,7 @@
 """Sentences for the terms on the page, looked up once in a process beside the server.
 
-One pass over the corpus finds those of all terms. They are kept in a file of the run, so that the
-next start has them at once, and never in the server's memory.
+The run knows where each term stands first. The sentences are kept in a file of the run, so that
+the next start has them at once, and never in the server's memory.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ class SentenceShelf:
 
     def __init__(self, run: Path, surfaces: Sequence[str]) -> None:
         at = Artefacts(run)
-        self._documents, self._path = at.documents, at.sentences
+        self._run, self._path = run, at.sentences
+        self._needs = at.documents, at.places
         self._surfaces = surfaces
         self._key = _key(run, surfaces)
         self._connection = _open(self._path, self._key)
@@ -45,10 +46,10 @@ class SentenceShelf:
 
     def start(self) -> None:
         """Begin to look for them, where that was not done before."""
-        if self._connection is not None or not self._documents.exists():
+        if self._connection is not None or not all(path.exists() for path in self._needs):
             return
         # A process of its own: a thread would take turns with the pages.
-        given = self._documents, self._surfaces, self._path, self._key
+        given = self._run, self._surfaces, self._path, self._key
         self._process = spawning().Process(target=_find, args=given, daemon=True)
         self._process.start()
 
@@ -91,13 +92,14 @@ def _open(path: Path, key: str) -> sqlite3.Connection | None:
 
 
 def _key(run: Path, surfaces: Sequence[str]) -> str:
-    """What the sentences depend on: the corpus, and the terms."""
-    read = RunFolder(run).stages.get("read", {})
-    told = [str(read.get("outputs")), str(PER_TERM), *sorted(set(surfaces))]
+    """What the sentences depend on: the corpus, the places of terms in it, and the terms."""
+    stages = RunFolder(run).stages
+    outputs = [str(stages.get(name, {}).get("outputs")) for name in ("read", "vocabulary")]
+    told = [*outputs, str(PER_TERM), *sorted(set(surfaces))]
     return hashlib.sha256("\n".join(told).encode("utf-8", "replace")).hexdigest()[:32]
 
 
-def _find(documents: Path, surfaces: Sequence[str], path: Path, key: str) -> None:
+def _find(run: Path, surfaces: Sequence[str], path: Path, key: str) -> None:
     """Look for sentences and store them, whole or not at all; end with the server."""
     server = os.getppid()
     os.nice(10)
@@ -106,7 +108,7 @@ def _find(documents: Path, surfaces: Sequence[str], path: Path, key: str) -> Non
         if os.getppid() != server:
             raise SystemExit
 
-    found = example_sentences(documents, surfaces, PER_TERM, watch)
+    found = example_sentences(Artefacts(run), surfaces, PER_TERM, watch)
     check_plain_file(path)  # again: the search has taken a while
     with atomic_write(path) as temporary:
         connection = sqlite3.connect(temporary)

@@ -11,7 +11,6 @@ without a synonym is near to others that are nearer to each other.
 
 from __future__ import annotations
 
-import re
 import zlib
 from collections import deque
 from collections.abc import Sequence
@@ -29,6 +28,7 @@ from synsetmine.views.ngrams import ngram_weights
 from synsetmine.views.static_encoder import StaticEncoder, name_words, word_counts
 from synsetmine.views.strings import STOP_WORDS
 from synsetmine.views.vectors import unit_rows
+from synsetmine.wordforms import designators
 from synsetmine.workers import in_threads
 
 Positions: TypeAlias = npt.NDArray[np.int64]
@@ -126,40 +126,6 @@ class WordWeights:
 def word_codes(words: Sequence[str]) -> Positions:
     """A hash of each word: (words,)."""
     return np.array([zlib.crc32(f"={word}".encode()) for word in words], np.int64)
-
-
-def designators(words: Sequence[str]) -> tuple[str, ...]:
-    """What numbers a thing among others of its name: numerals and single letters, sorted.
-
-    >>> designators(["first", "world", "war"]) == designators(["world", "war", "i"])
-    True
-    >>> designators(["hepatitis", "b"]), designators(["gpt4"]), designators(["a", "cold"])
-    (('b',), ('4',), ())
-    """
-    kept: list[str] = []
-    for place, word in enumerate(words):
-        if word in _NUMERALS:
-            kept.append(_NUMERALS[word])
-        elif len(word) == 1 and word.isalpha():
-            if (place or word != "a") and len(words) > 1:
-                kept.append(word)
-        else:
-            kept += re.findall(r"\d+", word)
-    return tuple(sorted(kept))
-
-
-_NUMERALS = {
-    word: str(number)
-    for number, forms in enumerate(
-        (
-            *("i one first 1st", "ii two second 2nd", "iii three third 3rd", "iv four fourth 4th"),
-            *("five fifth 5th", "vi six sixth 6th", "vii seven seventh 7th"),
-            *("viii eight eighth 8th", "ix nine ninth 9th", "ten tenth 10th", "xi eleven", "xii"),
-        ),
-        start=1,
-    )
-    for word in forms.split()
-}
 
 
 class NeighbourTable:

@@ -19,12 +19,14 @@ import numpy.typing as npt
 from synsetmine.errors import DataError, ModelError
 from synsetmine.models.base import Arrays
 from synsetmine.models.general.adaptation import Adaptation
+from synsetmine.models.general.assignment import KnownNames, assign
 from synsetmine.models.general.comparer import Comparer
 from synsetmine.models.general.features import NameFeatures, Positions, WordWeights
 from synsetmine.models.general.graph import blocks, pair_graph, sigmoid
 from synsetmine.models.general.linkage import Linkage, SetFunction
 from synsetmine.models.general.pairs import Pairs
-from synsetmine.models.task import Mined, Outcome, Task, TermIndex, log_odds
+from synsetmine.models.known import KNOWN_THRESHOLD, Candidate, KnownSets
+from synsetmine.models.task import Mined, Outcome, Task, TermIndex, joins, log_odds, with_known
 from synsetmine.trace import Action
 from synsetmine.types import Progress, SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews, View, unit_rows
@@ -93,17 +95,56 @@ class GeneralModel:
             return list(terms)
         return [term for term in terms if any(term in table for table in views.vectors)]
 
+    def assign(
+        self,
+        terms: Sequence[Term],
+        sets: SynonymSets,
+        views: TermViews,
+        *,
+        progress: Progress | None = None,
+    ) -> KnownSets | None:
+        """The known sets that terms may belong to; see `assignment`."""
+        if not self._strings:
+            return None
+        known = [term for members in sets for term in members]
+        new = sorted(terms)
+        names = [_name(term) for term in (*known, *new)]
+        tables = [self.encoder.encode(names)]
+        if self.uses_encoder:
+            tables.append(_rows(views.table("encoder"), [*known, *new]))
+        assignments = assign(
+            KnownNames.of([[_name(term) for term in members] for members in sets]),
+            names[len(known) :],
+            tables,
+            contexts=[_rows(table, [*known, *new]) for table in views.vectors],
+            evidence=views.evidence,
+            threads=cores(),
+            progress=progress,
+        )
+        if assignments is None:
+            return None
+        candidates = {
+            term: [
+                Candidate(sets.ids[label], probability, known[nearest].surface)
+                for label, probability, nearest in assignments.of(number)
+            ]
+            for number, term in enumerate(new)
+        }
+        return KnownSets(sets, candidates, assignments.rehearsal)
+
     def prepare(
         self,
         vocabulary: Sequence[Term],
         views: TermViews,
         *,
+        known: KnownSets | None = None,
         device: str | None = None,  # noqa: ARG002
         progress: Progress | None = None,
     ) -> PreparedNames:
         """The vocabulary counts as a set: its order makes no difference."""
         self.check(views)
-        terms = tuple(sorted(self.known(tuple(dict.fromkeys(vocabulary)), views)))
+        new = dict.fromkeys(t for t in vocabulary if known is None or t not in known.sets)
+        terms = tuple(sorted(self.known(tuple(new), views)))
         tables = views.vectors if "vectors" in self.views else ()
         pairs = self.pairs(terms, views, tables=tables, strings=self._strings)
         if self.adaptation is not None and self.adaptation.width != pairs.width:
@@ -111,7 +152,7 @@ class GeneralModel:
             raise ModelError(f"{problem}; the views have {pairs.width}")
         compare = partial(self._compare, pairs)
         graph = pair_graph(pairs.count, *pairs.candidates(), compare, progress)
-        return PreparedNames(tuple(dict.fromkeys(vocabulary)), terms, graph, self.function)
+        return PreparedNames(tuple(new), terms, graph, self.function, known)
 
     def pairs(
         self,
@@ -125,7 +166,7 @@ class GeneralModel:
         names = None
         if strings:
             names = NameFeatures(
-                [term.surface.replace("_", " ") for term in terms],
+                [_name(term) for term in terms],
                 self.encoder,
                 self.word_weights,
                 [_rows(views.table("encoder"), terms)] if self.uses_encoder else [],
@@ -202,30 +243,43 @@ class PreparedNames:
         terms: tuple[Term, ...],  # those that the model can judge, sorted
         graph: Any,
         function: SetFunction,
+        known: KnownSets | None = None,
     ) -> None:
         self._vocabulary = vocabulary
+        self._known = known
         self._index = TermIndex(terms)
         self._graph = graph  # probabilities, symmetric
         self._function = function
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        return self._index.terms
+        known = self._known.sets.terms if self._known is not None else ()
+        return (*self._index.terms, *known)
 
     def probabilities(self, members: Sequence[Term], terms: Sequence[Term]) -> list[float]:
-        """f(S, t) of each term t; a term that is itself a member is judged by the others."""
+        """f(S, t) of each term t; a term that is itself a member is judged by the others.
+
+        A set that holds names of a known one is judged as that one.
+        """
+        if self._known is not None and (ids := self._known.ids_of(members)):
+            return [self._known.probability(term, ids) for term in terms]
         positions = self._index.positions(terms)
         logits = self._logits(self._index.members(members))[positions]
         return [float(value) for value in sigmoid(logits)]
 
     def rank(self, members: Sequence[Term], *, top: int = 10) -> list[tuple[Term, float]]:
+        if self._known is not None and (ids := self._known.ids_of(members)):
+            own = set(members)
+            others = [term for term in self.terms if term not in own]
+            ranked = [(term, self._known.probability(term, ids)) for term in others]
+            return sorted(ranked, key=lambda pair: -pair[1])[: max(top, 0)]
         values = sigmoid(self._logits(self._index.members(members)))
         return self._index.best(values, members, top)
 
     def near_pairs(self, threshold: float, *, top: int = 100) -> list[tuple[Term, Term, float]]:
         """The pairs of terms whose probability is nearest to the threshold, nearest first."""
         nearest = []  # of each block of rows
-        for start, stop in blocks(len(self.terms)):
+        for start, stop in blocks(len(self._index.terms)):
             part = self._graph[start:stop].tocoo()
             upper = part.row + start < part.col
             rows, columns = part.row[upper] + start, part.col[upper]
@@ -235,7 +289,7 @@ class PreparedNames:
             nearest += [(int(rows[i]), int(columns[i]), float(values[i])) for i in order]
         nearest.sort(key=lambda pair: (abs(pair[2] - threshold), *pair[:2]))
         return [
-            (self.terms[one], self.terms[other], value)
+            (self._index.terms[one], self._index.terms[other], value)
             for one, other, value in nearest[: max(top, 0)]
         ]
 
@@ -243,12 +297,37 @@ class PreparedNames:
         self,
         *,
         threshold: float = 0.5,
+        known_threshold: float = KNOWN_THRESHOLD,
         seeds: SynonymSets | None = None,
         cannot_link: Iterable[tuple[Term, Term]] = (),
         max_sets: int | None = None,
         order: Sequence[Term] | None = None,
         progress: Progress | None = None,  # noqa: ARG002
     ) -> Mined:
+        if self._known is None:
+            return self._generate(threshold, seeds, cannot_link, max_sets, order)
+        pairs = {frozenset(pair) for pair in cannot_link}
+        joined = joins(self._known, self._vocabulary, pairs, known_threshold)
+        known = self._known.sets
+        rest = [t for t in order or self._vocabulary if t not in joined and t not in known]
+        groups = self._generate(
+            threshold,
+            None,
+            [(one, other) for one, other in map(sorted, pairs) if {one, other} <= {*rest}],
+            None if max_sets is None else max(max_sets - len(known), 1),
+            rest,
+        )
+        return with_known(groups, self._known, joined, order or self._vocabulary)
+
+    def _generate(
+        self,
+        threshold: float,
+        seeds: SynonymSets | None,
+        cannot_link: Iterable[tuple[Term, Term]],
+        max_sets: int | None,
+        order: Sequence[Term] | None,
+    ) -> Mined:
+        """Merge the terms, and seeds that are in the vocabulary, by the pairs' probabilities."""
         task = Task.of(
             self._vocabulary if order is None else order,
             self._index,
@@ -259,7 +338,7 @@ class PreparedNames:
             max_sets=max_sets,
         )
         graph = self._graph
-        if task.terms != self.terms:
+        if task.terms != self._index.terms:
             rows = self._index.positions(task.terms)
             graph = graph[rows][:, rows]
         linkage = Linkage(graph, self._function, seeds=task.seeds, cannot_link=task.cannot_link)
@@ -345,6 +424,10 @@ def _first_largest(
         rows, first = np.unique(row[hits], return_index=True)
         places[rows] = hits[first]
     return places, largest
+
+
+def _name(term: Term) -> str:
+    return term.surface.replace("_", " ")
 
 
 def _rows(table: TermVectors, terms: Sequence[Term]) -> npt.NDArray[np.float32]:

@@ -27,6 +27,8 @@ KMEANS_STEPS = 4
 SIMILARITIES = 1 << 23  # held in memory at a time
 GROUP = 16  # columns whose maximum is looked at first
 POSTINGS = 2_000  # rows that share a rare column with a row, at most
+QUERY_POSTINGS = 20_000  # the same for queries, which are few beside the references
+QUERY_PAIRS = 1 << 33  # of queries and references; of more only those in near cells are compared
 SPARSE_ROWS = 1 << 15  # compared at a time
 
 
@@ -167,7 +169,7 @@ def nearest_sparse_rows(matrix: Any, count: int, *, threads: int = 1) -> tuple[P
     return nearest, cosines
 
 
-def _rare_columns(matrix: Any, shared: npt.NDArray[np.int64]) -> Any:
+def _rare_columns(matrix: Any, shared: npt.NDArray[np.int64], postings: int = POSTINGS) -> Any:
     """The matrix with the rarest columns of each row only, those that few rows share."""
     from scipy import sparse
 
@@ -177,6 +179,99 @@ def _rare_columns(matrix: Any, shared: npt.NDArray[np.int64]) -> Any:
     total = np.cumsum(rarity[rarest_first])
     before = np.concatenate([[0], total])[matrix.indptr[:-1]]
     kept = np.zeros(len(rarity), np.bool_)
-    kept[rarest_first] = total - np.repeat(before, per_row) <= POSTINGS
+    kept[rarest_first] = total - np.repeat(before, per_row) <= postings
     ends = np.concatenate([[0], np.cumsum(kept)])[matrix.indptr]
     return sparse.csr_array((matrix.data[kept], matrix.indices[kept], ends), shape=matrix.shape)
+
+
+def nearest_of(
+    rows: Floats,
+    queries: npt.NDArray[np.int64],
+    references: npt.NDArray[np.int64],
+    count: int,
+    *,
+    threads: int = 1,
+) -> Positions:
+    """The positions of the references nearest to each query, best first: (queries, count)
+
+    A row of zeros is unknown and near to none; where there are too few the position is -1. Above
+    `QUERY_PAIRS` pairs only the references of the cells around a query are compared.
+    """
+    from threadpoolctl import threadpool_limits
+
+    nearest = np.full((len(queries), count), -1, np.int32)
+    known = (rows[references] != 0).any(axis=1)
+    references = references[known]
+    asked = np.flatnonzero((rows[queries] != 0).any(axis=1))
+    width = min(count, len(references))
+    if not len(asked) or not width:
+        return nearest
+    targets = np.ascontiguousarray(rows[references])
+    sources = np.ascontiguousarray(rows[queries[asked]])
+    with threadpool_limits(1, "blas"):
+        if len(asked) * len(references) <= QUERY_PAIRS:
+            parts = _blocks_of(sources, targets, width, threads)
+        else:
+            parts = _cells_of(sources, targets, width, threads)
+    nearest[asked, :width] = np.where(parts >= 0, references[parts], -1)
+    return nearest
+
+
+def _blocks_of(sources: Floats, targets: Floats, count: int, threads: int) -> npt.NDArray[np.int64]:
+    step = max(1, SIMILARITIES // len(targets))
+
+    def nearest(start: int) -> npt.NDArray[np.int64]:
+        return _largest(sources[start : start + step] @ targets.T, count)[0]
+
+    return np.concatenate(list(in_threads(nearest, range(0, len(sources), step), threads)))
+
+
+def _cells_of(sources: Floats, targets: Floats, count: int, threads: int) -> npt.NDArray[np.int64]:
+    """Queries of one cell are compared with the targets of the cells around it."""
+    centres = _centres(targets, threads)
+    home = _nearest_centre(targets, centres, threads)
+    order = np.argsort(home, kind="stable")
+    ends = np.concatenate([[0], np.cumsum(np.bincount(home, minlength=len(centres)))])
+    cell_of = _nearest_centre(sources, centres, threads)
+    around, _ = _largest(centres @ centres.T, min(CELLS_AROUND, len(centres)))
+    nearest = np.full((len(sources), count), -1, np.int64)
+
+    def fill(cell: int) -> None:
+        own = np.flatnonzero(cell_of == cell)
+        others = np.concatenate([order[ends[c] : ends[c + 1]] for c in around[cell]])
+        others.sort()
+        if len(own) and len(others):
+            top, _ = _largest(sources[own] @ targets[others].T, min(count, len(others)))
+            nearest[own, : top.shape[1]] = others[top]
+
+    deque(in_threads(fill, np.unique(cell_of).tolist(), threads), maxlen=0)
+    return nearest
+
+
+def nearest_sparse_of(
+    matrix: Any,
+    queries: npt.NDArray[np.int64],
+    references: npt.NDArray[np.int64],
+    count: int,
+    *,
+    threads: int = 1,
+) -> Positions:
+    """The same for a scipy.sparse.csr_array; only references that share a column are near."""
+    from scipy import sparse
+    from sparse_dot_topn import sp_matmul_topn
+
+    nearest = np.full((len(queries), count), -1, np.int32)
+    targets = matrix[references].astype(np.float32)
+    shared = np.bincount(targets.indices, minlength=matrix.shape[1])
+    columns = sparse.csr_matrix(targets.T)
+    for start in range(0, len(queries), SPARSE_ROWS):
+        part = matrix[queries[start : start + SPARSE_ROWS]].astype(np.float32)
+        if len(references) > EXACT_ROWS:
+            part = _rare_columns(part, shared, QUERY_POSTINGS)
+        top = sp_matmul_topn(
+            sparse.csr_matrix(part), columns, top_n=count, sort=True, n_threads=threads
+        )
+        row = np.repeat(np.arange(part.shape[0]), np.diff(top.indptr))
+        rank = np.arange(len(row)) - np.searchsorted(row, row)
+        nearest[start + row, rank] = references[top.indices]
+    return nearest

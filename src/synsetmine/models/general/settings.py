@@ -29,6 +29,7 @@ class AdaptationSettings:
     names: int = 3000  # of whole sets, about, in the vocabularies of each size
     easy_share: float = 0.2  # of the pairs that are clearly no synonyms; they teach little
     fewest_sets: int = 10  # of two or more names; with fewer the general model stays as it is
+    weights: str = ""  # folder of other weights of the general model; empty: the package's
 
     def __post_init__(self) -> None:
         require(0 <= self.seed < 2**32, "seed must be in [0, 2**32)", self.seed)
@@ -103,7 +104,8 @@ class AdaptationSettings:
         return TrainingResult(
             StoredModel(adapted.model, self.threshold, adapted.record(self)),
             figures=figures,
-            notes=(adapted.note,),
+            notes=adapted.notes,
+            warnings=adapted.warnings,
         )
 
     def _usable(self, sets: SynonymSets, views: TermViews, hold_out: bool) -> SynonymSets:

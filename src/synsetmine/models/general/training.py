@@ -42,20 +42,27 @@ class Adapted:
     model: GeneralModel
     ridge: int | None  # None: infinite, the general model as it is
     losses: Mapping[int | None, float]  # mean loss of a held-out set by penalty; may be empty
+    sets: int  # of two or more names
     names: int
     pairs: int
 
     @property
-    def note(self) -> str:
+    def warnings(self) -> tuple[str, ...]:
+        """Why the general model stays as it is, if it does."""
+        if self.ridge is not None:
+            return ()
+        few = f"{self.sets} training set{'s' if self.sets != 1 else ''} of two or more names"
+        why = "do not improve on" if self.losses else "are too few to adapt"
+        return (f"{few} {why} the general model, which is used as it is",)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
         if self.ridge is None:
-            why = "do not improve on" if self.losses else "are too few to adapt"
-            return f"{self.names} training names {why} the general model, which stays as it is"
+            return ()
         if not self.losses:
-            return f"learned from {self.names} names without held-out sets"
-        return (
-            f"loss of held-out sets {self.losses[self.ridge]:.3f}, "
-            f"of the general model {self.losses[None]:.3f}"
-        )
+            return (f"learned from {self.names} names without held-out sets",)
+        loss = f"loss of held-out sets {self.losses[self.ridge]:.3f}"
+        return (f"{loss}, of the general model {self.losses[None]:.3f}",)
 
     def record(self, settings: AdaptationSettings) -> dict[str, Any]:
         """The part of a stored model that describes its training."""
@@ -101,11 +108,13 @@ def adapt(
 
     Without `hold_out` the weakest penalty is taken.
     """
-    base = base or load_general(encoder=views.strings and views.encoder is not None)
+    base = base or load_general(
+        encoder=views.strings and views.encoder is not None, folder=settings.weights or None
+    )
     sets = SynonymSets.of(sorted(tuple(sorted(members)) for members in sets))
     several = sum(size > 1 for size in sets.sizes)
     if hold_out and several < settings.fewest_sets:
-        return Adapted(base, None, {}, len(sets.terms), 0)
+        return Adapted(base, None, {}, several, len(sets.terms), 0)
     examples, scales = _examples(sets, views, base, settings)
     ridge: int | None = settings.ridges[-1]
     losses: Mapping[int | None, float] = {}
@@ -122,7 +131,7 @@ def adapt(
                 _fit(examples, ridge).astype(np.float32),
             ),
         )
-    return Adapted(model, ridge, losses, len(sets.terms), len(examples.true))
+    return Adapted(model, ridge, losses, several, len(sets.terms), len(examples.true))
 
 
 def _examples(

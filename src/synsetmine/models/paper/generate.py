@@ -23,6 +23,7 @@ import torch
 from torch import Tensor
 
 from synsetmine.errors import DataError
+from synsetmine.models.known import KNOWN_THRESHOLD
 from synsetmine.models.paper.pool import SetPool
 from synsetmine.models.task import Mined, Outcome, Task, TermIndex, log_odds
 from synsetmine.trace import Action
@@ -64,6 +65,7 @@ class PreparedScorer:
         self,
         *,
         threshold: float = 0.5,
+        known_threshold: float = KNOWN_THRESHOLD,  # noqa: ARG002
         seeds: SynonymSets | None = None,
         cannot_link: Iterable[tuple[Term, Term]] = (),
         max_sets: int | None = None,

@@ -12,8 +12,9 @@ from torch import Tensor, nn
 
 from synsetmine.errors import DataError, ModelError
 from synsetmine.models.base import Arrays
+from synsetmine.models.known import KnownSets
 from synsetmine.models.paper.generate import PreparedScorer
-from synsetmine.types import Progress, Term
+from synsetmine.types import Progress, SynonymSets, Term
 from synsetmine.views import TermViews, View
 
 ARCHITECTURE = ("dimension", "embed_sizes", "post_sizes", "dropout")
@@ -107,11 +108,22 @@ class SetScorer(nn.Module):
         table = views.table("vectors")
         return [term for term in terms if term in table]
 
+    def assign(
+        self,
+        terms: Sequence[Term],
+        sets: SynonymSets,
+        views: TermViews,
+        *,
+        progress: Progress | None = None,
+    ) -> None:
+        """Known sets take part in the one pass; nothing more is learned from them."""
+
     def prepare(
         self,
         vocabulary: Sequence[Term],
         views: TermViews,
         *,
+        known: KnownSets | None = None,  # noqa: ARG002
         device: str | None = None,
         progress: Progress | None = None,  # noqa: ARG002
     ) -> PreparedScorer:

@@ -154,7 +154,8 @@ def train_scorer(
     missing = tuple(vectors.missing(sets.terms))
     usable = sets.restrict(term for term in sets.terms if term in vectors)
     if len(usable) < 2:
-        raise DataError(f"of {len(sets)} training sets fewer than two have terms with vectors")
+        problem = f"of {len(sets)} training sets fewer than two have terms with vectors, too few "
+        raise DataError(f"{problem}for the paper's model; preset `general` works without any")
     if validation is None:
         share = min(settings.held_out, VALIDATED / len(usable.terms))
         usable, held_out = usable.split(share, seed=settings.seed)

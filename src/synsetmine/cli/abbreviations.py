@@ -1,0 +1,120 @@
+"""`synsetmine abbreviations`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from synsetmine.cli import console
+from synsetmine.cli.places import a_file, check_apart
+from synsetmine.cli.stages import CorpusFiles, CorpusForm, IdField, TextField
+from synsetmine.errors import DataError, Skipped
+
+if TYPE_CHECKING:
+    from synsetmine.evidence import Abbreviation
+
+COLUMNS = ("short form", "long form", "count", "documents", "document", "sentence")
+ROWS = 50  # on a terminal
+STDOUT = "-"
+
+
+def _checked(out: Path | None) -> Path | None:
+    if out is None or str(out) == STDOUT:
+        return out
+    from synsetmine.files import plain_name
+
+    if Path(plain_name(out)).suffix.lower() not in (".tsv", ".jsonl"):
+        problem = "unknown file extension; expected .tsv or .jsonl, also with .gz, .bz2 or .zst"
+        raise DataError(problem, value=str(out))
+    return a_file(out)
+
+
+def abbreviations(
+    corpus: CorpusFiles,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            callback=_checked,
+            help="File to write: .tsv or .jsonl; `-` writes all as TSV to stdout. Default: a "
+            "table on stdout.",
+        ),
+    ] = None,
+    min_count: Annotated[
+        int, typer.Option(min=1, help="Only definitions that occur so often.")
+    ] = 1,
+    form: CorpusForm = None,
+    text_field: TextField = "text",
+    id_field: IdField = "id",
+) -> None:
+    """List the abbreviations that a corpus defines, with counts and an example sentence.
+
+    Finds "magnetic resonance imaging (MRI)" and "MRI (magnetic resonance imaging)" by the
+    algorithm of Schwartz and Hearst. It needs no knowledge base.
+
+    Example: `synsetmine abbreviations abstracts.jsonl.gz`
+
+    Those that are defined twice or more, as a file:
+
+    Example: `synsetmine abbreviations texts/ --min-count 2 --out abbreviations.tsv`
+    """
+    from synsetmine.corpus import read_corpus
+    from synsetmine.corpus.sources import find_sources
+    from synsetmine.evidence import find_abbreviations
+
+    if out is not None:
+        check_apart(out, *(source.path for source in find_sources(corpus, form)))
+    skipped = Skipped()
+    with console.progress_bar("reading", unit="bytes") as bar:
+        documents = read_corpus(
+            corpus,
+            form=form,
+            text_field=text_field,
+            id_field=id_field,
+            skipped=skipped,
+            progress=bar.update,
+        )
+        defined = find_abbreviations(documents)
+    console.report_left_out(skipped)
+    listed = [entry for entry in defined if entry.count >= min_count]
+    if out is not None and str(out) != STDOUT:
+        _write(out, listed)
+    else:
+        _show(listed, every=out is not None)
+    where = "" if out is None or str(out) == STDOUT else f"; written to {out}"
+    console.say(f"{console.counted(len(listed), 'abbreviation')}{where}")
+
+
+def _row(entry: Abbreviation) -> tuple[str, str, int, int, str, str]:
+    example = entry.example
+    counts = entry.count, entry.documents
+    return entry.short, entry.long, *counts, example.document, example.text
+
+
+def _write(out: Path, listed: Sequence[Abbreviation]) -> None:
+    from synsetmine.cells import guarded, rows_of
+    from synsetmine.files import plain_name, write_text
+
+    if plain_name(out).lower().endswith(".jsonl"):
+        keys = [column.replace(" ", "_") for column in COLUMNS]
+        records = (dict(zip(keys, _row(entry), strict=True)) for entry in listed)
+        text = "".join(f"{json.dumps(record, ensure_ascii=False)}\n" for record in records)
+    else:
+        rows = ([guarded(str(cell)) for cell in _row(entry)] for entry in listed)
+        text = rows_of((COLUMNS, *rows), "\t")
+    write_text(out, text)
+
+
+def _show(listed: Sequence[Abbreviation], *, every: bool) -> None:
+    """A table on a terminal, the first ones of many; all of them in a pipe."""
+    shown = listed if every or not sys.stdout.isatty() else listed[:ROWS]
+    if every or shown:
+        console.show_table(COLUMNS, [[str(cell) for cell in _row(entry)] for entry in shown])
+    if len(shown) < len(listed):
+        console.say(f"… and {len(listed) - len(shown):,} more; --out writes all")

@@ -1,0 +1,215 @@
+"""What distinguishes two names, and what a corpus says of both: features beside the strings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from synsetmine.evidence import Evidence
+from synsetmine.models.general.name_table import NameTable, Positions, stem_key
+from synsetmine.models.general.neighbours import Floats
+from synsetmine.patterns import OPPOSING
+from synsetmine.text import normal_form
+
+Doubles: TypeAlias = npt.NDArray[np.float64]
+
+SMOOTHING = 0.5  # observations for either side, before any are counted
+SET_NAMES = 8  # of a set that are compared; large sets would outweigh the others
+SETS = 40_000  # whose names are compared, at most
+NAMES = 15_000  # whose near names of other sets are compared, at most
+NEAREST = 6  # of each representation
+DIFFERING = 3  # stems, at most, of a pair that teaches
+
+
+@dataclass(frozen=True, eq=False)
+class StemWeights:
+    """How much the stems by which two names differ speak for one meaning, learned from the sets.
+
+    log((same + s) / (different + s)), where `same` counts pairs of names of one set that differ by
+    a stem, and `different` near pairs of two sets. Two stems that alone make the difference have a
+    weight as a pair.
+    """
+
+    weights: Floats  # (stems,)
+    pair_keys: Positions  # sorted
+    pair_weights: Floats
+
+    @classmethod
+    def learn(
+        cls, table: NameTable, labels: Positions, references: Positions, seed: int
+    ) -> StemWeights:
+        """Learn from the reference names, whose sets are `labels`."""
+        rng = np.random.default_rng(seed)
+        names = rng.permutation(references)[:NAMES]
+        left, right = table.candidates(names, references, NEAREST)
+        other = labels[left] != labels[right]
+        same, same_keys = _count(table, *_pairs_of_sets(labels, references, rng))
+        different, different_keys = _count(table, left[other], right[other])
+        scale = max(same.sum(), 1) / max(different.sum(), 1)  # both are samples
+        keys = np.unique(np.concatenate([same_keys, different_keys]))
+        counts = [
+            np.bincount(np.searchsorted(keys, some), minlength=len(keys))
+            for some in (same_keys, different_keys)
+        ]
+        return cls(
+            _log_ratio(same, scale * different), keys, _log_ratio(counts[0], scale * counts[1])
+        )
+
+    def features(self, table: NameTable, left: Positions, right: Positions) -> Floats:
+        """Smallest weight and sum of the stems of either side alone, and the pair's weight."""
+        own, theirs = _differing(table, left, right)
+        values = np.zeros((len(left), 5), np.float32)
+        for column, side in zip((0, 2), (own, theirs), strict=True):
+            weights = self.weights[side.indices]
+            filled = np.flatnonzero(np.diff(side.indptr))
+            if len(filled):
+                starts = side.indptr[filled]
+                values[filled, column] = np.minimum.reduceat(weights, starts)
+                values[filled, column + 1] = np.add.reduceat(weights, starts)
+        rows, keys = _single_pairs(own, theirs)
+        if len(self.pair_keys) and len(keys):
+            place = np.minimum(np.searchsorted(self.pair_keys, keys), len(self.pair_keys) - 1)
+            known = self.pair_keys[place] == keys
+            values[rows[known], 4] = self.pair_weights[place[known]]
+        return values
+
+
+def _log_ratio(same: npt.NDArray[Any], different: npt.NDArray[Any]) -> Floats:
+    ratio: Floats = np.log((same + SMOOTHING) / (different + SMOOTHING)).astype(np.float32)
+    return ratio
+
+
+def _count(table: NameTable, left: Positions, right: Positions) -> tuple[Doubles, Positions]:
+    """How often names differ by each stem, and the keys of pairs that differ by one stem each.
+
+    Of several differing stems each counts a part. Names without a shared stem teach nothing.
+    """
+    own, theirs = _differing(table, left, right)
+    sizes = np.diff(own.indptr) + np.diff(theirs.indptr)
+    shares_stem = np.diff(table.bags.indptr)[left] > np.diff(own.indptr)
+    taught = shares_stem & (sizes > 0) & (sizes <= DIFFERING)
+    counts = np.zeros(table.bags.shape[1])
+    for side in (own, theirs):
+        row = np.repeat(np.arange(side.shape[0]), np.diff(side.indptr))
+        kept = taught[row]
+        np.add.at(counts, side.indices[kept], 1 / sizes[row[kept]])
+    rows, keys = _single_pairs(own, theirs)
+    return counts, keys[taught[rows]]
+
+
+def _pairs_of_sets(
+    labels: Positions, references: Positions, rng: np.random.Generator
+) -> tuple[Positions, Positions]:
+    """The pairs of the first names of random sets; the names of a set stand together."""
+    own = labels[references]
+    starts = np.flatnonzero(np.append(True, own[1:] != own[:-1])[: len(own)])
+    sizes = np.minimum(np.diff(np.append(starts, len(own))), SET_NAMES)
+    several = rng.permutation(np.flatnonzero(sizes > 1))[:SETS]
+    left, right = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for size in range(2, SET_NAMES + 1):
+        begins = starts[several[sizes[several] == size]]
+        one, other = np.triu_indices(size, 1)
+        left.append((begins[:, None] + one).ravel())
+        right.append((begins[:, None] + other).ravel())
+    return references[np.concatenate(left)], references[np.concatenate(right)]
+
+
+def _differing(table: NameTable, left: Positions, right: Positions) -> tuple[Any, Any]:
+    """The stems that only the left, and only the right name of each pair has: csr arrays."""
+    one, other = table.bags[left], table.bags[right]
+    shared = one.multiply(other)
+    sides = []
+    for bags in (one, other):
+        rest = (bags - shared).tocsr()
+        rest.eliminate_zeros()
+        rest.sort_indices()
+        sides.append(rest)
+    return sides[0], sides[1]
+
+
+def _single_pairs(own: Any, theirs: Any) -> tuple[Positions, Positions]:
+    """The pairs of names that differ by one stem each: their rows, and a key of both stems."""
+    rows = np.flatnonzero((np.diff(own.indptr) == 1) & (np.diff(theirs.indptr) == 1))
+    one = own.indices[own.indptr[rows]].astype(np.int64)
+    other = theirs.indices[theirs.indptr[rows]].astype(np.int64)
+    return rows, np.minimum(one, other) * own.shape[1] + np.maximum(one, other)
+
+
+class TextEvidence:
+    """What the corpus says of pairs of names: definitions, aliases, lists."""
+
+    def __init__(self, table: NameTable, evidence: Evidence) -> None:
+        self._table = table
+        self._forms = [normal_form(name) for name in table.names]
+        self._short_keys = [_short_key(name) for name in table.names]
+        self._long: dict[str, dict[str, int]] = {}  # short form -> stems of long form -> count
+        self._short: dict[str, dict[str, int]] = {}  # the other way round
+        for abbreviation in evidence.abbreviations():
+            short, long = _short_key(abbreviation.short), stem_key(abbreviation.long)
+            for counts, one, other in ((self._long, short, long), (self._short, long, short)):
+                own = counts.setdefault(one, {})
+                own[other] = own.get(other, 0) + abbreviation.count
+        self._counts: dict[tuple[str, str], list[int]] = {}  # for and against, by normal forms
+        for first, second, relation, count in evidence.pairs():
+            if relation != "abbreviation":
+                for pair in ((first, second), (second, first)):
+                    sides = self._counts.setdefault(pair, [0, 0])
+                    sides[relation in OPPOSING] += count
+        self._partners: dict[str, list[str]] = {}
+        for (first, second), (supporting, _) in self._counts.items():
+            if supporting:
+                self._partners.setdefault(first, []).append(second)
+
+    def candidates(self, queries: Positions, references: Positions) -> tuple[Positions, Positions]:
+        """Pairs that a definition or an alias connects."""
+        keys, short_keys, forms = self._table.stem_keys, self._short_keys, self._forms
+        by_key, by_short, by_form = (
+            _positions_by(values, references) for values in (keys, short_keys, forms)
+        )
+        left: list[int] = []
+        right: list[int] = []
+        for position in queries.tolist():
+            long, short = (
+                self._long.get(short_keys[position], ()),
+                self._short.get(keys[position], ()),
+            )
+            partners = self._partners.get(forms[position], ())
+            others = [p for key in long for p in by_key.get(key, ())]
+            others += [p for key in short for p in by_short.get(key, ())]
+            others += [p for form in partners for p in by_form.get(form, ())]
+            left += [position] * len(others)
+            right += others
+        return np.array(left, np.int64), np.array(right, np.int64)
+
+    def features(self, left: Positions, right: Positions) -> Floats:
+        """Definitions of both, their share of the definitions of either, aliases, and lists."""
+        values = np.zeros((len(left), 6), np.float32)
+        keys, short_keys, forms = self._table.stem_keys, self._short_keys, self._forms
+        for row, (one, other) in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
+            if long := self._long.get(short_keys[one]):
+                count, total = long.get(keys[other], 0), sum(long.values())
+                values[row, :4] = count, count / total, 0, np.log1p(total)
+            if count := self._short.get(keys[one], {}).get(short_keys[other], 0):
+                values[row, 0] += count
+                values[row, 2] = count / sum(self._short[keys[one]].values())
+            if counts := self._counts.get((forms[one], forms[other])):
+                values[row, 4:] = np.log1p(counts)
+        values[:, 0] = np.log1p(values[:, 0])
+        return values
+
+
+def _short_key(name: str) -> str:
+    """The letters and digits of a short form; their case counts: "pH" is not "Ph"."""
+    return "".join(filter(str.isalnum, name))
+
+
+def _positions_by(values: Sequence[str], positions: Positions) -> dict[str, list[int]]:
+    """The positions by their values."""
+    positions_of: dict[str, list[int]] = {}
+    for position in positions.tolist():
+        positions_of.setdefault(values[position], []).append(position)
+    return positions_of
