@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import log
 from pathlib import Path
 from typing import NamedTuple
@@ -269,8 +269,9 @@ class RunCounter:
         joined = TEXT_END.join(batch.texts)
         parts = [*_PARTS.finditer(joined)]
         words = _RunReader(self.stop_words)([part.group() for part in parts])
-        starts = np.fromiter((part.start() for part in parts), np.int64, len(parts))[words.part]
-        ends = np.fromiter((part.end() for part in parts), np.int64, len(parts))[words.part]
+        flat = chain.from_iterable(map(re.Match.span, parts))
+        spans = np.fromiter(flat, np.int64, 2 * len(parts)).reshape(-1, 2)
+        starts, ends = spans[words.part].T
         begins = np.cumsum([0, *(len(text) + 1 for text in batch.texts)])  # of the texts
         document = np.searchsorted(begins, starts, side="right") - 1
         place = (document << 32) + starts - begins[document]

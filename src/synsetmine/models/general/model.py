@@ -24,6 +24,7 @@ from synsetmine.models.general.comparer import Comparer
 from synsetmine.models.general.features import NameFeatures, Positions, WordWeights
 from synsetmine.models.general.graph import blocks, pair_graph, sigmoid
 from synsetmine.models.general.linkage import Linkage, SetFunction
+from synsetmine.models.general.neighbours import Floats
 from synsetmine.models.general.pairs import Pairs
 from synsetmine.models.known import KNOWN_THRESHOLD, Candidate, KnownSets
 from synsetmine.models.task import Mined, Outcome, Task, TermIndex, joins, log_odds, with_known
@@ -108,14 +109,17 @@ class GeneralModel:
             return None
         known = [term for members in sets for term in members]
         new = sorted(terms)
-        names = [_name(term) for term in (*known, *new)]
-        tables = [self.encoder.encode(names)]
-        if self.uses_encoder:
-            tables.append(_rows(views.table("encoder"), [*known, *new]))
+
+        def encode(names: Sequence[str]) -> list[Floats]:
+            tables = [self.encoder.encode(names)]
+            if self.uses_encoder:
+                tables.append(_rows(views.table("encoder"), [*map(Term, names)]))
+            return tables
+
         assignments = assign(
             KnownNames.of([[_name(term) for term in members] for members in sets]),
-            names[len(known) :],
-            tables,
+            [_name(term) for term in new],
+            encode,
             contexts=[_rows(table, [*known, *new]) for table in views.vectors],
             evidence=views.evidence,
             threads=cores(),

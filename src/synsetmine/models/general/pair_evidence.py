@@ -139,6 +139,15 @@ def _single_pairs(own: Any, theirs: Any) -> tuple[Positions, Positions]:
     return rows, np.minimum(one, other) * own.shape[1] + np.maximum(one, other)
 
 
+def long_forms(names: Sequence[str], evidence: Evidence) -> list[str]:
+    """What the corpus says that each name is short for, most often; "" for other names."""
+    longest_of: dict[str, tuple[int, str]] = {}
+    for abbreviation in evidence.abbreviations():
+        key, entry = _short_key(abbreviation.short), (abbreviation.count, abbreviation.long)
+        longest_of[key] = max(entry, longest_of.get(key, entry))
+    return [longest_of.get(_short_key(name), (0, ""))[1] for name in names]
+
+
 class TextEvidence:
     """What the corpus says of pairs of names: definitions, aliases, lists."""
 
