@@ -74,7 +74,7 @@ JOINING = frozenset(JOINERS)
 FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, so that no word is lost from a hash
 
 # The key of a run in a context: the upper bits of its hash, and the classes left and right of it.
-SIDE_BITS = 5
+SIDE_BITS = (len(CLASSES) - 1).bit_length()
 SIDE = np.uint64((1 << SIDE_BITS) - 1)
 CONTEXT = np.uint64((1 << 2 * SIDE_BITS) - 1)
 
@@ -448,7 +448,7 @@ class Runs(NamedTuple):
         order = np.lexsort((self.keys, -self.counts))[:MOST_CANDIDATES]
         return self.take(np.sort(order))
 
-    def count(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
+    def counts_of(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
         """How often the runs with these hashes stand in the corpus."""
         place = _places(hashes & ~CONTEXT, self.keys)
         counts = np.zeros(len(hashes), np.int64)
@@ -485,7 +485,7 @@ def _scores(
 ) -> dict[str, _Score]:
     words = {form: form.split(" ") for form in phrases}
     singles = list({word for parts in words.values() for word in parts})
-    counts = runs.count(np.array([_hash(word) for word in singles], np.uint64)).tolist()
+    counts = runs.counts_of(np.array([_hash(word) for word in singles], np.uint64)).tolist()
     count_of = dict(zip(singles, counts, strict=True))
     count_of.update((form, phrase.count) for form, phrase in phrases.items())
     longest: dict[str, int] = {}
