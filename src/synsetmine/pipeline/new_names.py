@@ -59,10 +59,8 @@ class NewNames:
     def sentences(self) -> list[str]:
         """What to expect of the new names, and how many other terms were grouped."""
         unknown = counted(sum(self.groups), "unknown term")
-        return [
-            self._expectation,
-            f"apart from these, {counted(len(self.groups), 'group')} of {unknown}",
-        ]
+        groups = f"apart from these, {counted(len(self.groups), 'group')} of {unknown}"
+        return [self._expectation, groups] if self.groups else [self._expectation]
 
     @property
     def _expectation(self) -> str:
