@@ -29,6 +29,7 @@ from synsetmine.models.general.neighbours import Floats
 from synsetmine.models.general.pair_evidence import StemWeights, TextEvidence
 from synsetmine.models.rehearsal import Rehearsal
 from synsetmine.types import Progress
+from synsetmine.wordforms import SpelledNames
 
 Truth: TypeAlias = npt.NDArray[np.bool_]
 Doubles: TypeAlias = npt.NDArray[np.float64]
@@ -65,6 +66,7 @@ class KnownNames:
 
     names: Sequence[str]
     labels: Positions  # (names,): the number of the set
+    spelled: SpelledNames
     words: DifferingWords
 
     @classmethod
@@ -72,7 +74,8 @@ class KnownNames:
         names = [name for members in sets for name in members]
         sizes = [len(members) for members in sets]
         labels = np.repeat(np.arange(len(sizes)), sizes)
-        return cls(names, labels, DifferingWords.learn(sets))
+        spelled = SpelledNames.of(names)
+        return cls(names, labels, spelled, DifferingWords.learn_spelled(spelled, labels))
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +117,8 @@ def assign(
     drawn = _draw(known, _is_seen(contexts, len(known.names) + len(terms)), settings)
     if drawn is None:
         return None
-    table = NameTable([*known.names, *terms], tables, threads=threads)
+    spelled = known.spelled.extended(terms)
+    table = NameTable([*known.names, *terms], tables, spelled=spelled, threads=threads)
     tell(1, 5)
     view = _View(table, known, contexts, evidence, drawn.references, settings.seed)
     pairs = view.pairs(drawn.queries, drawn.references, settings.neighbours)
@@ -146,7 +150,7 @@ def _is_seen(contexts: Sequence[Floats], count: int) -> Truth:
     """Which names the corpus has."""
     seen = np.zeros(count, np.bool_)
     for table in contexts:
-        seen |= (table != 0).any(axis=1)
+        seen |= table.any(axis=1)
     return seen
 
 
@@ -234,6 +238,7 @@ class _View:
         self._known = known
         self._contexts = contexts
         self._seen = _is_seen(contexts, len(table))
+        self._is_short = np.array([len(name) <= SHORT_FORM for name in table.names], np.bool_)
         self._stems = StemWeights.learn(table, known.labels, references, seed)
         self._texts = TextEvidence(table, evidence) if evidence is not None else None
 
@@ -291,8 +296,7 @@ class _View:
     def _abbreviations(self, left: Positions, right: Positions) -> Floats:
         """Whether one name is a short form of the other, where one is short enough to be."""
         values = np.zeros(len(left), np.float32)
-        names = self._table.names
-        short = np.array([len(name) <= SHORT_FORM for name in names], np.bool_)
+        names, short = self._table.names, self._is_short
         for pair in np.flatnonzero(short[left] != short[right]).tolist():
             values[pair] = is_abbreviation(names[left[pair]], names[right[pair]])
         return values
@@ -301,19 +305,21 @@ class _View:
         self, rows: Floats, left: Positions, right: Positions, references: Positions
     ) -> Floats:
         """Cosines in a table of the corpus: of both names, and of the name and its set's mean."""
+        seen = rows.any(axis=1)
         labels = self._known.labels
-        known = references[(rows[references] != 0).any(axis=1)]
-        means = np.zeros((int(labels.max()) + 1, rows.shape[1]), np.float32)
-        np.add.at(means, labels[known], rows[known])
+        targets, place = np.unique(labels[right], return_inverse=True)
+        known = references[seen[references]]
+        at = np.minimum(np.searchsorted(targets, labels[known]), max(len(targets) - 1, 0))
+        of_target = targets[at] == labels[known] if len(targets) else np.zeros(len(known), np.bool_)
+        means = np.zeros((len(targets), rows.shape[1]), np.float32)
+        np.add.at(means, at[of_target], rows[known[of_target]])
         lengths = np.linalg.norm(means, axis=1, keepdims=True)
         means /= np.maximum(lengths, 1e-9)
-        target = labels[right]
         values = np.zeros((len(left), 4), np.float32)
         values[:, 0] = np.einsum("ij,ij->i", rows[left], rows[right])
-        values[:, 1] = np.einsum("ij,ij->i", rows[left], means[target])
-        seen = (rows != 0).any(axis=1)
+        values[:, 1] = np.einsum("ij,ij->i", rows[left], means[place])
         values[:, 2] = seen[left] & seen[right]
-        values[:, 3] = seen[left] & (lengths[target, 0] > 0)
+        values[:, 3] = seen[left] & (lengths[place, 0] > 0)
         return values
 
 
