@@ -38,7 +38,9 @@ class DifferingWords:
         """Count over the sets of a knowledge base, in time in proportion to its words."""
         members = [list(names) for names in sets]
         labels = np.repeat(np.arange(len(members)), [len(names) for names in members])
-        return cls.learn_spelled(SpelledNames.of(name for names in members for name in names), labels)
+        return cls.learn_spelled(
+            SpelledNames.of(name for names in members for name in names), labels
+        )
 
     @classmethod
     def learn_spelled(cls, names: SpelledNames, labels: Numbers) -> DifferingWords:
@@ -92,7 +94,9 @@ class _Bags:
         is_content = np.array([word not in STOP_WORDS for word in names.words], np.bool_)
         owners = np.repeat(np.arange(len(names)), np.diff(names.ends))
         kept = is_content[names.numbers]
-        keys = owners[kept] * max(len(number_of), 1) + np.array(stems, np.int64)[names.numbers[kept]]
+        keys = (
+            owners[kept] * max(len(number_of), 1) + np.array(stems, np.int64)[names.numbers[kept]]
+        )
         owners, words = np.divmod(np.unique(keys), max(len(number_of), 1))  # each word once
         codes = np.random.default_rng(0).integers(2**63, size=max(len(number_of), 1))
         sums = np.zeros(len(names), np.int64)  # they wrap around

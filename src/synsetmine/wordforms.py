@@ -76,7 +76,9 @@ class SpelledNames:
 
     def words_of(self, name: int) -> list[str]:
         """The same as `spelled_words` of the name with this number."""
-        return [self.words[number] for number in self.numbers[self.ends[name] : self.ends[name + 1]]]
+        return [
+            self.words[number] for number in self.numbers[self.ends[name] : self.ends[name + 1]]
+        ]
 
 
 @lru_cache(_CACHED)

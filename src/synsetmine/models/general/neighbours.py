@@ -29,6 +29,7 @@ GROUP = 16  # columns whose maximum is looked at first
 POSTINGS = 2_000  # rows that share a rare column with a row, at most
 QUERY_POSTINGS = 20_000  # the same for queries, which are few beside the references
 QUERY_PAIRS = 1 << 33  # of queries and references; of more only those in near cells are compared
+QUERY_CELLS = 48  # around a query
 SPARSE_ROWS = 1 << 15  # compared at a time
 
 
@@ -121,9 +122,7 @@ def _near_cells(table: Floats, count: int, threads: int) -> tuple[npt.NDArray[np
     return tops, values
 
 
-def _centres(
-    rows: Floats, places: npt.NDArray[np.int64], count: int, threads: int
-) -> Floats:
+def _centres(rows: Floats, places: npt.NDArray[np.int64], count: int, threads: int) -> Floats:
     """The centres of so many cells, at least one: spherical k-means on a sample of the places."""
     count = max(1, count)
     drawn = places[np.random.default_rng(0).permutation(len(places))[: SAMPLE_ROWS * count]]
@@ -240,12 +239,12 @@ def _cells_of(
     With k cells, c of them around a query, finding the cells of n references takes n k products,
     and comparing them with q queries q c n / k. The sum is least for k = sqrt(q c).
     """
-    cells = int(np.sqrt(len(sources) * CELLS_AROUND))
+    cells = int(np.sqrt(len(sources) * QUERY_CELLS))
     centres = _centres(rows, references, min(cells, len(references) // CELL_ROWS), threads)
     home = _nearest_centre(rows, references, centres, threads)
     order = np.argsort(home, kind="stable")
     ends = np.concatenate([[0], np.cumsum(np.bincount(home, minlength=len(centres)))])
-    around = min(CELLS_AROUND, len(centres))
+    around = min(QUERY_CELLS, len(centres))
     near = np.concatenate(
         [
             _largest(part @ centres.T, around)[0]
