@@ -194,7 +194,7 @@ def _written_words(name: str) -> list[str]:
 
 
 def _spelled_parts(word: str, several: bool) -> list[str]:
-    """The letters and the numbers of a word in one spelling; `several`: the name has other words."""
+    """The letters and numbers of a word in one spelling; `several`: its name has more words."""
     return [
         _NUMERALS[part] if several and part in _NUMERALS else _spelling(part)
         for part in _PARTS.findall(word)
