@@ -25,7 +25,7 @@ from synsetmine.differing import DifferingWords
 from synsetmine.evidence import Evidence
 from synsetmine.kinds import conflicting, is_abbreviation
 from synsetmine.models.general.name_table import NameTable, Positions
-from synsetmine.models.general.neighbours import Floats
+from synsetmine.models.general.neighbours import Floats, filled_rows
 from synsetmine.models.general.pair_evidence import StemWeights, TextEvidence
 from synsetmine.models.rehearsal import Rehearsal
 from synsetmine.types import Progress
@@ -150,7 +150,7 @@ def _is_seen(contexts: Sequence[Floats], count: int) -> Truth:
     """Which names the corpus has."""
     seen = np.zeros(count, np.bool_)
     for table in contexts:
-        seen |= table.any(axis=1)
+        seen |= filled_rows(table)
     return seen
 
 
@@ -305,7 +305,7 @@ class _View:
         self, rows: Floats, left: Positions, right: Positions, references: Positions
     ) -> Floats:
         """Cosines in a table of the corpus: of both names, and of the name and its set's mean."""
-        seen = rows.any(axis=1)
+        seen = filled_rows(rows)
         labels = self._known.labels
         targets, place = np.unique(labels[right], return_inverse=True)
         known = references[seen[references]]

@@ -189,6 +189,11 @@ def _rare_columns(matrix: Any, shared: npt.NDArray[np.int64], postings: int = PO
     return sparse.csr_array((matrix.data[kept], matrix.indices[kept], ends), shape=matrix.shape)
 
 
+def filled_rows(rows: Floats) -> npt.NDArray[np.bool_]:
+    """Which rows are not all zeros: (rows,)"""
+    return np.asarray(rows.any(axis=1))
+
+
 def nearest_of(
     rows: Floats,
     queries: npt.NDArray[np.int64],
@@ -205,7 +210,7 @@ def nearest_of(
     from threadpoolctl import threadpool_limits
 
     nearest = np.full((len(queries), count), -1, np.int32)
-    known = rows.any(axis=1)
+    known = filled_rows(rows)
     references = references[known[references]]
     asked = np.flatnonzero(known[queries])
     width = min(count, len(references))
@@ -288,6 +293,8 @@ def nearest_sparse_of(
     from sparse_dot_topn import sp_matmul_topn
 
     nearest = np.full((len(queries), count), -1, np.int32)
+    if not len(references):
+        return nearest
     sources = matrix[queries].astype(np.float32)
     if len(references) > EXACT_ROWS:
         shared = np.zeros(matrix.shape[1], np.int64)
@@ -325,6 +332,4 @@ def _transposed(
         entries = part.data[kept].astype(np.float32), number[part.indices[kept]], ends
         shape = (part.shape[0], max(len(columns), 1))
         parts.append(sparse.csr_array(entries, shape=shape))
-    if not parts:
-        return sparse.csr_matrix((max(len(columns), 1), 0), dtype=np.float32)
     return sparse.csr_matrix(sparse.vstack(parts, format="csr").T)
