@@ -28,7 +28,7 @@ SIMILARITIES = 1 << 23  # held in memory at a time
 GROUP = 16  # columns whose maximum is looked at first
 POSTINGS = 2_000  # rows that share a rare column with a row, at most
 QUERY_POSTINGS = 20_000  # the same for queries, which are few beside the references
-QUERY_PAIRS = 1 << 33  # of queries and references; of more only those in near cells are compared
+QUERY_PAIRS = 1 << 32  # of queries and references; of more only those in near cells are compared
 QUERY_CELLS = 48  # around a query
 SPARSE_ROWS = 1 << 15  # compared at a time
 
