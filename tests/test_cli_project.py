@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -170,6 +171,13 @@ def test_the_demo_runs(tmp_path: Path) -> None:
     assert "106 documents" in said
     assert "759 training sets, 190 test sets" in said
     assert "Of 190 entities kept out of training" in said
+    assert re.search(r"^\d+ new names for \d+ entities; at 0.9 and above \d+", said, re.M)
+    finds = re.findall(r"^  (\S.*)  (\S.*)  →  (.*)\n        (\w+ in .*: .*)$", said, re.M)
+    assert len(finds) == 15
+    names = {name: entity for _, name, entity, _ in finds}
+    assert names["EU"] == "European Union"
+    assert names["LiF"] == "Lithium fluoride"
+    assert all(name in sentence for _, name, _, sentence in finds)
     assert "Scores on these entities: ARI" in said
     scores = json.loads((tmp_path / "demo/run/scores.json").read_text())
     assert scores["on their own"]["ari"][0] > 0.6  # all alone or all together: 0
