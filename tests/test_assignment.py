@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -16,6 +16,7 @@ from synsetmine.models.general.assignment import (
     KnownNames,
     assign,
 )
+from synsetmine.models.general.neighbours import Floats
 from tests.nameworlds import NameWorld, name_world, unit_vectors
 
 SETTINGS = AssignmentSettings(fewest_queries=100)
@@ -32,10 +33,24 @@ def assigned(
     known = KnownNames.of(world().sets)
     tables = [load_general().encoder.encode([*known.names, *terms])]
     result = assign(
-        known, terms, tables, evidence=world().evidence, settings=settings, threads=threads
+        known,
+        terms,
+        encoding(tables),
+        evidence=world().evidence,
+        settings=settings,
+        threads=threads,
     )
     assert result is not None
     return result
+
+
+def encoding(tables: Sequence[Floats]) -> Callable[[Sequence[str]], list[Floats]]:
+    """An encoder that has these rows for the first names, and knows no other names."""
+
+    def encode(names: Sequence[str]) -> list[Floats]:
+        return [np.pad(rows, ((0, len(names) - len(rows)), (0, 0))) for rows in tables]
+
+    return encode
 
 
 @cache
@@ -126,8 +141,8 @@ def test_the_seed_decides_which_names_are_hidden() -> None:
 def test_too_few_names_are_not_rehearsed() -> None:
     known = KnownNames.of(world().sets[:20])
     tables = [unit_vectors(len(known.names) + 1, 8, 0)]
-    assert assign(known, ["a name"], tables, settings=SETTINGS) is None
-    assert assign(KnownNames.of([]), ["a name"], [unit_vectors(1, 8, 0)]) is None
+    assert assign(known, ["a name"], encoding(tables), settings=SETTINGS) is None
+    assert assign(KnownNames.of([]), ["a name"], encoding([unit_vectors(1, 8, 0)])) is None
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
@@ -136,7 +151,7 @@ def test_few_large_sets_teach_nothing(count: int) -> None:
     sets = [[f"{part} cell {number}" for number in range(400)] for part in "abc"[:count]]
     known = KnownNames.of(sets)
     tables = [unit_vectors(len(known.names) + 1, 8, 0)]
-    result = assign(known, ["d cell 1"], tables, settings=SETTINGS)
+    result = assign(known, ["d cell 1"], encoding(tables), settings=SETTINGS)
     assert result is None
 
 
@@ -171,7 +186,7 @@ def test_vectors_of_the_corpus_join_what_no_string_connects() -> None:
     settings = replace(SETTINGS, fewest_queries=20)
     shares = []
     for contexts in ([], [rows.astype(np.float32)]):
-        result = assign(known, terms, tables, contexts=contexts, settings=settings)
+        result = assign(known, terms, encoding(tables), contexts=contexts, settings=settings)
         assert result is not None
         firsts = [next(result.of(number)) for number in range(len(terms))]
         shares.append(np.mean([f[0] == n and f[1] >= 0.5 for n, f in enumerate(firsts)]))

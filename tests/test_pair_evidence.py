@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from itertools import combinations
 
 import numpy as np
@@ -34,14 +34,14 @@ class NaiveCounts:
     """How often pairs of names differ by a stem, and by a pair of stems."""
 
     def __init__(self) -> None:
-        self.stems: Counter[str] = Counter()
+        self.stems: defaultdict[str, float] = defaultdict(float)
         self.pairs: Counter[frozenset[str]] = Counter()
 
     def add(self, one: set[str], other: set[str]) -> None:
         differing = one ^ other
         if one & other and 0 < len(differing) <= DIFFERING:
             for stem in differing:
-                self.stems[stem] += 1 / len(differing)  # type: ignore[assignment]
+                self.stems[stem] += 1 / len(differing)
             if len(one - other) == len(other - one) == 1:
                 self.pairs[frozenset(differing)] += 1
 
@@ -67,20 +67,22 @@ def test_weights_of_stems_are_those_of_a_naive_count(sets: list[list[str]], seed
             different.add(bags[one], bags[other])
     scale = max(sum(same.stems.values()), 1) / max(sum(different.stems.values()), 1)
 
-    def weight(stem: str | frozenset[str], one: Counter, other: Counter) -> float:
-        return math.log((one[stem] + SMOOTHING) / (scale * other[stem] + SMOOTHING))
+    def weight(same_count: float, different_count: float) -> float:
+        return math.log((same_count + SMOOTHING) / (scale * different_count + SMOOTHING))
 
     left, right = (grid.ravel() for grid in np.indices((len(bags), len(bags))))
     values = weights.features(table, left, right)
     for row, (one, other) in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
         expected = []
         for only in (bags[one] - bags[other], bags[other] - bags[one]):
-            own = [weight(stem, same.stems, different.stems) for stem in only]
+            own = [weight(same.stems[stem], different.stems[stem]) for stem in only]
             expected += [min(own, default=0), sum(own)]
         both = frozenset(bags[one] ^ bags[other])
         is_pair = len(bags[one] - bags[other]) == len(bags[other] - bags[one]) == 1
         counted = both in same.pairs or both in different.pairs
-        expected.append(weight(both, same.pairs, different.pairs) if is_pair and counted else 0)
+        expected.append(
+            weight(same.pairs[both], different.pairs[both]) if is_pair and counted else 0
+        )
         np.testing.assert_allclose(values[row], expected, atol=1e-4)
 
 

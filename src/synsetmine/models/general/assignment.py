@@ -56,7 +56,7 @@ class AssignmentSettings:
     unknown_share: float = 0.7  # of candidates that belong to no known set, in the calibration
     hidden_layers: tuple[int, ...] = (64, 32)
     epochs: int = 12
-    penalty: float = 30.0  # of the logistic regression
+    penalty: float = 10.0  # of the logistic regression
     fewest_queries: int = 300  # hidden names; with fewer the general model judges new names
 
 
