@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from experiments.calibration import Decisions
 from experiments.hidden_names.hiding import ALTOGETHER, HiddenName
 from experiments.hidden_names.ranking import Answers, Ranking, joined_share
 from synsetmine.models.rehearsal import Level
@@ -49,6 +52,17 @@ class Measured:
         return joined_share(self.unknown[source], self.answers, score)
 
     @property
+    def mixed_calibration_error(self) -> float:
+        """The calibration error of hidden names and phrases together; no answer to a phrase counts.
+
+        Some of the answers to phrases are right, so that this is an upper limit.
+        """
+        decisions, phrases = self.ranking.decisions, self.unknown[PHRASES]
+        scores = [self.answers[form].score if form in self.answers else 0.0 for form in phrases]
+        wrong = Decisions(np.array(scores), np.zeros(len(scores), np.bool_))
+        return Decisions.together([decisions, wrong]).error()
+
+    @property
     def joined_with_seeds(self) -> float:
         return joined_share(self.unknown[PHRASES], self.seeded or {}, LEVELS[0])
 
@@ -78,6 +92,7 @@ class Measured:
             figures["calibration error"] = {
                 "all": ranking.calibration_error(),
                 "from 0.5 on": ranking.calibration_error(0.5),
+                "with phrases": self.mixed_calibration_error,
             }
             figures["reliability"] = [list(row) for row in ranking.decisions.reliability()]
         if self.seeded is not None:

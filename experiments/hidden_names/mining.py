@@ -18,6 +18,7 @@ from experiments.hidden_names.hiding import (
     name_group,
     write_reduced,
 )
+from experiments.hidden_names.measuring import DEFINED, PHRASES
 from experiments.hidden_names.ranking import Answer, Answers
 from synsetmine.counters import count_together
 from synsetmine.dictionary import NameMatcher
@@ -80,9 +81,8 @@ class Task:
         knowledge base.
         """
         counts = self._counts
-        proposed = {
-            normal_form(term.surface) for term in read_vocabulary(self._own.vocabulary).terms
-        }
+        own_terms = read_vocabulary(self._own.vocabulary).terms
+        proposed = {normal_form(term.surface) for term in own_terms}
         names = []
         for entity, hidden in self.hidden.items():
             left = left_names(self.kb, self.hidden, entity)
@@ -113,6 +113,14 @@ class Task:
         )
 
     @cached_property
+    def unknown_forms(self) -> dict[str, list[str]]:
+        """The unknown terms by their source."""
+        return {
+            PHRASES: [form for form in self.unknown_terms if form not in self.defined],
+            DEFINED: [form for form in self.unknown_terms if form in self.defined],
+        }
+
+    @cached_property
     def _counts(self) -> dict[str, int]:
         self.report("counting the names of the full knowledge base")
         table = TermTable(forms := self.kb.forms.to_pylist())
@@ -139,21 +147,32 @@ class Task:
         run_project(self._project, _Watcher(self.report), until="vocabulary")
         return Artefacts(Path(self._project.run))
 
-    def mine(self, label: str, weights: Path | None) -> Artefacts:
-        """Mine with all hidden names of the corpus as a list that adds to the vocabulary."""
-        listed = self.work / "hidden.txt"
-        write_text(listed, "".join(f"{hidden.name}\n" for hidden in self.names))
+    @cached_property
+    def _listed(self) -> Project:
+        """The run up to the vectors, its vocabulary with all hidden names of the corpus."""
+        names = self.work / "hidden.txt"
+        write_text(names, "".join(f"{hidden.name}\n" for hidden in self.names))
         project = replace(
             self._project,
-            vocabulary=VocabularySettings(list=str(listed)),
-            run=str(self.work / f"run-{label}"),
+            vocabulary=VocabularySettings(list=str(names)),
+            run=str(self.work / "listed"),
         )
+        return self._carry_out(project, after=self._project, until="vectors")
+
+    def mine(self, label: str, weights: Path | None) -> Artefacts:
+        """The run up to mining, with these weights of the general model."""
+        project = replace(self._listed, run=str(self.work / f"run-{label}"))
         if weights is not None:
             project = replace(project, train=project.train.updated({"weights": str(weights)}))
-        if not Path(project.run).exists():
-            shutil.copytree(self._project.run, project.run)
-        run_project(project, _Watcher(self.report), until="mine")
+        self._carry_out(project, after=self._listed, until="mine")
         return Artefacts(Path(project.run))
+
+    def _carry_out(self, project: Project, *, after: Project, until: str) -> Project:
+        """Carry out a run that goes on where another one ended."""
+        if not Path(project.run).exists():
+            shutil.copytree(after.run, project.run)
+        run_project(project, _Watcher(self.report), until=until)
+        return project
 
     def mine_with_seeds(self, run: Artefacts, phrases: Sequence[str]) -> Answers:
         """`synsetmine mine --seeds`: all names of the full knowledge base, and these phrases."""

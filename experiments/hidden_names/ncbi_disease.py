@@ -50,7 +50,7 @@ def run(corpus: Path, kb: Path, folder: Path, source: Path, settings: Sequence[s
     paths = {"corpus": corpus, "kb": kb}
     lines = [f"{name}.path = {json.dumps(str(path.resolve()))}" for name, path in paths.items()]
     write_text(project, "\n".join([*lines, 'link.linker = "pubtator"', *settings, ""]))
-    command = [sys.executable, "-m", "synsetmine", "run", str(project)]
+    command = [sys.executable, "-m", "synsetmine", "run", str(project), "--until", "mine"]
     environment = {**os.environ, "PYTHONPATH": str(source)}
     done = subprocess.run(command, env=environment, stdout=sys.stderr)  # noqa: S603
     return None if done.returncode else folder / "run" / "mined.jsonl"

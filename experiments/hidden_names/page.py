@@ -111,20 +111,14 @@ def _goals(one: Measured) -> str:
         ],
         [
             "phrases of no entity that join at 0.9",
-            _percent(one.joined("phrases", 0.9)),
+            _percent(one.joined(PHRASES, 0.9)),
             "at most 3",
         ],
         ["calibration error", f"{ranking.calibration_error():.3f}", "at most 0.05"],
     ]
     if one.seeded is not None:
-        joined, count = one.seeded
-        rows.append(
-            [
-                "phrases of no entity that join, `mine --seeds`",
-                _percent(joined / count),
-                "at most 5",
-            ]
-        )
+        share = _percent(one.joined_with_seeds)
+        rows.append(["phrases of no entity that join, `mine --seeds`", share, "at most 5"])
     return f"The {one.method}, in percent:\n\n{table(['', 'here', 'goal'], rows)}"
 
 
@@ -187,7 +181,9 @@ def _reliability(one: Measured) -> str:
     ]
     return (
         f"Calibration error of the {one.method} in ten bins: {ranking.calibration_error():.3f} of "
-        f"all hidden names, {ranking.calibration_error(0.5):.3f} of those that joined.\n\n"
+        f"all hidden names, {ranking.calibration_error(0.5):.3f} of those that joined, and "
+        f"{one.mixed_calibration_error:.3f} of hidden names and phrases together, where every "
+        "answer to a phrase counts as wrong, though some are right.\n\n"
         + table(["mean probability", "right", "of the names"], rows)
     )
 

@@ -36,7 +36,7 @@ def fuzzy_stems(names: Sequence[str], known: SynonymSets) -> Answers:
     """The entity of the name whose sorted stems have the highest edit similarity."""
     entities = _entity_of(known)
     texts = [" ".join(stem_bag(name)) for name in entities]
-    answers = {}
+    answers: dict[str, Answer] = {}
     for start in range(0, len(names), BLOCK):
         block = names[start : start + BLOCK]
         similarity = process.cdist(  # (block, known names)
@@ -62,7 +62,7 @@ def nearest_vectors(
     terms = [Term(name) for name in (*names, *entities)]
     vectors = encode_terms(terms, find_encoder(encoder), cache=cache, progress=progress)
     rows = _unit_rows(vectors, list(entities))
-    answers = {}
+    answers: dict[str, Answer] = {}
     for start in range(0, len(names), BLOCK):
         block = names[start : start + BLOCK]
         answers |= _nearest(block, _unit_rows(vectors, block) @ rows.T, entities)
@@ -92,4 +92,5 @@ def _nearest(
 
 def _unit_rows(vectors: TermVectors, names: Sequence[str]) -> np.ndarray:
     rows = vectors.select([Term(name) for name in names])  # (names, dimension)
-    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+    units: np.ndarray = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+    return units
