@@ -256,7 +256,7 @@ def run_phrases(data: Data, development: Path) -> dict[str, Any]:
     names = {form for form in known["entity"] if " " in form}
     hidden = set(known["terms"]) - set(known["entity"])
     started, used = time.perf_counter(), _cpu()
-    phrases = mine_phrases(data.documents, engine=LocalEngine(data.workers))
+    phrases = mine_phrases(data.documents, threshold=0, engine=LocalEngine(data.workers))
     cost = {
         "seconds": round(time.perf_counter() - started, 1),
         "cpu_seconds": round(_cpu() - used, 1),

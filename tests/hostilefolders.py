@@ -26,6 +26,7 @@ FILES = (
     *("mentions.parquet", "links.tsv", "training.jsonl", "test.jsonl", "alone.jsonl"),
     *("names.tsv", "rejected.tsv", "supervision.json", "vocabulary.tsv", "vectors.safetensors"),
     *("encoded.safetensors", "model", "mined.jsonl", "trace.jsonl", "scores.json", "report.html"),
+    *("candidates.parquet", "rehearsal.json"),
     *("reviews.sqlite", "reviews.tsv", "sentences.sqlite", "spotlight.sqlite"),
     *(f"model/{name}" for name in MODEL_FILES),
 )

@@ -1,10 +1,12 @@
-"""Shared hypothesis strategies: terms as nasty as real data, partitions, vector tables."""
+"""Shared hypothesis strategies: terms as nasty as real data, partitions, tables, known sets."""
 
 from __future__ import annotations
 
 import numpy as np
 from hypothesis import strategies as st
 
+from synsetmine.models.known import Candidate, KnownSets
+from synsetmine.models.rehearsal import Rehearsal
 from synsetmine.types import SENSE_MARK, SynonymSets, Term
 from synsetmine.views import TermVectors
 
@@ -70,3 +72,38 @@ def _solid(text: str) -> str:
 def _is_sense(text: str) -> bool:
     # `a` + `||` + `|x` would read as the surface `a|` with the sense `x`.
     return SENSE_MARK not in f"|{text}"
+
+
+@st.composite
+def rehearsals(draw: st.DrawFn) -> Rehearsal:
+    """Outcomes of up to 150 names, on both sides of the number that the corpus must have."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    size = draw(st.integers(1, 30) | st.integers(120, 150))
+    hidden = rng.random(size) < draw(st.sampled_from([0, 0.5, 0.9, 1]))
+    probabilities = rng.choice([0, 0.05, 0.31, 0.5, 0.75, 0.9, 1], size)
+    probabilities += rng.uniform(-0.04, 0.04, size) * (probabilities % 0.5 > 0)
+    return Rehearsal(
+        probabilities,
+        hidden & (rng.random(size) < 0.6),
+        hidden,
+        rng.random(size) < draw(st.sampled_from([0, 0.6, 1])),
+        rng.uniform(0.5, 3, size),
+    )
+
+
+@st.composite
+def known_sets(draw: st.DrawFn) -> KnownSets:
+    """Known sets, and candidates among them for terms that they lack, the most likely first."""
+    sets = draw(synonym_sets(max_terms=8))
+    new = [term for term in draw(term_lists(6)) if term not in sets]
+    candidates = {}
+    for term in new:
+        ids = draw(st.lists(st.sampled_from(sets.ids), unique=True, max_size=3))
+        chances = draw(st.lists(st.floats(0, 1), min_size=len(ids), max_size=len(ids)))
+        candidates[term] = [
+            Candidate(
+                set_id, chance, draw(st.sampled_from(sets.sets[sets.ids.index(set_id)])).surface
+            )
+            for set_id, chance in zip(ids, sorted(chances, reverse=True), strict=True)
+        ]
+    return KnownSets(sets, candidates)

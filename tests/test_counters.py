@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from synsetmine.counters import BatchCounter, TextBatch, count_together
-from synsetmine.dictionary import NameMatcher
+from synsetmine.dictionary import Matches, NameMatcher
 from synsetmine.engines import Engine, LocalEngine
 from synsetmine.engines.local import FEW
 from synsetmine.errors import SynsetmineError
@@ -65,7 +66,12 @@ def test_worker_processes_count_the_same() -> None:
 def test_names_are_matched_once(monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[int] = []
     find = NameMatcher.find
-    monkeypatch.setattr(NameMatcher, "find", lambda s, t: (found.append(len(t)), find(s, t))[1])
+
+    def noted(self: NameMatcher, texts: Sequence[str]) -> Matches:
+        found.append(len(texts))
+        return find(self, texts)
+
+    monkeypatch.setattr(NameMatcher, "find", noted)
     tables()
     assert found == [3] * FEW
 

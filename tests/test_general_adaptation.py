@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from collections.abc import Sequence
 from functools import cache
+from importlib import resources
 from pathlib import Path
 
 import numpy as np
@@ -198,3 +201,45 @@ def test_more_sets_than_are_needed_are_sampled_whole() -> None:
 def test_wrong_settings_are_named(changes: dict[str, object], message: str) -> None:
     with pytest.raises(DataError, match=message):
         SETTINGS.updated(changes)
+
+
+def packaged_weights(folder: Path) -> Path:
+    copied = folder / "weights"
+    shutil.copytree(str(resources.files("synsetmine.models.general") / "weights"), copied)
+    return copied
+
+
+def test_other_weights_of_the_general_model_are_taken(tmp_path: Path) -> None:
+    folder = packaged_weights(tmp_path)
+    config = json.loads((folder / "config.json").read_text())
+    config["set_function"]["strings"]["bias"] += 1.5
+    (folder / "config.json").write_text(json.dumps(config))
+    few = TRAINING.pick(range(3))
+    model = settings_of().updated({"weights": str(folder)}).train(few, TermViews()).model.model
+    assert isinstance(model, GeneralModel)
+    assert model.function.bias == load_general().function.bias + 1.5
+    adapted = (
+        settings_of().updated({"weights": str(folder)}).train(TRAINING, TermViews()).model.model
+    )
+    assert isinstance(adapted, GeneralModel)
+    assert adapted.function.bias == load_general().function.bias + 1.5
+    default = settings_of().train(few, TermViews()).model.model
+    assert isinstance(default, GeneralModel)
+    assert same_weights(default, load_general())
+
+
+@pytest.mark.parametrize(
+    "name", ["config.json", "encoder.safetensors", "comparer-strings.safetensors"]
+)
+@pytest.mark.parametrize("damage", ["missing", "cut", "other"])
+def test_a_folder_without_sound_weights_is_named(tmp_path: Path, name: str, damage: str) -> None:
+    folder = packaged_weights(tmp_path)
+    path = folder / name
+    if damage == "missing":
+        path.unlink()
+    elif damage == "cut":
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    else:
+        path.write_text("{}")
+    with pytest.raises(ModelError, match=f"{folder} does not hold weights of a general model"):
+        load_general(folder=folder)

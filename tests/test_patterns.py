@@ -57,6 +57,7 @@ def test_definitions_are_found_with_sound_borders(text: str, short: str, long: s
         "magnetic resonance imaging (MRI",
         "magnetic resonance imaging MRI)",
         "Magnetic resonance is imaged. Later (MRI) was used",  # across the end of a sentence
+        "Magnetic resonance imaging. (MRI) was used",
         "poly(A) and f(x) of patients",
         "patients (n = 20) and probes (p < 0.05) in percent (5 %)",
         "in the years (2003) and (Smith 2003)",

@@ -11,6 +11,7 @@ import pytest
 
 from synsetmine.report import Findings, write_report
 from synsetmine.results import MinedSet, MinedTerm, Sentence
+from synsetmine.types import NameKind
 from tests.findings import NASTY, findings_with, medical_sets, sample
 
 if TYPE_CHECKING:
@@ -65,7 +66,40 @@ def search_box(page: Page) -> Locator:
 
 
 def status(page: Page) -> str:
-    return page.get_by_role("status").inner_text()
+    return page.locator("#found").inner_text()
+
+
+# --- New names and groups ---------------------------------------------------------------------
+
+
+def test_new_names_are_shown_on_demand_and_by_kind(show: Callable[..., Any]) -> None:
+    kinds: list[NameKind] = ["abbreviation", "inflection", "other-words", "spelling"]
+    seed = MinedTerm("seed", 1, "seed", True)
+    joined = [
+        MinedTerm(f"n{i}", 1, "joined", False, (i + 1) / 50, kind=kinds[i % 4]) for i in range(40)
+    ]
+    with show(sample(sets=[MinedSet("D1", (seed, *joined), "D1")])) as page:
+        texts = page.locator("#names-rows strong")
+        shown = page.locator("#names-shown")
+        assert texts.all_inner_texts() == [f"n{i}" for i in range(39, 24, -1)]
+        assert shown.inner_text() == "15 of 40 new names, the surest first"
+        page.get_by_role("button", name="Show more").click()
+        assert texts.count() == 40
+        assert shown.inner_text() == "40 new names, the surest first"
+        page.get_by_label("Kind", exact=True).select_option("content")
+        expected = [f"n{i}" for i in range(39, -1, -1) if i % 2 == 0]
+        assert texts.all_inner_texts() == expected[:15]
+        assert shown.inner_text() == "15 of 20 new names of 40, the surest first"
+        assert "Nothing to show" in page.locator("#groups").inner_text()
+
+
+def test_a_new_name_leads_to_its_entity(show: Callable[..., Any]) -> None:
+    with show(sample()) as page:
+        page.locator("#names-rows a", has_text="Hypertension").first.click()
+        page.wait_for_function("document.activeElement.textContent === 'Hypertension'")
+        assert row_button(page, "Hypertension").get_attribute("aria-expanded") == "true"
+        group = page.locator("#groups-rows tr", has_text="swollen ankles")
+        assert group.inner_text().split() == ["ankle", "oedema,", "swollen", "ankles", "0.66"]
 
 
 # --- Search, filters, order -------------------------------------------------------------------
@@ -84,7 +118,13 @@ def test_search_finds_a_set_that_opens_and_shows_its_sentences(show: Callable[..
         members = page.locator(f"#{button.get_attribute('aria-controls')} .members > li")
         assert members.count() == 4
         text = members.nth(2).inner_text()
-        for part in ("heart attacks", "new name", "joined", "0.93", "seen 21 times"):
+        for part in (
+            "heart attacks",
+            "not in the knowledge base",
+            "joined",
+            "0.93",
+            "seen 21 times",
+        ):
             assert part in text
         assert "We followed 66 patients with heart attacks for a year." in text
         assert "PMID21" in text
@@ -129,15 +169,15 @@ def test_filters_agree_with_the_findings(show: Callable[..., Any]) -> None:
     sets = sample().sets
     kinds: dict[str, Callable[[MinedSet], bool]] = {
         "All sets": lambda s: True,
-        "Sets of known entities": lambda s: s.entity is not None,
-        "Known entities that gained a term": lambda s: (
+        "Known entities": lambda s: s.entity is not None,
+        "Known entities with new names": lambda s: (
             s.entity is not None and any(t.action == "joined" for t in s.terms)
         ),
-        "Sets of no known entity": lambda s: s.entity is None,
+        "Unknown terms": lambda s: s.entity is None,
     }
     with show(sample()) as page:
         several = page.get_by_role("checkbox", name="Two or more terms")
-        fresh = page.get_by_role("checkbox", name="With a new name")
+        fresh = page.get_by_role("checkbox", name="With a name that the knowledge base lacks")
         assert several.is_checked()
         for kind, belongs in kinds.items():
             page.get_by_label("Show").select_option(kind)
@@ -244,7 +284,7 @@ def test_a_linked_set_shows_even_where_filters_hide_it(show: Callable[..., Any])
     with show(sample(), hash_="#set-D003920") as page:
         assert row_button(page, "Diabetes Mellitus").get_attribute("aria-expanded") == "true"
         search_box(page).fill("aspirin")
-        page.get_by_label("Show").select_option("Sets of no known entity")
+        page.get_by_label("Show").select_option("Unknown terms")
         page.evaluate("location.hash = '#set-D006973'")
         page.wait_for_function("document.activeElement.textContent === 'Hypertension'")
         assert status(page) == "7 sets"
@@ -357,7 +397,7 @@ def test_nothing_sticks_out_at_the_side(
 def test_the_page_works_from_the_keyboard(show: Callable[..., Any]) -> None:
     with show(sample()) as page:
         page.keyboard.press("Tab")
-        assert page.evaluate("document.activeElement.textContent") == "Skip to the mined sets"
+        assert page.evaluate("document.activeElement.textContent") == "Skip to the new names"
         page.keyboard.press("Enter")
         page.keyboard.press("/")
         page.keyboard.type("heart")
@@ -400,7 +440,7 @@ def test_a_reader_of_the_screen_is_told_what_is_what(show: Callable[..., Any]) -
         assert page.get_by_role("search", name="Mined sets").is_visible()
         assert page.get_by_role("navigation", name="Sections").is_visible()
         text = page.get_by_role("rowheader", name="Hypertension").text_content()
-        assert "raised blood pressure (new name)" in (text or "")
+        assert "raised blood pressure (not in the knowledge base)" in (text or "")
 
 
 def test_without_javascript_the_sets_are_readable(show: Callable[..., Any]) -> None:

@@ -359,6 +359,7 @@ def test_a_corpus_that_links_nearly_nothing_is_mined_by_the_general_model(
     expected = {
         "supervise": f"only {sets} entities have 2 or more known names in the corpus",
         "train": f"{sets} training set{'s' if sets != 1 else ''} of two or more names are too few",
+        "mine": "0 new names for 0 entities; the known names are too few for a rehearsal",
         "evaluate": "no entity could be held out, so there are no scores",
     }
     if not links:
@@ -390,6 +391,8 @@ def test_terms_that_stray_into_other_entities_cost_precision(
             at.model,
             [at.vectors],
             at.vocabulary,
+            knowledge=at.knowledge,
+            evidence=at.evidence,
             known=at.known,
             test=at.test,
             out=tmp_path / "scores.json",

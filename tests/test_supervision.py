@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from synsetmine import supervision
 from synsetmine.errors import DataError
 from synsetmine.kb import Entity, KnowledgeBase
-from synsetmine.supervision import split_entities, supervise
+from synsetmine.supervision import known_sets, split_entities, supervise
 from synsetmine.text import normal_form
 from synsetmine.types import Ambiguous, Link, SynonymSets, Term
 
@@ -194,3 +194,70 @@ def test_a_group_too_large_for_the_test_share_stays_for_training() -> None:
     sets = SynonymSets.of([*chained, *apart])
     for seed in range(10):
         assert len(split_entities(sets, 0.2, seed=seed)[1]) == 20
+
+
+@st.composite
+def knowledge_with_seen_names(draw: st.DrawFn) -> tuple[KnowledgeBase, SynonymSets, set[str]]:
+    """A knowledge base with shared names, some of them in a corpus, and entities to leave out."""
+    names = st.sampled_from(["HF", "hf", "Heart", "heart-failure", "Heart Failure", "AIDS", "aids"])
+    ids = draw(st.lists(st.sampled_from("abcde"), min_size=1, unique=True))
+    kb = KnowledgeBase.of(
+        Entity(i, draw(names), tuple(draw(st.lists(names, max_size=4)))) for i in ids
+    )
+    free = {form for entity in kb for form in map(normal_form, kb.names(entity))}
+    seen: dict[str, list[Term]] = {}
+    for entity in kb:
+        for form in sorted({*map(normal_form, kb.names(entity))} & free):
+            if draw(st.booleans()):
+                seen.setdefault(entity, []).append(Term(form))
+                free.remove(form)
+    left_out = draw(st.sets(st.sampled_from(ids)))
+    return kb, SynonymSets.of(seen.values(), seen.keys()), left_out
+
+
+@given(knowledge_with_seen_names())
+def test_known_sets_hold_each_name_once(
+    drawn: tuple[KnowledgeBase, SynonymSets, set[str]],
+) -> None:
+    kb, seen, left_out = drawn
+    sets = known_sets(kb, seen, without=left_out)
+    home = {
+        normal_form(term.surface): set_id
+        for set_id, members in zip(sets.ids, sets, strict=True)
+        for term in members
+    }
+    assert len(home) == len(sets.terms)  # no form twice
+    assert left_out.isdisjoint(sets.ids)
+    assert list(sets.ids) == [entity for entity in kb if entity in sets.ids]
+    seen_home = {
+        term.surface: set_id
+        for set_id, members in zip(seen.ids, seen, strict=True)
+        for term in members
+    }
+    forms_of = {entity: [normal_form(name) for name in kb.names(entity)] for entity in kb}
+    every = {form for forms in forms_of.values() for form in forms}
+    owners = {form: [e for e in kb if form in forms_of[e]] for form in every}
+    for form, entities in owners.items():
+        if form in seen_home:  # linking has decided
+            expected = None if seen_home[form] in left_out else seen_home[form]
+        elif len(entities) == 1:
+            expected = None if entities[0] in left_out else entities[0]
+        else:  # the first entity that prefers it
+            preferring = [e for e in entities if forms_of[e][0] == form and e not in left_out]
+            expected = preferring[0] if preferring else None
+        assert home.get(form) == expected, form
+
+
+def test_known_sets_write_names_as_the_corpus_does() -> None:
+    heart = Entity("H", "Heart Failure", ("Cardiac Failure", "HF"))
+    hafnium = Entity("C", "HF", ("Hafnium",))
+    kb = KnowledgeBase.of([heart, hafnium])
+    seen = SynonymSets.of([[Term("cardiac failure"), Term("HF")]], ["H"])
+    sets = known_sets(kb, seen)
+    assert sets.ids == ("H", "C")
+    assert [[str(term) for term in members] for members in sets] == [
+        ["cardiac failure", "HF", "Heart Failure"],
+        ["Hafnium"],
+    ]
+    without = known_sets(kb, seen, without={"H"})
+    assert [[str(term) for term in members] for members in without] == [["Hafnium"]]

@@ -118,6 +118,15 @@ def test_terms_are_counted_as_wholes() -> None:
     }
 
 
+def test_places_that_are_not_whole_are_counted_apart() -> None:
+    texts = ["ChIP sequencing (ChIP seq), IgG anti-CD3", "IgG anti; sequencing ChIP", "x-y z"]
+    forms = ["sequencing chip", "igg anti", "y", "z", "y z"]
+    table = counted_terms(stored_texts([texts[:1], texts[1:]]), forms)
+    assert table.counts == {"sequencing chip": 2, "igg anti": 2, "y": 0, "z": 0, "y z": 1}
+    assert table.whole_counts == {"sequencing chip": 1, "igg anti": 1, "y": 0, "z": 0, "y z": 0}
+    assert table.spellings == {"sequencing chip": "sequencing ChIP", "igg anti": "IgG anti"}
+
+
 def test_workers_count_the_same() -> None:
     batches = [[f"heart failure {i}, a heart"] for i in range(FEW)]
     terms = [Term("heart"), Term("heart failure"), Term("3")]

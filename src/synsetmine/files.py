@@ -237,6 +237,8 @@ def plain_name(path: Path) -> str:
 def parquet_error(error: Exception, path: Path) -> DataError:
     """What the operating system or the Parquet library says about a file, in one line."""
     number = getattr(error, "errno", None)
+    if isinstance(error, FileNotFoundError):
+        number = errno.ENOENT  # pyarrow leaves it out
     if number is not None:
         return DataError(os.strerror(number), path=path)
     return DataError("damaged Parquet file", path=path, value=str(error))

@@ -51,21 +51,16 @@ def find_definitions(text: str) -> Iterator[Definition]:
         opening = bracket.start()
         if not opening or not text[opening - 1].isspace():  # f(x), poly(A)
             continue
-        begin = max(opening - REACH, 0)
-        if begin:
-            begin = next(_SPACE.finditer(text, begin, opening)).end()
-        for end in sentence_ends(text, begin, bracket.end()):
-            begin = end if end <= opening else begin
-        before = _stripped(text, begin, opening)
         inner = _stripped(text, *bracket.span(1))
-        if _is_short_form(text[slice(*inner)]):
-            short, long = inner, _long_form(text, inner, before)
-        else:
+        before = _stripped(text, max(opening - REACH, 0), opening)
+        short, is_inside = inner, _is_short_form(text[slice(*inner)])
+        if not is_inside:
             short = _last_word(text, before)
-            long = _long_form(text, short, inner) if _is_acronym(text[slice(*short)]) else None
-            if long is not None and long[0] != _first_name(text, inner):
+            if not _is_acronym(text[slice(*short)]):
                 continue
-        if long is not None:
+        window = _last_sentence(text, before, bracket) if is_inside else inner
+        long = _long_form(text, short, window)
+        if long is not None and (is_inside or long[0] == _first_name(text, inner)):
             yield Definition(short, long)
 
 
@@ -166,6 +161,16 @@ def _stripped(text: str, start: int, end: int) -> Span:
     content = text[start:end]
     start += len(content) - len(content.lstrip(_AROUND))
     return start, max(start, start + len(text[start:end].rstrip(_AROUND)))
+
+
+def _last_sentence(text: str, span: Span, bracket: re.Match[str]) -> Span:
+    """The part of a span before brackets that belongs to their sentence, in whole words."""
+    start, end = span
+    if start and text[start - 1].isalnum():
+        start = next((space.end() for space in _SPACE.finditer(text, start, end)), end)
+    for place in sentence_ends(text, start, bracket.end()):
+        start = place if place <= bracket.start() else start
+    return min(start, end), end
 
 
 def _is_short_form(content: str) -> bool:

@@ -5,16 +5,17 @@ as one where its words stand together much more often than by chance, wherever i
 "breast cancer" is one, "treatment of breast cancer" is not, since all that holds it together is
 a part of it. One that is mostly a part of the same longer one ("systemic lupus" within
 "systemic lupus erythematosus") is a fragment and goes. That needs counts and a list of stop
-words, but no grammar and no training.
+words. Of those that stay, `phrase_names` tells which could be names, from the words beside them.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import blake2b
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import log
 from pathlib import Path
 from typing import NamedTuple
@@ -29,7 +30,15 @@ from synsetmine.counters import TextBatch, count_together
 from synsetmine.engines import Engine
 from synsetmine.errors import DataError
 from synsetmine.files import atomic_write, parquet_error
-from synsetmine.text import SIGN, WORD, fold, normal_form
+from synsetmine.phrase_names import (
+    CLASSES,
+    END,
+    PhraseCounts,
+    context_class,
+    name_probabilities,
+    threshold_for,
+)
+from synsetmine.text import APOSTROPHES, HYPHENS, SIGN, WORD, fold, normal_form
 
 STOP_WORDS = frozenset(
     re.findall(
@@ -55,29 +64,39 @@ STOP_WORDS = frozenset(
     )
 )
 
-MOST_COUNTED = 1 << 24  # distinct runs of words counted at a time; then the rare ones go
+MOST_COUNTED = 1 << 24  # runs of words in their contexts that are counted; then rare runs go
 MOST_CANDIDATES = 1 << 20  # the most frequent ones that are looked at more closely
 LONGEST_RUN = (1 << 16) - 1  # characters; a longer run is no phrase
 MERGED = 1 << 20  # so many wait before they are added to the others
 TEXT_END = "\1"
-JOINERS = "'\u2019\u2010-\u2013-"  # apostrophes and hyphens, up to the en dash
+JOINERS = APOSTROPHES + HYPHENS
+JOINING = frozenset(JOINERS)
 FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, so that no word is lost from a hash
 
-# Words as in `text.tokens`, and what may not stand within a phrase: any punctuation but a hyphen
-# or an apostrophe between two words, a number with a point or comma, and an empty line.
+# The key of a run in a context: the upper bits of its hash, and the classes left and right of it.
+SIDE_BITS = (len(CLASSES) - 1).bit_length()
+SIDE = np.uint64((1 << SIDE_BITS) - 1)
+CONTEXT = np.uint64((1 << 2 * SIDE_BITS) - 1)
+
+# Words as in `text.tokens` ("'s" is one), hyphens and apostrophes, and all that may not stand
+# within a phrase: other punctuation, "n't" and its like, a number with a point or comma, and an
+# empty line.
 _PARTS = re.compile(
     rf"\d+(?:[.,]\d+)+(?![^\W_])|(?=[^\W_])(?:{SIGN}|{WORD}(?:[+#]+(?![^\W_]))?)"
-    rf"|[^\w\s{JOINERS}]|\s[{JOINERS}]|[{JOINERS}](?=\s)|[{JOINERS}]{{2}}|\n\s*\n"
+    rf"|[^\w\s{JOINERS}]|\s[{JOINERS}]|[{JOINERS}]\s|[{JOINERS}]{{2}}|\n\s*\n"
+    rf"|['\u2019](?:s|t|d|m|re|ve|ll)(?![^\W_])|[{JOINERS}]"
 )
+_GENITIVES = ("'s", "\u2019s")
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A frequent phrase: its normal form, how it is first written, and how often it stands."""
+    """A frequent phrase: its normal form, how it is written, and how often it stands."""
 
     form: str
-    surface: str
+    surface: str  # where it stands first in its most frequent context
     count: int
+    probability: float = field(default=1.0, compare=False)  # that it could be a name
 
 
 def mine_phrases(
@@ -86,27 +105,53 @@ def mine_phrases(
     max_tokens: int = 5,
     min_count: int = 5,
     most: int | None = None,
+    known: Collection[str] = (),
+    cohesion: float = 0.2,
+    fragment: float = 0.5,
+    threshold: float | None = None,
+    stop_words: Collection[str] = STOP_WORDS,
+    engine: Engine | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> list[Phrase]:
+    """Phrases of two tokens or more that could be names, the most promising first; at most `most`.
+
+    `documents` is a stored corpus; it is read once, and then only where a phrase stands.
+    `count_phrases` says what a phrase is, `choose_phrases` which could be names. `progress` is
+    told the number of texts done.
+    """
+    counts = count_phrases(
+        documents,
+        max_tokens=max_tokens,
+        min_count=min_count,
+        cohesion=cohesion,
+        fragment=fragment,
+        stop_words=stop_words,
+        engine=engine,
+        progress=progress,
+    )
+    return choose_phrases(counts, known=known, most=most, threshold=threshold)
+
+
+def count_phrases(
+    documents: Path,
+    *,
+    max_tokens: int = 5,
+    min_count: int = 5,
     cohesion: float = 0.2,
     fragment: float = 0.5,
     stop_words: Collection[str] = STOP_WORDS,
     engine: Engine | None = None,
     progress: Callable[[int], None] | None = None,
-) -> list[Phrase]:
-    """Phrases of two tokens or more, the most promising first; at most `most` of them.
-
-    `documents` is a stored corpus; it is read once, and then only where a phrase stands first.
-    `progress` is told the number of texts done. `choose_phrases` says what a phrase is.
-    """
+) -> PhraseCounts:
+    """The phrases of a stored corpus, and what stands beside them; see `RunTable.phrases`."""
     counter = RunCounter(max_tokens, frozenset(stop_words))
     table = RunTable()
     for counted in count_together(documents, {"runs": counter}, engine=engine, progress=progress):
         table.add(counted.tables["runs"], first=counted.first)
-    return choose_phrases(
-        table,
+    return table.phrases(
         documents,
         max_tokens=max_tokens,
         min_count=min_count,
-        most=most,
         cohesion=cohesion,
         fragment=fragment,
         stop_words=stop_words,
@@ -114,38 +159,31 @@ def mine_phrases(
 
 
 def choose_phrases(
-    table: RunTable,
-    documents: Path,
+    counts: PhraseCounts,
     *,
-    max_tokens: int = 5,
-    min_count: int = 5,
+    known: Collection[str] = (),
     most: int | None = None,
-    cohesion: float = 0.2,
-    fragment: float = 0.5,
-    stop_words: Collection[str] = STOP_WORDS,
+    threshold: float | None = None,
 ) -> list[Phrase]:
-    """The phrases among the runs of words of a stored corpus, the most promising first.
+    """The phrases that could be names, the most promising first.
 
-    Phrases neither start nor end with a stop word, nor start with a number. The cohesion of a
-    phrase is the normalised PMI of its two parts, at the weakest place to cut it; stop words at
-    the cut belong to neither part. One of less than `cohesion` goes, and one that stands in at
-    least a share `fragment` of its places within the same phrase of one token more. Phrases are
-    sorted by cohesion x log(count outside of that longer phrase).
+    One whose probability to be a name is below `threshold` goes. If that is None, it is
+    `phrase_names.THRESHOLD`, or less if that would lose too many of the `known` names, which are
+    normal forms. Phrases are sorted by probability x cohesion x log(count outside of the most
+    frequent longer phrase).
     """
-    if min_count < 1:
-        raise DataError("the smallest count is at least 1", value=min_count)
-    table.drop_below(min_count)
-    phrases = {phrase.form: phrase for phrase in _phrases(table, documents)}
-    scores = _scores(phrases, table, table.tokens, stop_words)
-    good = [
-        phrases[form]
-        for form, score in scores.items()
-        if score.cohesion >= cohesion
-        and score.longest < fragment * phrases[form].count
-        and form.count(" ") < max_tokens
+    probability = name_probabilities(counts)
+    if threshold is None:
+        names = frozenset(known)
+        is_known = np.array([form in names for form in counts.forms], np.bool_)
+        threshold = threshold_for(probability, is_known)
+    outside = np.maximum(counts.counts - counts.longer, 0)
+    promise = probability * counts.cohesion * np.log(1 + outside)
+    order = [i for i in np.argsort(-promise, kind="stable") if probability[i] >= threshold]
+    return [
+        Phrase(counts.forms[i], counts.surfaces[i], int(counts.counts[i]), float(probability[i]))
+        for i in order[:most]
     ]
-    good.sort(key=lambda phrase: (-_promise(phrase, scores[phrase.form]), phrase.form))
-    return good[:most]
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,20 +192,29 @@ class _Words:
 
     hashes: NDArray[np.uint64]
     segment: NDArray[np.int32]  # no phrase goes from one to the next
+    is_stop: NDArray[np.bool_]
     may_start: NDArray[np.bool_]
     may_end: NDArray[np.bool_]
     part: NDArray[np.int64]  # its number among the parts of the string
+    kind: NDArray[np.int64]  # of each part of the string: its number among the distinct ones
+    distinct: Sequence[str]
+
+    def contexts(self) -> NDArray[np.int64]:
+        """The context class of each part, with an end before the first and after the last."""
+        classes = np.array([context_class(part) for part in self.distinct], np.int64)
+        return np.concatenate([[END], classes[self.kind], [END]])
 
     def runs(self, longest: int) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.uint64]]]:
         """Size, first words and hashes of the runs of each size that could be phrases."""
         hashes = self.hashes
+        # A number or a part of a hyphenated word alone is no phrase, but a part of some.
+        fits = ~self.is_stop
         for size in range(1, min(longest, len(self.hashes)) + 1):
             last = slice(size - 1, None)
             if size > 1:
                 hashes = hashes[:-1] * FACTOR + self.hashes[last]
-            # A number alone is no phrase, but a part of some.
-            fits = self.may_end[last] & (size == 1 or self.may_start[: len(hashes)])
-            fits &= self.segment[: len(hashes)] == self.segment[last]
+                fits = self.may_end[last] & self.may_start[: len(hashes)]
+                fits &= self.segment[: len(hashes)] == self.segment[last]
             first = np.flatnonzero(fits)
             yield size, first, hashes[first]
 
@@ -178,26 +225,34 @@ class _RunReader:
 
     def __call__(self, parts: Sequence[str]) -> _Words:
         distinct = {part: number for number, part in enumerate(dict.fromkeys(parts))}
-        folded = [fold(part) for part in distinct]
-        is_word = np.array([_is_word(part) for part in distinct], np.bool_)
-        stop = np.array([word in self.stop_words for word in folded], np.bool_)
-        number = np.array([word.isnumeric() for word in folded], np.bool_)
-        hashes = np.array([_hash(word) for word in folded], np.uint64)
+        words = [_word(part) for part in distinct]
+        is_word = np.array([word != "" for word in words], np.bool_)
+        joins = np.array([part in JOINING for part in distinct], np.bool_)
+        stop = np.array([word in self.stop_words for word in words], np.bool_)
+        number = np.array([word.isnumeric() for word in words], np.bool_)
+        hashes = np.array([_hash(word) for word in words], np.uint64)
         kind = np.fromiter(map(distinct.__getitem__, parts), np.int64, len(parts))
         word = is_word[kind]
-        kept = kind[word]
+        part = np.flatnonzero(word)
+        # Position i + 1 of these is about part i.
+        joint = np.zeros(len(kind) + 2, np.bool_)  # a hyphen between two words
+        joint[2:-2] = joins[kind[1:-1]] & word[:-2] & word[2:]
+        kept = kind[part]
         return _Words(
             hashes=hashes[kept],
-            segment=np.cumsum(~word, dtype=np.int32)[word],
-            may_start=~(stop | number)[kept],
-            may_end=~stop[kept],
-            part=np.flatnonzero(word),
+            segment=np.cumsum(~(word | joint[1:-1]), dtype=np.int32)[part],
+            is_stop=stop[kept],
+            may_start=~((stop | number)[kept] | joint[part]),
+            may_end=~(stop[kept] | joint[part + 2]),
+            part=part,
+            kind=kind,
+            distinct=[*distinct],
         )
 
 
 @dataclass(frozen=True)
 class RunCounter:
-    """Counts all runs of a batch, by their hashes, and its words: one row of lists.
+    """Counts all runs of a batch in their contexts, and its words: one row of lists.
 
     A place is the number of a document and where a run begins in it, in 32 bits each. Runs have
     one token more than phrases: that tells which of the longest phrases are fragments.
@@ -214,19 +269,23 @@ class RunCounter:
         joined = TEXT_END.join(batch.texts)
         parts = [*_PARTS.finditer(joined)]
         words = _RunReader(self.stop_words)([part.group() for part in parts])
-        starts = np.fromiter((part.start() for part in parts), np.int64, len(parts))[words.part]
-        ends = np.fromiter((part.end() for part in parts), np.int64, len(parts))[words.part]
+        flat = chain.from_iterable(map(re.Match.span, parts))
+        spans = np.fromiter(flat, np.int64, 2 * len(parts)).reshape(-1, 2)
+        starts, ends = spans[words.part].T
         begins = np.cumsum([0, *(len(text) + 1 for text in batch.texts)])  # of the texts
         document = np.searchsorted(begins, starts, side="right") - 1
         place = (document << 32) + starts - begins[document]
-        hashes = [np.empty(0, np.uint64)]
+        beside = words.contexts().astype(np.uint64)
+        keys = [np.empty(0, np.uint64)]
         places, lengths = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         for size, first, of_size in words.runs(self.max_tokens + 1):
-            hashes.append(of_size)
+            last = first + size - 1
+            left, right = beside[words.part[first]], beside[words.part[last] + 2]
+            keys.append(of_size & ~CONTEXT | left << np.uint64(SIDE_BITS) | right)
             places.append(place[first])
-            lengths.append(ends[first + size - 1] - starts[first])
+            lengths.append(ends[last] - starts[first])
         distinct, seen, counts = np.unique(
-            np.concatenate(hashes), return_index=True, return_counts=True
+            np.concatenate(keys), return_index=True, return_counts=True
         )
         # Stop words between others may be far apart in blanks; such a place is no use.
         length = np.minimum(np.concatenate(lengths)[seen], LONGEST_RUN)
@@ -240,10 +299,10 @@ class RunCounter:
 
 
 class RunTable:
-    """How often each run was seen, by its hash, and where first, in bounded memory.
+    """How often each run was seen in each context, and where first, in bounded memory.
 
-    Where a corpus has more than `MOST_COUNTED` different runs of words, those seen but once or
-    twice are dropped now and then, so that rare phrases may be missed or counted too low.
+    Where a corpus has more than `MOST_COUNTED` of them, runs seen but once or twice are dropped
+    now and then, so that rare phrases may be missed or counted too low.
     """
 
     def __init__(self, runs: Runs | None = None, tokens: int = 0) -> None:
@@ -256,27 +315,90 @@ class RunTable:
         runs = Runs(*(counted.column(name).values.to_numpy() for name in _KINDS))
         self._waiting.append(runs._replace(places=runs.places + np.uint64(first << 32)))
         self.tokens += counted.column("tokens")[0].as_py()
-        if sum(len(runs.hashes) for runs in self._waiting) > max(len(self.runs.hashes), MERGED):
+        if sum(len(runs.keys) for runs in self._waiting) > max(len(self.runs.keys), MERGED):
             self._merge()
         floor = 2
-        while len(self.runs.hashes) > MOST_COUNTED:
+        while len(self.runs.keys) > MOST_COUNTED:
             self._drop_below(floor)
             floor += 1
 
     def drop_below(self, floor: int) -> None:
+        """Drop the runs that occur less than `floor` times in all contexts together."""
         self._merge()
         self._drop_below(floor)
 
-    def most_frequent(self) -> Runs:
-        """The most frequent runs, sorted by their hashes."""
-        order = np.lexsort((self.runs.hashes, -self.runs.counts))[:MOST_CANDIDATES]
-        return self.runs.take(np.sort(order))
+    def phrases(
+        self,
+        documents: Path,
+        *,
+        max_tokens: int = 5,
+        min_count: int = 5,
+        cohesion: float = 0.2,
+        fragment: float = 0.5,
+        stop_words: Collection[str] = STOP_WORDS,
+    ) -> PhraseCounts:
+        """The phrases among the runs of words of this stored corpus, sorted by their forms.
 
-    def count(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
-        there = _among(hashes, self.runs.hashes)
-        counts = np.zeros(len(hashes), np.int64)
-        counts[there] = self.runs.counts[np.searchsorted(self.runs.hashes, hashes[there])]
-        return counts
+        Phrases neither start nor end with a stop word or within a hyphenated word, nor start
+        with a number. The cohesion of a phrase is the normalised PMI of its two parts, at the
+        weakest place to cut it; stop words at the cut belong to neither part. One of less than
+        `cohesion` goes, and one that stands in at least a share `fragment` of its places within
+        the same phrase of one token more.
+        """
+        if min_count < 1:
+            raise DataError("the smallest count is at least 1", value=min_count)
+        self.drop_below(min_count)
+        runs = self.in_all_contexts()
+        phrases = {phrase.form: phrase for phrase in _phrases(runs.most_frequent(), documents)}
+        scores = _scores(phrases, runs, self.tokens, stop_words)
+        chosen = sorted(
+            form
+            for form, score in scores.items()
+            if score.cohesion >= cohesion
+            and score.longest < fragment * phrases[form].count
+            and form.count(" ") < max_tokens
+        )
+        words = [form.split(" ") for form in chosen]
+        units = [
+            run for parts in words for run in (_run_hash(parts), _hash(parts[0]), _hash(parts[-1]))
+        ]
+        contexts = self.contexts(np.array(units, np.uint64))
+        return PhraseCounts(
+            surfaces=[phrases[form].surface for form in chosen],
+            forms=chosen,
+            counts=np.array([phrases[form].count for form in chosen], np.int64),
+            cohesion=np.array([scores[form].cohesion for form in chosen], np.float64),
+            longer=np.array([scores[form].longest for form in chosen], np.int64),
+            contexts=contexts.reshape(len(chosen), 3, 2, len(CLASSES)),
+        )
+
+    def contexts(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:  # (runs, 2, classes)
+        """How often a word or sign of each class stands left and right of these runs."""
+        distinct, number = np.unique(hashes & ~CONTEXT, return_inverse=True)
+        run = _places(self.runs.keys & ~CONTEXT, distinct)
+        rows = np.flatnonzero(run >= 0)
+        keys, run = self.runs.keys[rows], run[rows]
+        sides = (keys >> np.uint64(SIDE_BITS) & SIDE, keys & SIDE)
+        totals = [
+            np.bincount(
+                run * len(CLASSES) + side.astype(np.int64),
+                weights=self.runs.counts[rows],
+                minlength=len(distinct) * len(CLASSES),
+            ).reshape(len(distinct), len(CLASSES))
+            for side in sides
+        ]
+        return np.stack(totals, axis=1).astype(np.int64)[number]
+
+    def in_all_contexts(self) -> Runs:
+        """One row for each run, with its place in the context where it is seen most often."""
+        runs = self.runs
+        begins = _begins(runs.keys & ~CONTEXT)
+        if not len(begins):
+            return runs
+        number = np.repeat(np.arange(len(begins)), np.diff(begins, append=len(runs.keys)))
+        usual = np.lexsort((runs.places, -runs.counts, number))[begins]
+        counts = np.add.reduceat(runs.counts, begins)
+        return runs.take(usual)._replace(keys=runs.keys[begins] & ~CONTEXT, counts=counts)
 
     def save(self, path: Path) -> None:
         """Write a Parquet file, whole or not at all."""
@@ -297,34 +419,48 @@ class RunTable:
     def _merge(self) -> None:
         every = Runs(*map(np.concatenate, zip(self.runs, *self._waiting, strict=True)))
         self._waiting = []
-        every = every.take(np.argsort(every.hashes, kind="stable"))  # fast: sorted stretches
-        begins = np.append(True, every.hashes[1:] != every.hashes[:-1])[: len(every.hashes)]
-        begins = np.flatnonzero(begins)
+        every = every.take(np.argsort(every.keys, kind="stable"))  # fast: sorted stretches
+        begins = _begins(every.keys)
         counts = np.add.reduceat(every.counts, begins) if len(begins) else every.counts
         self.runs = every.take(begins)._replace(counts=counts)
 
     def _drop_below(self, floor: int) -> None:
-        self.runs = self.runs.take(np.flatnonzero(self.runs.counts >= floor))
+        begins = _begins(self.runs.keys & ~CONTEXT)
+        if len(begins):
+            often = np.add.reduceat(self.runs.counts, begins) >= floor
+            sizes = np.diff(begins, append=len(self.runs.keys))
+            self.runs = self.runs.take(np.flatnonzero(np.repeat(often, sizes)))
 
 
 class Runs(NamedTuple):
-    """Runs of words: one entry of the arrays for each."""
+    """Runs of words, sorted by their keys: one entry of the arrays for each."""
 
-    hashes: NDArray[np.uint64]
+    keys: NDArray[np.uint64]
     counts: NDArray[np.int64]
     places: NDArray[np.uint64]  # of the first occurrence: document << 32 | start
     lengths: NDArray[np.uint16]  # of the first occurrence, in characters
 
     def take(self, rows: NDArray[np.int64]) -> Runs:
-        return Runs(self.hashes[rows], self.counts[rows], self.places[rows], self.lengths[rows])
+        return Runs(self.keys[rows], self.counts[rows], self.places[rows], self.lengths[rows])
+
+    def most_frequent(self) -> Runs:
+        """The most frequent ones."""
+        order = np.lexsort((self.keys, -self.counts))[:MOST_CANDIDATES]
+        return self.take(np.sort(order))
+
+    def counts_of(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """How often the runs with these hashes stand in the corpus."""
+        place = _places(hashes & ~CONTEXT, self.keys)
+        counts = np.zeros(len(hashes), np.int64)
+        counts[place >= 0] = self.counts[place[place >= 0]]
+        return counts
 
 
-_KINDS = {"hashes": np.uint64, "counts": np.int64, "places": np.uint64, "lengths": np.uint16}
+_KINDS = {"keys": np.uint64, "counts": np.int64, "places": np.uint64, "lengths": np.uint16}
 
 
-def _phrases(table: RunTable, documents: Path) -> Iterator[Phrase]:
-    """The runs of two words or more, as they are written where they stand first."""
-    runs = table.most_frequent()
+def _phrases(runs: Runs, documents: Path) -> Iterator[Phrase]:
+    """The runs of two words or more, as they are written at their places."""
     runs = runs.take(np.argsort(runs.places, kind="stable"))
     numbers = runs.places >> np.uint64(32)
     borders = np.append(np.flatnonzero(np.diff(numbers, prepend=np.uint64(1 << 32))), len(numbers))
@@ -345,11 +481,11 @@ class _Score(NamedTuple):
 
 
 def _scores(
-    phrases: Mapping[str, Phrase], table: RunTable, total: int, stop_words: Collection[str]
+    phrases: Mapping[str, Phrase], runs: Runs, total: int, stop_words: Collection[str]
 ) -> dict[str, _Score]:
     words = {form: form.split(" ") for form in phrases}
     singles = list({word for parts in words.values() for word in parts})
-    counts = table.count(np.array([_hash(word) for word in singles], np.uint64)).tolist()
+    counts = runs.counts_of(np.array([_hash(word) for word in singles], np.uint64)).tolist()
     count_of = dict(zip(singles, counts, strict=True))
     count_of.update((form, phrase.count) for form, phrase in phrases.items())
     longest: dict[str, int] = {}
@@ -386,21 +522,36 @@ def _right(parts: Sequence[str], stop_words: Collection[str]) -> str:
     return " ".join(parts[start:])
 
 
-def _promise(phrase: Phrase, score: _Score) -> float:
-    return score.cohesion * log(1 + phrase.count - score.longest)
+@lru_cache(maxsize=1 << 17)
+def _word(part: str) -> str:
+    """The word that a part is, without its case, or "" for a decimal number or a sign."""
+    if part in _GENITIVES:
+        return "s"
+    is_decimal = part[0].isdecimal() and ("." in part or "," in part)
+    return fold(part) if part[0].isalnum() and not is_decimal else ""
 
 
-def _is_word(part: str) -> bool:
-    return part[0].isalnum() and not (part[0].isdecimal() and ("." in part or "," in part))
-
-
+@lru_cache(maxsize=1 << 17)
 def _hash(word: str) -> int:
     return int.from_bytes(blake2b(word.encode(), digest_size=8).digest(), "little")
 
 
-def _among(values: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Which values are among the known ones, which are sorted."""
+def _run_hash(words: Sequence[str]) -> int:
+    """The hash of a run, as `_Words.runs` has it."""
+    value = 0
+    for word in words:
+        value = (value * int(FACTOR) + _hash(word)) % (1 << 64)
+    return value
+
+
+def _places(values: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Where values stand among the known ones, which are sorted; -1 for others."""
     if not len(known):
-        return np.zeros(len(values), np.bool_)
+        return np.full(len(values), -1)
     place = np.minimum(np.searchsorted(known, values), len(known) - 1)
-    return np.equal(known[place], values)
+    return np.where(known[place] == values, place, -1)
+
+
+def _begins(values: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Where each value stands first among these, which are sorted."""
+    return np.flatnonzero(np.append(True, values[1:] != values[:-1])[: len(values)])

@@ -55,7 +55,8 @@ _KINDS: dict[str, dict[str, Any]] = {
 }
 
 Counts = dict[str, Any]  # what a stage counted, for the manifest
-SKIPPED, NOTES = "skipped", "notes"  # keys of counts: problems with examples; sentences
+# Keys of counts that hold no number: problems with examples; warnings; sentences that sum up.
+SKIPPED, NOTES, SUMMARY = "skipped", "notes", "summary"
 
 
 class Watcher(Protocol):
@@ -152,6 +153,11 @@ class RunFolder:
     def counts(self) -> dict[str, Any]:
         """What each stage that is done counted."""
         return {name: record["counts"] for name, record in self.stages.items() if name != "report"}
+
+    @property
+    def summary(self) -> list[str]:
+        """Sentences that sum up the result of the stages that are done."""
+        return [line for counts in self.counts.values() for line in counts.get(SUMMARY, [])]
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -280,9 +286,9 @@ def versions() -> dict[str, str]:
 
 
 def in_words(counts: Mapping[str, Any]) -> str:
-    """What a stage counted, for a person; skipped pieces and notes are shown elsewhere."""
+    """What a stage counted, for a person; sentences and skipped pieces are shown elsewhere."""
     return ", ".join(
         f"{n:,} {what}" if isinstance(n, int) else f"{n} {what}"
         for what, n in counts.items()
-        if what not in (SKIPPED, NOTES)
+        if what not in (SKIPPED, NOTES, SUMMARY)
     )

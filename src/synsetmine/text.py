@@ -34,6 +34,12 @@ _TOKEN = re.compile(rf"(?=[^\W_])(?:{SIGN}|{WORD}(?:[+#]+(?![^\W_]))?)")
 _MARKS = re.compile(r"[^\w\s!-~]{64,}")
 _FEW = 2000  # characters, of which it does not matter in which order their marks stand
 
+# Hyphens, up to the en dash, and apostrophes: they join the parts of a word.
+HYPHENS, APOSTROPHES = "\u2010\u2011\u2012\u2013-", "'\u2019"
+_BEFORE_WORD = re.compile(rf"(?:[{HYPHENS}]|[{APOSTROPHES}](?!s\b))[^\W_]")
+_AFTER_WORD = re.compile(rf"[^\W_][{APOSTROPHES}{HYPHENS}]")
+_BRACKETS = {")": "(", "]": "["}
+
 SHORT = 5  # an all-capital name of at most so many characters is found only in its own case
 
 
@@ -83,6 +89,28 @@ def is_unicode(text: str) -> bool:
 def token_spans(text: str) -> Iterator[tuple[int, int]]:
     """Where the tokens of a text stand: (start, end) of each."""
     return (match.span() for match in _TOKEN.finditer(text))
+
+
+def is_whole(text: str, start: int, end: int) -> bool:
+    """Whether a span of several words has sound borders.
+
+    It neither begins nor ends within a hyphenated word, and each bracket in it has its partner.
+    A genitive may follow.
+
+    >>> is_whole("IgG anti-CD3", 0, 8), is_whole("sequencing (ChIP)", 0, 16)
+    (False, False)
+    >>> is_whole("heart failure's", 0, 13), is_whole("breast (lobular) cancer", 0, 23)
+    (True, True)
+    """
+    if _BEFORE_WORD.match(text, end) or _AFTER_WORD.match(text, max(start - 2, 0), start):
+        return False
+    opened: list[str] = []
+    for char in text[start:end]:
+        if char in "([":
+            opened.append(char)
+        elif char in ")]" and (not opened or opened.pop() != _BRACKETS[char]):
+            return False
+    return not opened
 
 
 def fold(token: str) -> str:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from synsetmine.counters import TextBatch
 from synsetmine.files import write_text
-from synsetmine.text import normal_form
+from synsetmine.text import is_whole, normal_form
 from synsetmine.types import Term
 
 
@@ -61,14 +61,15 @@ def by_frequency(
 class TermCounter:
     """How often each name stands in a batch in which way, as a whole and not within a longer one.
 
-    A surface has runs of whitespace as one space.
+    A surface has runs of whitespace as one space. It is null for places of several words that
+    are not whole (`text.is_whole`), such as "sequencing (ChIP" and "IgG anti" of "IgG anti-CD3".
     """
 
     def __call__(self, batch: TextBatch) -> pa.RecordBatch:
         texts = batch.texts
         places = zip(*(column.tolist() for column in batch.matches.columns), strict=True)
         counts = Counter(
-            (form, " ".join(texts[text][start:end].split())) for text, start, end, form in places
+            (form, _surface(texts[text], start, end)) for text, start, end, form in places
         )
         forms, surfaces = zip(*counts, strict=True) if counts else ((), ())
         columns = [
@@ -85,25 +86,44 @@ class TermTable:
     def __init__(self, forms: Sequence[str]) -> None:
         self._forms = forms
         self._surfaces: list[Counter[str]] = [Counter() for _ in forms]
+        self._not_whole: Counter[int] = Counter()
 
     def add(self, counted: pa.RecordBatch) -> None:
         columns = (column.to_pylist() for column in counted.columns)
         for form, surface, count in zip(*columns, strict=True):
-            self._surfaces[form][surface] += count
+            if surface is None:
+                self._not_whole[form] += count
+            else:
+                self._surfaces[form][surface] += count
 
     @property
     def counts(self) -> dict[str, int]:
         """How often each form stands in the corpus."""
+        whole = self.whole_counts
+        return {form: whole[form] + self._not_whole[i] for i, form in enumerate(self._forms)}
+
+    @property
+    def whole_counts(self) -> dict[str, int]:
+        """How often each form stands in the corpus with sound borders."""
         return {f: c.total() for f, c in zip(self._forms, self._surfaces, strict=True)}
 
     @property
     def spellings(self) -> dict[str, str]:
-        """How each form that stands in the corpus is written most often."""
+        """How each form that stands in the corpus with sound borders is written most often."""
         return {
             form: min(counts, key=lambda surface: (-counts[surface], surface))
             for form, counts in zip(self._forms, self._surfaces, strict=True)
             if counts
         }
+
+
+def _surface(text: str, start: int, end: int) -> str | None:
+    surface = text[start:end]
+    if surface.isalnum():  # most are: a single word, which is whole
+        return surface
+    if " " in normal_form(surface) and not is_whole(text, start, end):
+        return None
+    return " ".join(surface.split())
 
 
 def write_vocabulary(path: Path, counts: Mapping[Term, int]) -> None:

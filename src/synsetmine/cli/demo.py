@@ -23,8 +23,8 @@ def demo(
 ) -> None:
     """Run everything on real data that comes with packages (extra `demo`).
 
-    106 articles of Wikipedia: their links become training sets, a model is trained, synonym sets
-    are mined, scored on entities held out, and shown in a report.
+    106 articles of Wikipedia: their links become training sets, a model is trained, new names of
+    known entities are found, and everything is scored on entities held out and shown in a report.
 
     Example: `synsetmine demo --out demo`
     """
@@ -37,24 +37,45 @@ def demo(
     project = write_demo(out)
     at = Artefacts(out / "run")
     with ShownStages(out / "run") as watcher:
-        run_project(read_project(project), watcher, engine=LocalEngine(workers))
+        folder = run_project(read_project(project), watcher, engine=LocalEngine(workers))
     show_finds(at)
     show_scores(at.scores)
+    for sentence in folder.summary:
+        console.show(sentence)
     console.show(f"Sets: {at.mined}\nReport: {at.report}  (open it in a browser)")
 
 
 def show_finds(at: Artefacts) -> None:
-    """The new terms that joined a set with the highest probability, the most frequent first."""
-    from synsetmine.setfiles import read_sets, read_vocabulary
-    from synsetmine.trace import read_trace
+    """New names of known entities that a sentence of the articles states, the surest first.
 
-    sets, counts = read_sets(at.mined), read_vocabulary(at.vocabulary).counts
-    joined = [decision for decision in read_trace(at.trace) if decision.action == "joined"]
-    joined.sort(key=lambda d: (-round(d.probability, 2), -counts.get(d.term, 0)))
-    console.show("\nNew terms that joined a set, surest first (by no means all are right):")
-    for decision in joined[:SHOWN]:
-        others = [str(term) for term in sets.set_of(decision.term) if term != decision.term]
-        console.show(f"  {decision.probability:.2f}  {decision.term}  →  {', '.join(others)}")
+    Variants in spelling, inflection and word order are left out: they convince nobody.
+    """
+    from synsetmine.export.labels import evidence_line
+    from synsetmine.results import read_results
+    from synsetmine.results.wording import probability
+
+    names = [
+        (mined, term)
+        for mined in read_results(at.manifest.parent)
+        if mined.is_known
+        for term in mined.terms
+        if term.action == "joined"
+    ]
+    stated = [
+        (mined, term)
+        for mined, term in names
+        if term.kind in ("abbreviation", "other-words")
+        and term.relation == "exact"
+        and term.evidence
+    ]
+    stated.sort(key=lambda name: -(name[1].probability or 0))
+    console.show(
+        f"\nOf {console.counted(len(names), 'new name')} of known entities, {len(stated)} are more "
+        "than variants in spelling and stated by a sentence of the articles, the surest first:"
+    )
+    for mined, term in stated[:SHOWN]:
+        console.show(f"  {probability(term.probability)}  {term.text}  →  {mined.name}")
+        console.show(f"        {evidence_line(term.evidence[0])}")
 
 
 def show_scores(path: Path) -> None:

@@ -57,6 +57,15 @@ def mine(
             min=0, max=1, help="θ: join a set above this probability. Default: the model's."
         ),
     ] = None,
+    known_threshold: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            help="Join a known set (--seeds) from this probability on, where the seeds are enough "
+            "for a rehearsal. Default: 0.5, an even chance.",
+        ),
+    ] = None,
     max_sets: Annotated[
         int | None,
         typer.Option(
@@ -87,6 +96,9 @@ def mine(
 ) -> None:
     """Mine synonym sets from a vocabulary.
 
+    With --seeds, terms join known sets by a probability that a rehearsal calibrates: known names
+    are hidden and looked for. The trace tells the kind of each new name and its likely relation.
+
     With --reviews, terms that people called correct in one set are a known set too, and terms
     that they separated cannot be linked again.
 
@@ -97,6 +109,9 @@ def mine(
     if trace is not None:
         check_apart(trace, ids, *read)
     from synsetmine.models import generate_sets, load_model
+    from synsetmine.models.description import describe_joins
+    from synsetmine.models.known import KNOWN_THRESHOLD
+    from synsetmine.pipeline.new_names import NewNames
     from synsetmine.review.feedback import seed_sets
     from synsetmine.setfiles import check_ids, write_sets
     from synsetmine.setids import lasting_ids
@@ -128,12 +143,14 @@ def mine(
             views,
             walk,
             threshold=stored.threshold if threshold is None else threshold,
+            known_threshold=KNOWN_THRESHOLD if known_threshold is None else known_threshold,
             max_sets=max_sets,
             seeds=known,
             cannot_link=said.apart,
             device=choose_device(device, uses_torch=stored.uses_torch),
             progress=bar.update,
         )
+    mined = describe_joins(mined, views.evidence)
     earlier = None if ids is None else load_sets(ids, skip_bad)
     mined = mined.renamed(lasting_ids(mined.sets, fixed=known.ids, earlier=earlier))
     kept = [i for i, size in enumerate(mined.sets.sizes) if size >= min_size]
@@ -148,3 +165,6 @@ def mine(
         f"{len(walk)} terms: {len(mined.sets)} sets, {several} of two or more terms; "
         f"{len(sets)} written to {out}"
     )
+    if known:
+        for sentence in NewNames.of(mined, known).sentences:
+            console.say(sentence)

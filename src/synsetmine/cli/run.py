@@ -103,6 +103,9 @@ def run(
             device=choose_device(device, uses_torch=uses_torch),
             until=until,
         )
+    if until in (None, "mine", "evaluate", "report"):
+        for sentence in folder.summary:
+            console.say(sentence)
     if until in (None, "report"):
         at = Artefacts(folder.path)
         console.say(f"sets: {at.mined}\nreport: {at.report}")

@@ -7,13 +7,14 @@ from dataclasses import replace
 
 from synsetmine.differing import DifferingWords
 from synsetmine.evidence import Evidence
-from synsetmine.kinds import name_kind, relation_of
+from synsetmine.kinds import name_kind, pair_kind, relation_of
 from synsetmine.models.task import Mined
 from synsetmine.text import normal_form
 from synsetmine.trace import Decision, Quote
 from synsetmine.types import Term
 
 SENTENCES = 3  # of evidence for a term
+COMPARED = 50  # terms of a group without known names; a group may hold thousands
 
 
 def describe_joins(mined: Mined, evidence: Evidence | None) -> Mined:
@@ -30,7 +31,7 @@ def describe_joins(mined: Mined, evidence: Evidence | None) -> Mined:
         if decision.action in ("joined", "forced"):
             members = mined.sets.set_of(decision.term)
             names = [term for term in members if known is not None and term in known]
-            names = names or [term for term in members if term != decision.term]
+            names = names or [term for term in members if term != decision.term][:COMPARED]
             decision = _described(decision, names, evidence, words)
         trace.append(decision)
     return replace(mined, trace=tuple(trace))
@@ -42,11 +43,13 @@ def _described(
     surfaces = [name.surface for name in names]
     term = decision.term.surface
     kind, nearest = name_kind(term, surfaces)
+    if decision.nearest and pair_kind(term, decision.nearest) == kind:
+        nearest = decision.nearest
     return replace(
         decision,
         kind=kind,
         relation=relation_of(term, surfaces, decision.probability, words),
-        nearest=decision.nearest or nearest,
+        nearest=nearest,
         evidence=_sentences(term, surfaces, evidence) if evidence is not None else (),
     )
 

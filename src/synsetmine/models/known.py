@@ -7,12 +7,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from synsetmine.errors import DataError
 from synsetmine.files import atomic_write, parquet_error
 from synsetmine.models.rehearsal import Rehearsal
 from synsetmine.types import SynonymSets, Term
 
-COLUMNS = ("term", "set", "probability", "nearest")
+SCHEMA = pa.schema(
+    [
+        ("term", pa.string()),
+        ("set", pa.string()),
+        ("probability", pa.float64()),
+        ("nearest", pa.string()),
+    ]
+)
 KNOWN_THRESHOLD = 0.5  # from here on a new name of a known set is rather right than wrong
 LEAST = 0.01  # probability of a candidate that is kept
 
@@ -50,36 +60,37 @@ class KnownSets:
 
 
 def write_candidates(path: Path, known: KnownSets | None) -> None:
-    """Write the candidates as Parquet; the file is empty without known sets."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
+    """Write the candidates as Parquet; the table has no rows without known sets."""
     rows = [
         (str(term), *candidate)
         for term, candidates in (known.candidates if known else {}).items()
         for candidate in candidates
         if candidate.probability >= LEAST
     ]
-    types = (pa.string(), pa.string(), pa.float64(), pa.string())
-    columns = list(zip(*rows, strict=True)) or [()] * len(COLUMNS)
-    arrays = [pa.array(column, kind) for column, kind in zip(columns, types, strict=True)]
+    columns = list(zip(*rows, strict=True)) or [()] * len(SCHEMA)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
     with atomic_write(path) as temporary:
-        pq.write_table(pa.table(arrays, names=list(COLUMNS)), temporary)
+        pq.write_table(pa.table(arrays, schema=SCHEMA), temporary)
 
 
 def read_candidates(path: Path) -> dict[Term, list[Candidate]]:
     """Read what `write_candidates` wrote."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
         table = pq.read_table(path)
-    except (pa.ArrowException, OSError) as error:
+        table.validate(full=True)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise parquet_error(error, path) from error
-    if tuple(table.column_names) != COLUMNS:
+    if not table.schema.equals(SCHEMA) or any(column.null_count for column in table.columns):
         columns = ", ".join(table.column_names)
         raise DataError("not a table of candidates; its columns", path=path, value=columns)
     candidates: dict[Term, list[Candidate]] = {}
-    for term, *candidate in zip(*(column.to_pylist() for column in table.columns), strict=True):
-        candidates.setdefault(Term.parse(term), []).append(Candidate(*candidate))
+    for text, *values in zip(*(column.to_pylist() for column in table.columns), strict=True):
+        candidate = Candidate(*values)
+        if not 0 <= candidate.probability <= 1:
+            problem = "the probability of a candidate must lie between 0 and 1"
+            raise DataError(problem, path=path, value=candidate.probability)
+        try:
+            candidates.setdefault(Term.parse(text), []).append(candidate)
+        except DataError as error:
+            raise error.at(path) from None
     return candidates

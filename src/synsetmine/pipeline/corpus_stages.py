@@ -303,7 +303,8 @@ def choose_vocabulary(
 ) -> Counts:
     """The terms to mine, most frequent first, and what the corpus says of them, in one pass.
 
-    The terms of a list are mined however rare they are.
+    The terms of a list are mined however rare they are. Terms that are neither known nor listed
+    are chosen only if they stand `min_count` times with sound borders.
 
     Linked names that are no terms to mine take part in the pass: no shorter name is counted
     within them, and they have evidence too.
@@ -314,19 +315,17 @@ def choose_vocabulary(
     terms = candidate_terms(*sources.values())
     linked = [Term(link.surface) for link in read_links(links)] if links else []
     forms = term_forms([*terms, *known, *linked])
-    counts, spellings = _count_terms(
+    totals = _count_terms(
         documents, forms, texts, details, vectors or VectorSettings(), engine, progress
     )
-    written = {
-        normal_form(term.surface)
-        for source in (known, sources.get("rejected", ()), sources.get("listed", ()))
-        for term in source
-    }
+    counts, whole, spellings = totals.counts, totals.whole_counts, totals.spellings
+    written = frozenset(term_forms([*known, *sources.get("listed", ())]))
     chosen = by_frequency(
         {
-            term if form in written else Term(spellings.get(form, term.surface)): counts[form]
+            term if form in written else Term(spellings[form]): counts[form]
             for term in terms
-            if (form := normal_form(term.surface))
+            if (form := normal_form(term.surface)) in written
+            or whole[form] >= max(settings.min_count, 1)
         },
         min_count=settings.min_count,
         max_terms=settings.max_terms,
@@ -347,8 +346,8 @@ def _count_terms(
     vectors: VectorSettings,
     engine: Engine,
     progress: Progress,
-) -> tuple[dict[str, int], dict[str, str]]:
-    """How often each form stands in the corpus, and how it is written most often."""
+) -> TermTable:
+    """How often each form stands in the corpus, and how it is written."""
     counters: dict[str, BatchCounter] = {"terms": TermCounter()}
     if details is not None:
         counters |= {"connections": ConnectionCounter(forms), "places": PlaceCounter()}
@@ -386,7 +385,7 @@ def _count_terms(
         places.write(details.places)
         if details.cooccurrence is not None:
             cooccurrence.save(details.cooccurrence)
-    return totals.counts, totals.spellings
+    return totals
 
 
 def _sources(
@@ -407,7 +406,9 @@ def _sources(
     if settings.phrases and texts.runs is not None:
         runs = RunTable.load(texts.runs)
         phrases = choose_phrases(
-            runs, documents, min_count=settings.min_count, most=settings.phrases
+            runs.phrases(documents, min_count=settings.min_count),
+            known=term_forms(known),
+            most=settings.phrases,
         )
     abbreviations: Sequence[Term] = ()
     if settings.abbreviations:

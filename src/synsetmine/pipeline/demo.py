@@ -40,8 +40,7 @@ min_count = 1
 
 [vocabulary]
 min_count = 2
-phrases = 500
-max_terms = 4000
+phrases = 2000
 
 [vectors]  # the text is too small for vectors of its own
 method = "file"

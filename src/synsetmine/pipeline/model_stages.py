@@ -28,7 +28,7 @@ from synsetmine.pipeline.new_names import NewNames
 from synsetmine.pipeline.reviewing import read_said, told
 from synsetmine.pipeline.settings import EncoderSettings, EvaluateSettings, MineSettings
 from synsetmine.review.feedback import seed_sets, training_sets
-from synsetmine.runfolder import NOTES, Counts
+from synsetmine.runfolder import NOTES, SUMMARY, Counts
 from synsetmine.setfiles import Vocabulary, read_sets, read_vocabulary, write_sets
 from synsetmine.setids import lasting_ids
 from synsetmine.supervision import known_sets
@@ -160,16 +160,11 @@ def mine_sets(
     write_text(rehearsal, json.dumps(new.to_dict(), indent=2) + "\n")
     write_sets(out, _in_corpus(mined.sets, seeds, seen, said.together.terms))
     write_trace(trace, mined.trace)
-    groups = [members for members in mined.sets if members[0] not in seeds]
     return {
-        "new names of known entities": new.count,
-        "entities with new names": new.entities,
-        "groups of unknown terms": sum(len(members) > 1 for members in groups),
-        "unknown terms in groups": sum(len(members) for members in groups if len(members) > 1),
-        "terms that stand alone": sum(len(members) == 1 for members in groups),
+        **new.counts,
         "without vector": len(mined.without_vector),
         **({IN_ONE: mined.giant} if mined.giant else {}),
-        NOTES: [new.sentence],
+        SUMMARY: new.sentences,
     } | told(informed.counts)
 
 
@@ -218,7 +213,8 @@ def score_held_out(
         write_text(out, json.dumps(scores, indent=2) + "\n")
         return {"test sets": 0, NOTES: [NOT_SCORED]}
     kb = KnowledgeBase.load(knowledge)
-    others = known_sets(kb, _together(known), without=frozenset(gold.ids))
+    seen = SynonymSets.together([_together(known), gold])
+    others = known_sets(kb, seen, without=frozenset(gold.ids))
     terms = read_vocabulary(vocabulary)
     # Test terms that are too rare for the vocabulary come last; in their sets' order they would
     # stand beside their synonyms, and that would leak.

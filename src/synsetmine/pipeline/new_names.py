@@ -1,4 +1,4 @@
-"""The new names of known entities that a run found, and how many of them should be right."""
+"""The outcome of mining: new names of known entities, and groups of unknown terms."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from synsetmine.models import Mined
 from synsetmine.models.rehearsal import Rehearsal
+from synsetmine.results.wording import counted
 from synsetmine.types import SynonymSets
 
 LEVELS = (0.5, 0.8, 0.9)  # probabilities that the run reports on
@@ -15,20 +16,27 @@ SURE = 0.9
 
 @dataclass(frozen=True, eq=False)
 class NewNames:
-    """New names with their probabilities, and the rehearsal that these were learned from."""
+    """New names with their probabilities, the rehearsal behind these, and all other terms."""
 
     probabilities: tuple[float, ...]
     entities: int
+    groups: tuple[int, ...]  # the sizes of the groups of unknown terms
+    alone: int  # unknown terms without a partner
     rehearsal: Rehearsal | None
 
     @classmethod
     def of(cls, mined: Mined, known: SynonymSets) -> NewNames:
-        """The terms that joined known sets."""
+        """The terms that joined known sets, and the sets that hold no known term."""
         ids = frozenset(known.ids)
-        joined = [d for d in mined.trace if d.action == "joined" and d.best_set in ids]
+        joined = [d for d in mined.trace if d.action in ("joined", "forced") and d.best_set in ids]
+        others = [
+            len(terms) for i, terms in zip(mined.sets.ids, mined.sets, strict=True) if i not in ids
+        ]
         return cls(
             tuple(decision.probability for decision in joined),
             len({decision.best_set for decision in joined}),
+            tuple(size for size in others if size > 1),
+            others.count(1),
             mined.known.rehearsal if mined.known is not None else None,
         )
 
@@ -37,16 +45,32 @@ class NewNames:
         return len(self.probabilities)
 
     @property
-    def sentence(self) -> str:
-        """What to expect of the new names, in a sentence."""
-        found = f"{_counted(self.count, 'new name')} for {_counted(self.entities, 'entity')}"
+    def counts(self) -> dict[str, int]:
+        """The counts for the manifest; new names and unknown terms are all that was mined."""
+        return {
+            "new names of known entities": self.count,
+            "entities with new names": self.entities,
+            "groups of unknown terms": len(self.groups),
+            "unknown terms in groups": sum(self.groups),
+            "unknown terms that stand alone": self.alone,
+        }
+
+    @property
+    def sentences(self) -> list[str]:
+        """What to expect of the new names, and how many other terms were grouped."""
+        unknown = counted(sum(self.groups), "unknown term")
+        groups = f"apart from these, {counted(len(self.groups), 'group')} of {unknown}"
+        return [self._expectation, groups] if self.groups else [self._expectation]
+
+    @property
+    def _expectation(self) -> str:
+        names = f"{counted(self.count, 'new name')} for {counted(self.entities, 'entity')}"
         if self.rehearsal is None:
-            few = "the known names are too few for a rehearsal"
-            return f"{found}; {few}, so the probabilities are those of the general model"
+            return f"{names}; there was no rehearsal, so the probabilities are the model's own"
         sure = [p for p in self.probabilities if p >= SURE]
         return (
-            f"{found}; at {SURE} and above {len(sure)}, "
-            f"of which about {round(sum(sure))} should be right"
+            f"{names}; at {SURE} and above {len(sure):,}, "
+            f"of which about {round(sum(sure)):,} should be right"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -63,7 +87,7 @@ class NewNames:
                     "probability": probability,
                     "new names": len(above),
                     "expected right": round(sum(above), 1),
-                    "hidden names found": level.assigned,
+                    "hidden names assigned": level.assigned,
                     "precision": round(level.precision, 4),
                     "recall": round(level.recall, 4),
                     "names without an entity that joined one": round(
@@ -80,8 +104,3 @@ class NewNames:
                 for mean, right, count in self.rehearsal.reliability()
             ],
         }
-
-
-def _counted(count: int, noun: str) -> str:
-    plural = f"{noun.removesuffix('y')}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{count:,} {noun if count == 1 else plural}"

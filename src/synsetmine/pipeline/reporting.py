@@ -14,7 +14,16 @@ from synsetmine.files import read_json
 from synsetmine.kb import KnowledgeBase
 from synsetmine.models import StoredModel, load_model
 from synsetmine.pipeline.settings import ReportSettings
-from synsetmine.report import Epochs, Findings, Penalties, Score, Stage, write_report
+from synsetmine.report import (
+    Epochs,
+    Findings,
+    Penalties,
+    RehearsalFindings,
+    RehearsalLevel,
+    Score,
+    Stage,
+    write_report,
+)
 from synsetmine.report.termmap import term_map
 from synsetmine.results import MinedSet, describe_sets, example_sentences, read_counts
 from synsetmine.runfolder import NOTES, SKIPPED, STAGES, Artefacts, RunFolder, in_words
@@ -59,6 +68,8 @@ def write_run_report(
     with _as_written(at.scores) as scores:
         shown, threshold = _scores(scores), float(scores["threshold"])
         thresholds = [(θ, ari, fmi, f1) for θ, ari, fmi, f1 in scores.get("thresholds", [])]
+    with _as_written(at.rehearsal) as record:
+        rehearsal = _rehearsal(record)
     findings = Findings(
         title=settings.title,
         version=__version__,
@@ -83,9 +94,11 @@ def write_run_report(
             for name, record in folder.stages.items()
             for note in record["counts"].get(NOTES, [])
         ],
+        summary=folder.summary,
+        rehearsal=rehearsal,
     )
     write_report(out, findings)
-    return {"sets": len(findings.several), "new names": findings.new_names}
+    return {"new names": len(findings.new_names), "groups of unknown terms": len(findings.groups)}
 
 
 def _training(model: StoredModel) -> Epochs | Penalties:
@@ -115,6 +128,28 @@ def _tallies(record: Mapping[str, Any]) -> tuple[Tally, dict[str, Tally]]:
         for reason, found in record.items()
     }
     return tallies.pop("kept"), tallies
+
+
+def _rehearsal(record: Mapping[str, Any]) -> RehearsalFindings | None:
+    """The figures of the rehearsal; None if there were too few known names for one."""
+    if "levels" not in record:
+        return None
+    return RehearsalFindings(
+        hidden=record["hidden names"],
+        levels=[
+            RehearsalLevel(
+                probability=level["probability"],
+                new_names=level["new names"],
+                expected_right=level["expected right"],
+                precision=level["precision"],
+                recall=level["recall"],
+                without_entity=level["names without an entity that joined one"],
+            )
+            for level in record["levels"]
+        ],
+        reliability=[(mean, right, count) for mean, right, count in record["reliability"]],
+        calibration_error=record["calibration error"],
+    )
 
 
 def _named(record: Mapping[str, Any]) -> str:

@@ -61,7 +61,7 @@ def _stages(
         name="report",
         settings=asdict(project.report) | {"counts": folder.counts},
         inputs=[
-            *(at.mined, at.trace, at.scores, at.supervision, at.documents, at.places),
+            *(at.mined, at.trace, at.rehearsal, at.scores, at.supervision, at.documents, at.places),
             at.knowledge,
             *(at.model / CONFIG, at.names, at.vocabulary, at.vectors),
         ],

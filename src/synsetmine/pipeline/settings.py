@@ -272,6 +272,8 @@ def _with_absolute_paths(project: Project, file: Path) -> Project:
     # A name on the hub looks like a path; it is one if there is such a folder.
     model = project.encoder.model
     is_folder = model != MINILM and Path(place(model)).is_dir()
+    weights = project.train.to_dict().get("weights")
+    train = project.train.updated({"weights": place(weights)}) if weights else project.train
     return replace(
         project,
         encoder=replace(project.encoder, model=place(model) if is_folder else model),
@@ -279,5 +281,6 @@ def _with_absolute_paths(project: Project, file: Path) -> Project:
         kb=replace(project.kb, path=place(project.kb.path)),
         vocabulary=replace(project.vocabulary, list=place(project.vocabulary.list)),
         vectors=replace(project.vectors, path=place(project.vectors.path)),
+        train=train,
         run=place(project.run),
     )

@@ -76,10 +76,12 @@ path = {kb}
 # names = 3000           # in the vocabularies of each size, about
 # easy_share = 0.2       # of the pairs that are clearly no synonyms
 # fewest_sets = 10       # with fewer the general model stays as it is
+# weights = ""           # those of the package; or a folder with other ones
 
 [mine]  # terms to sets
 # known = true           # the known sets are there from the start, and new terms may join them
-# threshold = 0.3        # join above this probability; else the model's
+# threshold = 0.3        # unknown terms form sets above this probability; else the model's
+# known_threshold = 0.5  # a new name joins a known set from this probability on
 # order = "frequent"     # frequent (first), given or random
 # seed = 0               # for random
 # reviews = true         # what people decided on earlier sets of this run counts, in [train] too

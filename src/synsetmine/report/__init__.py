@@ -4,6 +4,8 @@ from synsetmine.report.findings import (
     Epochs,
     Findings,
     Penalties,
+    RehearsalFindings,
+    RehearsalLevel,
     Score,
     Stage,
 )
@@ -14,6 +16,8 @@ __all__ = [
     "Epochs",
     "Findings",
     "Penalties",
+    "RehearsalFindings",
+    "RehearsalLevel",
     "Score",
     "Stage",
     "term_map",

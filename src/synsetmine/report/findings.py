@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from synsetmine.results import MinedSet
+from synsetmine.results import MinedSet, MinedTerm
 from synsetmine.supervision import Tally
 
-_ALONE = "alone"
-_FATES = {
-    "seed": "Known before, as names of an entity",
-    "joined": "Joined a set",
-    "forced": "Joined a set below the threshold",
-    "opened": "Opened a set that others joined",
-    _ALONE: "Stand alone",
-    "no vector": "Stand alone, have no vector",
-}
+_KNOWN, _NEW = "Known names", "New names of known entities"
+_GROUPED, _ALONE = "Unknown terms in groups", "Unknown terms that stand alone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +32,40 @@ class Score:
     value: float
     spread: float | None = None
     note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RehearsalLevel:
+    """Names with at least this probability: new ones, and hidden ones that were looked for."""
+
+    probability: float
+    new_names: int
+    expected_right: float  # of the new names
+    precision: float  # of the hidden names that were assigned
+    recall: float  # of all hidden names
+    without_entity: float  # share of names whose entity was removed that joined another
+
+
+@dataclass(frozen=True)
+class RehearsalFindings:
+    """How well known names that were hidden found their entities, the lowest level first."""
+
+    hidden: int
+    levels: Sequence[RehearsalLevel]
+    reliability: Sequence[tuple[float, float, int]]  # mean probability, share right, names
+    calibration_error: float
+
+    @property
+    def sentences(self) -> list[str]:
+        """Precision and recall at the highest level."""
+        best = self.levels[-1]
+        return [
+            f"In a rehearsal, {self.hidden:,} known names were hidden and looked for.",
+            f"At {best.probability:g} and above, it found {percent(best.recall)} of them, and "
+            f"{percent(best.precision)} of what it found was right.",
+            f"Of names whose entity had been removed, {percent(best.without_entity)} joined "
+            "another entity.",
+        ]
 
 
 @dataclass(frozen=True)
@@ -77,6 +105,8 @@ class Findings:
     sets: Sequence[MinedSet]
     points: Sequence[tuple[str, float, float, str]]  # term, x, y, set: the map
     notes: Sequence[tuple[str, str]] = ()  # stage, a sentence that readers should know
+    summary: Sequence[str] = ()  # sentences on the new names and the groups of unknown terms
+    rehearsal: RehearsalFindings | None = None
 
     @cached_property
     def term_count(self) -> int:
@@ -93,28 +123,42 @@ class Findings:
         return sum(len(mined.terms) == 1 for mined in self.sets)
 
     @cached_property
-    def grown(self) -> int:
-        """How many entities of the knowledge base gained a name that it lacks."""
-        return sum(
-            mined.entity is not None and any(not term.known for term in mined.terms)
-            for mined in self.several
-        )
+    def new_names(self) -> list[tuple[MinedSet, MinedTerm]]:
+        """The terms that joined a known set, the surest first; among equals those with evidence."""
+        names = [
+            (mined, term)
+            for mined in self.sets
+            if mined.is_known
+            for term in mined.terms
+            if term.action != "seed"
+        ]
+        return sorted(names, key=lambda name: (-_certainty(name[1]), not name[1].evidence))
 
     @cached_property
-    def new_names(self) -> int:
-        """Terms in sets of two or more that the knowledge base lacks."""
-        return sum(not term.known for mined in self.several for term in mined.terms)
+    def gained(self) -> int:
+        """How many known sets gained a name."""
+        return len({mined.id for mined, _ in self.new_names})
+
+    @cached_property
+    def known_seen(self) -> int:
+        """How many known names the corpus has."""
+        terms = (term for mined in self.sets for term in mined.terms)
+        return sum(term.action == "seed" and term.count > 0 for term in terms)
+
+    @cached_property
+    def groups(self) -> list[MinedSet]:
+        """The groups of unknown terms, the surest first."""
+        groups = [mined for mined in self.several if not mined.is_known]
+        return sorted(groups, key=lambda mined: -(mined.least or 0))
 
     @cached_property
     def fates(self) -> dict[str, int]:
-        """How many terms came into their sets in which way, in words."""
-        counts = Counter(
-            _ALONE if term.action == "opened" and len(mined.terms) == 1 else term.action
-            for mined in self.sets
-            for term in mined.terms
-        )
-        ordered = [*(action for action in _FATES if action in counts), *counts]
-        return {_FATES.get(action, action): counts[action] for action in ordered}
+        """How many terms are known, new names, or unknown; the sum is the number of terms."""
+        counts = Counter({_KNOWN: 0, _NEW: 0, _GROUPED: 0, _ALONE: 0})
+        for mined in self.sets:
+            unknown = _NEW if mined.is_known else _GROUPED if len(mined.terms) > 1 else _ALONE
+            counts.update(_KNOWN if t.action == "seed" else unknown for t in mined.terms)
+        return dict(counts) if self.sets else {}
 
     @cached_property
     def shown_first(self) -> list[MinedSet]:
@@ -129,3 +173,13 @@ class Findings:
         if mined.entity is not None:
             return self.name_of(mined.entity)
         return mined.terms[0].text if mined.terms else mined.id
+
+
+def percent(share: float) -> str:
+    """A share in percent, with a digit behind the point where it is near 0 or 1."""
+    return f"{100 * share:.{1 if share < 0.1 or share > 0.95 else 0}f} %".replace("100.0", "100")
+
+
+def _certainty(term: MinedTerm) -> float:
+    given = term.probability
+    return given if given is not None and math.isfinite(given) else 0.0

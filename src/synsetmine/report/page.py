@@ -25,12 +25,12 @@ from synsetmine.report.charts import (
     threshold_curve,
     training_curve,
 )
-from synsetmine.report.findings import Epochs, Findings, Penalties
+from synsetmine.report.findings import Epochs, Findings, Penalties, percent
 from synsetmine.report.scatter import term_scatter
 from synsetmine.results import MinedSet, MinedTerm, Sentence
 from synsetmine.results.wording import ACTIONS, counted, description, probability, share
 
-PLAIN_ROWS = 100  # sets that stand in the page itself, for reading without JavaScript
+PLAIN_ROWS = 100  # rows of a table in the page itself, for reading without JavaScript
 SETS_A_BLOCK = 200  # sentences are read in blocks, when a set of the block is first opened
 
 
@@ -52,6 +52,7 @@ def _template() -> Template:
         "probability": probability,
         "duration": _duration,
         "share": share,
+        "percent": percent,
         "description": description,
     }
     return environment.from_string(_resource("report.html"))
@@ -70,6 +71,8 @@ def _context(findings: Findings) -> dict[str, Any]:
         "when": _when(findings.created),
         "titles": titles,
         "actions": ACTIONS,
+        "names": findings.new_names[:PLAIN_ROWS],
+        "groups": findings.groups[:PLAIN_ROWS],
         "plain": list(islice(findings.shown_first, PLAIN_ROWS)),
         "links": findings.kept.links + sum(t.links for t in findings.dropped.values()),
         "longest_stage": max((stage.seconds for stage in findings.stages), default=0),
@@ -131,8 +134,11 @@ def _digest(text: str) -> str:
 
 
 def _data(findings: Findings) -> dict[str, Any]:
-    """What the script lists, searches and sorts."""
+    """What the script lists, searches and sorts; names and groups by the number of their set."""
+    place = {mined.id: number for number, mined in enumerate(findings.sets)}
     return {
+        "names": [[place[mined.id], mined.terms.index(term)] for mined, term in findings.new_names],
+        "groups": [place[mined.id] for mined in findings.groups],
         "threshold": _finite(findings.threshold),
         "actions": ACTIONS,
         "block": SETS_A_BLOCK,
@@ -157,6 +163,8 @@ def _term_record(term: MinedTerm) -> dict[str, Any]:
     probability = _finite(term.probability)
     if probability is not None:
         record["probability"] = round(probability, 6)
+    if term.kind:
+        record["kind"] = term.kind
     if about := description(term):
         record["about"] = about
     return record

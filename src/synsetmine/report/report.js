@@ -3,6 +3,8 @@
 (() => {
   const ROWS = 25; // sets on a page
   const PREVIEW = 12; // terms shown in a closed row
+  const FIRST = 15; // new names and groups shown first
+  const MORE = 100; // shown in addition on demand
 
   const byId = (id) => document.getElementById(id);
   const data = JSON.parse(byId("data").textContent);
@@ -37,18 +39,19 @@
     set.least = given.length ? given.reduce((low, p) => Math.min(low, p)) : null;
     set.title = set.name ?? (set.size ? set.terms[0].text : set.id);
     set.fresh = set.terms.some((term) => !term.known);
-    set.gained = set.terms.some((term) => term.action === "joined" || term.action === "forced");
     const names = set.terms.map((term) => (term.sense ? `${term.text}\n${term.sense}` : term.text));
     const all = [set.id, set.entity ?? "", set.name ?? "", ...names].join("\n").split("\n");
     set.words = `\n${all.map(fold).join("\n")}\n`;
   });
   const indexOfId = new Map(sets.map((set, index) => [set.id, index]));
 
+  const gained = new Set(data.names.map(([index]) => index));
+  const isKnown = (set) => set.terms.some((term) => term.action === "seed");
   const kinds = {
     all: () => true,
-    known: (set) => set.entity !== undefined,
-    gained: (set) => set.entity !== undefined && set.gained,
-    new: (set) => set.entity === undefined,
+    known: isKnown,
+    gained: (set) => gained.has(set.index),
+    new: (set) => !isKnown(set),
   };
   const orders = {
     count: (a, b) => b.count - a.count || a.index - b.index,
@@ -56,6 +59,71 @@
     least: (a, b) => (a.least ?? 2) - (b.least ?? 2) || a.index - b.index,
   };
   const sorted = {}; // by order, once each
+
+  // --- New names, groups of unknown terms -------------------------------------------------
+
+  const namesOf = {
+    all: () => true,
+    content: (term) => term.kind === "abbreviation" || term.kind === "other-words",
+    abbreviation: (term) => term.kind === "abbreviation",
+    "other-words": (term) => term.kind === "other-words",
+  };
+
+  // A table that shows its first rows, and more of them on demand.
+  function growingTable(id, noun, total, rowOf) {
+    let items = [];
+    let shown = 0;
+    const draw = (count) => {
+      shown = Math.min(count, items.length);
+      byId(`${id}-rows`).replaceChildren(...items.slice(0, shown).map(rowOf));
+      const part = shown < total ? `${number(shown)} of ` : "";
+      const chosen = items.length < total ? `${counted(items.length, noun)} of ` : "";
+      const whole = chosen ? number(total) : counted(total, noun);
+      byId(`${id}-shown`).textContent = `${shown < items.length ? part : ""}${chosen}${whole}, the surest first`;
+      byId(`${id}-more`).parentElement.hidden = shown === items.length;
+    };
+    byId(`${id}-more`).addEventListener("click", () => draw(shown + MORE));
+    return (next) => {
+      items = next;
+      draw(FIRST);
+    };
+  }
+
+  function nameRow([index, place]) {
+    const set = sets[index];
+    const term = set.terms[place];
+    const name = make("strong", {}, bdi(term.text));
+    const about = term.about ? make("span", { class: "quiet" }, term.about) : null;
+    const link = make("a", { href: `#set-${encodeURIComponent(set.id)}` }, bdi(set.title));
+    return make(
+      "tr",
+      {},
+      make("th", { scope: "row" }, name, about ? " " : null, about),
+      make("td", {}, link, " ", make("span", { class: "quiet" }, set.id)),
+      make("td", { class: "optional" }, ...firstSentence(sentencesOf(set)[place])),
+      make("td", { class: "right" }, probability(term.probability ?? null)),
+    );
+  }
+
+  function groupRow(index) {
+    const set = sets[index];
+    const terms = set.terms.flatMap((term, i) => (i ? [", ", bdi(term.text)] : [bdi(term.text)]));
+    const evidence = sentencesOf(set).flat().filter((sentence) => sentence.length > 4);
+    return make(
+      "tr",
+      {},
+      make("th", { scope: "row" }, make("a", { href: `#set-${encodeURIComponent(set.id)}` }, ...terms)),
+      make("td", { class: "optional" }, ...firstSentence(evidence)),
+      make("td", { class: "right" }, probability(set.least)),
+    );
+  }
+
+  function firstSentence(sentences) {
+    if (!sentences.length) return [];
+    const [document_, before, term, after] = sentences[0];
+    const text = make("span", { dir: "auto" }, before, make("mark", {}, term), after);
+    return [make("cite", {}, bdi(document_)), " ", text];
+  }
 
   // --- What is listed ---------------------------------------------------------------------
 
@@ -96,7 +164,7 @@
         ? counted(sets.length, "set")
         : `${number(state.found.length)} of ${counted(sets.length, "set")}`;
     byId("page").textContent = `Page ${number(state.page + 1)} of ${number(pages)}`;
-    document.querySelector(".pager").hidden = pages === 1;
+    document.querySelector("#sets .pager").hidden = pages === 1;
     const ends = { first: 0, previous: 0, next: pages - 1, last: pages - 1 };
     for (const [id, end] of Object.entries(ends)) {
       // A disabled button would lose the keyboard's place.
@@ -163,7 +231,7 @@
     for (const term of shown) {
       const classes = [term.known ? "" : "new", hits.includes(term) ? "hit" : ""];
       const item = make("li", { class: classes.join(" ").trim() || null }, bdi(term.text));
-      if (!term.known) item.append(make("span", { class: "unseen" }, " (new name)"));
+      if (!term.known) item.append(make("span", { class: "unseen" }, " (not in the knowledge base)"));
       list.append(item);
     }
     const more = set.size - shown.length;
@@ -195,7 +263,7 @@
     if (term.sense) name.append(" ", make("span", { class: "quiet" }, term.sense));
     const badge = term.known
       ? make("span", { class: "badge" }, "in the knowledge base")
-      : make("span", { class: "badge new" }, "new name");
+      : make("span", { class: "badge new" }, "not in the knowledge base");
     const kind = term.about ? make("p", { class: "kind" }, bdi(term.about)) : null;
     const about = make("div", { class: "about" }, name, kind, ...figures(term), make("p", {}, badge));
     const quotes = make("div", { class: "quotes" }, ...sentences.slice(0, 1).map(quote));
@@ -369,6 +437,17 @@
   });
   addEventListener("hashchange", goToAddress);
 
+  if (data.names.length) {
+    const draw = growingTable("names", "new name", data.names.length, nameRow);
+    const kind = byId("name-kind");
+    const choose = () =>
+      draw(data.names.filter(([index, place]) => namesOf[kind.value](sets[index].terms[place])));
+    kind.addEventListener("change", choose);
+    choose();
+  }
+  if (data.groups.length) {
+    growingTable("groups", "group", data.groups.length, groupRow)(data.groups);
+  }
   controls.several.checked = sets.some((set) => set.size > 1);
   update();
   goToAddress();

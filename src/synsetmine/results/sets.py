@@ -76,6 +76,16 @@ class MinedSet:
         return sum(term.count for term in self.terms)
 
     @property
+    def is_known(self) -> bool:
+        """Whether it holds names that were known before."""
+        return any(term.action == "seed" for term in self.terms)
+
+    @property
+    def evidence(self) -> tuple[Sentence, ...]:
+        """Sentences that state that terms of the set mean the same."""
+        return tuple(sentence for term in self.terms for sentence in term.evidence)
+
+    @property
     def least(self) -> float | None:
         """The lowest probability with which a term joined; None where none did."""
         given = [t.probability for t in self.terms if t.probability is not None]

@@ -26,7 +26,8 @@ RELATIONS = {
 
 def description(term: MinedTerm, *, relation: bool = True) -> str:
     """What a new name is, in a few words: `abbreviation of “heart failure”, means the same`."""
-    kind = (term.kind or "").replace("-", " ")
+    is_long = term.kind == "abbreviation" and len(term.text) > len(term.nearest) > 0
+    kind = "long form" if is_long else (term.kind or "").replace("-", " ")
     if kind and term.nearest:
         kind += f"{' for' if term.kind == 'other-words' else ' of'} “{term.nearest}”"
     proposed = RELATIONS[term.relation] if relation and term.relation else ""
@@ -34,8 +35,9 @@ def description(term: MinedTerm, *, relation: bool = True) -> str:
 
 
 def counted(value: int, noun: str) -> str:
-    """`1 term`, `2,000 terms`."""
-    return f"{value:,} {noun}{'' if value == 1 else 's'}"
+    """`1 term`, `2,000 terms`, `2 entities`."""
+    plural = f"{noun.removesuffix('y')}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{value:,} {noun if value == 1 else plural}"
 
 
 def probability(value: float | None) -> str:

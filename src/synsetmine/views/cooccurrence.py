@@ -274,25 +274,26 @@ class Cooccurrence:
                 f"{name} columns": matrix.indices.astype(np.int32),
                 f"{name} counts": matrix.data.astype(_smallest(matrix.data)),
             }
-        about = {"format": FORMAT, "texts": str(self._texts), "directed": str(self.directed)}
+        tensors["about"] = np.array([self._texts, self.directed], np.int64)
         with atomic_write(path) as temporary:
-            save_file(tensors, temporary, about)
+            # One entry: several would be written in any order.
+            save_file(tensors, temporary, {"format": FORMAT})
 
     @classmethod
     def load(cls, path: Path) -> Cooccurrence:
         """Read what `save` wrote."""
         try:
             with safe_open(path, "numpy") as file:
-                about = file.metadata() or {}
-                if about.get("format") != FORMAT:
+                if (file.metadata() or {}).get("format") != FORMAT:
                     raise DataError("not a file of co-occurrences of this version", path=path)
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         except (SafetensorError, OSError) as error:
             raise DataError(f"cannot be read ({error})", path=path) from error
         names = tensors["units"].tobytes().decode()
         units = names.split("\n") if names else []
-        self = cls(units, directed=about["directed"] == "True")
-        self._texts = int(about["texts"])
+        texts, directed = tensors["about"].tolist()
+        self = cls(units, directed=bool(directed))
+        self._texts = texts
         for name, total, columns in (
             ("near", self._near, len(units)),
             ("inside", self._inside, TEXT_COLUMNS),

@@ -17,6 +17,7 @@ from typing import Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -143,23 +144,37 @@ class FormCounts:
     """
 
     def __init__(self) -> None:
-        self.counts: dict[str, int] = {}
+        self._table = pa.table([pa.array([], pa.string()), pa.array([], pa.int64())], _COLUMNS)
+        self._waiting: list[pa.Table] = []
 
     def add(self, batch: pa.RecordBatch) -> None:
-        forms, counts = (column.to_pylist() for column in batch.columns)
-        for form, count in zip(forms, counts, strict=True):
-            self.counts[form] = self.counts.get(form, 0) + count
+        self._waiting.append(pa.Table.from_batches([batch]))
+        if sum(map(len, self._waiting)) > max(len(self._table), MOST_FORMS // 4):
+            self._merge()
         floor = 1
-        while len(self.counts) > MOST_FORMS:
-            self.counts = {form: n for form, n in self.counts.items() if n > floor}
+        while len(self._table) > MOST_FORMS:
+            self._table = self._table.filter(pc.greater(self._table["count"], floor))
             floor *= 2
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How often each form was counted."""
+        self._merge()
+        forms, counts = (self._table[name].to_pylist() for name in _COLUMNS)
+        return dict(zip(forms, counts, strict=True))
+
+    def _merge(self) -> None:
+        every = pa.concat_tables([self._table, *self._waiting])
+        self._waiting = []
+        summed = every.group_by("form").aggregate([("count", "sum")])
+        self._table = summed.select(["form", "count_sum"]).rename_columns(_COLUMNS)
 
     def save(self, path: Path) -> None:
         """Write a Parquet file, whole or not at all, most frequent first."""
-        forms = frequent_units(self.counts, 0)
-        counts = [self.counts[form] for form in forms]
+        self._merge()
+        order = [("count", "descending"), ("form", "ascending")]
         with atomic_write(path) as temporary:
-            pq.write_table(pa.table([pa.array(forms, pa.string()), counts], _COLUMNS), temporary)
+            pq.write_table(self._table.sort_by(order), temporary)
 
     @classmethod
     def load(cls, path: Path) -> FormCounts:

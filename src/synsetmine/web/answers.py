@@ -92,15 +92,7 @@ class MinedAnswers:
         return {
             "term": str(mined.terms[place].term),
             "set": {"id": mined.id, "entity": mined.entity, "name": mined.name or None},
-            "synonyms": [
-                {
-                    "term": str(term.term),
-                    "probability": term.probability,
-                    "count": term.count,
-                    "known": term.known,
-                }
-                for term in others[: question.top]
-            ],
+            "synonyms": [_synonym(term) for term in others[: question.top]],
         }
 
 
@@ -144,6 +136,26 @@ class ModelAnswers:
             "terms": _scored(zip(terms, found, strict=True)),
             "threshold": self._threshold,
         }
+
+
+def _synonym(term: MinedTerm) -> dict[str, Any]:
+    """A term of a mined set; kind, relation and evidence where the trace of the run has them."""
+    evidence = [
+        {"relation": sentence.relation, "document": sentence.document, "text": sentence.text}
+        for sentence in term.evidence
+    ]
+    optional = {
+        "kind": term.kind,
+        "relation": term.relation,
+        "nearest": term.nearest,
+        "evidence": evidence,
+    }
+    return {
+        "term": str(term.term),
+        "probability": term.probability,
+        "count": term.count,
+        "known": term.known,
+    } | {name: value for name, value in optional.items() if value}
 
 
 def _certainty(term: MinedTerm) -> float:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 from synsetmine import __version__
+from synsetmine.types import NameKind, Scope
 from synsetmine.web.questions import FIELDS, KINDS, MOST_QUESTIONS, NEEDED, Field, Texts
 
 Schema = dict[str, Any]
@@ -145,6 +146,19 @@ def _schemas() -> dict[str, Schema]:
             "known": {
                 "type": "boolean",
                 "description": "Whether the knowledge base has this name; of mined sets.",
+            },
+            "kind": {
+                "enum": list(get_args(NameKind)),
+                "description": "Of a new name; see the docs.",
+            },
+            "relation": {
+                "enum": list(get_args(Scope)),
+                "description": "To the set, as the run proposes it.",
+            },
+            "nearest": {**text, "description": "The name of the set that it is nearest to."},
+            "evidence": {
+                **_list(_object({"relation": text, "document": text, "text": text})),
+                "description": "Sentences that state that it means the same; the best first.",
             },
         },
     )

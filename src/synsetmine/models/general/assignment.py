@@ -14,7 +14,7 @@ network has not learned from.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -26,7 +26,7 @@ from synsetmine.evidence import Evidence
 from synsetmine.kinds import conflicting, is_abbreviation
 from synsetmine.models.general.name_table import NameTable, Positions
 from synsetmine.models.general.neighbours import Floats
-from synsetmine.models.general.pair_evidence import StemWeights, TextEvidence
+from synsetmine.models.general.pair_evidence import StemWeights, TextEvidence, long_forms
 from synsetmine.models.rehearsal import Rehearsal
 from synsetmine.types import Progress
 
@@ -37,12 +37,13 @@ SHORT_FORM = 10  # letters of a name that may abbreviate another one
 LEAST = 1e-4  # probabilities of the networks are kept above this, and below 1 minus it
 CLIP = 6.0  # standard deviations of a feature
 NO_SET = -1
+NO_NAME = -1
 _LIMIT = float(np.log((1 - LEAST) / LEAST))  # of log-odds
 
 
 @dataclass(frozen=True, kw_only=True)
 class AssignmentSettings:
-    """The numbers that shape the rehearsal; docs/decisions/0019-assignment.md has the reasons."""
+    """The numbers that shape the rehearsal; docs/decisions/0020-assignment.md has the reasons."""
 
     seed: int = 0
     neighbours: int = 10  # candidates of a name in each representation
@@ -51,7 +52,7 @@ class AssignmentSettings:
     seen_queries: int = 4000  # hidden names that the corpus has, at most; as many of removed sets
     unseen_queries: int = 8000  # hidden names that it has not, at most
     unseen_removed: int = 3000  # the same of removed sets
-    seen_weight: float = 3.0  # of names that the corpus has: new names are such
+    seen_weight: float = 10.0  # of names that the corpus has: new names are such
     unknown_share: float = 0.7  # of candidates that belong to no known set, in the calibration
     hidden_layers: tuple[int, ...] = (64, 32)
     epochs: int = 12
@@ -98,9 +99,9 @@ class Assignments:
 def assign(
     known: KnownNames,
     terms: Sequence[str],
-    tables: Sequence[Floats],  # unit rows of the known names, then of the terms
+    encode: Callable[[Sequence[str]], Sequence[Floats]],  # tables of the unit vectors of names
     *,
-    contexts: Sequence[Floats] = (),  # the same from a corpus; zeros where it lacks a name
+    contexts: Sequence[Floats] = (),  # from a corpus: rows of the known names, then of the terms
     evidence: Evidence | None = None,
     settings: AssignmentSettings | None = None,
     threads: int = 1,
@@ -114,10 +115,15 @@ def assign(
     drawn = _draw(known, _is_seen(contexts, len(known.names) + len(terms)), settings)
     if drawn is None:
         return None
-    table = NameTable([*known.names, *terms], tables, threads=threads)
+    names = [*known.names, *terms]
+    long = long_forms(names, evidence) if evidence is not None else []
+    names += [form for form in dict.fromkeys(long) if form]
+    table = NameTable(names, encode(names), threads=threads)
     tell(1, 5)
     view = _View(table, known, contexts, evidence, drawn.references, settings.seed)
     pairs = view.pairs(drawn.queries, drawn.references, settings.neighbours)
+    if not _has_both_outcomes(pairs, known.labels, drawn):
+        return None
     tell(2, 5)
     with threadpool_limits(1, "blas"):  # sums of several threads differ in their last digits
         networks, scores = _cross_fit(pairs, known.labels, drawn, settings)
@@ -132,7 +138,7 @@ def assign(
     probabilities = calibration.probabilities(result.features)
     tell(5, 5)
     order = np.lexsort((result.labels, -probabilities, result.queries))
-    starts = np.searchsorted(result.queries[order], np.append(new, len(table)))
+    starts = np.searchsorted(result.queries[order], np.append(new, len(known.names) + len(terms)))
     return Assignments(
         starts,
         result.labels[order],
@@ -233,16 +239,22 @@ class _View:
         self._table = table
         self._known = known
         self._contexts = contexts
-        self._seen = _is_seen(contexts, len(table))
+        self._seen = _is_seen(contexts, len(contexts[0]) if contexts else len(table))
+        self._long = np.full(len(table), NO_NAME)  # the position of what a name is short for
         self._stems = StemWeights.learn(table, known.labels, references, seed)
         self._texts = TextEvidence(table, evidence) if evidence is not None else None
+        if evidence is not None:
+            position_of = {name: position for position, name in enumerate(table.names)}
+            for position, form in enumerate(long_forms(table.names, evidence)):
+                self._long[position] = position_of.get(form, NO_NAME)
 
     def pairs(self, queries: Positions, references: Positions, count: int) -> _Pairs:
         left, right = self._table.candidates(queries, references, count, self._contexts)
         if self._texts is not None:
-            more = self._texts.candidates(queries, references)
-            keys = np.concatenate([left, more[0]]) * len(self._table)
-            keys = np.unique(keys + np.concatenate([right, more[1]]))
+            stated = self._texts.candidates(queries, references)
+            spelled_out = self._spelled_out(queries, references, count)
+            keys = np.concatenate([left, stated[0], spelled_out[0]]) * len(self._table)
+            keys = np.unique(keys + np.concatenate([right, stated[1], spelled_out[1]]))
             left, right = keys // len(self._table), keys % len(self._table)
         parts = [
             self._table.features(left, right),
@@ -251,8 +263,28 @@ class _View:
             *(self._context(rows, left, right, references) for rows in self._contexts),
         ]
         if self._texts is not None:
-            parts.append(self._texts.features(left, right))
+            parts += [self._texts.features(left, right), self._long_features(left, right)]
         return _Pairs(left, right, np.concatenate(parts, axis=1))
+
+    def _spelled_out(
+        self, queries: Positions, references: Positions, count: int
+    ) -> tuple[Positions, Positions]:
+        """Pairs of a query and a reference that is near to what the query is short for."""
+        short = queries[self._long[queries] >= 0]
+        long, right = self._table.candidates(np.unique(self._long[short]), references, count)
+        order = np.argsort(long, kind="stable")
+        first = np.searchsorted(long[order], self._long[short])
+        sizes = np.searchsorted(long[order], self._long[short], side="right") - first
+        within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        return np.repeat(short, sizes), right[order[np.repeat(first, sizes) + within]]
+
+    def _long_features(self, left: Positions, right: Positions) -> Floats:
+        """The features of what the left name is short for, and the right name; else zeros."""
+        short = np.flatnonzero(self._long[left] >= 0)
+        values = self._table.features(self._long[left[short]], right[short])
+        features = np.zeros((len(left), values.shape[1]), np.float32)
+        features[short] = values
+        return features
 
     def sets(self, pairs: _Pairs, log_odds: Doubles) -> _Sets:
         """The best name of each set for each query, and features of query and set."""
@@ -395,12 +427,23 @@ def _standard(features: Floats, means: Floats, deviations: Floats) -> Floats:
     return standard
 
 
+def _is_right(pairs: _Pairs, labels: Positions, drawn: _Drawn) -> tuple[Truth, Positions]:
+    """Whether both names of a pair belong to one set, and the place of the query of each pair."""
+    place = np.searchsorted(drawn.queries, pairs.left)
+    return drawn.labels[place] == labels[pairs.right], place
+
+
+def _has_both_outcomes(pairs: _Pairs, labels: Positions, drawn: _Drawn) -> bool:
+    """Whether each fold has right and wrong pairs; a few large sets may lack one."""
+    right, place = _is_right(pairs, labels, drawn)
+    return len(np.unique(2 * drawn.folds[place] + right)) == 4
+
+
 def _cross_fit(
     pairs: _Pairs, labels: Positions, drawn: _Drawn, settings: AssignmentSettings
 ) -> tuple[list[_Network], Doubles]:
     """Two networks, each of which judges the pairs that the other has learned from."""
-    place = np.searchsorted(drawn.queries, pairs.left)
-    true = drawn.labels[place] == labels[pairs.right]
+    true, place = _is_right(pairs, labels, drawn)
     weights, fold = drawn.weights[place], drawn.folds[place]
     networks = [
         _Network.fit(

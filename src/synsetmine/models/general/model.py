@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from synsetmine.differing import DifferingWords
 from synsetmine.errors import DataError, ModelError
 from synsetmine.models.base import Arrays
 from synsetmine.models.general.adaptation import Adaptation
@@ -24,7 +25,9 @@ from synsetmine.models.general.comparer import Comparer
 from synsetmine.models.general.features import NameFeatures, Positions, WordWeights
 from synsetmine.models.general.graph import blocks, pair_graph, sigmoid
 from synsetmine.models.general.linkage import Linkage, SetFunction
+from synsetmine.models.general.neighbours import Floats
 from synsetmine.models.general.pairs import Pairs
+from synsetmine.models.general.statements import Statements
 from synsetmine.models.known import KNOWN_THRESHOLD, Candidate, KnownSets
 from synsetmine.models.task import Mined, Outcome, Task, TermIndex, joins, log_odds, with_known
 from synsetmine.trace import Action
@@ -108,14 +111,17 @@ class GeneralModel:
             return None
         known = [term for members in sets for term in members]
         new = sorted(terms)
-        names = [_name(term) for term in (*known, *new)]
-        tables = [self.encoder.encode(names)]
-        if self.uses_encoder:
-            tables.append(_rows(views.table("encoder"), [*known, *new]))
+
+        def encode(names: Sequence[str]) -> list[Floats]:
+            tables = [self.encoder.encode(names)]
+            if self.uses_encoder:
+                tables.append(_rows(views.table("encoder"), [*map(Term, names)]))
+            return tables
+
         assignments = assign(
             KnownNames.of([[_name(term) for term in members] for members in sets]),
-            names[len(known) :],
-            tables,
+            [_name(term) for term in new],
+            encode,
             contexts=[_rows(table, [*known, *new]) for table in views.vectors],
             evidence=views.evidence,
             threads=cores(),
@@ -150,7 +156,12 @@ class GeneralModel:
         if self.adaptation is not None and self.adaptation.width != pairs.width:
             problem = f"the adaptation takes {self.adaptation.width} features of a pair"
             raise ModelError(f"{problem}; the views have {pairs.width}")
-        compare = partial(self._compare, pairs)
+        statements = None
+        if views.evidence is not None:
+            sets = known.sets if known is not None else ()
+            words = DifferingWords.learn([[_name(term) for term in members] for members in sets])
+            statements = Statements([_name(term) for term in terms], views.evidence, words)
+        compare = partial(self._compare, pairs, statements)
         graph = pair_graph(pairs.count, *pairs.candidates(), compare, progress)
         return PreparedNames(tuple(new), terms, graph, self.function, known)
 
@@ -180,7 +191,12 @@ class GeneralModel:
         )
 
     def _compare(
-        self, pairs: Pairs, left: Positions, right: Positions, progress: Progress | None
+        self,
+        pairs: Pairs,
+        statements: Statements | None,
+        left: Positions,
+        right: Positions,
+        progress: Progress | None,
     ) -> npt.NDArray[np.float32]:
         """The log-odds of pairs: (pairs,)"""
         from threadpoolctl import threadpool_limits
@@ -196,7 +212,7 @@ class GeneralModel:
             for done in in_threads(fill, range(0, len(left), PAIRS_AT_ONCE), cores()):
                 if progress is not None:
                     progress(done, len(left))
-        return values
+        return values if statements is None else statements.judge(left, right, values)
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
         description: dict[str, Any] = {

@@ -139,17 +139,26 @@ def _single_pairs(own: Any, theirs: Any) -> tuple[Positions, Positions]:
     return rows, np.minimum(one, other) * own.shape[1] + np.maximum(one, other)
 
 
+def long_forms(names: Sequence[str], evidence: Evidence) -> list[str]:
+    """What the corpus says that each name is short for, most often; "" for other names."""
+    longest_of: dict[str, tuple[int, str]] = {}
+    for abbreviation in evidence.abbreviations():
+        key, entry = short_key(abbreviation.short), (abbreviation.count, abbreviation.long)
+        longest_of[key] = max(entry, longest_of.get(key, entry))
+    return [longest_of.get(short_key(name), (0, ""))[1] for name in names]
+
+
 class TextEvidence:
     """What the corpus says of pairs of names: definitions, aliases, lists."""
 
     def __init__(self, table: NameTable, evidence: Evidence) -> None:
         self._table = table
         self._forms = [normal_form(name) for name in table.names]
-        self._short_keys = [_short_key(name) for name in table.names]
+        self._short_keys = [short_key(name) for name in table.names]
         self._long: dict[str, dict[str, int]] = {}  # short form -> stems of long form -> count
         self._short: dict[str, dict[str, int]] = {}  # the other way round
         for abbreviation in evidence.abbreviations():
-            short, long = _short_key(abbreviation.short), stem_key(abbreviation.long)
+            short, long = short_key(abbreviation.short), stem_key(abbreviation.long)
             for counts, one, other in ((self._long, short, long), (self._short, long, short)):
                 own = counts.setdefault(one, {})
                 own[other] = own.get(other, 0) + abbreviation.count
@@ -202,7 +211,7 @@ class TextEvidence:
         return values
 
 
-def _short_key(name: str) -> str:
+def short_key(name: str) -> str:
     """The letters and digits of a short form; their case counts: "pH" is not "Ph"."""
     return "".join(filter(str.isalnum, name))
 

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
+from synsetmine.errors import ModelError, shorten
 from synsetmine.models.general.comparer import Comparer
 from synsetmine.models.general.features import WordWeights
 from synsetmine.models.general.linkage import SetFunction
@@ -27,7 +29,13 @@ def load_general(*, encoder: bool = False, folder: str | Path | None = None) -> 
 
     `folder` holds other weights, written by `python -m experiments.general_model`.
     """
-    return _packaged(encoder) if folder is None else _read(Path(folder), encoder)
+    if folder is None:
+        return _packaged(encoder)
+    try:
+        return _read(Path(folder), encoder)
+    except (OSError, ValueError, KeyError, TypeError, SafetensorError, ModelError) as error:
+        reason = shorten(" ".join(str(error).split()))
+        raise ModelError(f"{folder} does not hold weights of a general model ({reason})") from error
 
 
 @cache

@@ -1,0 +1,194 @@
+"""New names are assigned to known sets: a made-up world with one answer for each name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from synsetmine.models.general import load_general
+from synsetmine.models.general.assignment import (
+    Assignments,
+    AssignmentSettings,
+    KnownNames,
+    assign,
+)
+from synsetmine.models.general.neighbours import Floats
+from tests.nameworlds import NameWorld, name_world, unit_vectors
+
+SETTINGS = AssignmentSettings(fewest_queries=100)
+
+
+@cache
+def world() -> NameWorld:
+    return name_world(300)
+
+
+def assigned(
+    terms: Sequence[str], *, threads: int = 1, settings: AssignmentSettings = SETTINGS
+) -> Assignments:
+    known = KnownNames.of(world().sets)
+    tables = [load_general().encoder.encode([*known.names, *terms])]
+    result = assign(
+        known,
+        terms,
+        encoding(tables),
+        evidence=world().evidence,
+        settings=settings,
+        threads=threads,
+    )
+    assert result is not None
+    return result
+
+
+def encoding(tables: Sequence[Floats]) -> Callable[[Sequence[str]], list[Floats]]:
+    """An encoder that has these rows for the first names, and knows no other names."""
+
+    def encode(names: Sequence[str]) -> list[Floats]:
+        return [np.pad(rows, ((0, len(names) - len(rows)), (0, 0))) for rows in tables]
+
+    return encode
+
+
+@cache
+def assigned_world() -> Assignments:
+    return assigned([name for name, _ in world().new])
+
+
+def best(part: Sequence[tuple[str, int]]) -> list[tuple[int, float, int]]:
+    """The best set of each name, its probability, and the number of the true set."""
+    number_of = {name: number for number, (name, _) in enumerate(world().new)}
+    rows = []
+    for name, home in part:
+        label, probability, _ = next(assigned_world().of(number_of[name]), (-1, 0.0, -1))
+        rows.append((label, probability, home))
+    return rows
+
+
+def test_variants_find_their_sets() -> None:
+    rows = best(world().variants)
+    assert len(rows) > 50
+    assert all(label == home and probability >= 0.9 for label, probability, home in rows)
+
+
+def test_abbreviations_find_their_sets_by_the_text() -> None:
+    rows = best(world().abbreviations)
+    right = [label == home and probability >= 0.5 for label, probability, home in rows]
+    assert sum(right) >= 0.95 * len(right)
+
+
+def test_siblings_are_not_proposed() -> None:
+    assert max(probability for _, probability, _ in best(world().siblings)) < 0.2
+
+
+def test_names_of_unknown_entities_stay_out() -> None:
+    assert max(probability for _, probability, _ in best(world().strangers)) < 0.05
+
+
+def test_probabilities_are_calibrated() -> None:
+    """Of names that are right in half of the cases none is sure, and means are near the truth."""
+    unsure = best(world().unsure)
+    assert 0.2 < np.mean([label == home for label, _, home in unsure]) < 0.8
+    assert all(0.05 < probability < 0.9 for _, probability, _ in unsure)
+    rows = best(world().new)
+    right = np.array([label == home for label, _, home in rows])
+    probabilities = np.array([probability for _, probability, _ in rows])
+    assert abs(probabilities.mean() - right.mean()) < 0.06
+    for low, high in ((0, 0.1), (0.9, 1.01)):
+        chosen = (low <= probabilities) & (probabilities < high)
+        assert chosen.sum() > 50
+        assert abs(probabilities[chosen].mean() - right[chosen].mean()) < 0.05
+
+
+def test_the_rehearsal_foretells_the_result() -> None:
+    level = assigned_world().rehearsal.level(0.5)
+    assert level.hidden >= SETTINGS.fewest_queries
+    assert level.precision >= 0.95
+    assert level.recall >= 0.85
+    assert assigned_world().rehearsal.joined_without_set(0.5) <= 0.1
+    assert assigned_world().rehearsal.calibration_error() <= 0.1
+
+
+def test_sets_of_a_name_are_sorted_and_name_a_member() -> None:
+    known = KnownNames.of(world().sets)
+    for number in range(len(world().new)):
+        rows = list(assigned_world().of(number))
+        probabilities = [probability for _, probability, _ in rows]
+        assert probabilities == sorted(probabilities, reverse=True)
+        labels = [label for label, _, _ in rows]
+        assert len(set(labels)) == len(labels)
+        assert all(known.labels[nearest] == label for label, _, nearest in rows)
+
+
+def columns(result: Assignments) -> list[np.ndarray]:
+    return [result.starts, result.sets, result.probabilities, result.nearest]
+
+
+def test_threads_and_another_run_change_nothing() -> None:
+    again = assigned([name for name, _ in world().new], threads=3)
+    for one, other in zip(columns(assigned_world()), columns(again), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_the_seed_decides_which_names_are_hidden() -> None:
+    other = assigned(["a name"], settings=replace(SETTINGS, seed=1)).rehearsal
+    assert other.hidden.tolist() != assigned_world().rehearsal.hidden.tolist()
+
+
+def test_too_few_names_are_not_rehearsed() -> None:
+    known = KnownNames.of(world().sets[:20])
+    tables = [unit_vectors(len(known.names) + 1, 8, 0)]
+    assert assign(known, ["a name"], encoding(tables), settings=SETTINGS) is None
+    assert assign(KnownNames.of([]), ["a name"], encoding([unit_vectors(1, 8, 0)])) is None
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_few_large_sets_teach_nothing(count: int) -> None:
+    """With one set all candidates are right; a rehearsal needs both outcomes in both halves."""
+    sets = [[f"{part} cell {number}" for number in range(400)] for part in "abc"[:count]]
+    known = KnownNames.of(sets)
+    tables = [unit_vectors(len(known.names) + 1, 8, 0)]
+    result = assign(known, ["d cell 1"], encoding(tables), settings=SETTINGS)
+    assert result is None
+
+
+def test_without_terms_there_is_a_rehearsal() -> None:
+    result = assigned([])
+    assert result.starts.tolist() == [0]
+    assert not len(result.sets)
+    assert result.rehearsal.level(0.5).recall > 0.8
+
+
+def test_vectors_of_the_corpus_join_what_no_string_connects() -> None:
+    """Names of a set lie near each other in a corpus; a quarter of the known names is not in it."""
+    rng = np.random.default_rng(0)
+    words = [
+        f"{a}{b}{c}"
+        for a in "bdfgk"
+        for b in ("ala", "oro", "imu")
+        for c in ("bix", "dun", "fet", "gow", "hys", "jap", "kil", "lem", "mor", "nub")
+    ]
+    count = len(words) // 5 * 5
+    shuffled = [words[i] for i in rng.permutation(count)]
+    sets = [shuffled[i : i + 4] for i in range(0, count, 5)]
+    terms = [shuffled[i + 4] for i in range(0, count, 5)]
+    centres = unit_vectors(len(sets), 16, 1)
+    labels = np.repeat(np.arange(len(sets)), 4)
+    rows = centres[np.concatenate([labels, np.arange(len(sets))])]
+    rows = rows + rng.normal(0, 0.05, rows.shape).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    rows[: 4 * len(sets) : 4] = 0
+    known = KnownNames.of(sets)
+    tables = [load_general().encoder.encode([*known.names, *terms])]
+    settings = replace(SETTINGS, fewest_queries=20)
+    shares = []
+    for contexts in ([], [rows.astype(np.float32)]):
+        result = assign(known, terms, encoding(tables), contexts=contexts, settings=settings)
+        assert result is not None
+        firsts = [next(result.of(number)) for number in range(len(terms))]
+        shares.append(np.mean([f[0] == n and f[1] >= 0.5 for n, f in enumerate(firsts)]))
+    assert shares[0] < 0.1
+    assert shares[1] > 0.8

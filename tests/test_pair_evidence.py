@@ -1,0 +1,190 @@
+"""Weights of differing stems and features of the text against naive counts."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from synsetmine.evidence import Evidence
+from synsetmine.models.general.name_table import NameTable, stem_key
+from synsetmine.models.general.pair_evidence import (
+    DIFFERING,
+    NEAREST,
+    SET_NAMES,
+    SMOOTHING,
+    StemWeights,
+    TextEvidence,
+)
+from synsetmine.patterns import OPPOSING
+from synsetmine.text import normal_form
+from tests.nameworlds import evidence_of
+
+WORDS = ["heart", "failure", "disease", "acute", "left", "right", "lung", "of"]
+names = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)
+known_sets = st.lists(st.lists(names, min_size=1, max_size=10), min_size=1, max_size=6)
+
+
+class NaiveCounts:
+    """How often pairs of names differ by a stem, and by a pair of stems."""
+
+    def __init__(self) -> None:
+        self.stems: defaultdict[str, float] = defaultdict(float)
+        self.pairs: Counter[frozenset[str]] = Counter()
+
+    def add(self, one: set[str], other: set[str]) -> None:
+        differing = one ^ other
+        if one & other and 0 < len(differing) <= DIFFERING:
+            for stem in differing:
+                self.stems[stem] += 1 / len(differing)
+            if len(one - other) == len(other - one) == 1:
+                self.pairs[frozenset(differing)] += 1
+
+
+@settings(max_examples=40, deadline=None)
+@given(known_sets, st.integers(0, 99))
+def test_weights_of_stems_are_those_of_a_naive_count(sets: list[list[str]], seed: int) -> None:
+    surfaces = [name for members in sets for name in members]
+    labels = np.repeat(np.arange(len(sets)), [len(members) for members in sets])
+    table = NameTable(surfaces, [])
+    references = np.arange(len(surfaces))
+    weights = StemWeights.learn(table, labels, references, seed)
+
+    bags = [set(stems) for stems in table.stems]
+    same, different = NaiveCounts(), NaiveCounts()
+    start = 0
+    for members in sets:
+        for one, other in combinations(range(start, start + min(len(members), SET_NAMES)), 2):
+            same.add(bags[one], bags[other])
+        start += len(members)
+    for one, other in zip(*table.candidates(references, references, NEAREST), strict=True):
+        if labels[one] != labels[other]:
+            different.add(bags[one], bags[other])
+    scale = max(sum(same.stems.values()), 1) / max(sum(different.stems.values()), 1)
+
+    def weight(same_count: float, different_count: float) -> float:
+        return math.log((same_count + SMOOTHING) / (scale * different_count + SMOOTHING))
+
+    left, right = (grid.ravel() for grid in np.indices((len(bags), len(bags))))
+    values = weights.features(table, left, right)
+    for row, (one, other) in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
+        expected = []
+        for only in (bags[one] - bags[other], bags[other] - bags[one]):
+            own = [weight(same.stems[stem], different.stems[stem]) for stem in only]
+            expected += [min(own, default=0), sum(own)]
+        both = frozenset(bags[one] ^ bags[other])
+        is_pair = len(bags[one] - bags[other]) == len(bags[other] - bags[one]) == 1
+        counted = both in same.pairs or both in different.pairs
+        expected.append(
+            weight(same.pairs[both], different.pairs[both]) if is_pair and counted else 0
+        )
+        np.testing.assert_allclose(values[row], expected, atol=1e-4)
+
+
+def test_words_that_change_the_meaning_weigh_less_than_others() -> None:
+    parts = ["lung", "liver", "heart", "kidney", "skin", "brain"]
+    sets = [[f"{part} tumor", f"{part} tumor disease"] for part in parts]
+    sets += [[f"benign {part} tumor"] for part in parts]
+    surfaces = [name for members in sets for name in members]
+    labels = np.repeat(np.arange(len(sets)), [len(members) for members in sets])
+    table = NameTable(surfaces, [])
+    weights = StemWeights.learn(table, labels, np.arange(len(surfaces)), 0).weights
+    disease, benign = (weights[table.stem_numbers[stem_key(w)]] for w in ("disease", "benign"))
+    assert disease > 0 > benign
+
+
+SURFACES = (
+    "MRI",
+    "mri",
+    "magnetic resonance imaging",
+    "magnetic resonance images",
+    "myocardial infarction",
+    "MI",
+    "heart attack",
+    "stroke",
+    "mitral insufficiency",
+)
+SENTENCES = (
+    "Magnetic resonance imaging (MRI) was used.",
+    "We took magnetic resonance imaging (MRI).",
+    "The myocardial infarction (MI) group.",
+    "Mitral insufficiency (MI) was found.",
+    "Myocardial infarction, also known as heart attack, kills.",
+    "Heart attack and stroke were counted.",
+    "Heart attack/MI was counted.",
+    "Stroke versus heart attack was compared.",
+)
+
+
+def short_key(name: str) -> str:
+    return "".join(c for c in name if c.isalnum())
+
+
+def naive_features(evidence: Evidence, one: str, other: str) -> list[float]:
+    as_short = as_long = longs = shorts = 0
+    for a in evidence.abbreviations():
+        is_short = short_key(a.short) == short_key(one)
+        is_long = stem_key(a.long) == stem_key(one)
+        longs += a.count * is_short
+        shorts += a.count * is_long
+        as_short += a.count * (is_short and stem_key(a.long) == stem_key(other))
+        as_long += a.count * (is_long and short_key(a.short) == short_key(other))
+    sides = [0, 0]
+    for first, second, relation, count in evidence.pairs():
+        if {first, second} == {normal_form(one), normal_form(other)} and one != other:
+            sides[relation in OPPOSING] += count * (relation != "abbreviation")
+    return [
+        math.log1p(as_short + as_long),
+        as_short / max(longs, 1),
+        as_long / max(shorts, 1),
+        math.log1p(longs),
+        *map(math.log1p, sides),
+    ]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.sampled_from(SENTENCES), max_size=10))
+def test_features_of_the_text_are_those_of_a_naive_count(sentences: list[str]) -> None:
+    evidence = evidence_of(sentences, SURFACES)
+    text = TextEvidence(NameTable(SURFACES, []), evidence)
+    every = np.arange(len(SURFACES))
+    left, right = (grid.ravel() for grid in np.indices((len(every), len(every))))
+    different = left != right
+    left, right = left[different], right[different]
+    values = text.features(left, right)
+    expected = [
+        naive_features(evidence, SURFACES[one], SURFACES[other])
+        for one, other in zip(left.tolist(), right.tolist(), strict=True)
+    ]
+    np.testing.assert_allclose(values, expected, atol=1e-5)
+    connected = (values[:, 0] > 0) | (values[:, 4] > 0)
+    pairs = {(int(a), int(b)) for a, b in zip(*text.candidates(every, every), strict=True)}
+    assert {pair for pair in pairs if pair[0] != pair[1]} == {
+        (int(a), int(b)) for a, b in zip(left[connected], right[connected], strict=True)
+    }
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "shares"),
+    [
+        ("MRI", "magnetic resonance images", (1, 0)),  # another number of the long form
+        ("magnetic resonance images", "MRI", (0, 1)),
+        ("MI", "myocardial infarction", (0.5, 0)),  # it has two meanings
+        ("mri", "magnetic resonance imaging", (0, 0)),  # the case of a short form counts
+    ],
+)
+def test_definitions(one: str, other: str, shares: tuple[float, float]) -> None:
+    text = TextEvidence(NameTable(SURFACES, []), evidence_of(SENTENCES, SURFACES))
+    pair = (np.array([SURFACES.index(name)]) for name in (one, other))
+    assert tuple(text.features(*pair)[0, 1:3].tolist()) == shares
+
+
+def test_candidates_are_references_alone() -> None:
+    text = TextEvidence(NameTable(SURFACES, []), evidence_of(SENTENCES, SURFACES))
+    left, right = text.candidates(np.array([5]), np.array([0, 4]))
+    assert ({*left.tolist()}, {*right.tolist()}) == ({5}, {4})
