@@ -32,6 +32,7 @@ from synsetmine.runfolder import STAGES, Artefacts, RunFolder
 from synsetmine.setfiles import read_sets, read_vocabulary
 from synsetmine.temporary import temporary_file
 from synsetmine.text import normal_form
+from synsetmine.types import Term
 from synsetmine.views import encoder, read_vectors
 from tests.test_encoder import LetterCounter, model_folder
 from tests.worlds import write_text_world
@@ -288,6 +289,21 @@ def test_what_cannot_work_is_said_before_any_work(
         run_project(read_project(project), Watch())
     assert not (tmp_path / "run").exists()
     assert not (tmp_path / "manifest.json").exists()
+
+
+def test_a_list_adds_to_the_vocabulary(finished: Path, tmp_path: Path) -> None:
+    """The phrases of the corpus are mined too, unless the list is to be mined alone."""
+    own = {*read_vocabulary(finished.parent / "run" / "vocabulary.tsv").terms}
+    project = write_text_world(tmp_path)
+    (tmp_path / "terms.txt").write_text("a term that no text has\n")
+    project.write_text(f'vocabulary.list = "terms.txt"\n{project.read_text()}')
+    carry_out(project, until="vocabulary")
+    vocabulary = tmp_path / "run" / "vocabulary.tsv"
+    listed = Term("a term that no text has")
+    assert {*read_vocabulary(vocabulary).terms} == own | {listed}
+    project.write_text(f"vocabulary.only_list = true\n{project.read_text()}")
+    carry_out(project, until="vocabulary")
+    assert read_vocabulary(vocabulary).terms == (listed,)
 
 
 def test_no_known_name_joins_another_entity(finished: Path) -> None:

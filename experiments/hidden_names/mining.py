@@ -1,0 +1,217 @@
+"""The pipeline on a knowledge base with hidden names, and what it finds."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from experiments.hidden_names.hiding import (
+    HiddenName,
+    hide,
+    left_names,
+    name_group,
+    write_reduced,
+)
+from experiments.hidden_names.measuring import DEFINED, PHRASES
+from experiments.hidden_names.ranking import Answer, Answers
+from synsetmine.counters import count_together
+from synsetmine.dictionary import NameMatcher
+from synsetmine.engines import LocalEngine
+from synsetmine.evidence import read_evidence
+from synsetmine.files import write_text
+from synsetmine.kb import KnowledgeBase, read_kb
+from synsetmine.models.known import read_candidates
+from synsetmine.pipeline.run import run_project
+from synsetmine.pipeline.settings import (
+    CorpusSettings,
+    KbSettings,
+    Project,
+    VocabularySettings,
+)
+from synsetmine.runfolder import Artefacts
+from synsetmine.setfiles import read_sets, read_vocabulary, write_sets
+from synsetmine.supervision import known_sets
+from synsetmine.text import normal_form
+from synsetmine.types import SynonymSets
+from synsetmine.vocabulary import TermCounter, TermTable
+
+NO_SETS = SynonymSets((), ())
+MIN_COUNT = VocabularySettings().min_count
+Report = Callable[[str], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A knowledge base with hidden names over a corpus; files of the runs lie in `work`.
+
+    A run that is there is taken again if its inputs and settings are the same; after a change of
+    the program its folder has to go.
+    """
+
+    corpus: Path
+    kb_path: Path
+    work: Path
+    report: Report = field(repr=False)
+
+    @cached_property
+    def kb(self) -> KnowledgeBase:
+        """The knowledge base with all its names."""
+        return read_kb(self.kb_path)
+
+    @cached_property
+    def hidden(self) -> Mapping[str, Sequence[str]]:
+        return hide(self.kb)
+
+    @cached_property
+    def known(self) -> SynonymSets:
+        """All names that are not hidden, by entity; each name belongs to one entity."""
+        return known_sets(read_kb(self._project.kb.path), NO_SETS)
+
+    @cached_property
+    def names(self) -> list[HiddenName]:
+        """The hidden names that the corpus has at least MIN_COUNT times.
+
+        A name is counted where it stands as a whole and not within a longer name of the full
+        knowledge base.
+        """
+        counts = self._counts
+        own_terms = read_vocabulary(self._own.vocabulary).terms
+        proposed = {normal_form(term.surface) for term in own_terms}
+        names = []
+        for entity, hidden in self.hidden.items():
+            left = left_names(self.kb, self.hidden, entity)
+            home = any(counts[normal_form(name)] >= MIN_COUNT for name in left)
+            for name in hidden:
+                form = normal_form(name)
+                if counts[form] >= MIN_COUNT:
+                    kind = name_group(name, left)
+                    names.append(HiddenName(name, entity, kind, home, form in proposed))
+        return names
+
+    @cached_property
+    def unknown_terms(self) -> dict[str, str]:
+        """Terms that the run mines and no entity of the full knowledge base has, by normal form."""
+        terms = read_vocabulary(self._own.vocabulary).terms
+        return {
+            normal_form(term.surface): term.surface
+            for term in terms
+            if not self.kb.entities_named(term.surface)
+        }
+
+    @cached_property
+    def defined(self) -> frozenset[str]:
+        """The forms of abbreviations and of their definitions in the corpus."""
+        defined = read_evidence(self._own.abbreviations).abbreviations()
+        return frozenset(
+            normal_form(form) for entry in defined for form in (entry.short, entry.long)
+        )
+
+    @cached_property
+    def unknown_forms(self) -> dict[str, list[str]]:
+        """The unknown terms by their source."""
+        return {
+            PHRASES: [form for form in self.unknown_terms if form not in self.defined],
+            DEFINED: [form for form in self.unknown_terms if form in self.defined],
+        }
+
+    @cached_property
+    def _counts(self) -> dict[str, int]:
+        self.report("counting the names of the full knowledge base")
+        table = TermTable(forms := self.kb.forms.to_pylist())
+        matcher = NameMatcher.build(forms)
+        for counted in count_together(
+            self._own.documents, {"terms": TermCounter()}, matcher=matcher, engine=LocalEngine()
+        ):
+            table.add(counted.tables["terms"])
+        return table.counts
+
+    @cached_property
+    def _project(self) -> Project:
+        reduced = self.work / "reduced.jsonl"
+        write_reduced(reduced, self.kb, self.hidden)
+        return Project(
+            corpus=CorpusSettings(path=(str(self.corpus),)),
+            kb=KbSettings(path=str(reduced)),
+            run=str(self.work / "own"),
+        )
+
+    @cached_property
+    def _own(self) -> Artefacts:
+        """The run up to the vocabulary that it finds by itself."""
+        run_project(self._project, _Watcher(self.report), until="vocabulary")
+        return Artefacts(Path(self._project.run))
+
+    @cached_property
+    def _listed(self) -> Project:
+        """The run up to the vectors, its vocabulary with all hidden names of the corpus."""
+        names = self.work / "hidden.txt"
+        write_text(names, "".join(f"{hidden.name}\n" for hidden in self.names))
+        project = replace(
+            self._project,
+            vocabulary=VocabularySettings(list=str(names)),
+            run=str(self.work / "listed"),
+        )
+        return self._carry_out(project, after=self._project, until="vectors")
+
+    def mine(self, label: str, weights: Path | None) -> Artefacts:
+        """The run up to mining, with these weights of the general model."""
+        project = replace(self._listed, run=str(self.work / f"run-{label}"))
+        if weights is not None:
+            project = replace(project, train=project.train.updated({"weights": str(weights)}))
+        self._carry_out(project, after=self._listed, until="mine")
+        return Artefacts(Path(project.run))
+
+    def _carry_out(self, project: Project, *, after: Project, until: str) -> Project:
+        """Carry out a run that goes on where another one ended."""
+        if not Path(project.run).exists():
+            shutil.copytree(after.run, project.run)
+        run_project(project, _Watcher(self.report), until=until)
+        return project
+
+    def mine_with_seeds(self, run: Artefacts, phrases: Sequence[str]) -> Answers:
+        """`synsetmine mine --seeds`: all names of the full knowledge base, and these phrases."""
+        files = ("seeds.jsonl", "phrases.txt", "seeded.jsonl")
+        seeds, vocabulary, out = (self.work / file for file in files)
+        write_sets(seeds, known_sets(self.kb, NO_SETS))
+        write_text(vocabulary, "".join(f"{phrase}\n" for phrase in phrases))
+        command = [sys.executable, "-m", "synsetmine", "mine", str(run.model)]
+        options = {"vectors": run.vectors, "vocabulary": vocabulary, "seeds": seeds, "out": out}
+        command += [f"--{name}={path}" for name, path in options.items()]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)  # noqa: S603
+        mined = read_sets(out)
+        ids = set(self.kb)
+        forms = {normal_form(phrase) for phrase in phrases}
+        return {
+            form: Answer(entity, 1.0)
+            for entity, members in zip(mined.ids, mined, strict=True)
+            if entity in ids
+            for form in forms.intersection(normal_form(term.surface) for term in members)
+        }
+
+
+def best_candidates(run: Artefacts) -> Answers:
+    """The most likely entity of each term that was mined."""
+    return {
+        normal_form(term.surface): Answer(best.set_id, best.probability, best.nearest)
+        for term, (best, *_) in read_candidates(run.candidates).items()
+    }
+
+
+class _Watcher:
+    """Reports the stages that are done."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+
+    def started(self, stage: str) -> None: ...
+
+    def progress(self, done: int, total: int, note: str = "") -> None: ...
+
+    def finished(self, stage: str, record: Mapping[str, Any], *, skipped: bool) -> None:
+        self._report(f"{stage}: {'as before' if skipped else record['seconds']}")
