@@ -110,14 +110,12 @@ def _measure(path: Path, options: argparse.Namespace) -> None:
     print("| step | seconds | CPU seconds | GB |\n| --- | --- | --- | --- |")
     clock = Clock()
     encoder = load_general().encoder
-    rows = encoder.encode([*names, *terms])
-    clock.step("vectors")
     known = KnownNames.of(sets)
     clock.step("differing words")
     result = assign(
         known,
         terms,
-        lambda _: [rows],
+        lambda names: [encoder.encode(names)],
         threads=options.workers,
         progress=lambda done, _: clock.step(STEPS[done - 1]),
     )
@@ -126,7 +124,7 @@ def _measure(path: Path, options: argparse.Namespace) -> None:
         raise SystemExit("there are too few names to rehearse on")
     best = [next(result.of(number), (-1, 0.0, -1)) for number in range(len(terms))]
     chosen = np.array([label if p >= KNOWN_THRESHOLD else -1 for label, p, _ in best])
-    del rows, result, known
+    del result, known
     equal = Clock()
     by_stems = _equal_bags(names, labels, terms)
     equal.step("equal bags of stems, by a dictionary")
