@@ -88,7 +88,7 @@ def clustered(size: int, seed: int) -> Floats:
 
 @pytest.mark.usefixtures("small_cells")
 def test_cells_find_nearly_all_nearest_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(neighbours, "CELLS_AROUND", 3)  # of 37
+    monkeypatch.setattr(neighbours, "QUERY_CELLS", 3)
     rows = clustered(900, 3)
     rows[::50] = 0
     queries, references = split(len(rows), 4)
@@ -104,7 +104,7 @@ def test_cells_find_nearly_all_nearest_rows(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.usefixtures("small_cells")
 def test_all_cells_are_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(neighbours, "CELLS_AROUND", 1000)
+    monkeypatch.setattr(neighbours, "QUERY_CELLS", 1000)
     rows = unit_vectors(300, 8, 0)
     queries, references = split(300, 1)
     everyone = np.ones((len(queries), len(references)), np.bool_)
