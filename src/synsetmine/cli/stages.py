@@ -302,7 +302,7 @@ def vocabulary(
         texts = TextCounts(
             folder / "words.parquet",
             folder / "abbreviations.parquet",
-            folder / "runs.parquet" if phrases and not list_ else None,
+            folder / "runs.parquet" if phrases and not only_list else None,
         )
         with console.progress_bar("reading") as bar:
             count_texts(documents, texts, min_count=min_count, engine=where, progress=bar.update)

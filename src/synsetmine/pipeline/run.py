@@ -78,7 +78,7 @@ def _corpus_stages(
     The documents are read twice: by `link` and by `vocabulary`.
     """
     terms, vectors = project.vocabulary, project.vectors
-    mines_phrases = terms.phrases > 0 and not terms.list
+    mines_phrases = terms.phrases > 0 and not terms.only_list
     texts = TextCounts(at.words, at.abbreviations, at.runs if mines_phrases else None)
     counted = [at.words, at.abbreviations, *([at.runs] if mines_phrases else [])]
     from_counts = [at.cooccurrence] if vectors.method == "cooccurrence" else []
