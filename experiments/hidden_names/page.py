@@ -10,6 +10,7 @@ from experiments.hidden_names.hiding import ALTOGETHER, FEWEST, SHARE, Half
 from experiments.hidden_names.measuring import (
     KINDS,
     LEVELS,
+    PHRASES,
     PRECISION_OF,
     SHARES,
     Measured,
