@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -141,6 +142,7 @@ def test_mine_by_frequency_with_seeds_and_missing_terms(place: Path) -> None:
     assert set(new.sets[0]) <= set(mined.sets[0])
     assert "1 of " in done.stderr
     assert "have no vector and stand alone: unknown" in done.stderr
+    assert re.search(r"^\d+ new names? for \d entit\w+; there was no", done.stderr, re.M)
     write_sets(place / "odd.jsonl", SynonymSets.of([[Term("nowhere")]], ["an id"]))
     odd = ["mine", "model", "-v", "vectors.txt", "--seeds", "odd.jsonl", "-o"]
     assert "may not be empty or hold blanks" in synsetmine(*odd, "o.set", cwd=place, code=1).stderr

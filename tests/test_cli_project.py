@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -116,7 +117,15 @@ def test_a_list_adds_to_the_vocabulary_or_replaces_it(world: Path, tmp_path: Pat
         record["name"] for record in map(json.loads, (world / "kb.jsonl").read_text().splitlines())
     ]
     (tmp_path / "terms.txt").write_text("\n".join([*names[:5], "nowhere to be seen"]) + "\n")
-    synsetmine(tmp_path, "read", str(world / "corpus.jsonl"), "-o", "documents.parquet")
+    # The phrases of the made-up corpus are no names to the classifier, which knows English.
+    english = [
+        {"id": f"{name} {i}", "text": f"The {name} was normal. We saw a {name}, a {name} ({i})."}
+        for name in ("granular membrane", "renal capsule", "gastric ulcer", "optic nerve")
+        for i in range(10)
+    ]
+    lines = (world / "corpus.jsonl").read_text() + "".join(json.dumps(d) + "\n" for d in english)
+    (tmp_path / "corpus.jsonl").write_text(lines)
+    synsetmine(tmp_path, "read", "corpus.jsonl", "-o", "documents.parquet")
 
     def vocabulary(*options: str) -> dict[str, int]:
         synsetmine(tmp_path, "vocabulary", "documents.parquet", *options, "-o", "vocabulary.tsv")
@@ -170,6 +179,13 @@ def test_the_demo_runs(tmp_path: Path) -> None:
     assert "106 documents" in said
     assert "759 training sets, 190 test sets" in said
     assert "Of 190 entities kept out of training" in said
+    assert re.search(r"^\d+ new names for \d+ entities; at 0.9 and above \d+", said, re.M)
+    finds = re.findall(r"^  (\S.*)  (\S.*)  →  (.*)\n        (\w+ in .*: .*)$", said, re.M)
+    assert len(finds) == 15
+    names = {name: entity for _, name, entity, _ in finds}
+    assert names["EU"] == "European Union"
+    assert names["LiF"] == "Lithium fluoride"
+    assert all(name in sentence for _, name, _, sentence in finds)
     assert "Scores on these entities: ARI" in said
     scores = json.loads((tmp_path / "demo/run/scores.json").read_text())
     assert scores["on their own"]["ari"][0] > 0.6  # all alone or all together: 0

@@ -198,13 +198,13 @@ def test_blocks_and_threads_change_no_feature(monkeypatch: pytest.MonkeyPatch) -
     whole = NameFeatures(NAMES, general.encoder, general.word_weights)
     left, right = whole.candidates()
     expected = whole.features(left, right)
-    odds = general._compare(Pairs(len(NAMES), whole, general.comparer), left, right, None)
+    odds = general._compare(Pairs(len(NAMES), whole, general.comparer), None, left, right, None)
     monkeypatch.setattr(features, "PAIRS_AT_ONCE", 7)
     monkeypatch.setattr(model, "PAIRS_AT_ONCE", 50)
     parts = NameFeatures(NAMES, general.encoder, general.word_weights, threads=3)
     assert all(map(np.array_equal, parts.candidates(), (left, right)))
     np.testing.assert_allclose(parts.features(left, right), expected, atol=1e-6)
-    compared = general._compare(Pairs(len(NAMES), parts, general.comparer), left, right, None)
+    compared = general._compare(Pairs(len(NAMES), parts, general.comparer), None, left, right, None)
     np.testing.assert_allclose(compared, odds, atol=1e-4)
 
 

@@ -88,7 +88,7 @@ def clustered(size: int, seed: int) -> Floats:
 
 @pytest.mark.usefixtures("small_cells")
 def test_cells_find_nearly_all_nearest_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(neighbours, "CELLS_AROUND", 6)  # of 37
+    monkeypatch.setattr(neighbours, "CELLS_AROUND", 3)  # of 37
     rows = clustered(900, 3)
     rows[::50] = 0
     queries, references = split(len(rows), 4)

@@ -1,159 +1,119 @@
-"""What a run says of its new names: kind, relation and sentences of each, counts, expectations."""
+"""What a run says of its new names: counts, expectations, kinds."""
 
 from __future__ import annotations
 
 import json
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synsetmine.models.description import SENTENCES, describe_joins
+from synsetmine.models import Mined
+from synsetmine.models.description import COMPARED, describe_joins
 from synsetmine.models.known import KnownSets
 from synsetmine.models.rehearsal import Rehearsal
-from synsetmine.models.task import Mined
-from synsetmine.pipeline.new_names import LEVELS, NewNames
-from synsetmine.trace import Action, Decision, Quote
+from synsetmine.pipeline.new_names import NewNames
+from synsetmine.report import RehearsalFindings, RehearsalLevel
+from synsetmine.report.findings import percent
+from synsetmine.results import MinedTerm
+from synsetmine.results.wording import description
+from synsetmine.trace import Decision
 from synsetmine.types import SynonymSets, Term
-from tests.nameworlds import evidence_of
-from tests.strategies import rehearsals
 
-KNOWN = SynonymSets.of(
-    [map(Term, ("magnetic resonance imaging", "NMR imaging")), [Term("heart failure")]],
-    ["M", "H"],
+HEART = (Term("heart failure"), Term("DALYs"), Term("Disability-Adjusted Life Year"))
+KNOWN = SynonymSets.of([HEART, [Term("fever")]], ["D1", "D2"])
+
+
+def mined_with(joined: dict[str, float], groups: list[int], rehearsal: Rehearsal | None) -> Mined:
+    """Names that joined D1, and groups of unknown terms of these sizes."""
+    unknown = [[Term(f"g{i} t{j}") for j in range(size)] for i, size in enumerate(groups)]
+    sets = SynonymSets.of(
+        [[*HEART, *map(Term, joined)], [Term("fever")], *unknown],
+        ["D1", "D2", *(f"s{i}" for i in range(len(groups)))],
+    )
+    trace = [Decision(Term(name), "D1", p, "joined") for name, p in joined.items()]
+    for i, (first, *others) in enumerate(unknown):
+        trace.append(Decision(first, None, 0.0, "opened"))
+        trace += [Decision(term, f"s{i}", 0.7, "joined") for term in others]
+    return Mined(sets, tuple(trace), (), KnownSets(KNOWN, {}, rehearsal))
+
+
+def rehearsal() -> Rehearsal:
+    """200 hidden names: 110 at 0.95, all but one right; 90 at 0.2, all wrong; 100 others."""
+    probabilities = np.repeat([0.95, 0.2, 0.1], [110, 90, 100])
+    right = np.zeros(300, np.bool_)
+    right[:109] = True
+    hidden = np.arange(300) < 200
+    return Rehearsal(probabilities, right, hidden, np.ones(300, np.bool_), np.ones(300))
+
+
+@given(
+    joined=st.lists(st.floats(0.5, 1), max_size=20),
+    groups=st.lists(st.integers(1, 4), max_size=10),
 )
-
-
-def mined(*joined: tuple[str, str], others: tuple[Decision, ...] = ()) -> Mined:
-    """The known sets with further terms, and decisions of terms that stand alone."""
-    members = {i: list(names) for i, names in zip(KNOWN.ids, KNOWN, strict=True)}
-    for term, set_id in joined:
-        members.setdefault(set_id, []).append(Term(term))
-    members |= {f"s{number}": [decision.term] for number, decision in enumerate(others)}
-    trace = tuple(Decision(Term(term), set_id, 0.8, "joined") for term, set_id in joined)
-    sets = SynonymSets.of(members.values(), members.keys())
-    return Mined(sets, (*trace, *others), (), KnownSets(KNOWN, {}))
-
-
-SENTENCE = "We used magnetic resonance imaging (MRI) and NMR imaging (MRI) here."
-
-
-def test_joined_terms_are_described_by_the_known_names() -> None:
-    evidence = evidence_of(
-        [SENTENCE, "MRI/heart failure."], ["MRI", *(t.surface for t in KNOWN.terms)]
+def test_every_mined_term_is_counted_once(joined: list[float], groups: list[int]) -> None:
+    mined = mined_with({f"n{i}": p for i, p in enumerate(joined)}, groups, None)
+    new = NewNames.of(mined, KNOWN)
+    counts = new.counts
+    assert counts["new names of known entities"] == len(joined)
+    assert counts["groups of unknown terms"] == sum(size > 1 for size in groups)
+    assert len(mined.trace) == (
+        counts["new names of known entities"]
+        + counts["unknown terms in groups"]
+        + counts["unknown terms that stand alone"]
     )
-    result = mined(
-        ("MRI", "M"), ("MRIs", "M"), ("acute heart failure", "H"), ("heart failures", "H")
+    assert ("apart from these" in " ".join(new.sentences)) == any(size > 1 for size in groups)
+
+
+def test_the_sentences_of_a_run() -> None:
+    new = NewNames.of(mined_with({"a": 0.95, "b": 0.9, "c": 0.6}, [3, 2, 1], rehearsal()), KNOWN)
+    assert new.sentences == [
+        "3 new names for 1 entity; at 0.9 and above 2, of which about 2 should be right",
+        "apart from these, 2 groups of 5 unknown terms",
+    ]
+    (alone,) = NewNames.of(mined_with({"a": 0.95}, [], None), KNOWN).sentences
+    assert alone == (
+        "1 new name for 1 entity; there was no rehearsal, so the probabilities are the model's own"
     )
-    trace = {d.term.surface: d for d in describe_joins(result, evidence).trace}
-    mri = trace["MRI"]
-    assert (mri.kind, mri.relation) == ("abbreviation", "exact")
-    assert mri.nearest == "magnetic resonance imaging"
-    assert mri.evidence[0] == Quote("abbreviation", "d0", SENTENCE)
-    assert {quote.document for quote in mri.evidence} == {"d0"}  # none of another set's names
-    # "MRI" is new as well: "MRIs" is compared with the known names alone.
-    assert trace["MRIs"].nearest in ("magnetic resonance imaging", "NMR imaging")
-    assert trace["MRIs"].evidence == ()
-    assert (trace["acute heart failure"].kind, trace["acute heart failure"].relation) == (
-        "other-words",
-        "narrow",
-    )
-    assert trace["heart failures"].kind == "inflection"
+    record = json.loads(json.dumps(new.to_dict()))
+    assert record["hidden names"] == 200
+    highest = record["levels"][-1]
+    assert highest["hidden names assigned"] == 110
+    assert highest["precision"] == round(109 / 110, 4)
+    assert highest["recall"] == round(109 / 200, 4)
+    assert highest["new names"] == 2
 
 
-def test_definitions_come_first_and_no_more_than_a_few_sentences() -> None:
-    texts = [f"MRI/NMR imaging, case {number}." for number in range(5)]
-    evidence = evidence_of([*texts, SENTENCE], ["MRI", "NMR imaging"])
-    (decision,) = describe_joins(mined(("MRI", "M")), evidence).trace
-    assert len(decision.evidence) == SENTENCES
-    relations = [quote.relation for quote in decision.evidence]
-    assert relations[0] == "abbreviation"
-    assert relations == sorted(relations)
-
-
-@pytest.mark.parametrize("action", ["opened", "no vector"])
-def test_terms_that_stand_alone_stay_as_they_are(action: Action) -> None:
-    alone = Decision(Term("resonance"), "M", 0.2, action, nearest="NMR imaging")
-    assert describe_joins(mined(others=(alone,)), None).trace == (alone,)
-
-
-def test_without_known_names_the_other_members_count() -> None:
-    sets = SynonymSets.of([map(Term, ("colour", "color", "colors"))], ["s0"])
-    trace = tuple(Decision(term, "s0", 0.9, "joined") for term in sets.terms)
-    described = describe_joins(Mined(sets, trace, ()), None).trace
-    assert [(d.kind, d.nearest) for d in described] == [
-        ("spelling", "color"),
-        ("spelling", "colour"),
-        ("inflection", "colour"),  # the first of two that are spelled alike
+def test_the_rehearsal_in_words() -> None:
+    level = RehearsalLevel(0.9, 2, 1.9, 1.0, 0.545, 0.0)
+    said = RehearsalFindings(1200, [level], [], 0.01).sentences
+    assert said[0] == "In a rehearsal, 1,200 known names were hidden and looked for."
+    assert said[1].startswith("At 0.9 and above, it found 55 % of them, and 100 % of what it")
+    assert [percent(share) for share in (0, 0.0071, 0.5, 0.9959, 1)] == [
+        *("0.0 %", "0.7 %", "50 %", "99.6 %", "100 %")
     ]
 
 
-def test_a_nearest_name_that_the_model_has_named_stays() -> None:
-    result = mined(("MRI", "M"))
-    decision = Decision(Term("MRI"), "M", 0.8, "joined", nearest="NMR imaging")
-    described = describe_joins(Mined(result.sets, (decision,), (), result.known), None)
-    assert described.trace[0].nearest == "NMR imaging"
+def test_the_nearest_name_is_one_of_the_kind() -> None:
+    """The model's nearest name may be of another kind than the most alike one."""
+    mined = mined_with({"DALY": 0.99}, [], None)
+    near = Decision(Term("DALY"), "D1", 0.99, "joined", nearest="Disability-Adjusted Life Year")
+    (decision,) = describe_joins(Mined(mined.sets, (near,), (), mined.known), None).trace
+    assert (decision.kind, decision.nearest) == ("inflection", "DALYs")
 
 
-def rehearsal(probabilities: list[float], right: list[bool]) -> Rehearsal:
-    ones = np.ones(len(right), np.bool_)
-    return Rehearsal(np.array(probabilities), np.array(right), ones, ones, np.ones(len(right)))
+def test_a_huge_group_is_described_by_some_of_its_terms() -> None:
+    mined = mined_with({}, [10 * COMPARED], None)
+    joined = [d for d in describe_joins(mined, None).trace if d.action == "joined"]
+    first = {f"g0 t{i}" for i in range(COMPARED + 1)}
+    assert len(joined) == 10 * COMPARED - 1
+    assert {decision.nearest for decision in joined} <= first
 
 
-@pytest.mark.parametrize(
-    ("probabilities", "entities", "sentence"),
-    [
-        ((), 0, "0 new names for 0 entities; at 0.9 and above 0, of which about 0"),
-        ((0.95,), 1, "1 new name for 1 entity; at 0.9 and above 1, of which about 1"),
-        (
-            (0.9, 0.95, 0.95, 0.5),
-            2,
-            "4 new names for 2 entities; at 0.9 and above 3, of which about 3",
-        ),
-        (
-            (0.9,) * 1000,
-            900,
-            "1,000 new names for 900 entities; at 0.9 and above 1,000, of which about 900",
-        ),
-    ],
-)
-def test_the_closing_sentence(
-    probabilities: tuple[float, ...], entities: int, sentence: str
-) -> None:
-    names = NewNames(probabilities, entities, rehearsal([0.9], [True]))
-    assert names.sentence == f"{sentence} should be right"
-    general = NewNames(probabilities, entities, None).sentence
-    assert general.startswith(sentence.partition(";")[0])
-    assert "too few for a rehearsal" in general
-
-
-def test_only_terms_that_joined_known_sets_are_new_names() -> None:
-    others = (
-        Decision(Term("a"), "H", 0.4, "opened"),
-        Decision(Term("b"), "s9", 0.9, "joined"),  # a group of unknown terms
-        Decision(Term("c"), "H", 0.3, "forced"),
-    )
-    result = mined(("MRI", "M"), ("MR imaging", "M"), others=others)
-    names = NewNames.of(result, KNOWN)
-    assert (names.count, names.entities, names.rehearsal) == (2, 1, None)
-    assert names.to_dict() == {"new names": 2, "entities": 1}
-
-
-@given(rehearsals(), st.lists(st.floats(0, 1), max_size=9))
-def test_the_record_holds_the_figures_of_the_rehearsal(
-    outcome: Rehearsal, probabilities: list[float]
-) -> None:
-    record = json.loads(json.dumps(NewNames(tuple(probabilities), 1, outcome).to_dict()))
-    assert record["new names"] == len(probabilities)
-    assert record["hidden names"] == outcome.level(0).hidden
-    assert [row["probability"] for row in record["levels"]] == list(LEVELS)
-    for row in record["levels"]:
-        above = [p for p in probabilities if p >= row["probability"]]
-        level = outcome.level(row["probability"])
-        assert row["new names"] == len(above)
-        assert row["expected right"] == pytest.approx(sum(above), abs=0.051)
-        assert row["precision"] == pytest.approx(level.precision, abs=1e-4)
-        assert row["recall"] == pytest.approx(level.recall, abs=1e-4)
-    assert record["calibration error"] == pytest.approx(outcome.calibration_error(), abs=1e-4)
-    assert sum(count for *_, count in record["reliability"]) >= outcome.level(0).hidden
+def test_a_long_form_is_called_one() -> None:
+    term = MinedTerm("World Health Organization", 1, "joined", False, kind="abbreviation")
+    long = MinedTerm(term.text, 1, "joined", False, kind="abbreviation", nearest="WHO")
+    short = MinedTerm("WHO", 1, "joined", False, kind="abbreviation", nearest=term.text)
+    assert description(long) == "long form of “WHO”"
+    assert description(short) == f"abbreviation of “{term.text}”"
+    assert description(term) == "abbreviation"

@@ -55,7 +55,7 @@ def test_weights_of_stems_are_those_of_a_naive_count(sets: list[list[str]], seed
     references = np.arange(len(surfaces))
     weights = StemWeights.learn(table, labels, references, seed)
 
-    bags = [set(stems) for stems in table.stems]
+    bags = [set(key.split()) for key in table.stem_keys]
     same, different = NaiveCounts(), NaiveCounts()
     start = 0
     for members in sets:
@@ -93,9 +93,12 @@ def test_words_that_change_the_meaning_weigh_less_than_others() -> None:
     surfaces = [name for members in sets for name in members]
     labels = np.repeat(np.arange(len(sets)), [len(members) for members in sets])
     table = NameTable(surfaces, [])
-    weights = StemWeights.learn(table, labels, np.arange(len(surfaces)), 0).weights
-    disease, benign = (weights[table.stem_numbers[stem_key(w)]] for w in ("disease", "benign"))
-    assert disease > 0 > benign
+    weights = StemWeights.learn(table, labels, np.arange(len(surfaces)), 0)
+    names = ("lung tumor", "lung tumor disease", "benign lung tumor")
+    plain, disease, benign = map(surfaces.index, names)
+    sums = weights.features(table, np.array([disease, benign]), np.array([plain, plain]))[:, 1]
+    disease_weight, benign_weight = sums.tolist()
+    assert disease_weight > 0 > benign_weight
 
 
 SURFACES = (

@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
 
 from synsetmine.models import probabilities, rank
-from synsetmine.results import read_results
+from synsetmine.results import MinedSet, MinedTerm, Sentence, read_results
 from synsetmine.review import ReviewState, ReviewStore
 from synsetmine.runfolder import Artefacts
 from synsetmine.views import TermViews
@@ -90,6 +90,40 @@ def test_a_term_is_expanded_by_its_set(client: httpx.Client) -> None:
         {"term": "heart attacks", "probability": 0.93, "count": 16, "known": False},
         {"term": "cardiac arrest", "probability": 0.51, "count": 17, "known": False},
     ]
+
+
+def test_a_new_name_comes_with_what_the_trace_has() -> None:
+    evidence = Sentence("d1", "heart failure (HF)", 15, 17, "abbreviation")
+    new = MinedTerm(
+        "HF",
+        3,
+        "joined",
+        False,
+        0.9,
+        kind="abbreviation",
+        relation="exact",
+        nearest="heart failure",
+        evidence=(evidence,),
+    )
+    seed = MinedTerm("heart failure", 9, "seed", True)
+    answers = MinedAnswers([MinedSet("D1", (seed, new), "D1")])
+    with (
+        served(serving_app(Answers(answers), Door())) as address,
+        httpx.Client(base_url=address, trust_env=False) as client,
+    ):
+        (synonym,) = get(client, "/v1/expand", term="heart failure")["synonyms"]
+        (plain,) = get(client, "/v1/expand", term="HF")["synonyms"]
+    assert synonym == {
+        "term": "HF",
+        "probability": 0.9,
+        "count": 3,
+        "known": False,
+        "kind": "abbreviation",
+        "relation": "exact",
+        "nearest": "heart failure",
+        "evidence": [{"relation": "abbreviation", "document": "d1", "text": "heart failure (HF)"}],
+    }
+    assert set(plain) == {"term", "probability", "count", "known"}
 
 
 @pytest.mark.parametrize("written", ["Heart-Attack", "HEART ATTACK", "heart_attack"])

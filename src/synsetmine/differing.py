@@ -10,7 +10,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from synsetmine.wordforms import name_stems, stem
+from synsetmine.views.strings import STOP_WORDS
+from synsetmine.wordforms import SpelledNames, stem
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
 Counts: TypeAlias = tuple[int, int]  # of entities with both names, of pairs of two entities
@@ -35,7 +36,16 @@ class DifferingWords:
     @classmethod
     def learn(cls, sets: Iterable[Iterable[str]]) -> DifferingWords:
         """Count over the sets of a knowledge base, in time in proportion to its words."""
-        return _Bags(sets).count()
+        members = [list(names) for names in sets]
+        labels = np.repeat(np.arange(len(members)), [len(names) for names in members])
+        return cls.learn_spelled(
+            SpelledNames.of(name for names in members for name in names), labels
+        )
+
+    @classmethod
+    def learn_spelled(cls, names: SpelledNames, labels: Numbers) -> DifferingWords:
+        """The same for spelled names and the number of each one's set, in ascending order."""
+        return _Bags(names, labels).count()
 
     def __repr__(self) -> str:
         return f"DifferingWords({len(self.words)} words, {len(self.pairs)} pairs)"
@@ -78,24 +88,31 @@ class _Bags:
     words is a difference, and sorting by it brings bags together that are alike but for one word.
     """
 
-    def __init__(self, sets: Iterable[Iterable[str]]) -> None:
+    def __init__(self, names: SpelledNames, labels: Numbers) -> None:
         number_of: dict[str, int] = {}
-        words: list[int] = []
-        sizes: list[int] = []
-        entities: list[int] = []
-        for entity, names in enumerate(sets):
-            bags = dict.fromkeys(map(name_stems, names))
-            for bag in filter(None, bags):
-                words += [number_of.setdefault(word, len(number_of)) for word in sorted(bag)]
-                sizes.append(len(bag))
-                entities.append(entity)
-        self._vocabulary = [*number_of]
-        self._entities = np.array(entities, np.int64)  # (bags,)
-        self._words = np.array(words, np.int64)  # (entries,)
-        self._bags = np.repeat(np.arange(len(sizes)), sizes)  # (entries,)
+        stems = [number_of.setdefault(stem(word), len(number_of)) for word in names.words]
+        is_content = np.array([word not in STOP_WORDS for word in names.words], np.bool_)
+        owners = np.repeat(np.arange(len(names)), np.diff(names.ends))
+        kept = is_content[names.numbers]
+        keys = (
+            owners[kept] * max(len(number_of), 1) + np.array(stems, np.int64)[names.numbers[kept]]
+        )
+        owners, words = np.divmod(np.unique(keys), max(len(number_of), 1))  # each word once
         codes = np.random.default_rng(0).integers(2**63, size=max(len(number_of), 1))
-        self._codes = np.zeros(len(sizes), np.int64)  # (bags,); sums wrap around
-        np.add.at(self._codes, self._bags, codes[self._words])
+        sums = np.zeros(len(names), np.int64)  # they wrap around
+        np.add.at(sums, owners, codes[words])
+        filled = np.unique(owners)
+        order = filled[np.lexsort((sums[filled], labels[filled]))]
+        first = np.append(True, (np.diff(sums[order]) != 0) | (np.diff(labels[order]) != 0))
+        bags = np.sort(order[first[: len(order)]])  # of equal bags of an entity one
+        number = np.full(len(names), -1, np.int64)
+        number[bags] = np.arange(len(bags))
+        entries = number[owners] >= 0
+        self._vocabulary = [*number_of]
+        self._entities = labels[bags]  # (bags,)
+        self._words = words[entries]  # (entries,)
+        self._bags = number[owners[entries]]  # (entries,)
+        self._codes = sums[bags]  # (bags,)
         self._rests = self._codes[self._bags] - codes[self._words]  # (entries,)
 
     def count(self) -> DifferingWords:

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from synsetmine.views.static_encoder import name_words
 from synsetmine.views.strings import STOP_WORDS
+
+Numbers: TypeAlias = npt.NDArray[np.int32]
+Ends: TypeAlias = npt.NDArray[np.int64]
 
 _CACHED = 1 << 16  # names and words whose forms are kept
 
@@ -21,13 +30,55 @@ def spelled_words(name: str) -> tuple[str, ...]:
     >>> spelled_words("IL2, anti-tumour"), spelled_words("Type II β-Haemolysis")
     (('il', '2', 'antitumor'), ('type', '2', 'beta', 'hemolysis'))
     """
-    words = name_words(_PREFIX.sub(r"\1", _POSSESSIVE.sub("", name))) or [name.casefold()]
+    words = _written_words(name)
     several = len(words) > 1
-    return tuple(
-        _NUMERALS[part] if several and part in _NUMERALS else _spelling(part)
-        for word in words
-        for part in _PARTS.findall(word)
-    )
+    return tuple(part for word in words for part in _spelled_parts(word, several))
+
+
+@dataclass(frozen=True, eq=False)
+class SpelledNames:
+    """The spelled words of many names, as numbers; the words of name i are at ends[i] to ends[i+1].
+
+    Each distinct word is spelled once, so millions of names take little time and memory.
+    """
+
+    words: Sequence[str]  # distinct, in the order of their first use
+    numbers: Numbers  # (entries,)
+    ends: Ends  # (names + 1,)
+
+    @classmethod
+    def of(cls, names: Iterable[str]) -> SpelledNames:
+        return cls((), np.empty(0, np.int32), np.zeros(1, np.int64)).extended(names)
+
+    def __len__(self) -> int:
+        return len(self.ends) - 1
+
+    def extended(self, names: Iterable[str]) -> SpelledNames:
+        """These names and further ones behind them."""
+        number_of = {word: number for number, word in enumerate(self.words)}
+        parts_of: tuple[dict[str, list[int]], ...] = ({}, {})  # of a single word, of one of several
+        numbers, ends = array("i"), array("q")
+        for name in names:
+            words = _written_words(name)
+            several = len(words) > 1
+            known = parts_of[several]
+            for word in words:
+                if word not in known:
+                    parts = _spelled_parts(word, several)
+                    known[word] = [number_of.setdefault(part, len(number_of)) for part in parts]
+                numbers.extend(known[word])
+            ends.append(len(numbers))
+        return SpelledNames(
+            list(number_of),
+            np.concatenate([self.numbers, np.frombuffer(numbers, np.int32)]),
+            np.concatenate([self.ends, self.ends[-1] + np.frombuffer(ends, np.int64)]),
+        )
+
+    def words_of(self, name: int) -> list[str]:
+        """The same as `spelled_words` of the name with this number."""
+        return [
+            self.words[number] for number in self.numbers[self.ends[name] : self.ends[name + 1]]
+        ]
 
 
 @lru_cache(_CACHED)
@@ -136,6 +187,18 @@ def head_noun(name: str) -> str:
     end = next((i for i, word in enumerate(stems) if i and word in _PREPOSITIONS), len(stems))
     nouns = [word for word in stems[:end] if not is_designator(word)]
     return (nouns or stems or [""])[-1]
+
+
+def _written_words(name: str) -> list[str]:
+    return name_words(_PREFIX.sub(r"\1", _POSSESSIVE.sub("", name))) or [name.casefold()]
+
+
+def _spelled_parts(word: str, several: bool) -> list[str]:
+    """The letters and numbers of a word in one spelling; `several`: its name has more words."""
+    return [
+        _NUMERALS[part] if several and part in _NUMERALS else _spelling(part)
+        for part in _PARTS.findall(word)
+    ]
 
 
 @lru_cache(_CACHED)

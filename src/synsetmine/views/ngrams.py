@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -29,16 +30,26 @@ def ngram_weights(
     A text of blanks only has a row of zeros. The weights are computed in float64: in float32 a sum
     over many n-grams would depend on their order in the sixth digit.
     """
-    from scipy import sparse
-
     number_of: dict[str, int] = {}
     words = _counts((text.split() for text in texts), number_of)  # (texts, words)
-    distinct, of_words = _word_ngrams(list(number_of), pool or WorkerPool())
+    return word_ngram_weights(words, list(number_of), pool, dtype)
+
+
+def word_ngram_weights(
+    counts: Any,
+    words: Sequence[str],
+    pool: WorkerPool | None = None,
+    dtype: npt.DTypeLike = np.float64,
+) -> Any:
+    """The same for texts of which is known how often each has each word: (texts, words)"""
+    from scipy import sparse
+
+    distinct, of_words = _word_ngrams(words, pool or WorkerPool())
     if not distinct:
-        return sparse.csr_array((len(texts), 1), dtype=dtype)
-    counts = words @ of_words  # N-grams do not cross words: (texts, n-grams)
-    counts.sort_indices()
-    return _weigh(counts, dtype)
+        return sparse.csr_array((counts.shape[0], 1), dtype=dtype)
+    ngrams = counts @ of_words  # N-grams do not cross words: (texts, n-grams)
+    ngrams.sort_indices()
+    return _weigh(ngrams, dtype)
 
 
 def _word_ngrams(words: Sequence[str], pool: WorkerPool) -> tuple[list[str], Any]:
@@ -59,7 +70,8 @@ def _word_ngrams(words: Sequence[str], pool: WorkerPool) -> tuple[list[str], Any
 def _count_ngrams(words: Sequence[str]) -> tuple[list[str], Any]:
     """The distinct n-grams of some words, and how often each word has each."""
     number_of: dict[str, int] = {}
-    counts = _counts(map(_ngrams, words), number_of)
+    pieces = (chain.from_iterable(map(_ngrams, word.split())) for word in words)
+    counts = _counts(pieces, number_of)
     return list(number_of), counts
 
 
@@ -96,7 +108,8 @@ def _weigh(counts: Any, dtype: npt.DTypeLike) -> Any:
     texts = counts.shape[0]
     shared = np.bincount(counts.indices, minlength=counts.shape[1])  # texts that have an n-gram
     idf = np.log((texts + 1) / (shared + 1)) + 1
-    values = np.empty(len(counts.data), dtype)
+    is_same = counts.data.dtype == np.dtype(dtype)
+    values = counts.data if is_same else np.empty(len(counts.data), dtype)
     for start in range(0, texts, TEXTS):
         ends = counts.indptr[start : start + TEXTS + 1]
         part = slice(ends[0], ends[-1])

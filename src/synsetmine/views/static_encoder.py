@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 import zlib
+from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -60,8 +61,13 @@ class StaticEncoder:
 
     def encode(self, names: Sequence[str]) -> Floats:
         """The unit vector of each name; zeros for a name without words: (names, dim)."""
-        counts, words = word_counts([name_words(name) for name in names])
-        return unit_rows(np.asarray(counts @ self.encode_words(words), np.float32))
+        counts, words = word_counts(map(name_words, names))
+        vectors = self.encode_words(words)
+        rows = np.empty((len(names), self.dimension), np.float32)
+        for start in range(0, len(names), _NAMES_AT_ONCE):
+            part = slice(start, start + _NAMES_AT_ONCE)
+            rows[part] = unit_rows(np.asarray(counts[part] @ vectors, np.float32))
+        return rows
 
     def encode_words(self, words: Sequence[str]) -> Floats:
         """The vector of each word, not scaled: (words, dim)."""
@@ -98,19 +104,19 @@ def name_words(name: str) -> list[str]:
     return [word[:LETTERS] for word in pattern.findall(text)[:WORDS]]
 
 
-def word_counts(names: Sequence[Sequence[str]]) -> tuple[Any, list[str]]:
+def word_counts(names: Iterable[Sequence[str]]) -> tuple[Any, list[str]]:
     """How often each word stands in each name, a scipy.sparse.csr_array, and the words."""
     from scipy import sparse
 
     number_of: dict[str, int] = {}
-    columns: list[int] = []
-    ends = [0]
+    columns, ends = array("i"), array("q", [0])
     for words in names:
-        columns += [number_of.setdefault(word, len(number_of)) for word in words]
+        columns.extend([number_of.setdefault(word, len(number_of)) for word in words])
         ends.append(len(columns))
     distinct = list(number_of) or [""]
     ones = np.ones(len(columns), np.float32)
-    counts = sparse.csr_array((ones, columns, ends), shape=(len(names), len(distinct)))
+    shape = (len(ends) - 1, len(distinct))
+    counts = sparse.csr_array((ones, np.array(columns), np.array(ends)), shape=shape)
     counts.sum_duplicates()
     return counts, distinct
 

@@ -14,7 +14,7 @@ network has not learned from.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -25,10 +25,11 @@ from synsetmine.differing import DifferingWords
 from synsetmine.evidence import Evidence
 from synsetmine.kinds import conflicting, is_abbreviation
 from synsetmine.models.general.name_table import NameTable, Positions
-from synsetmine.models.general.neighbours import Floats
+from synsetmine.models.general.neighbours import Floats, filled_rows
 from synsetmine.models.general.pair_evidence import StemWeights, TextEvidence, long_forms
 from synsetmine.models.rehearsal import Rehearsal
 from synsetmine.types import Progress
+from synsetmine.wordforms import SpelledNames
 
 Truth: TypeAlias = npt.NDArray[np.bool_]
 Doubles: TypeAlias = npt.NDArray[np.float64]
@@ -66,6 +67,7 @@ class KnownNames:
 
     names: Sequence[str]
     labels: Positions  # (names,): the number of the set
+    spelled: SpelledNames
     words: DifferingWords
 
     @classmethod
@@ -73,7 +75,8 @@ class KnownNames:
         names = [name for members in sets for name in members]
         sizes = [len(members) for members in sets]
         labels = np.repeat(np.arange(len(sizes)), sizes)
-        return cls(names, labels, DifferingWords.learn(sets))
+        spelled = SpelledNames.of(names)
+        return cls(names, labels, spelled, DifferingWords.learn_spelled(spelled, labels))
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,11 +119,15 @@ def assign(
     if drawn is None:
         return None
     names = [*known.names, *terms]
-    long = long_forms(names, evidence) if evidence is not None else []
-    names += [form for form in dict.fromkeys(long) if form]
-    table = NameTable(names, encode(names), threads=threads)
+    long_of = long_forms(names, evidence) if evidence is not None else {}
+    names += dict.fromkeys(long_of.values())
+    spelled = known.spelled.extended(names[len(known.names) :])
+    table = NameTable(names, encode(names), spelled=spelled, threads=threads)
     tell(1, 5)
-    view = _View(table, known, contexts, evidence, drawn.references, settings.seed)
+    first = len(known.names) + len(terms)
+    number_of = {form: number for number, form in enumerate(names[first:], start=first)}
+    long_positions = {position: number_of[form] for position, form in long_of.items()}
+    view = _View(table, known, contexts, evidence, long_positions, drawn.references, settings.seed)
     pairs = view.pairs(drawn.queries, drawn.references, settings.neighbours)
     if not _has_both_outcomes(pairs, known.labels, drawn):
         return None
@@ -152,7 +159,7 @@ def _is_seen(contexts: Sequence[Floats], count: int) -> Truth:
     """Which names the corpus has."""
     seen = np.zeros(count, np.bool_)
     for table in contexts:
-        seen |= (table != 0).any(axis=1)
+        seen[: len(table)] |= filled_rows(table)
     return seen
 
 
@@ -233,20 +240,20 @@ class _View:
         known: KnownNames,
         contexts: Sequence[Floats],
         evidence: Evidence | None,
+        long_of: Mapping[int, int],  # positions of what names are short for
         references: Positions,
         seed: int,
     ) -> None:
         self._table = table
         self._known = known
         self._contexts = contexts
-        self._seen = _is_seen(contexts, len(contexts[0]) if contexts else len(table))
+        self._seen = _is_seen(contexts, len(table))
+        self._is_short = np.array([len(name) <= SHORT_FORM for name in table.names], np.bool_)
         self._long = np.full(len(table), NO_NAME)  # the position of what a name is short for
         self._stems = StemWeights.learn(table, known.labels, references, seed)
         self._texts = TextEvidence(table, evidence) if evidence is not None else None
-        if evidence is not None:
-            position_of = {name: position for position, name in enumerate(table.names)}
-            for position, form in enumerate(long_forms(table.names, evidence)):
-                self._long[position] = position_of.get(form, NO_NAME)
+        for position, long in long_of.items():
+            self._long[position] = long
 
     def pairs(self, queries: Positions, references: Positions, count: int) -> _Pairs:
         left, right = self._table.candidates(queries, references, count, self._contexts)
@@ -323,8 +330,7 @@ class _View:
     def _abbreviations(self, left: Positions, right: Positions) -> Floats:
         """Whether one name is a short form of the other, where one is short enough to be."""
         values = np.zeros(len(left), np.float32)
-        names = self._table.names
-        short = np.array([len(name) <= SHORT_FORM for name in names], np.bool_)
+        names, short = self._table.names, self._is_short
         for pair in np.flatnonzero(short[left] != short[right]).tolist():
             values[pair] = is_abbreviation(names[left[pair]], names[right[pair]])
         return values
@@ -333,19 +339,21 @@ class _View:
         self, rows: Floats, left: Positions, right: Positions, references: Positions
     ) -> Floats:
         """Cosines in a table of the corpus: of both names, and of the name and its set's mean."""
+        seen = filled_rows(rows)
         labels = self._known.labels
-        known = references[(rows[references] != 0).any(axis=1)]
-        means = np.zeros((int(labels.max()) + 1, rows.shape[1]), np.float32)
-        np.add.at(means, labels[known], rows[known])
+        targets, place = np.unique(labels[right], return_inverse=True)
+        known = references[seen[references]]
+        at = np.minimum(np.searchsorted(targets, labels[known]), max(len(targets) - 1, 0))
+        of_target = targets[at] == labels[known] if len(targets) else np.zeros(len(known), np.bool_)
+        means = np.zeros((len(targets), rows.shape[1]), np.float32)
+        np.add.at(means, at[of_target], rows[known[of_target]])
         lengths = np.linalg.norm(means, axis=1, keepdims=True)
         means /= np.maximum(lengths, 1e-9)
-        target = labels[right]
         values = np.zeros((len(left), 4), np.float32)
         values[:, 0] = np.einsum("ij,ij->i", rows[left], rows[right])
-        values[:, 1] = np.einsum("ij,ij->i", rows[left], means[target])
-        seen = (rows != 0).any(axis=1)
+        values[:, 1] = np.einsum("ij,ij->i", rows[left], means[place])
         values[:, 2] = seen[left] & seen[right]
-        values[:, 3] = seen[left] & (lengths[target, 0] > 0)
+        values[:, 3] = seen[left] & (lengths[place, 0] > 0)
         return values
 
 

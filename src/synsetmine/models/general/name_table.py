@@ -6,7 +6,7 @@ for a new name are its nearest names in each of these, and names that it may abb
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -15,12 +15,13 @@ import numpy.typing as npt
 from rapidfuzz import distance, process
 
 from synsetmine.models.general.neighbours import Floats, nearest_of, nearest_sparse_of
-from synsetmine.views.ngrams import ngram_weights
+from synsetmine.views.ngrams import word_ngram_weights
 from synsetmine.views.strings import STOP_WORDS
-from synsetmine.wordforms import designators, spelled_words, stem
+from synsetmine.wordforms import Numbers, SpelledNames, designators, stem
 
 Positions: TypeAlias = npt.NDArray[np.int64]
 
+ROWS = 1 << 16  # names whose words are in memory at a time
 MEANINGS = 20  # long forms of an acronym, at most, that are candidates
 PAIR_FEATURES = (
     "cosine of stems, by rarity",
@@ -58,37 +59,25 @@ class NameTable:
         names: Sequence[str],
         tables: Sequence[Floats],  # unit rows of the names, zeros where unknown
         *,
+        spelled: SpelledNames | None = None,
         threads: int = 1,
     ) -> None:
-        from scipy import sparse
-
         self.names = names
         self.tables = tables
         self._threads = threads
-        self._words = [spelled_words(name) for name in names]
-        self.stems = list(_stems(self._words))
-        number_of: dict[str, int] = {}
-        columns: list[int] = []
-        ends = [0]
-        for stems in self.stems:
-            columns += sorted({number_of.setdefault(stem, len(number_of)) for stem in stems})
-            ends.append(len(columns))
-        self.stem_numbers = number_of
-        ones = np.ones(len(columns), np.float32)
-        shape = (len(names), max(len(number_of), 1))
-        self.bags: Any = sparse.csr_array((ones, columns, ends), shape=shape)
-        frequency = np.asarray(self.bags.sum(axis=0)).ravel()
+        self._spelled = spelled if spelled is not None else SpelledNames.of(names)
+        self._stem_texts, self._stems, self._stem_ends = _stems_of(self._spelled)
+        self.bags: Any = _bags(self._stems, self._stem_ends, len(self._stem_texts))
+        frequency = np.bincount(self.bags.indices, minlength=self.bags.shape[1]).astype(np.float32)
         self._rarity = np.log((len(names) + 1) / (frequency + 0.5)).astype(np.float32)
-        self._texts = [" ".join(words) for words in self._words]
-        self._sorted_stems = [" ".join(sorted(stems)) for stems in self.stems]
 
     def __len__(self) -> int:
         return len(self.names)
 
-    @property
+    @cached_property
     def stem_keys(self) -> Sequence[str]:
         """Equal for names with the same stems: (names,)"""
-        return self._sorted_stems
+        return self._sorted_stems(np.arange(len(self)))
 
     def candidates(
         self,
@@ -128,9 +117,12 @@ class NameTable:
         values[:, 7] = self._total_rarity[left] - shared_rarity
         values[:, 8] = self._total_rarity[right] - shared_rarity
         values[:, 9] = (own == shared) & (other == shared) & (shared > 0)
-        values[:, 10] = _similarity(distance.Indel, self._texts, left, right)
-        values[:, 11] = _similarity(distance.Indel, self._sorted_stems, left, right)
-        values[:, 12] = _similarity(distance.JaroWinkler, self._sorted_stems, left, right)
+        distinct, places = np.unique(np.concatenate([left, right]), return_inverse=True)
+        sides = places[: len(left)], places[len(left) :]
+        texts, stems = self._texts(distinct), self._sorted_stems(distinct)
+        values[:, 10] = _similarity(distance.Indel, texts, *sides)
+        values[:, 11] = _similarity(distance.Indel, stems, *sides)
+        values[:, 12] = _similarity(distance.JaroWinkler, stems, *sides)
         one, two = self._designators[left], self._designators[right]
         values[:, 13] = (one == two) & (one > 0)
         values[:, 14] = (one != two) & (one > 0) & (two > 0)
@@ -141,7 +133,7 @@ class NameTable:
         values[:, 19], values[:, 20] = own, other
         for column, ends in zip((21, 22), self._ends, strict=True):
             values[:, column] = (ends[left] == ends[right]) & (ends[left] >= 0)
-        values[:, 23] = _similarity(distance.Indel, self._joined, left, right)
+        values[:, 23] = _similarity(distance.Indel, self._joined_stems(distinct), *sides)
         same = np.flatnonzero(values[:, 23] == 1)  # "upregulation" and "up-regulation"
         values[same[:, None], [0, 2, 3, 4, 9, 21, 22]] = 1
         values[same, 5:9] = 0
@@ -149,9 +141,19 @@ class NameTable:
             values[:, len(PAIR_FEATURES) + place] = np.einsum("ij,ij->i", table[left], table[right])
         return values
 
-    @cached_property
-    def _joined(self) -> list[str]:
-        return ["".join(stems) for stems in self.stems]
+    def _texts(self, positions: Positions) -> list[str]:
+        """The spelled words of names: (positions,)"""
+        spelled = self._spelled
+        rows = _rows(spelled.words, spelled.numbers, spelled.ends, positions)
+        return [" ".join(words) for words in rows]
+
+    def _sorted_stems(self, positions: Positions) -> list[str]:
+        rows = _rows(self._stem_texts, self._stems, self._stem_ends, positions)
+        return [" ".join(sorted(stems)) for stems in rows]
+
+    def _joined_stems(self, positions: Positions) -> list[str]:
+        rows = _rows(self._stem_texts, self._stems, self._stem_ends, positions)
+        return ["".join(stems) for stems in rows]
 
     @cached_property
     def _counts(self) -> Floats:
@@ -172,57 +174,127 @@ class NameTable:
 
     @cached_property
     def _ngrams(self) -> Any:
-        return ngram_weights(self._texts, dtype=np.float32)
+        from scipy import sparse
+
+        words, numbers = self._spelled.words, self._spelled.numbers
+        ones = np.ones(len(numbers), np.float32)
+        shape = (len(self), max(len(words), 1))
+        counts = sparse.csr_array((ones, numbers, self._spelled.ends), shape=shape, copy=True)
+        counts.sum_duplicates()
+        return word_ngram_weights(counts, words or [""], dtype=np.float32)
 
     @cached_property
     def _lengths(self) -> Floats:
-        return np.array([len(text) for text in self._texts], np.float32)
+        """The letters of each name, and the spaces between its words."""
+        letters = np.array([len(word) for word in self._spelled.words] or [0], np.int64)
+        total = np.concatenate([[0], np.cumsum(letters[self._spelled.numbers] + 1)])
+        lengths: Floats = np.diff(total[self._spelled.ends]).astype(np.float32)
+        return np.maximum(lengths - 1, 0)
 
     @cached_property
     def _designators(self) -> Positions:
         """Equal for names that have the same designators; 0 for names without any."""
+        spelled = self._spelled
+        is_mark = np.array([bool(designators(("", word))) for word in spelled.words], np.bool_)
+        owners = np.repeat(np.arange(len(self)), np.diff(spelled.ends))
+        marked = np.unique(owners[is_mark[spelled.numbers]])
         number_of: dict[tuple[str, ...], int] = {(): 0}
-        marks = map(designators, self._words)
-        return np.array([number_of.setdefault(mark, len(number_of)) for mark in marks], np.int64)
+        numbers = np.zeros(len(self), np.int64)
+        rows = _rows(spelled.words, spelled.numbers, spelled.ends, marked)
+        marks = map(designators, rows)
+        numbers[marked] = [number_of.setdefault(mark, len(number_of)) for mark in marks]
+        return numbers
 
     @cached_property
     def _acronyms(self) -> tuple[Positions, Positions]:
-        """Of each name a number of its letters, and of its initials; of one word these are -1."""
+        """Of each name a number of its letters, and of its initials: the same if these are equal.
+
+        Letters that are the initials of no name have -2, the initials of one word have -1.
+        """
+        spelled = self._spelled
+        first_letters = [word[:1] for word in spelled.words]
         number_of: dict[str, int] = {}
-        joined = [number_of.setdefault("".join(w), len(number_of)) for w in self._words]
-        initials = [
-            number_of.get("".join(word[0] for word in words), -1) if len(words) > 1 else -1
-            for words in self._words
-        ]
-        return np.array(joined, np.int64), np.array(initials, np.int64)
+        several = np.flatnonzero(np.diff(spelled.ends) > 1)
+        initials, letters = np.full(len(self), -1, np.int64), np.empty(len(self), np.int64)
+        rows = _rows(first_letters, spelled.numbers, spelled.ends, several)
+        initials[several] = [number_of.setdefault("".join(r), len(number_of)) for r in rows]
+        rows = _rows(spelled.words, spelled.numbers, spelled.ends, np.arange(len(self)))
+        letters[:] = [number_of.get("".join(words), -2) for words in rows]
+        return letters, initials
 
     @cached_property
     def _ends(self) -> tuple[Positions, Positions]:
         """The numbers of the first and of the last stem of each name; -1 for none."""
-        first, last = (
-            [self.stem_numbers[stems[end]] if stems else -1 for stems in self.stems]
-            for end in (0, -1)
-        )
-        return np.array(first, np.int64), np.array(last, np.int64)
+        ends = self._stem_ends
+        filled = np.flatnonzero(np.diff(ends))
+        first, last = np.full((2, len(self)), -1, np.int64)
+        first[filled], last[filled] = self._stems[ends[filled]], self._stems[ends[filled + 1] - 1]
+        return first, last
 
 
 def stem_key(name: str) -> str:
     """The key that `NameTable.stem_keys` has for a name."""
-    return " ".join(sorted(next(_stems([spelled_words(name)]))))
+    return stem_keys([name])[0]
 
 
-def _stems(names: Sequence[Sequence[str]]) -> Iterator[list[str]]:
-    """Snowball stems of the singulars of content words, or of all words if there are no others."""
+def stem_keys(names: Iterable[str]) -> list[str]:
+    """The keys of many names, of which each distinct word is stemmed once."""
+    texts, stems, ends = _stems_of(SpelledNames.of(names))
+    return [" ".join(sorted(row)) for row in _rows(texts, stems, ends, np.arange(len(ends) - 1))]
+
+
+def _stems_of(names: SpelledNames) -> tuple[list[str], Numbers, Positions]:
+    """Snowball stems of the singulars of content words, or of all words if there are no others.
+
+    The distinct stems, the numbers of those of all names, and where those of each name end.
+    """
     import snowballstemmer
 
     stemmer = snowballstemmer.stemmer("english")
-    stem_of: dict[str, str] = {}
-    for words in names:
-        for word in words:
-            if word not in stem_of:
-                stem_of[word] = stemmer.stemWord(stem(word))
-        content = [stem_of[word] for word in words if word not in STOP_WORDS]
-        yield content or [stem_of[word] for word in words]
+    number_of: dict[str, int] = {}
+    stem_of = np.array(
+        [
+            number_of.setdefault(stemmer.stemWord(stem(word)), len(number_of))
+            for word in names.words
+        ],
+        np.int32,
+    )
+    is_content = np.array([word not in STOP_WORDS for word in names.words], np.bool_)
+    kept = is_content[names.numbers]
+    before = np.concatenate([[0], np.cumsum(kept)])[names.ends]
+    without = np.flatnonzero(np.diff(before) == 0)  # names of function words alone
+    for name in without.tolist():
+        kept[names.ends[name] : names.ends[name + 1]] = True
+    ends = np.concatenate([[0], np.cumsum(kept)])[names.ends]
+    return list(number_of), stem_of[names.numbers[kept]], ends
+
+
+def _bags(stems: Numbers, ends: Positions, distinct: int) -> Any:
+    """Which stems each name has: a scipy.sparse.csr_array of ones."""
+    from scipy import sparse
+
+    shape = (len(ends) - 1, max(distinct, 1))
+    ones = np.ones(len(stems), np.float32)
+    bags = sparse.csr_array((ones, stems, ends), shape=shape, copy=True)
+    bags.sum_duplicates()
+    bags.data[:] = 1
+    return bags
+
+
+def _rows(
+    texts: Sequence[str], numbers: Numbers, ends: Positions, positions: Positions
+) -> Iterator[list[str]]:
+    """The texts of each of these rows, some rows at a time."""
+    for begin in range(0, len(positions), ROWS):
+        some = positions[begin : begin + ROWS]
+        starts, stops = ends[some], ends[some + 1]
+        sizes = stops - starts
+        within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        entries = numbers[np.repeat(starts, sizes) + within].tolist()
+        start = 0
+        for size in sizes.tolist():
+            yield [texts[number] for number in entries[start : start + size]]
+            start += size
 
 
 def _keys(queries: Positions, nearest: npt.NDArray[Any], count: int) -> Positions:
@@ -241,9 +313,10 @@ def _acronym_pairs(
     right: list[int] = []
     for own, theirs in ((joined, initials), (initials, joined)):
         positions_of: dict[int, list[int]] = {}
-        for position, number in zip(references.tolist(), theirs[references].tolist(), strict=True):
-            if number >= 0:
-                positions_of.setdefault(number, []).append(position)
+        numbers = theirs[references]
+        matching = np.flatnonzero((numbers >= 0) & np.isin(numbers, own[queries]))
+        for place in matching.tolist():
+            positions_of.setdefault(int(numbers[place]), []).append(int(references[place]))
         for position, number in zip(queries.tolist(), own[queries].tolist(), strict=True):
             others = positions_of.get(number, ()) if number >= 0 else ()
             if len(others) <= MEANINGS:

@@ -28,7 +28,8 @@ SIMILARITIES = 1 << 23  # held in memory at a time
 GROUP = 16  # columns whose maximum is looked at first
 POSTINGS = 2_000  # rows that share a rare column with a row, at most
 QUERY_POSTINGS = 20_000  # the same for queries, which are few beside the references
-QUERY_PAIRS = 1 << 33  # of queries and references; of more only those in near cells are compared
+QUERY_PAIRS = 1 << 32  # of queries and references; of more only those in near cells are compared
+QUERY_CELLS = 48  # around a query
 SPARSE_ROWS = 1 << 15  # compared at a time
 
 
@@ -93,8 +94,9 @@ def _largest(similarity: Floats, count: int) -> tuple[npt.NDArray[np.int64], Flo
 
 
 def _near_cells(table: Floats, count: int, threads: int) -> tuple[npt.NDArray[np.int32], Floats]:
-    centres = _centres(table, threads)
-    home = _nearest_centre(table, centres, threads)
+    everyone = np.arange(len(table))
+    centres = _centres(table, everyone, len(table) // CELL_ROWS, threads)
+    home = _nearest_centre(table, everyone, centres, threads)
     order = np.argsort(home, kind="stable")  # rows by their cells
     ends = np.concatenate([[0], np.cumsum(np.bincount(home, minlength=len(centres)))])
     around, _ = _largest(centres @ centres.T, min(CELLS_AROUND, len(centres)))
@@ -120,29 +122,32 @@ def _near_cells(table: Floats, count: int, threads: int) -> tuple[npt.NDArray[np
     return tops, values
 
 
-def _centres(table: Floats, threads: int) -> Floats:
-    """The centres of cells: spherical k-means on a sample."""
-    count = max(1, len(table) // CELL_ROWS)
-    drawn = np.random.default_rng(0).permutation(len(table))[: SAMPLE_ROWS * count]
-    sample = table[np.sort(drawn)]
-    centres = table[drawn[:count]].copy()
+def _centres(rows: Floats, places: npt.NDArray[np.int64], count: int, threads: int) -> Floats:
+    """The centres of so many cells, at least one: spherical k-means on a sample of the places."""
+    count = max(1, count)
+    drawn = places[np.random.default_rng(0).permutation(len(places))[: SAMPLE_ROWS * count]]
+    sample = np.sort(drawn)
+    centres = rows[drawn[:count]]
     for _ in range(KMEANS_STEPS):
-        home = _nearest_centre(sample, centres, threads)
+        home = _nearest_centre(rows, sample, centres, threads)
         sums = np.zeros_like(centres)
-        np.add.at(sums, home, sample)
+        np.add.at(sums, home, rows[sample])
         lengths = np.linalg.norm(sums, axis=1, keepdims=True)
         centres = np.where(lengths > 0, sums / np.maximum(lengths, 1e-12), centres)
     return centres.astype(np.float32)
 
 
-def _nearest_centre(rows: Floats, centres: Floats, threads: int) -> npt.NDArray[np.int64]:
+def _nearest_centre(
+    rows: Floats, places: npt.NDArray[np.int64], centres: Floats, threads: int
+) -> npt.NDArray[np.int64]:
     step = max(1, SIMILARITIES // len(centres))
 
     def nearest(start: int) -> npt.NDArray[np.int64]:
-        centre: npt.NDArray[np.int64] = (rows[start : start + step] @ centres.T).argmax(axis=1)
+        part = rows[places[start : start + step]]
+        centre: npt.NDArray[np.int64] = (part @ centres.T).argmax(axis=1)
         return centre
 
-    return np.concatenate(list(in_threads(nearest, range(0, len(rows), step), threads)))
+    return np.concatenate(list(in_threads(nearest, range(0, len(places), step), threads)))
 
 
 def nearest_sparse_rows(matrix: Any, count: int, *, threads: int = 1) -> tuple[Positions, Floats]:
@@ -184,6 +189,11 @@ def _rare_columns(matrix: Any, shared: npt.NDArray[np.int64], postings: int = PO
     return sparse.csr_array((matrix.data[kept], matrix.indices[kept], ends), shape=matrix.shape)
 
 
+def filled_rows(rows: Floats) -> npt.NDArray[np.bool_]:
+    """Which rows are not all zeros: (rows,)"""
+    return np.asarray(rows.any(axis=1))
+
+
 def nearest_of(
     rows: Floats,
     queries: npt.NDArray[np.int64],
@@ -200,24 +210,24 @@ def nearest_of(
     from threadpoolctl import threadpool_limits
 
     nearest = np.full((len(queries), count), -1, np.int32)
-    known = (rows[references] != 0).any(axis=1)
-    references = references[known]
-    asked = np.flatnonzero((rows[queries] != 0).any(axis=1))
+    known = filled_rows(rows)
+    references = references[known[references]]
+    asked = np.flatnonzero(known[queries])
     width = min(count, len(references))
     if not len(asked) or not width:
         return nearest
-    targets = np.ascontiguousarray(rows[references])
-    sources = np.ascontiguousarray(rows[queries[asked]])
+    sources = rows[queries[asked]]
+    search = _blocks_of if len(asked) * len(references) <= QUERY_PAIRS else _cells_of
     with threadpool_limits(1, "blas"):
-        if len(asked) * len(references) <= QUERY_PAIRS:
-            parts = _blocks_of(sources, targets, width, threads)
-        else:
-            parts = _cells_of(sources, targets, width, threads)
-    nearest[asked, :width] = np.where(parts >= 0, references[parts], -1)
+        top = search(sources, rows, references, width, threads)
+    nearest[asked, :width] = np.where(top >= 0, references[top], -1)
     return nearest
 
 
-def _blocks_of(sources: Floats, targets: Floats, count: int, threads: int) -> npt.NDArray[np.int64]:
+def _blocks_of(
+    sources: Floats, rows: Floats, references: npt.NDArray[np.int64], count: int, threads: int
+) -> npt.NDArray[np.int64]:
+    targets = rows[references]
     step = max(1, SIMILARITIES // len(targets))
 
     def nearest(start: int) -> npt.NDArray[np.int64]:
@@ -226,25 +236,47 @@ def _blocks_of(sources: Floats, targets: Floats, count: int, threads: int) -> np
     return np.concatenate(list(in_threads(nearest, range(0, len(sources), step), threads)))
 
 
-def _cells_of(sources: Floats, targets: Floats, count: int, threads: int) -> npt.NDArray[np.int64]:
-    """Queries of one cell are compared with the targets of the cells around it."""
-    centres = _centres(targets, threads)
-    home = _nearest_centre(targets, centres, threads)
+def _cells_of(
+    sources: Floats, rows: Floats, references: npt.NDArray[np.int64], count: int, threads: int
+) -> npt.NDArray[np.int64]:
+    """Each query is compared with the references of the cells whose centres are nearest to it.
+
+    With k cells, c of them around a query, finding the cells of n references takes n k products,
+    and comparing them with q queries q c n / k. The sum is least for k = sqrt(q c).
+    """
+    cells = int(np.sqrt(len(sources) * QUERY_CELLS))
+    centres = _centres(rows, references, min(cells, len(references) // CELL_ROWS), threads)
+    home = _nearest_centre(rows, references, centres, threads)
     order = np.argsort(home, kind="stable")
     ends = np.concatenate([[0], np.cumsum(np.bincount(home, minlength=len(centres)))])
-    cell_of = _nearest_centre(sources, centres, threads)
-    around, _ = _largest(centres @ centres.T, min(CELLS_AROUND, len(centres)))
-    nearest = np.full((len(sources), count), -1, np.int64)
+    around = min(QUERY_CELLS, len(centres))
+    near = np.concatenate(
+        [
+            _largest(part @ centres.T, around)[0]
+            for part in np.array_split(sources, len(sources) * len(centres) // SIMILARITIES + 1)
+        ]
+    )  # (queries, around)
+    by_cell = np.argsort(near.ravel(), kind="stable")
+    cell_ends = np.concatenate([[0], np.cumsum(np.bincount(near.ravel(), minlength=len(centres)))])
+    tops = np.full((near.size, count), -1, np.int32)  # of each query and cell
+    values = np.full((near.size, count), -np.inf, np.float32)
 
     def fill(cell: int) -> None:
-        own = np.flatnonzero(cell_of == cell)
-        others = np.concatenate([order[ends[c] : ends[c + 1]] for c in around[cell]])
-        others.sort()
-        if len(own) and len(others):
-            top, _ = _largest(sources[own] @ targets[others].T, min(count, len(others)))
-            nearest[own, : top.shape[1]] = others[top]
+        own = by_cell[cell_ends[cell] : cell_ends[cell + 1]]
+        others = order[ends[cell] : ends[cell + 1]]
+        if not len(own) or not len(others):
+            return
+        targets = rows[references[others]].T
+        for some in np.array_split(own, len(own) * len(others) // SIMILARITIES + 1):
+            similarity = sources[some // around] @ targets
+            top, value = _largest(similarity, min(count, len(others)))
+            tops[some, : top.shape[1]] = others[top]
+            values[some, : top.shape[1]] = value
 
-    deque(in_threads(fill, np.unique(cell_of).tolist(), threads), maxlen=0)
+    deque(in_threads(fill, range(len(centres)), threads), maxlen=0)
+    tops, values = tops.reshape(len(sources), -1), values.reshape(len(sources), -1)
+    best = np.lexsort((tops, -values), axis=1)[:, :count]
+    nearest: npt.NDArray[np.int64] = np.take_along_axis(tops, best, 1).astype(np.int64)
     return nearest
 
 
@@ -261,17 +293,43 @@ def nearest_sparse_of(
     from sparse_dot_topn import sp_matmul_topn
 
     nearest = np.full((len(queries), count), -1, np.int32)
-    targets = matrix[references].astype(np.float32)
-    shared = np.bincount(targets.indices, minlength=matrix.shape[1])
-    columns = sparse.csr_matrix(targets.T)
+    if not len(references):
+        return nearest
+    sources = matrix[queries].astype(np.float32)
+    if len(references) > EXACT_ROWS:
+        shared = np.zeros(matrix.shape[1], np.int64)
+        for start in range(0, len(references), SPARSE_ROWS):
+            part = matrix[references[start : start + SPARSE_ROWS]]
+            shared += np.bincount(part.indices, minlength=matrix.shape[1])
+        sources = _rare_columns(sources, shared, QUERY_POSTINGS)
+    used = np.unique(sources.indices)
+    columns = _transposed(matrix, references, used)
+    numbers = np.searchsorted(used, sources.indices)
+    shape = (len(queries), max(len(used), 1))
+    sources = sparse.csr_array((sources.data, numbers, sources.indptr), shape=shape)
     for start in range(0, len(queries), SPARSE_ROWS):
-        part = matrix[queries[start : start + SPARSE_ROWS]].astype(np.float32)
-        if len(references) > EXACT_ROWS:
-            part = _rare_columns(part, shared, QUERY_POSTINGS)
-        top = sp_matmul_topn(
-            sparse.csr_matrix(part), columns, top_n=count, sort=True, n_threads=threads
-        )
+        part = sparse.csr_matrix(sources[start : start + SPARSE_ROWS])
+        top = sp_matmul_topn(part, columns, top_n=count, sort=True, n_threads=threads)
         row = np.repeat(np.arange(part.shape[0]), np.diff(top.indptr))
         rank = np.arange(len(row)) - np.searchsorted(row, row)
         nearest[start + row, rank] = references[top.indices]
     return nearest
+
+
+def _transposed(
+    matrix: Any, references: npt.NDArray[np.int64], columns: npt.NDArray[np.int32]
+) -> Any:
+    """Some columns of some rows, as rows: a scipy.sparse.csr_matrix (columns, references)."""
+    from scipy import sparse
+
+    number = np.full(matrix.shape[1], -1, np.int32)
+    number[columns] = np.arange(len(columns))
+    parts = []
+    for start in range(0, len(references), SPARSE_ROWS):
+        part = matrix[references[start : start + SPARSE_ROWS]]
+        kept = number[part.indices] >= 0
+        ends = np.concatenate([[0], np.cumsum(kept)])[part.indptr]
+        entries = part.data[kept].astype(np.float32), number[part.indices[kept]], ends
+        shape = (part.shape[0], max(len(columns), 1))
+        parts.append(sparse.csr_array(entries, shape=shape))
+    return sparse.csr_matrix(sparse.vstack(parts, format="csr").T)

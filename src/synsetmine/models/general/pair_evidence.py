@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synsetmine.evidence import Evidence
-from synsetmine.models.general.name_table import NameTable, Positions, stem_key
+from synsetmine.models.general.name_table import NameTable, Positions, stem_keys
 from synsetmine.models.general.neighbours import Floats
 from synsetmine.patterns import OPPOSING
 from synsetmine.text import normal_form
@@ -139,13 +139,17 @@ def _single_pairs(own: Any, theirs: Any) -> tuple[Positions, Positions]:
     return rows, np.minimum(one, other) * own.shape[1] + np.maximum(one, other)
 
 
-def long_forms(names: Sequence[str], evidence: Evidence) -> list[str]:
-    """What the corpus says that each name is short for, most often; "" for other names."""
+def long_forms(names: Sequence[str], evidence: Evidence) -> dict[int, str]:
+    """What the corpus says that a name is short for, most often, by the name's position."""
     longest_of: dict[str, tuple[int, str]] = {}
     for abbreviation in evidence.abbreviations():
         key, entry = short_key(abbreviation.short), (abbreviation.count, abbreviation.long)
         longest_of[key] = max(entry, longest_of.get(key, entry))
-    return [longest_of.get(short_key(name), (0, ""))[1] for name in names]
+    return {
+        position: longest_of[key][1]
+        for position, name in enumerate(names)
+        if (key := short_key(name)) in longest_of
+    }
 
 
 class TextEvidence:
@@ -153,12 +157,12 @@ class TextEvidence:
 
     def __init__(self, table: NameTable, evidence: Evidence) -> None:
         self._table = table
-        self._forms = [normal_form(name) for name in table.names]
-        self._short_keys = [short_key(name) for name in table.names]
         self._long: dict[str, dict[str, int]] = {}  # short form -> stems of long form -> count
         self._short: dict[str, dict[str, int]] = {}  # the other way round
-        for abbreviation in evidence.abbreviations():
-            short, long = short_key(abbreviation.short), stem_key(abbreviation.long)
+        abbreviations = list(evidence.abbreviations())
+        long_keys = stem_keys(abbreviation.long for abbreviation in abbreviations)
+        for abbreviation, long in zip(abbreviations, long_keys, strict=True):
+            short = short_key(abbreviation.short)
             for counts, one, other in ((self._long, short, long), (self._short, long, short)):
                 own = counts.setdefault(one, {})
                 own[other] = own.get(other, 0) + abbreviation.count
@@ -172,24 +176,25 @@ class TextEvidence:
         for (first, second), (supporting, _) in self._counts.items():
             if supporting:
                 self._partners.setdefault(first, []).append(second)
+        mentioned = {form for pair in self._counts for form in pair}
+        self._keys = _Values(table.stem_keys, self._short)
+        self._short_keys = _Values(map(short_key, table.names), self._long)
+        self._forms = _Values(map(normal_form, table.names), mentioned)
 
     def candidates(self, queries: Positions, references: Positions) -> tuple[Positions, Positions]:
         """Pairs that a definition or an alias connects."""
-        keys, short_keys, forms = self._table.stem_keys, self._short_keys, self._forms
-        by_key, by_short, by_form = (
-            _positions_by(values, references) for values in (keys, short_keys, forms)
-        )
+        is_reference = np.zeros(len(self._table), np.bool_)
+        is_reference[references] = True
         left: list[int] = []
         right: list[int] = []
         for position in queries.tolist():
-            long, short = (
-                self._long.get(short_keys[position], ()),
-                self._short.get(keys[position], ()),
-            )
-            partners = self._partners.get(forms[position], ())
-            others = [p for key in long for p in by_key.get(key, ())]
-            others += [p for key in short for p in by_short.get(key, ())]
-            others += [p for form in partners for p in by_form.get(form, ())]
+            long = self._long.get(self._short_keys.value(position), ())
+            short = self._short.get(self._keys.value(position), ())
+            partners = self._partners.get(self._forms.value(position), ())
+            others = [p for key in long for p in self._keys.positions(key)]
+            others += [p for key in short for p in self._short_keys.positions(key)]
+            others += [p for form in partners for p in self._forms.positions(form)]
+            others = [other for other in others if is_reference[other]]
             left += [position] * len(others)
             right += others
         return np.array(left, np.int64), np.array(right, np.int64)
@@ -197,28 +202,45 @@ class TextEvidence:
     def features(self, left: Positions, right: Positions) -> Floats:
         """Definitions of both, their share of the definitions of either, aliases, and lists."""
         values = np.zeros((len(left), 6), np.float32)
-        keys, short_keys, forms = self._table.stem_keys, self._short_keys, self._forms
-        for row, (one, other) in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
-            if long := self._long.get(short_keys[one]):
-                count, total = long.get(keys[other], 0), sum(long.values())
+        indexes = (self._keys, self._short_keys, self._forms)
+        mentioned = np.zeros(len(self._table), np.bool_)
+        for index in indexes:
+            mentioned[[*index.value_of]] = True
+        for row in np.flatnonzero(mentioned[left]).tolist():
+            one, other = int(left[row]), int(right[row])
+            (key, short, form), (other_key, other_short, other_form) = (
+                [index.value(position) for index in indexes] for position in (one, other)
+            )
+            if long := self._long.get(short):
+                count, total = long.get(other_key, 0), sum(long.values())
                 values[row, :4] = count, count / total, 0, np.log1p(total)
-            if count := self._short.get(keys[one], {}).get(short_keys[other], 0):
+            if count := self._short.get(key, {}).get(other_short, 0):
                 values[row, 0] += count
-                values[row, 2] = count / sum(self._short[keys[one]].values())
-            if counts := self._counts.get((forms[one], forms[other])):
+                values[row, 2] = count / sum(self._short[key].values())
+            if counts := self._counts.get((form, other_form)):
                 values[row, 4:] = np.log1p(counts)
         values[:, 0] = np.log1p(values[:, 0])
         return values
 
 
+class _Values:
+    """Strings of names, those alone that the corpus has too: few of millions."""
+
+    def __init__(self, values: Iterable[str], kept: Container[str]) -> None:
+        self.value_of = {place: value for place, value in enumerate(values) if value in kept}
+        self._positions_of: dict[str, list[int]] = {}
+        for position, value in self.value_of.items():
+            self._positions_of.setdefault(value, []).append(position)
+
+    def value(self, position: int) -> str:
+        """The string of a name; empty if the corpus does not have it."""
+        return self.value_of.get(position, "")
+
+    def positions(self, value: str) -> Sequence[int]:
+        """The positions of the names with this string."""
+        return self._positions_of.get(value, ())
+
+
 def short_key(name: str) -> str:
     """The letters and digits of a short form; their case counts: "pH" is not "Ph"."""
     return "".join(filter(str.isalnum, name))
-
-
-def _positions_by(values: Sequence[str], positions: Positions) -> dict[str, list[int]]:
-    """The positions by their values."""
-    positions_of: dict[str, list[int]] = {}
-    for position in positions.tolist():
-        positions_of.setdefault(values[position], []).append(position)
-    return positions_of
