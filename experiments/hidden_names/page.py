@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -157,21 +158,20 @@ def _kinds(measured: Sequence[Measured]) -> str:
 
 def _strays(measured: Sequence[Measured]) -> str:
     """What should not have joined: at probabilities, and where a ranking has precision 90."""
-    first = measured[0]
     columns = ["", *(f"from {score} on" for score in LEVELS), "at precision 90"]
     rows = []
     for one in measured:
-        scores = [*LEVELS, one.cut()]
-        rows.append([f"{one.method}: no other name in the corpus, joined to a wrong entity"])
-        rows[-1] += [_at(one, score, one.homeless.wrong_share(score)) for score in scores]
-        for source in first.unknown:
-            rows.append([f"{one.method}: {source} of no entity that join"])
-            rows[-1] += [_at(one, score, one.joined(source, score)) for score in scores]
+        scores: list[float | None] = [*(LEVELS if one.is_probability else [None] * len(LEVELS))]
+        scores.append(one.cut())
+        homeless = one.homeless.wrong_share
+        shares = {"no other name in the corpus, joined to a wrong entity": homeless}
+        shares |= {
+            f"{what} of no entity that join": partial(one.joined, what) for what in one.unknown
+        }
+        for label, share in shares.items():
+            cells = ["" if score is None else _percent(share(score)) for score in scores]
+            rows.append([f"{one.method}: {label}", *cells])
     return "In percent:\n\n" + table(columns, rows)
-
-
-def _at(one: Measured, score: float, share: float) -> str:
-    return _percent(share) if one.is_probability or score not in LEVELS else ""
 
 
 def _reliability(one: Measured) -> str:
