@@ -2,7 +2,7 @@
 
     python -m benchmarks.bench_assign                         # made-up names
     python -m benchmarks.bench_assign --names LISTS           # of name lists, see names.py
-    python -m benchmarks.bench_assign --kb mesh.jsonl.gz --sizes 0   # the names of a knowledge base
+    python -m benchmarks.bench_assign --kb mesh.jsonl.gz      # all names of a knowledge base
 
 Of the names `--terms` are taken out of the known sets: for one half the other names of their sets
 stay known, for the other half they are taken out too. `assign` of the general model then looks for
@@ -59,21 +59,22 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        for size in options.sizes:
+        for size in [options.kb.stem] if options.kb else options.sizes:
             path = folder / f"{size}.txt"
             if not path.exists():
-                in_process(_prepare, path, size, options)
+                in_process(_prepare, path, options)
             in_process(_measure, path, options)
 
 
-def _prepare(path: Path, size: int, options: argparse.Namespace) -> None:
-    count = size + options.terms
+def _prepare(path: Path, options: argparse.Namespace) -> None:
     if options.kb:
         entities = [kb.names(entity) for kb in [read_kb(options.kb)] for entity in kb]
         names = [name for entity in entities for name in entity]
         labels = np.repeat(np.arange(len(entities)), [len(entity) for entity in entities])
         LabelledNames(names, labels).save(path)
-    elif options.names:
+        return
+    count = int(path.stem) + options.terms
+    if options.names:
         listed_names(options.names, count, options.seed).save(path)
     else:
         made_up_names(count, options.seed).save(path)
