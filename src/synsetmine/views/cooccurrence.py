@@ -35,7 +35,7 @@ from synsetmine.vocabulary import term_forms
 Counts = Any  # a scipy.sparse.csr_array of integers, whose sum is the same in any order
 
 WINDOW, MIN_COUNT, CONTEXTS = 10, 5, 50_000
-FORMAT = "synsetmine-cooccurrence 1"
+FORMAT = "synsetmine-cooccurrence 2"
 TEXT_COLUMNS = 1 << 17  # beyond so many texts, several share a column
 WIDEST = 255  # a distance takes eight bits
 PIECE = 1 << 17  # units whose neighbours are counted at once
@@ -267,16 +267,19 @@ class Cooccurrence:
     def save(self, path: Path) -> None:
         """Write a safetensors file, whole or not at all."""
         names = "\n".join(self.units).encode()
-        tensors = {"units": np.frombuffer(names, np.uint8)}
+        tensors = {
+            "units": np.frombuffer(names, np.uint8),
+            "texts": np.array([self._texts]),
+            "directed": np.array([self.directed]),
+        }
         for name, matrix in (("near", self._near.total()), ("inside", self._inside.total())):
             tensors |= {
                 f"{name} ends": matrix.indptr.astype(np.int64),
                 f"{name} columns": matrix.indices.astype(np.int32),
                 f"{name} counts": matrix.data.astype(_smallest(matrix.data)),
             }
-        about = {"format": FORMAT, "texts": str(self._texts), "directed": str(self.directed)}
-        with atomic_write(path) as temporary:
-            save_file(tensors, temporary, about)
+        with atomic_write(path) as temporary:  # several entries of metadata have a random order
+            save_file(tensors, temporary, {"format": FORMAT})
 
     @classmethod
     def load(cls, path: Path) -> Cooccurrence:
@@ -291,8 +294,8 @@ class Cooccurrence:
             raise DataError(f"cannot be read ({error})", path=path) from error
         names = tensors["units"].tobytes().decode()
         units = names.split("\n") if names else []
-        self = cls(units, directed=about["directed"] == "True")
-        self._texts = int(about["texts"])
+        self = cls(units, directed=bool(tensors["directed"][0]))
+        self._texts = int(tensors["texts"][0])
         for name, total, columns in (
             ("near", self._near, len(units)),
             ("inside", self._inside, TEXT_COLUMNS),
