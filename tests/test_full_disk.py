@@ -90,7 +90,7 @@ def test_a_run_goes_on_when_the_disk_has_more_room(
     subprocess.run(["mount", "-o", "remount,size=4m", str(folder)], check=True)
     prepared(folder)
     used = sum(path.stat().st_blocks for path in folder.iterdir()) // 2  # KiB
-    for more in (8, 40, 120):
+    for more in (8, 40, 170):
         size = f"remount,size={used + more}k"
         subprocess.run(["mount", "-o", size, str(folder)], check=True)
         places.append(stopped(folder, "the disk is full", whole))

@@ -96,7 +96,7 @@ OPTION_CASES: tuple[Case, ...] = (
         "a setting of another preset",
         (*TRAIN, "--epochs", "5"),
         "no such setting; there are seed, threshold, ridges, folds, margin, vocabulary_names, "
-        "names, easy_share, fewest_sets: 'epochs'",
+        "names, easy_share, fewest_sets, weights: 'epochs'",
     ),
     _refused("train", "--epochs 0", (*PAPER, "--epochs", "0"), "epochs must be at least 1: 0"),
     _refused("train", "--lr nan", (*PAPER, "--lr", "nan"), "learning_rate must be in (0, 1): nan"),

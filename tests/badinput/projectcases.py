@@ -77,7 +77,7 @@ PROJECT_CASES = (
     _project(
         f"{PROJECT}[mine]\nsed = 1\n",
         "an unknown setting",
-        "synsetmine.toml:5: [mine] no such setting; there are known, threshold, order, se…",
+        "synsetmine.toml:5: [mine] no such setting; there are known, threshold, known_thre…",
     ),
     _project(
         f'{PROJECT}[mine]\nseed = "one"\n',

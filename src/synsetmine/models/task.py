@@ -170,39 +170,29 @@ def with_known(
     is nearer than the other terms.
     """
     members = {i: list(names) for i, names in zip(known.sets.ids, known.sets, strict=True)}
-    decided = {decision.term: decision for decision in groups.trace}
-    names = dict(zip(groups.sets.ids, _fresh_ids(len(groups.sets), members), strict=True))
-    groups = groups.renamed(names)
+    fresh = _fresh_ids(len(groups.sets), members)
+    groups = groups.renamed(dict(zip(groups.sets.ids, fresh, strict=True)))
+    decisions = {decision.term: decision for decision in groups.trace}
     for term in dict.fromkeys(order):
         if term in joined:
-            candidate = joined[term]
-            members[candidate.set_id].append(term)
-            decided[term] = Decision(
-                term,
-                candidate.set_id,
-                candidate.probability,
-                "joined",
-                nearest=candidate.nearest,
-            )
-        elif term in decided:
-            decision = decided[term]
-            decision = replace(
-                decision, best_set=decision.best_set and names.get(decision.best_set)
-            )
-            best = next(iter(known.candidates.get(term, ())), None)
-            is_alone = decision.action in ("opened", "no vector")
-            if best is not None and is_alone and best.probability > decision.probability:
-                decision = replace(
-                    decision,
-                    best_set=best.set_id,
-                    probability=best.probability,
-                    nearest=best.nearest,
-                )
-            decided[term] = decision
+            set_id, probability, nearest = joined[term]
+            members[set_id].append(term)
+            decisions[term] = Decision(term, set_id, probability, "joined", nearest=nearest)
+        elif term in decisions:
+            decisions[term] = _nearer(decisions[term], known.candidates.get(term, ()))
     members |= {i: list(terms) for i, terms in zip(groups.sets.ids, groups.sets, strict=True)}
-    trace = tuple(decided[term] for term in dict.fromkeys(order) if term in decided)
+    trace = tuple(decisions[term] for term in dict.fromkeys(order) if term in decisions)
     sets = SynonymSets.of(members.values(), members.keys())
     return Mined(sets, trace, groups.without_vector, known)
+
+
+def _nearer(decision: Decision, candidates: Sequence[Candidate]) -> Decision:
+    """The decision on a term that stands alone, with the nearest known set if that is nearer."""
+    is_alone = decision.action in ("opened", "no vector")
+    if not candidates or not is_alone or candidates[0].probability <= decision.probability:
+        return decision
+    set_id, probability, nearest = candidates[0]
+    return replace(decision, best_set=set_id, probability=probability, nearest=nearest)
 
 
 def _positions_of_pairs(
