@@ -146,6 +146,33 @@ def test_a_list_adds_to_the_vocabulary_or_replaces_it(world: Path, tmp_path: Pat
     assert len(few) == len(listed) + 3
 
 
+def test_rejected_surfaces_need_sound_borders(tmp_path: Path) -> None:
+    texts = ["ChIP sequencing (ChIP seq) of IgG anti-CD3 and anti-heart failure"] * 6
+    texts += ["heart failure", "IgG anti, sequencing ChIP"] * 3 + ["IgG anti-CD3"]
+    documents = [{"id": str(i), "text": text} for i, text in enumerate(texts)]
+    (tmp_path / "corpus.jsonl").write_text("\n".join(map(json.dumps, documents)))
+    (tmp_path / "sets").mkdir()
+    (tmp_path / "sets" / "names.tsv").write_text("")
+    (tmp_path / "sets" / "rejected.tsv").write_text(
+        "IgG anti\t10\nsequencing (ChIP\t9\nheart failure\t9\n"
+    )
+    synsetmine(tmp_path, "read", "corpus.jsonl", "-o", "documents.parquet")
+    options = ["--sets", "sets", "--phrases", "0", "--no-abbreviations", "--min-count", "3"]
+    synsetmine(tmp_path, "vocabulary", "documents.parquet", *options, "-o", "vocabulary.tsv")
+    counts = read_vocabulary(tmp_path / "vocabulary.tsv").counts
+    # Each stands three times with sound borders, which is enough.
+    assert {str(term): count for term, count in counts.items()} == {
+        "IgG anti": 10,
+        "heart failure": 9,
+        "sequencing ChIP": 9,
+    }
+    options[-1] = "4"
+    done = synsetmine(
+        tmp_path, "vocabulary", "documents.parquet", *options, "-o", "vocabulary.tsv", code=1
+    )
+    assert "no term is seen 4 times or more" in done
+
+
 def test_only_the_list_needs_a_list(world: Path, tmp_path: Path) -> None:
     synsetmine(tmp_path, "read", str(world / "corpus.jsonl"), "-o", "documents.parquet")
     options = ("documents.parquet", "--only-list", "-o", "vocabulary.tsv")

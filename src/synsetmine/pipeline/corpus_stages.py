@@ -304,7 +304,7 @@ def choose_vocabulary(
     """The terms to mine, most frequent first, and what the corpus says of them, in one pass.
 
     The terms of a list are mined however rare they are. Terms that are neither known nor listed
-    are chosen only if they stand `min_count` times with sound borders.
+    are chosen only if half of their places, or `min_count` of them, have sound borders.
 
     Linked names that are no terms to mine take part in the pass: no shorter name is counted
     within them, and they have evidence too.
@@ -325,7 +325,7 @@ def choose_vocabulary(
             term if form in written else Term(spellings[form]): counts[form]
             for term in terms
             if (form := normal_form(term.surface)) in written
-            or whole[form] >= max(settings.min_count, 1)
+            or (form in spellings and whole[form] >= min(settings.min_count, counts[form] / 2))
         },
         min_count=settings.min_count,
         max_terms=settings.max_terms,
