@@ -16,6 +16,9 @@ from synsetmine.models.general.assignment import (
     KnownNames,
     assign,
 )
+from synsetmine.models.task import joins
+from synsetmine.types import SynonymSets, Term
+from synsetmine.views import TermViews
 from tests.nameworlds import NameWorld, name_world, unit_vectors
 
 SETTINGS = AssignmentSettings(fewest_queries=100)
@@ -177,3 +180,18 @@ def test_vectors_of_the_corpus_join_what_no_string_connects() -> None:
         shares.append(np.mean([f[0] == n and f[1] >= 0.5 for n, f in enumerate(firsts)]))
     assert shares[0] < 0.1
     assert shares[1] > 0.8
+
+
+def test_the_order_of_terms_makes_no_difference_to_the_model() -> None:
+    large = name_world(500)  # with enough hidden names for the default settings
+    sets = SynonymSets.of([[Term(name) for name in members] for members in large.sets])
+    terms = [Term(name) for name, _ in large.new]
+    views = TermViews(evidence=large.evidence)
+    one, other = (load_general().assign(some, sets, views) for some in (terms, terms[::-1]))
+    assert one is not None
+    assert other is not None
+    assert one.candidates == other.candidates
+    joined = joins(one, terms, (), 0.5)
+    right = [joined[Term(n)].set_id == sets.ids[home] for n, home in large.variants]
+    assert all(right)
+    assert not any(Term(name) in joined for name, _ in large.siblings)
