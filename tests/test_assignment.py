@@ -18,6 +18,9 @@ from synsetmine.models.general.assignment import (
     assign,
 )
 from synsetmine.models.general.neighbours import Floats
+from synsetmine.models.task import joins
+from synsetmine.types import SynonymSets, Term
+from synsetmine.views import TermViews
 from tests.nameworlds import NameWorld, name_world, unit_vectors
 
 SETTINGS = AssignmentSettings(fewest_queries=100)
@@ -207,3 +210,18 @@ def test_any_name_of_a_set_may_be_hidden_but_one_stays() -> None:
     assert 0.2 < seen[hidden].mean() < 0.45
     removed = drawn.queries[drawn.labels < 0]
     assert not np.isin(known.labels[removed], known.labels[drawn.references]).any()
+
+
+def test_the_order_of_terms_makes_no_difference_to_the_model() -> None:
+    large = name_world(500)  # with enough hidden names for the default settings
+    sets = SynonymSets.of([[Term(name) for name in members] for members in large.sets])
+    terms = [Term(name) for name, _ in large.new]
+    views = TermViews(evidence=large.evidence)
+    one, other = (load_general().assign(some, sets, views) for some in (terms, terms[::-1]))
+    assert one is not None
+    assert other is not None
+    assert one.candidates == other.candidates
+    joined = joins(one, terms, (), 0.5)
+    right = [joined[Term(n)].set_id == sets.ids[home] for n, home in large.variants]
+    assert all(right)
+    assert not any(Term(name) in joined for name, _ in large.siblings)
