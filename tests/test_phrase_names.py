@@ -88,6 +88,17 @@ def test_classes_of_parts(part: str, name: str) -> None:
     assert [*CLASSES][context_class(part)] == name
 
 
+def test_in_other_languages_every_phrase_could_be_a_name() -> None:
+    english = "The results indicate that the {} heart is weak, and results indicate that it fails."
+    german = "Die Ergebnisse zeigen dass das {} Herz schwach ist, und Ergebnisse zeigen wie."
+    counts = count_phrases(stored_texts([[english.format(i) for i in range(20)]]), fragment=2)
+    probability = dict(zip(counts.forms, name_probabilities(counts), strict=True))
+    assert probability["results indicate"] < LOWEST_THRESHOLD
+    counts = count_phrases(stored_texts([[german.format(i) for i in range(20)]]), fragment=2)
+    assert "ergebnisse zeigen" in counts.forms
+    assert {*name_probabilities(counts)} == {1.0}
+
+
 def test_the_threshold_keeps_known_names() -> None:
     probability = np.linspace(0, 1, 1001)
     few = np.zeros(1001, np.bool_)

@@ -30,6 +30,7 @@ THRESHOLD = 0.7  # of phrases at or above it, more than nine in ten are names
 LOWEST_THRESHOLD = 0.3  # where the names of a knowledge base look unlike those of others
 KEPT_NAMES = 0.94  # the share of known names that the threshold keeps
 FEWEST_NAMES = 50  # known names that say something about the threshold
+LEAST_ENGLISH = 0.25  # share of function words beside phrases; other languages have .03 to .12
 SMOOTHING = 3.0  # occurrences that the average context counts as
 
 CLASSES = {  # of the words and signs beside a phrase; a word belongs to the first that has it
@@ -75,6 +76,7 @@ _CLASS_OF = {
     if word.strip()
 }
 END = _NUMBER_OF["end"]
+_FIRST_WORDS = _NUMBER_OF["determiner"]  # from here on the classes are function words
 
 
 def _words(text: str) -> frozenset[str]:
@@ -214,7 +216,12 @@ class _Weights(NamedTuple):
 
 
 def name_probabilities(counts: PhraseCounts) -> NDArray[np.float64]:
-    """The probability of each phrase that it could be the name of a thing."""
+    """The probability of each phrase that it could be the name of a thing.
+
+    It is 1 where the words beside the phrases are not those of English text.
+    """
+    if not _is_english(counts):
+        return np.ones(len(counts))
     bias, values, background = _weights()
     return expit(name_features(counts, background) @ values + bias)
 
@@ -225,6 +232,11 @@ def threshold_for(probabilities: NDArray[np.float64], is_known: NDArray[np.bool_
         return THRESHOLD
     kept = float(np.quantile(probabilities[is_known], 1 - KEPT_NAMES))
     return min(max(kept, LOWEST_THRESHOLD), THRESHOLD)
+
+
+def _is_english(counts: PhraseCounts) -> bool:
+    of_class = counts.contexts[:, 0].sum(axis=(0, 1))  # (classes,)
+    return bool(of_class[_FIRST_WORDS:].sum() >= LEAST_ENGLISH * max(of_class.sum(), 1))
 
 
 @lru_cache(maxsize=1 << 17)
