@@ -186,7 +186,7 @@ def test_mentions_of_one_concept_and_their_score(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_page_of_a_small_world(tmp_path: Path) -> None:
-    write_text_world(tmp_path, entities=700, mentions=6)
+    write_text_world(tmp_path, entities=1000, mentions=6)
     out = tmp_path / "out"
     places = ["--corpus", tmp_path / "corpus.jsonl", "--kb", tmp_path / "kb.jsonl"]
     places += ["--work", tmp_path / "work", "--out", out]

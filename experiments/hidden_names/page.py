@@ -92,6 +92,7 @@ def _section(title: str, measured: Sequence[Measured]) -> list[str]:
         _levels(measured),
         _kinds(measured),
         _strays(measured),
+        _joined_phrases(first),
         _reliability(first),
     ]
 
@@ -172,6 +173,20 @@ def _strays(measured: Sequence[Measured]) -> str:
             cells = ["" if score is None else _percent(share(score)) for score in scores]
             rows.append([f"{one.method}: {label}", *cells])
     return "In percent:\n\n" + table(columns, rows)
+
+
+def _joined_phrases(one: Measured) -> str:
+    """The phrases that join at the highest level, for a reader to judge."""
+    joined = [
+        f"{form} → {one.answers[form].nearest}"
+        for form in one.unknown[PHRASES]
+        if form in one.answers and one.answers[form].score >= LEVELS[-1]
+    ]
+    return (
+        f"Phrases of no entity that join from {LEVELS[-1]} on ({one.method}), each with the "
+        "nearest known name; the knowledge base may just lack the phrase: "
+        f"{'; '.join(joined) or 'none'}."
+    )
 
 
 def _reliability(one: Measured) -> str:
