@@ -359,14 +359,14 @@ def test_a_corpus_that_links_nearly_nothing_is_mined_by_the_general_model(
     expected = {
         "supervise": f"only {sets} entities have 2 or more known names in the corpus",
         "train": f"{sets} training set{'s' if sets != 1 else ''} of two or more names are too few",
-        "mine": "the known names are too few for a rehearsal",
         "evaluate": "no entity could be held out, so there are no scores",
     }
     if not links:
         expected["link"] = "the dictionary linker found no mention of an entity"
     assert set(notes) == set(expected)
     new = folder.counts["mine"]["new names of known entities"]
-    assert notes["mine"][0].startswith(f"{new} new name")
+    assert folder.summary[0].startswith(f"{new} new name")
+    assert "there was no rehearsal" in folder.summary[0]
     for stage, note in expected.items():
         assert any(note in line for line in notes[stage])
         assert note in page

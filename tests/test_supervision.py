@@ -256,7 +256,7 @@ def test_known_sets_write_names_as_the_corpus_does() -> None:
     sets = known_sets(kb, seen)
     assert sets.ids == ("H", "C")
     assert [[str(term) for term in members] for members in sets] == [
-        ["cardiac failure", "HF", "Heart Failure"],
+        ["Heart Failure", "cardiac failure", "HF"],
         ["Hafnium"],
     ]
     without = known_sets(kb, seen, without={"H"})

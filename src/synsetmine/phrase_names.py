@@ -22,7 +22,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from synsetmine.text import fold
 
@@ -223,6 +222,8 @@ def name_probabilities(counts: PhraseCounts) -> NDArray[np.float64]:
     if not _is_english(counts):
         return np.ones(len(counts))
     bias, values, background = _weights()
+    from scipy.special import expit  # reading a corpus needs no scipy
+
     return expit(name_features(counts, background) @ values + bias)
 
 

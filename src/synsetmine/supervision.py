@@ -125,7 +125,8 @@ def known_sets(
 
     `seen` are the sets of names in the corpus, by entity: a name in it belongs to its set alone,
     as linking has decided. Of the other names, one of several entities goes to the first that
-    prefers it, or to none. Entities in `without` are left out.
+    prefers it, or to none. Entities in `without` are left out. The preferred name of an entity
+    stands first in its set, then the other names that the corpus has.
     """
     taken = {normal_form(term.surface) for term in seen.terms}
     terms_of = dict(zip(seen.ids, seen, strict=True))
@@ -136,12 +137,14 @@ def known_sets(
         if entity in without:
             continue
         own = members.setdefault(entity, list(terms_of.get(entity, ())))
+        first = forms[int(preferred[row])].as_py()
         for name in kb.names(entity):
             form = normal_form(name)
-            is_own = form not in ambiguous or form == forms[int(preferred[row])].as_py()
+            is_own = form not in ambiguous or form == first
             if form not in taken and is_own:
                 taken.add(form)
                 own.append(Term(name))
+        own.sort(key=lambda term: normal_form(term.surface) != first)
     kept = {entity: terms for entity, terms in members.items() if terms}
     return SynonymSets.of(kept.values(), kept.keys())
 

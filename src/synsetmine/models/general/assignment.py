@@ -48,7 +48,7 @@ class AssignmentSettings:
 
     seed: int = 0
     neighbours: int = 10  # candidates of a name in each representation
-    hidden_share: float = 0.3  # of the names of a set beside one
+    hidden_share: float = 0.3  # of the names beside the first of a set, the preferred one
     removed_share: float = 0.1  # of the sets
     seen_queries: int = 4000  # hidden names that the corpus has, at most; as many of removed sets
     unseen_queries: int = 8000  # hidden names that it has not, at most
@@ -180,9 +180,8 @@ def _draw(known: KnownNames, seen: Truth, settings: AssignmentSettings) -> _Draw
     labels, count = known.labels, len(known.names)
     sets = int(labels.max()) + 1 if count else 0
     removed = (rng.random(sets) < settings.removed_share)[labels]
-    kept = np.zeros(count, np.bool_)
-    kept[_one_of_each(labels, rng)] = True
-    hidden = ~kept & (rng.random(count) < settings.hidden_share) & ~removed
+    first = np.append(True, labels[1:] != labels[:-1])[:count]
+    hidden = ~first & (rng.random(count) < settings.hidden_share) & ~removed
     seen = seen[:count]
     parts = [
         _sample(hidden & seen, settings.seen_queries, rng),
@@ -207,16 +206,6 @@ def _draw(known: KnownNames, seen: Truth, settings: AssignmentSettings) -> _Draw
         rng.integers(2, size=sets)[labels[queries]],
         np.flatnonzero(~hidden & ~removed),
     )
-
-
-def _one_of_each(labels: Positions, rng: np.random.Generator) -> Positions:
-    """A random name of each set, which stays known.
-
-    Not the first one: names that the corpus has stand first, so that no name whose set is
-    otherwise absent from the corpus would be hidden.
-    """
-    order = rng.permutation(len(labels))
-    return order[np.unique(labels[order], return_index=True)[1]]
 
 
 def _sample(chosen: Truth, most: int, rng: np.random.Generator) -> Positions:
