@@ -37,7 +37,8 @@ from benchmarks.synthetic import Numbers
 from synsetmine.errors import in_one_line
 from synsetmine.kb import read_kb
 from synsetmine.models.general import load_general
-from synsetmine.models.general.assignment import KnownNames, assign
+from synsetmine.models.general.assignment import assign
+from synsetmine.models.general.candidate_sets import KnownNames
 from synsetmine.models.general.name_table import stem_keys
 from synsetmine.models.known import KNOWN_THRESHOLD
 from synsetmine.workers import cores

@@ -13,10 +13,10 @@ from synsetmine.models.general import load_general
 from synsetmine.models.general.assignment import (
     Assignments,
     AssignmentSettings,
-    KnownNames,
     _draw,
     assign,
 )
+from synsetmine.models.general.candidate_sets import KnownNames
 from synsetmine.models.general.neighbours import Floats
 from synsetmine.models.task import joins
 from synsetmine.types import SynonymSets, Term

@@ -77,7 +77,7 @@ class ModelSource:
         everyone = list(dict.fromkeys((*self.vocabulary, *terms)))
         views = self.views(terms, device)
         chosen = choose_device(device, uses_torch=self.stored.uses_torch)
-        # What is known of mined terms says nothing of others, which are judged by their pairs.
+        # The stored probabilities are of mined terms; the model judges other terms by pairs.
         known = self.known if {*terms} <= {*self.vocabulary} else None
         return self.stored.prepare(everyone, views, known=known, device=chosen)
 

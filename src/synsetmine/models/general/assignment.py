@@ -14,32 +14,35 @@ network has not learned from.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from synsetmine.differing import DifferingWords
 from synsetmine.evidence import Evidence
-from synsetmine.kinds import conflicting, is_abbreviation
+from synsetmine.models.general.candidate_sets import (
+    LIMIT,
+    CandidatePairs,
+    CandidateSets,
+    CandidateView,
+    KnownNames,
+    changes,
+    is_seen,
+)
+from synsetmine.models.general.graph import sigmoid
 from synsetmine.models.general.name_table import NameTable, Positions
-from synsetmine.models.general.neighbours import Floats, filled_rows
-from synsetmine.models.general.pair_evidence import StemWeights, TextEvidence, long_forms
+from synsetmine.models.general.neighbours import Floats
+from synsetmine.models.general.pair_evidence import long_forms
 from synsetmine.models.rehearsal import Rehearsal
 from synsetmine.types import Progress
-from synsetmine.wordforms import SpelledNames
 
 Truth: TypeAlias = npt.NDArray[np.bool_]
 Doubles: TypeAlias = npt.NDArray[np.float64]
 
-SHORT_FORM = 10  # letters of a name that may abbreviate another one
-LEAST = 1e-4  # probabilities of the networks are kept above this, and below 1 minus it
 CLIP = 6.0  # standard deviations of a feature
 NO_SET = -1
-NO_NAME = -1
-_LIMIT = float(np.log((1 - LEAST) / LEAST))  # of log-odds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,24 +62,6 @@ class AssignmentSettings:
     epochs: int = 12
     penalty: float = 10.0  # of the logistic regression
     fewest_queries: int = 300  # hidden names; with fewer the general model judges new names
-
-
-@dataclass(frozen=True, eq=False)
-class KnownNames:
-    """Names of known sets and what is known of them; the names of a set stand together."""
-
-    names: Sequence[str]
-    labels: Positions  # (names,): the number of the set
-    spelled: SpelledNames
-    words: DifferingWords
-
-    @classmethod
-    def of(cls, sets: Sequence[Sequence[str]]) -> KnownNames:
-        names = [name for members in sets for name in members]
-        sizes = [len(members) for members in sets]
-        labels = np.repeat(np.arange(len(sizes)), sizes)
-        spelled = SpelledNames.of(names)
-        return cls(names, labels, spelled, DifferingWords.learn_spelled(spelled, labels))
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +100,7 @@ def assign(
 
     settings = settings or AssignmentSettings()
     tell = progress or (lambda _done, _total: None)
-    drawn = _draw(known, _is_seen(contexts, len(known.names) + len(terms)), settings)
+    drawn = _draw(known, is_seen(contexts, len(known.names) + len(terms)), settings)
     if drawn is None:
         return None
     names = [*known.names, *terms]
@@ -127,7 +112,9 @@ def assign(
     first = len(known.names) + len(terms)
     number_of = {form: number for number, form in enumerate(names[first:], start=first)}
     long_positions = {position: number_of[form] for position, form in long_of.items()}
-    view = _View(table, known, contexts, evidence, long_positions, drawn.references, settings.seed)
+    view = CandidateView(
+        table, known, contexts, evidence, long_positions, drawn.references, settings.seed
+    )
     pairs = view.pairs(drawn.queries, drawn.references, settings.neighbours)
     if not _has_both_outcomes(pairs, known.labels, drawn):
         return None
@@ -153,14 +140,6 @@ def assign(
         result.names[order],
         calibration.rehearsal,
     )
-
-
-def _is_seen(contexts: Sequence[Floats], count: int) -> Truth:
-    """Which names the corpus has."""
-    seen = np.zeros(count, np.bool_)
-    for table in contexts:
-        seen[: len(table)] |= filled_rows(table)
-    return seen
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,186 +193,6 @@ def _sample(chosen: Truth, most: int, rng: np.random.Generator) -> Positions:
 
 
 @dataclass(frozen=True, eq=False)
-class _Pairs:
-    left: Positions  # (pairs,), a query
-    right: Positions  # (pairs,), a reference
-    features: Floats  # (pairs, features)
-
-
-@dataclass(frozen=True, eq=False)
-class _Sets:
-    """The candidate sets of each query, each with its best name."""
-
-    queries: Positions  # (entries,)
-    labels: Positions  # (entries,)
-    names: Positions  # (entries,)
-    features: Floats  # (entries, features)
-    first: Truth  # (entries,): the set that the networks put first
-
-
-class _View:
-    """All that is known of the names of a table and of pairs of them."""
-
-    def __init__(
-        self,
-        table: NameTable,
-        known: KnownNames,
-        contexts: Sequence[Floats],
-        evidence: Evidence | None,
-        long_of: Mapping[int, int],  # positions of what names are short for
-        references: Positions,
-        seed: int,
-    ) -> None:
-        self._table = table
-        self._known = known
-        self._contexts = contexts
-        self._seen = _is_seen(contexts, len(table))
-        self._is_short = np.array([len(name) <= SHORT_FORM for name in table.names], np.bool_)
-        self._long = np.full(len(table), NO_NAME)  # the position of what a name is short for
-        self._stems = StemWeights.learn(table, known.labels, references, seed)
-        self._texts = TextEvidence(table, evidence) if evidence is not None else None
-        for position, long in long_of.items():
-            self._long[position] = long
-
-    def pairs(self, queries: Positions, references: Positions, count: int) -> _Pairs:
-        left, right = self._table.candidates(queries, references, count, self._contexts)
-        if self._texts is not None:
-            stated = self._texts.candidates(queries, references)
-            spelled_out = self._spelled_out(queries, references, count)
-            keys = np.concatenate([left, stated[0], spelled_out[0]]) * len(self._table)
-            keys = np.unique(keys + np.concatenate([right, stated[1], spelled_out[1]]))
-            left, right = keys // len(self._table), keys % len(self._table)
-        parts = [
-            self._table.features(left, right),
-            self._stems.features(self._table, left, right),
-            self._abbreviations(left, right)[:, None],
-            *(self._context(rows, left, right, references) for rows in self._contexts),
-        ]
-        if self._texts is not None:
-            parts += [self._texts.features(left, right), self._long_features(left, right)]
-        return _Pairs(left, right, np.concatenate(parts, axis=1))
-
-    def _spelled_out(
-        self, queries: Positions, references: Positions, count: int
-    ) -> tuple[Positions, Positions]:
-        """Pairs of a query and a reference that is near to what the query is short for."""
-        short = queries[self._long[queries] >= 0]
-        long, right = self._table.candidates(np.unique(self._long[short]), references, count)
-        order = np.argsort(long, kind="stable")
-        first = np.searchsorted(long[order], self._long[short])
-        sizes = np.searchsorted(long[order], self._long[short], side="right") - first
-        within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        return np.repeat(short, sizes), right[order[np.repeat(first, sizes) + within]]
-
-    def _long_features(self, left: Positions, right: Positions) -> Floats:
-        """The features of what the left name is short for, and the right name; else zeros."""
-        short = np.flatnonzero(self._long[left] >= 0)
-        values = self._table.features(self._long[left[short]], right[short])
-        features = np.zeros((len(left), values.shape[1]), np.float32)
-        features[short] = values
-        return features
-
-    def sets(self, pairs: _Pairs, log_odds: Doubles) -> _Sets:
-        """The best name of each set for each query, and features of query and set."""
-        labels = self._known.labels[pairs.right]
-        order = np.lexsort((-log_odds, labels, pairs.left))
-        left, label, value = pairs.left[order], labels[order], log_odds[order]
-        starts = np.flatnonzero(_changes(left) | _changes(label))
-        sizes = np.diff(np.append(starts, len(left)))
-        best = value[starts]
-        second = np.where(sizes > 1, value[np.minimum(starts + 1, len(value) - 1)], -_LIMIT)
-        total = np.add.reduceat(_sigmoid(value), starts)
-        queries = left[starts]
-        other, first = _best_other(queries, best)
-        maxima = np.maximum.reduceat(pairs.features[order], starts, axis=0)
-        rows = order[starts]
-        columns = [best, second, other, best - other, np.minimum(sizes, 10), np.minimum(total, 5)]
-        columns.append(self._seen[queries])
-        names = pairs.right[rows]
-        conflicts = self._conflicts(queries, names, first)
-        margins = maxima - _largest_other(queries, maxima)
-        features = np.concatenate(
-            [np.stack([*columns, conflicts], axis=1), pairs.features[rows], maxima, margins],
-            axis=1,
-        )
-        return _Sets(queries, label[starts], names, features.astype(np.float32), first)
-
-    def _conflicts(self, queries: Positions, names: Positions, first: Truth) -> Floats:
-        """Whether the names of the best sets tell siblings apart, such as type 1 and type 2."""
-        values = np.zeros(len(queries), np.float32)
-        surfaces, words = self._table.names, self._known.words
-        for entry in np.flatnonzero(first).tolist():
-            pair = surfaces[queries[entry]], surfaces[names[entry]]
-            values[entry] = conflicting(*pair, words)
-        return values
-
-    def _abbreviations(self, left: Positions, right: Positions) -> Floats:
-        """Whether one name is a short form of the other, where one is short enough to be."""
-        values = np.zeros(len(left), np.float32)
-        names, short = self._table.names, self._is_short
-        for pair in np.flatnonzero(short[left] != short[right]).tolist():
-            values[pair] = is_abbreviation(names[left[pair]], names[right[pair]])
-        return values
-
-    def _context(
-        self, rows: Floats, left: Positions, right: Positions, references: Positions
-    ) -> Floats:
-        """Cosines in a table of the corpus: of both names, and of the name and its set's mean."""
-        seen = filled_rows(rows)
-        labels = self._known.labels
-        targets, place = np.unique(labels[right], return_inverse=True)
-        known = references[seen[references]]
-        at = np.minimum(np.searchsorted(targets, labels[known]), max(len(targets) - 1, 0))
-        of_target = targets[at] == labels[known] if len(targets) else np.zeros(len(known), np.bool_)
-        means = np.zeros((len(targets), rows.shape[1]), np.float32)
-        np.add.at(means, at[of_target], rows[known[of_target]])
-        lengths = np.linalg.norm(means, axis=1, keepdims=True)
-        means /= np.maximum(lengths, 1e-9)
-        values = np.zeros((len(left), 4), np.float32)
-        values[:, 0] = np.einsum("ij,ij->i", rows[left], rows[right])
-        values[:, 1] = np.einsum("ij,ij->i", rows[left], means[place])
-        values[:, 2] = seen[left] & seen[right]
-        values[:, 3] = seen[left] & (lengths[place, 0] > 0)
-        return values
-
-
-def _changes(values: Positions) -> Truth:
-    """Where a value differs from the one before it; the first does."""
-    return np.append(True, values[1:] != values[:-1])[: len(values)]
-
-
-def _best_other(queries: Positions, best: Doubles) -> tuple[Doubles, Truth]:
-    """The best log-odds of another set of the same query, and whether an entry is the first."""
-    order = np.lexsort((-best, queries))
-    starts = np.flatnonzero(_changes(queries[order]))
-    group = np.cumsum(_changes(queries[order])) - 1
-    sizes = np.diff(np.append(starts, len(order)))
-    value = best[order]
-    following = value[np.minimum(starts + 1, max(len(value) - 1, 0))]
-    runner_up = np.where(sizes > 1, following, -_LIMIT)
-    is_first = np.arange(len(order)) == starts[group]
-    other, first = np.empty(len(best)), np.empty(len(best), np.bool_)
-    other[order] = np.where(is_first, runner_up[group], value[starts][group])
-    first[order] = is_first
-    return other, first
-
-
-def _largest_other(queries: Positions, values: Floats) -> Floats:
-    """The largest value of another entry of the same query, in each column; 0 for none.
-
-    The entries of a query stand together.
-    """
-    starts = np.flatnonzero(_changes(queries))
-    group = np.cumsum(_changes(queries)) - 1
-    largest = np.maximum.reduceat(values, starts, axis=0)[group]
-    at_top = values == largest
-    count = np.add.reduceat(at_top, starts, axis=0, dtype=np.int64)[group]
-    second = np.maximum.reduceat(np.where(at_top, -np.inf, values), starts, axis=0)[group]
-    other: Floats = np.where(at_top & (count == 1), second, largest)
-    return np.where(np.isfinite(other), other, 0)
-
-
-@dataclass(frozen=True, eq=False)
 class _Network:
     """Log-odds that two names belong to one set, from the features of the pair."""
 
@@ -427,7 +226,7 @@ class _Network:
         for weights, biases in zip(self.weights[:-1], self.biases[:-1], strict=True):
             hidden = np.maximum(hidden @ weights + biases, 0)
         logits = (hidden @ self.weights[-1] + self.biases[-1])[:, 0].astype(np.float64)
-        return np.clip(logits, -_LIMIT, _LIMIT)
+        return np.clip(logits, -LIMIT, LIMIT)
 
 
 def _standard(features: Floats, means: Floats, deviations: Floats) -> Floats:
@@ -435,20 +234,20 @@ def _standard(features: Floats, means: Floats, deviations: Floats) -> Floats:
     return standard
 
 
-def _is_right(pairs: _Pairs, labels: Positions, drawn: _Drawn) -> tuple[Truth, Positions]:
+def _is_right(pairs: CandidatePairs, labels: Positions, drawn: _Drawn) -> tuple[Truth, Positions]:
     """Whether both names of a pair belong to one set, and the place of the query of each pair."""
     place = np.searchsorted(drawn.queries, pairs.left)
     return drawn.labels[place] == labels[pairs.right], place
 
 
-def _has_both_outcomes(pairs: _Pairs, labels: Positions, drawn: _Drawn) -> bool:
+def _has_both_outcomes(pairs: CandidatePairs, labels: Positions, drawn: _Drawn) -> bool:
     """Whether each fold has right and wrong pairs; a few large sets may lack one."""
     right, place = _is_right(pairs, labels, drawn)
     return len(np.unique(2 * drawn.folds[place] + right)) == 4
 
 
 def _cross_fit(
-    pairs: _Pairs, labels: Positions, drawn: _Drawn, settings: AssignmentSettings
+    pairs: CandidatePairs, labels: Positions, drawn: _Drawn, settings: AssignmentSettings
 ) -> tuple[list[_Network], Doubles]:
     """Two networks, each of which judges the pairs that the other has learned from."""
     true, place = _is_right(pairs, labels, drawn)
@@ -478,7 +277,7 @@ class _Calibration:
     rehearsal: Rehearsal
 
     @classmethod
-    def fit(cls, sets: _Sets, drawn: _Drawn, settings: AssignmentSettings) -> _Calibration:
+    def fit(cls, sets: CandidateSets, drawn: _Drawn, settings: AssignmentSettings) -> _Calibration:
         """Learn from all candidate sets of the hidden names.
 
         The rehearsal reports what a regression says that has learned from the other fold.
@@ -493,9 +292,9 @@ class _Calibration:
         for number in (0, 1):
             learned = fold != number
             values = _regression(standard[learned], true[learned], weights[learned], settings)
-            held_out[~learned] = _sigmoid(standard[~learned] @ values[1:] + values[0])
+            held_out[~learned] = sigmoid(standard[~learned] @ values[1:] + values[0])
         best = np.lexsort((-held_out, sets.queries))
-        best = best[_changes(sets.queries[best])]
+        best = best[changes(sets.queries[best])]
         probabilities = np.zeros(len(drawn.queries))
         right = np.zeros(len(drawn.queries), np.bool_)
         probabilities[place[best]], right[place[best]] = held_out[best], true[best]
@@ -506,7 +305,7 @@ class _Calibration:
 
     def probabilities(self, features: Floats) -> Doubles:
         standard = _standard(features, self.means, self.deviations)
-        return _sigmoid(standard @ self.weights[1:] + self.weights[0])
+        return sigmoid(standard @ self.weights[1:] + self.weights[0])
 
 
 def _regression(
@@ -518,9 +317,4 @@ def _regression(
     fitted = LogisticRegression(C=1 / settings.penalty, max_iter=500)
     fitted.fit(features, true, sample_weight=weights)
     values: Doubles = np.concatenate([fitted.intercept_, fitted.coef_[0]]).astype(np.float64)
-    return values
-
-
-def _sigmoid(logits: Doubles) -> Doubles:
-    values: Doubles = 1 / (1 + np.exp(-np.clip(logits, -500, 500)))
     return values

@@ -261,15 +261,15 @@ class NameFeatures:
 
     def _strings(self, left: Positions, right: Positions) -> Floats:
         values = np.zeros((len(left), len(STRING_FEATURES)), np.float32)
-        values[:, 0] = _row_dots(self._ngrams, left, right)
+        values[:, 0] = row_dots(self._ngrams, left, right)
         shared_words = self._presence[left].multiply(self._presence[right])
         shared = np.asarray(shared_words.sum(axis=1)).ravel()
         fewer = np.minimum(self._word_counts[left], self._word_counts[right])
         values[:, 1] = shared / (self._word_counts[left] + self._word_counts[right] - shared)
         values[:, 2] = shared / fewer
-        values[:, 3] = _similarity(distance.Indel, self._texts, left, right)
-        values[:, 4] = _similarity(distance.Indel, self._sorted_texts, left, right)
-        values[:, 5] = _similarity(distance.JaroWinkler, self._texts, left, right)
+        values[:, 3] = similarity(distance.Indel, self._texts, left, right)
+        values[:, 4] = similarity(distance.Indel, self._sorted_texts, left, right)
+        values[:, 5] = similarity(distance.JaroWinkler, self._texts, left, right)
         self._differing_words(left, right, shared_words, shared, values)
         levels = self._nearest_ngrams[1][:, 1]
         values[:, 13] = values[:, 0] - np.maximum(levels[left], levels[right])
@@ -417,12 +417,14 @@ def pairs_of(keys: Positions, count: int) -> tuple[Positions, Positions]:
     return left, right
 
 
-def _similarity(scorer: Any, texts: Sequence[str], left: Positions, right: Positions) -> Any:
+def similarity(scorer: Any, texts: Sequence[str], left: Positions, right: Positions) -> Any:
+    """The normalised similarity of the texts of each pair: (pairs,)"""
     sides = [list(map(texts.__getitem__, side.tolist())) for side in (left, right)]
     return process.cpdist(*sides, scorer=scorer.normalized_similarity, dtype=np.float32)
 
 
-def _row_dots(matrix: Any, left: Positions, right: Positions) -> Any:
+def row_dots(matrix: Any, left: Positions, right: Positions) -> Any:
+    """The dot products of rows of a sparse matrix: (pairs,)"""
     return np.asarray(matrix[left].multiply(matrix[right]).sum(axis=1)).ravel()
 
 

@@ -20,7 +20,8 @@ from synsetmine.differing import DifferingWords
 from synsetmine.errors import DataError, ModelError
 from synsetmine.models.base import Arrays
 from synsetmine.models.general.adaptation import Adaptation
-from synsetmine.models.general.assignment import KnownNames, assign
+from synsetmine.models.general.assignment import assign
+from synsetmine.models.general.candidate_sets import KnownNames
 from synsetmine.models.general.comparer import Comparer
 from synsetmine.models.general.features import NameFeatures, Positions, WordWeights
 from synsetmine.models.general.graph import blocks, pair_graph, sigmoid

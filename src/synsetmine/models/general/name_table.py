@@ -12,8 +12,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from rapidfuzz import distance, process
+from rapidfuzz import distance
 
+from synsetmine.models.general.features import row_dots, similarity
 from synsetmine.models.general.neighbours import Floats, nearest_of, nearest_sparse_of
 from synsetmine.views.ngrams import word_ngram_weights
 from synsetmine.views.strings import STOP_WORDS
@@ -104,8 +105,8 @@ class NameTable:
     def features(self, left: Positions, right: Positions) -> Floats:
         """`PAIR_FEATURES`, then the cosine in each table: (pairs, features)"""
         values = np.zeros((len(left), len(PAIR_FEATURES) + len(self.tables)), np.float32)
-        values[:, 0] = _row_dots(self._weighted_bags, left, right)
-        values[:, 1] = _row_dots(self._ngrams, left, right)
+        values[:, 0] = row_dots(self._weighted_bags, left, right)
+        values[:, 1] = row_dots(self._ngrams, left, right)
         shared_stems = self.bags[left].multiply(self.bags[right]).tocsr()
         shared = np.asarray(shared_stems.sum(axis=1)).ravel()
         own, other = self._counts[left], self._counts[right]
@@ -120,9 +121,9 @@ class NameTable:
         distinct, places = np.unique(np.concatenate([left, right]), return_inverse=True)
         sides = places[: len(left)], places[len(left) :]
         texts, stems = self._texts(distinct), self._sorted_stems(distinct)
-        values[:, 10] = _similarity(distance.Indel, texts, *sides)
-        values[:, 11] = _similarity(distance.Indel, stems, *sides)
-        values[:, 12] = _similarity(distance.JaroWinkler, stems, *sides)
+        values[:, 10] = similarity(distance.Indel, texts, *sides)
+        values[:, 11] = similarity(distance.Indel, stems, *sides)
+        values[:, 12] = similarity(distance.JaroWinkler, stems, *sides)
         one, two = self._designators[left], self._designators[right]
         values[:, 13] = (one == two) & (one > 0)
         values[:, 14] = (one != two) & (one > 0) & (two > 0)
@@ -133,7 +134,7 @@ class NameTable:
         values[:, 19], values[:, 20] = own, other
         for column, ends in zip((21, 22), self._ends, strict=True):
             values[:, column] = (ends[left] == ends[right]) & (ends[left] >= 0)
-        values[:, 23] = _similarity(distance.Indel, self._joined_stems(distinct), *sides)
+        values[:, 23] = similarity(distance.Indel, self._joined_stems(distinct), *sides)
         same = np.flatnonzero(values[:, 23] == 1)  # "upregulation" and "up-regulation"
         values[same[:, None], [0, 2, 3, 4, 9, 21, 22]] = 1
         values[same, 5:9] = 0
@@ -323,12 +324,3 @@ def _acronym_pairs(
                 left += [position] * len(others)
                 right += others
     return np.array(left, np.int64), np.array(right, np.int64)
-
-
-def _row_dots(matrix: Any, left: Positions, right: Positions) -> Any:
-    return np.asarray(matrix[left].multiply(matrix[right]).sum(axis=1)).ravel()
-
-
-def _similarity(scorer: Any, texts: Sequence[str], left: Positions, right: Positions) -> Any:
-    sides = [list(map(texts.__getitem__, side.tolist())) for side in (left, right)]
-    return process.cpdist(*sides, scorer=scorer.normalized_similarity, dtype=np.float32)

@@ -1,0 +1,233 @@
+"""The known sets that a name may belong to, with all features of the name and each set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from synsetmine.differing import DifferingWords
+from synsetmine.evidence import Evidence
+from synsetmine.kinds import conflicting, is_abbreviation
+from synsetmine.models.general.graph import sigmoid
+from synsetmine.models.general.name_table import NameTable, Positions
+from synsetmine.models.general.neighbours import Floats, filled_rows
+from synsetmine.models.general.pair_evidence import StemWeights, TextEvidence
+from synsetmine.wordforms import SpelledNames
+
+Truth: TypeAlias = npt.NDArray[np.bool_]
+Doubles: TypeAlias = npt.NDArray[np.float64]
+
+SHORT_FORM = 10  # letters of a name that may abbreviate another one
+LEAST = 1e-4  # probabilities of the networks are kept above this, and below 1 minus it
+LIMIT = float(np.log((1 - LEAST) / LEAST))  # of log-odds
+NO_NAME = -1
+
+
+@dataclass(frozen=True, eq=False)
+class KnownNames:
+    """Names of known sets and what is known of them; the names of a set stand together."""
+
+    names: Sequence[str]
+    labels: Positions  # (names,): the number of the set
+    spelled: SpelledNames
+    words: DifferingWords
+
+    @classmethod
+    def of(cls, sets: Sequence[Sequence[str]]) -> KnownNames:
+        names = [name for members in sets for name in members]
+        sizes = [len(members) for members in sets]
+        labels = np.repeat(np.arange(len(sizes)), sizes)
+        spelled = SpelledNames.of(names)
+        return cls(names, labels, spelled, DifferingWords.learn_spelled(spelled, labels))
+
+
+@dataclass(frozen=True, eq=False)
+class CandidatePairs:
+    left: Positions  # (pairs,), a query
+    right: Positions  # (pairs,), a reference
+    features: Floats  # (pairs, features)
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateSets:
+    """The candidate sets of each query, each with its best name."""
+
+    queries: Positions  # (entries,)
+    labels: Positions  # (entries,)
+    names: Positions  # (entries,)
+    features: Floats  # (entries, features)
+    first: Truth  # (entries,): the set that the networks put first
+
+
+class CandidateView:
+    """All that is known of the names of a table and of pairs of them."""
+
+    def __init__(
+        self,
+        table: NameTable,
+        known: KnownNames,
+        contexts: Sequence[Floats],
+        evidence: Evidence | None,
+        long_of: Mapping[int, int],  # positions of what names are short for
+        references: Positions,
+        seed: int,
+    ) -> None:
+        self._table = table
+        self._known = known
+        self._contexts = contexts
+        self._seen = is_seen(contexts, len(table))
+        self._is_short = np.array([len(name) <= SHORT_FORM for name in table.names], np.bool_)
+        self._long = np.full(len(table), NO_NAME)  # the position of what a name is short for
+        self._stems = StemWeights.learn(table, known.labels, references, seed)
+        self._texts = TextEvidence(table, evidence) if evidence is not None else None
+        for position, long in long_of.items():
+            self._long[position] = long
+
+    def pairs(self, queries: Positions, references: Positions, count: int) -> CandidatePairs:
+        left, right = self._table.candidates(queries, references, count, self._contexts)
+        if self._texts is not None:
+            stated = self._texts.candidates(queries, references)
+            spelled_out = self._spelled_out(queries, references, count)
+            keys = np.concatenate([left, stated[0], spelled_out[0]]) * len(self._table)
+            keys = np.unique(keys + np.concatenate([right, stated[1], spelled_out[1]]))
+            left, right = keys // len(self._table), keys % len(self._table)
+        parts = [
+            self._table.features(left, right),
+            self._stems.features(self._table, left, right),
+            self._abbreviations(left, right)[:, None],
+            *(self._context(rows, left, right, references) for rows in self._contexts),
+        ]
+        if self._texts is not None:
+            parts += [self._texts.features(left, right), self._long_features(left, right)]
+        return CandidatePairs(left, right, np.concatenate(parts, axis=1))
+
+    def _spelled_out(
+        self, queries: Positions, references: Positions, count: int
+    ) -> tuple[Positions, Positions]:
+        """Pairs of a query and a reference that is near to what the query is short for."""
+        short = queries[self._long[queries] >= 0]
+        long, right = self._table.candidates(np.unique(self._long[short]), references, count)
+        order = np.argsort(long, kind="stable")
+        first = np.searchsorted(long[order], self._long[short])
+        sizes = np.searchsorted(long[order], self._long[short], side="right") - first
+        within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        return np.repeat(short, sizes), right[order[np.repeat(first, sizes) + within]]
+
+    def _long_features(self, left: Positions, right: Positions) -> Floats:
+        """The features of what the left name is short for, and the right name; else zeros."""
+        short = np.flatnonzero(self._long[left] >= 0)
+        values = self._table.features(self._long[left[short]], right[short])
+        features = np.zeros((len(left), values.shape[1]), np.float32)
+        features[short] = values
+        return features
+
+    def sets(self, pairs: CandidatePairs, log_odds: Doubles) -> CandidateSets:
+        """The best name of each set for each query, and features of query and set."""
+        labels = self._known.labels[pairs.right]
+        order = np.lexsort((-log_odds, labels, pairs.left))
+        left, label, value = pairs.left[order], labels[order], log_odds[order]
+        starts = np.flatnonzero(changes(left) | changes(label))
+        sizes = np.diff(np.append(starts, len(left)))
+        best = value[starts]
+        second = np.where(sizes > 1, value[np.minimum(starts + 1, len(value) - 1)], -LIMIT)
+        total = np.add.reduceat(sigmoid(value), starts)
+        queries = left[starts]
+        other, first = _best_other(queries, best)
+        maxima = np.maximum.reduceat(pairs.features[order], starts, axis=0)
+        rows = order[starts]
+        columns = [best, second, other, best - other, np.minimum(sizes, 10), np.minimum(total, 5)]
+        columns.append(self._seen[queries])
+        names = pairs.right[rows]
+        conflicts = self._conflicts(queries, names, first)
+        margins = maxima - _largest_other(queries, maxima)
+        features = np.concatenate(
+            [np.stack([*columns, conflicts], axis=1), pairs.features[rows], maxima, margins],
+            axis=1,
+        )
+        return CandidateSets(queries, label[starts], names, features.astype(np.float32), first)
+
+    def _conflicts(self, queries: Positions, names: Positions, first: Truth) -> Floats:
+        """Whether the names of the best sets tell siblings apart, such as type 1 and type 2."""
+        values = np.zeros(len(queries), np.float32)
+        surfaces, words = self._table.names, self._known.words
+        for entry in np.flatnonzero(first).tolist():
+            pair = surfaces[queries[entry]], surfaces[names[entry]]
+            values[entry] = conflicting(*pair, words)
+        return values
+
+    def _abbreviations(self, left: Positions, right: Positions) -> Floats:
+        """Whether one name is a short form of the other, where one is short enough to be."""
+        values = np.zeros(len(left), np.float32)
+        names, short = self._table.names, self._is_short
+        for pair in np.flatnonzero(short[left] != short[right]).tolist():
+            values[pair] = is_abbreviation(names[left[pair]], names[right[pair]])
+        return values
+
+    def _context(
+        self, rows: Floats, left: Positions, right: Positions, references: Positions
+    ) -> Floats:
+        """Cosines in a table of the corpus: of both names, and of the name and its set's mean."""
+        seen = filled_rows(rows)
+        labels = self._known.labels
+        targets, place = np.unique(labels[right], return_inverse=True)
+        known = references[seen[references]]
+        at = np.minimum(np.searchsorted(targets, labels[known]), max(len(targets) - 1, 0))
+        of_target = targets[at] == labels[known] if len(targets) else np.zeros(len(known), np.bool_)
+        means = np.zeros((len(targets), rows.shape[1]), np.float32)
+        np.add.at(means, at[of_target], rows[known[of_target]])
+        lengths = np.linalg.norm(means, axis=1, keepdims=True)
+        means /= np.maximum(lengths, 1e-9)
+        values = np.zeros((len(left), 4), np.float32)
+        values[:, 0] = np.einsum("ij,ij->i", rows[left], rows[right])
+        values[:, 1] = np.einsum("ij,ij->i", rows[left], means[place])
+        values[:, 2] = seen[left] & seen[right]
+        values[:, 3] = seen[left] & (lengths[place, 0] > 0)
+        return values
+
+
+def changes(values: Positions) -> Truth:
+    """Where a value differs from the one before it; the first does."""
+    return np.append(True, values[1:] != values[:-1])[: len(values)]
+
+
+def _best_other(queries: Positions, best: Doubles) -> tuple[Doubles, Truth]:
+    """The best log-odds of another set of the same query, and whether an entry is the first."""
+    order = np.lexsort((-best, queries))
+    starts = np.flatnonzero(changes(queries[order]))
+    group = np.cumsum(changes(queries[order])) - 1
+    sizes = np.diff(np.append(starts, len(order)))
+    value = best[order]
+    following = value[np.minimum(starts + 1, max(len(value) - 1, 0))]
+    runner_up = np.where(sizes > 1, following, -LIMIT)
+    is_first = np.arange(len(order)) == starts[group]
+    other, first = np.empty(len(best)), np.empty(len(best), np.bool_)
+    other[order] = np.where(is_first, runner_up[group], value[starts][group])
+    first[order] = is_first
+    return other, first
+
+
+def _largest_other(queries: Positions, values: Floats) -> Floats:
+    """The largest value of another entry of the same query, in each column; 0 for none.
+
+    The entries of a query stand together.
+    """
+    starts = np.flatnonzero(changes(queries))
+    group = np.cumsum(changes(queries)) - 1
+    largest = np.maximum.reduceat(values, starts, axis=0)[group]
+    at_top = values == largest
+    count = np.add.reduceat(at_top, starts, axis=0, dtype=np.int64)[group]
+    second = np.maximum.reduceat(np.where(at_top, -np.inf, values), starts, axis=0)[group]
+    other: Floats = np.where(at_top & (count == 1), second, largest)
+    return np.where(np.isfinite(other), other, 0)
+
+
+def is_seen(contexts: Sequence[Floats], count: int) -> Truth:
+    """Which names the corpus has."""
+    seen = np.zeros(count, np.bool_)
+    for table in contexts:
+        seen[: len(table)] |= filled_rows(table)
+    return seen
