@@ -152,20 +152,27 @@ def long_forms(names: Sequence[str], evidence: Evidence) -> dict[int, str]:
     }
 
 
+def definitions(evidence: Evidence) -> dict[str, dict[str, int]]:
+    """How often the corpus defines each short form as a long form with these stems."""
+    counts: dict[str, dict[str, int]] = {}
+    abbreviations = evidence.abbreviations()
+    long_keys = stem_keys(abbreviation.long for abbreviation in abbreviations)
+    for abbreviation, long in zip(abbreviations, long_keys, strict=True):
+        own = counts.setdefault(short_key(abbreviation.short), {})
+        own[long] = own.get(long, 0) + abbreviation.count
+    return counts
+
+
 class TextEvidence:
     """What the corpus says of pairs of names: definitions, aliases, lists."""
 
     def __init__(self, table: NameTable, evidence: Evidence) -> None:
         self._table = table
-        self._long: dict[str, dict[str, int]] = {}  # short form -> stems of long form -> count
+        self._long = definitions(evidence)
         self._short: dict[str, dict[str, int]] = {}  # the other way round
-        abbreviations = list(evidence.abbreviations())
-        long_keys = stem_keys(abbreviation.long for abbreviation in abbreviations)
-        for abbreviation, long in zip(abbreviations, long_keys, strict=True):
-            short = short_key(abbreviation.short)
-            for counts, one, other in ((self._long, short, long), (self._short, long, short)):
-                own = counts.setdefault(one, {})
-                own[other] = own.get(other, 0) + abbreviation.count
+        for short, counts in self._long.items():
+            for long, count in counts.items():
+                self._short.setdefault(long, {})[short] = count
         self._counts: dict[tuple[str, str], list[int]] = {}  # for and against, by normal forms
         for first, second, relation, count in evidence.pairs():
             if relation != "abbreviation":

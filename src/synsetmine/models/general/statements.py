@@ -15,7 +15,7 @@ from synsetmine.kinds import conflicting
 from synsetmine.models.general.features import Positions
 from synsetmine.models.general.name_table import stem_key
 from synsetmine.models.general.neighbours import Floats
-from synsetmine.models.general.pair_evidence import short_key
+from synsetmine.models.general.pair_evidence import definitions, short_key
 from synsetmine.patterns import OPPOSING
 from synsetmine.text import normal_form
 
@@ -34,11 +34,7 @@ class Statements:
         self._short_keys = [short_key(name) for name in names]
         self._stem_keys: dict[int, str] = {}
         self._words = words
-        self._long: dict[str, set[str]] = {}  # short form -> stems of its long forms
-        for abbreviation in evidence.abbreviations():
-            self._long.setdefault(short_key(abbreviation.short), set()).add(
-                stem_key(abbreviation.long)
-            )
+        self._long = definitions(evidence)
         self._balance: dict[tuple[str, str], int] = {}  # how often equated less how often opposed
         for first, second, relation, count in evidence.pairs():
             signed = -count if relation in OPPOSING else count * EQUATED
@@ -61,7 +57,7 @@ class Statements:
     def _is_ruled_out(self, one: int, other: int) -> bool:
         forms = self._long.get(self._short_keys[one])
         others = self._long.get(self._short_keys[other])
-        if forms and others and forms.isdisjoint(others):
+        if forms and others and forms.keys().isdisjoint(others):
             return True
         pair = sorted((self._forms[one], self._forms[other]))
         if self._balance.get((pair[0], pair[1]), 0) < 0:
