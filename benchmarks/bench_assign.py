@@ -34,6 +34,7 @@ import numpy as np
 from benchmarks.bench_scale import in_process
 from benchmarks.names import LabelledNames, listed_names, made_up_names
 from benchmarks.synthetic import Numbers
+from synsetmine.engines.workers import cores
 from synsetmine.errors import in_one_line
 from synsetmine.kb import read_kb
 from synsetmine.models.general import load_general
@@ -41,7 +42,6 @@ from synsetmine.models.general.assignment import assign
 from synsetmine.models.general.candidate_sets import KnownNames
 from synsetmine.models.general.name_table import stem_keys
 from synsetmine.models.known import KNOWN_THRESHOLD
-from synsetmine.workers import cores
 
 Homes: TypeAlias = Numbers  # (terms,): the number of each one's known set, or -1
 

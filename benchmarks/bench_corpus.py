@@ -27,10 +27,10 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from synsetmine.corpus import read_batches, read_corpus, write_documents
-from synsetmine.corpus.store import texts_of
+from synsetmine.corpus.documents import texts_of
 from synsetmine.engines import open_engine
 from synsetmine.errors import in_one_line
-from synsetmine.files import sha256
+from synsetmine.io.files import sha256
 from synsetmine.kb import read_kb
 from synsetmine.linking.dictionary import DictionaryLinker
 from synsetmine.linking.mentions import link_corpus

@@ -23,6 +23,7 @@ import torch
 
 from benchmarks.synthetic import make_vocabulary
 from synsetmine.errors import in_one_line
+from synsetmine.io.sets import read_sets
 from synsetmine.metrics import evaluate
 from synsetmine.models import (
     DEFAULT_PRESET,
@@ -34,7 +35,6 @@ from synsetmine.models import (
     settings_of,
 )
 from synsetmine.models.paper.settings import TrainingSettings
-from synsetmine.setfiles import read_sets
 from synsetmine.types import SynonymSets, Term, order_terms
 from synsetmine.views import TermViews, read_vectors
 

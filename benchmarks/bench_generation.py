@@ -20,15 +20,15 @@ from typing import TypeVar
 import torch
 
 from benchmarks.plain import plain_epoch, plain_generation
-from synsetmine.datasets import fetch_dataset
 from synsetmine.errors import in_one_line
+from synsetmine.io.datasets import fetch_dataset
+from synsetmine.io.sets import read_sets
 from synsetmine.models import generate_sets
 from synsetmine.models.paper.network import SetScorer
 from synsetmine.models.paper.pairs import PairSampler
 from synsetmine.models.paper.settings import PRESETS
 from synsetmine.models.paper.steps import Steps
 from synsetmine.models.paper.train import train_scorer
-from synsetmine.setfiles import read_sets
 from synsetmine.types import SynonymSets
 from synsetmine.views import TermVectors, read_vectors
 

@@ -39,11 +39,11 @@ from benchmarks.bench_scale import (
 from benchmarks.methods import METHODS
 from benchmarks.names import LabelledNames, listed_names, made_up_names
 from benchmarks.synthetic import Numbers
+from synsetmine.engines.workers import cores
 from synsetmine.errors import in_one_line
 from synsetmine.metrics import compare_labels
 from synsetmine.models.general import load_general
-from synsetmine.text import name_key
-from synsetmine.workers import cores
+from synsetmine.normalization import name_key
 
 RIVALS = ("agglomerative", "communities", "louvain")
 

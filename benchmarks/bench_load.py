@@ -33,9 +33,9 @@ from benchmarks.visits import Ledger, Visit, visit
 from synsetmine.errors import in_one_line
 from synsetmine.models import DEFAULT_PRESET, save_model, settings_of
 from synsetmine.review.tsv import read_decisions
-from synsetmine.runfolder import Artefacts
+from synsetmine.runs.folder import Artefacts
 from synsetmine.views import TermViews, write_vectors
-from tests.webserver import process_of, write_run
+from tests.support.webserver import process_of, write_run
 
 EVERY = 30.0  # seconds between two looks at the memory
 MB = 2**20

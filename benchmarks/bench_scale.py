@@ -39,11 +39,11 @@ import numpy as np
 
 from benchmarks.methods import METHODS, SQUARES, Choice, ours
 from benchmarks.synthetic import Floats, Numbers, Synthetic, make_vocabulary
+from synsetmine.engines.workers import cores
 from synsetmine.errors import in_one_line
 from synsetmine.metrics import compare_labels
 from synsetmine.models import DEFAULT_PRESET, load_model, save_model, settings_of
 from synsetmine.views import unit_rows
-from synsetmine.workers import cores
 
 Weights: TypeAlias = tuple[float, float, float]  # of corpus vectors, encoder vectors, strings
 WEIGHTS: tuple[Weights, ...] = ((1, 0, 0), (1, 0.5, 0), (1, 0.5, 0.25), (1, 1, 0.5))

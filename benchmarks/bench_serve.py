@@ -34,17 +34,16 @@ from starlette.types import ASGIApp
 
 from benchmarks.httpclient import Connection, percentile
 from synsetmine.errors import in_one_line
+from synsetmine.io.sets import read_sets
 from synsetmine.models import load_model
 from synsetmine.models.paper.network import SetScorer
-from synsetmine.results import MinedSet, MinedTerm
-from synsetmine.runfolder import Artefacts
-from synsetmine.setfiles import read_sets
+from synsetmine.review.web.answers import Answers, MinedAnswers, ModelAnswers
+from synsetmine.review.web.api import serving_app
+from synsetmine.review.web.server import AccessPolicy, listen, run_server
+from synsetmine.runs import MinedSet, MinedTerm
+from synsetmine.runs.folder import Artefacts
 from synsetmine.types import Term
 from synsetmine.views import TermVectors, TermViews, read_vectors
-from synsetmine.web.answers import Answers, MinedAnswers, ModelAnswers
-from synsetmine.web.guard import Door
-from synsetmine.web.running import listen, run_server
-from synsetmine.web.serving import serving_app
 
 DIMENSION, TERMS_A_SET = 50, 4
 Made = tuple[ASGIApp, list[str]]  # an application, and the terms to ask it about
@@ -117,7 +116,7 @@ def _of(run: Path) -> Made:
 
 
 def _app(mined: MinedAnswers, model: ModelAnswers) -> ASGIApp:
-    return serving_app(Answers(mined, model), Door())
+    return serving_app(Answers(mined, model), AccessPolicy())
 
 
 @contextmanager

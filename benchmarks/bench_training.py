@@ -19,9 +19,9 @@ from typing import Any
 import torch
 
 from synsetmine.errors import in_one_line
+from synsetmine.io.sets import read_sets
 from synsetmine.models.paper.settings import PRESETS, TrainingSettings
 from synsetmine.models.paper.train import Validation, _Run, train_scorer
-from synsetmine.setfiles import read_sets
 from synsetmine.views import read_vectors
 
 

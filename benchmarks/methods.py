@@ -10,8 +10,8 @@ import numpy as np
 import torch
 
 from benchmarks.synthetic import Floats, Numbers, Synthetic
-from synsetmine.baselines.density import joined
 from synsetmine.models import SetModel, generate_sets
+from synsetmine.rivals.linkage import joined
 
 Choice: TypeAlias = Mapping[str, Any]
 BLOCK = 1024  # rows whose neighbours are looked for at a time
@@ -38,7 +38,7 @@ def agglomerative(rows: Floats, *, distance: float) -> Numbers:
 def hdbscan(rows: Floats, *, selection: str, epsilon: float) -> Numbers:
     """scikit-learn's HDBSCAN on rows of length one, groups of two terms or more.
 
-    Groups nearer than epsilon are joined as in `synsetmine.baselines.density`, since its own
+    Groups nearer than epsilon are joined as in `synsetmine.rivals.linkage`, since its own
     parameter for it fails with numpy 2.4.
     """
     from sklearn.cluster import HDBSCAN

@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks.synthetic import Numbers, make_vocabulary
 from synsetmine.errors import DataError
-from synsetmine.text import name_key
+from synsetmine.normalization import name_key
 
 LARGEST_NUMBER = 100  # that is put behind names
 

@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING
 
 from playwright.sync_api import sync_playwright
 
-from synsetmine.review import Wanted
-from synsetmine.web.asked import Asked, written_place
-from synsetmine.web.guard import Door
-from synsetmine.web.reviewing import reviewing_app
-from synsetmine.web.running import address_of, listen, make_server
-from synsetmine.web.workbench import Workbench
+from synsetmine.review import QueueFilter
+from synsetmine.review.web.pages import QueueQuery, written_position
+from synsetmine.review.web.routes import reviewing_app
+from synsetmine.review.web.server import AccessPolicy, address_of, listen, make_server
+from synsetmine.review.web.session import ReviewSession
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -37,10 +36,10 @@ def main(run: Path, out: Path = HERE) -> None:
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "run"
         shutil.copytree(run, copy, ignore=shutil.ignore_patterns("reviews.sqlite*"))
-        bench = Workbench(copy)
+        bench = ReviewSession(copy)
         _decide_some(bench)
         listening = listen("127.0.0.1", 0)
-        server = make_server(reviewing_app(bench, Door(), title="demo/run"))
+        server = make_server(reviewing_app(bench, AccessPolicy(), title="demo/run"))
         thread = Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         try:
@@ -55,23 +54,23 @@ def main(run: Path, out: Path = HERE) -> None:
             thread.join()
 
 
-def _decide_some(bench: Workbench) -> None:
+def _decide_some(bench: ReviewSession) -> None:
     def decide(kind: str, set_id: str, **more: object) -> None:
         bench.decide(kind, set_id, seen=bench.seen, reviewer="Bea", **more)  # type: ignore[arg-type]
 
-    for number, found in enumerate(bench.queue(Wanted(), count=180).sets):
+    for number, found in enumerate(bench.queue(QueueFilter(), count=180).sets):
         decide("reject" if number % 3 == 0 else "accept", found.id)
     decide("judge", OPENED, terms=RIGHT, verdict="correct", scope="exact")
     decide("judge", OPENED, terms=[WRONG], verdict="incorrect", scope="related")
 
 
-def _page(bench: Workbench) -> str:
+def _page(bench: ReviewSession) -> str:
     """The list begins with the set that is open."""
     found = bench.get(OPENED)
     if found is None:
         raise SystemExit(f"this run has no set {OPENED!r}; take that of `synsetmine demo`")
     least, _ = found.place
-    return Asked.of({"set": OPENED, "after": written_place((least - 1e-3, ""))}).address()
+    return QueueQuery.of({"set": OPENED, "after": written_position((least - 1e-3, ""))}).address()
 
 
 def _take_report(browser: Browser, report: Path, out: Path) -> None:

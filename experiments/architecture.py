@@ -31,7 +31,7 @@ from experiments.trainings import (
     variants_outcomes,
     variants_trainings,
 )
-from synsetmine.report.figures import Bar, bar_chart
+from synsetmine.rivals.figures import Bar, bar_chart
 
 NAME = "architecture"
 SIZES = (

@@ -15,12 +15,12 @@ from pathlib import Path
 import numpy as np
 
 from experiments.options import Options
-from synsetmine.baselines.synsetmine import fit_held_out
-from synsetmine.datasets import DATASETS, VECTOR_FILES, fetch_dataset
 from synsetmine.errors import DataError
+from synsetmine.io.datasets import DATASETS, VECTOR_FILES, fetch_dataset
+from synsetmine.io.sets import read_sets
 from synsetmine.models.base import fingerprint
 from synsetmine.models.paper.settings import PRESETS, TrainingSettings
-from synsetmine.setfiles import read_sets
+from synsetmine.rivals.synsetmine import fit_held_out
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import (
     TermVectors,

@@ -1,4 +1,4 @@
-"""Candidate terms: learn the weights of `synsetmine.phrase_names`, and judge what they choose.
+"""Candidate terms: learn the weights of `synsetmine.text.noun_phrases`, and judge what they choose.
 
     python -m experiments.candidates --corpus corpus.jsonl.gz --kb mesh.jsonl.gz
 
@@ -36,21 +36,21 @@ from sklearn.preprocessing import StandardScaler
 
 import synsetmine
 from synsetmine.corpus import read_corpus
-from synsetmine.corpus.store import write_documents
+from synsetmine.corpus.documents import write_documents
 from synsetmine.kb import read_kb
-from synsetmine.phrase_names import (
+from synsetmine.normalization import normal_form
+from synsetmine.pipeline.demo import DUMP
+from synsetmine.text.noun_phrases import (
     PhraseCounts,
     feature_names,
     name_features,
     name_probabilities,
     threshold_for,
 )
-from synsetmine.phrases import choose_phrases, count_phrases
-from synsetmine.pipeline.demo import DUMP
-from synsetmine.text import normal_form
+from synsetmine.text.phrases import choose_phrases, count_phrases
 
 LABELS = Path(__file__).with_name("candidate_labels.tsv")
-WEIGHTS = Path(synsetmine.__file__).with_name("phrase_names.json")
+WEIGHTS = Path(synsetmine.__file__).parent / "text" / "noun_phrases.json"
 FOLDS = 5
 # The mass of each kind of example in a corpus, and how strongly the weights are held back.
 KNOWN, LABELLED, OTHER, PENALTY = 5_000, 5_000, 10_000, 0.03

@@ -10,7 +10,7 @@ our own model are those of the trained scorers that other experiments use too.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from experiments.benchmarkdata import (
@@ -41,10 +41,10 @@ from experiments.trainings import (
     scores,
     seeds_of,
 )
-from synsetmine.baselines.l2c import L2C
-from synsetmine.baselines.registry import Entry, methods
-from synsetmine.comparison import Plan, Row, SeedResult, compare, summarise
-from synsetmine.comparison.page import choices, notes, plot
+from synsetmine.rivals.comparison import Plan, SeedResult, compare
+from synsetmine.rivals.l2c import L2C
+from synsetmine.rivals.page import Row, choices, notes, plot, summarise
+from synsetmine.rivals.registry import Entry, methods
 from synsetmine.views import TermViews
 
 NAME = "comparison"
@@ -58,7 +58,7 @@ INTRODUCTION = (
     "The paper compares six methods with its own; to these come methods that people use today. "
     "All get the same terms, vectors and training sets. Hyper-parameters are tuned on random "
     "subsamples of the training sets, of about as many terms as the vocabulary to be clustered; "
-    "methods marked * are told the true number of sets. A method that does not depend on the "
+    "methods marked * are given the true number of sets. A method that does not depend on the "
     "order of the terms runs once a seed. Slow ones (L2C; on PubMed also COP-Kmeans, the SVMs and "
     "the pair classifiers) run in two orders a seed and are tuned on one subsample, not three. "
     "SynSetMine is not tuned: it has the settings of the authors' program for this data, and its "
@@ -109,7 +109,7 @@ def _write(
             write_plot(options.out, f"{NAME}-{part.key}", "ARI of each method", drawing),
             _chosen(rows),
         ]
-        figures[part.key] = [asdict(row) for row in rows]
+        figures[part.key] = [row.record() for row in rows]
     name = f"{NAME}-{benchmark}"
     title = f"# Table 2, {TITLES[benchmark]}: all methods side by side"
     page = [title, INTRODUCTION, protocol(options), *pieces, remarks(options, name)]
@@ -255,7 +255,7 @@ def _table(part: Part, rows: Sequence[Row]) -> str:
     for row in rows:
         ours = [_pair(row.scores[m]) if row.scores else "failed" for m in SHOWN]
         paper = [_pair(stated[row.title][m]) if row.title in stated else "" for m in SHOWN]
-        name = f"{row.title}{'*' if row.told else ''}"
+        name = f"{row.title}{'*' if row.needs_k else ''}"
         lines.append([f"**{name}**" if row.origin == "ours" else name, *ours, *paper])
     if not part.paper:
         return table(["method", "ARI", "FMI", "NMI"], [line[:4] for line in lines])

@@ -9,15 +9,13 @@ of its own; they are true if these ran with `--workers 1`. Loading of data is no
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 
 from experiments.comparison import Part, paper_name, parts, rows_of, trainings
 from experiments.options import Options, read_options
 from experiments.pages import paper_values, remarks, table, write_page
 from experiments.trainings import Outcome, Training, honest_trainings, run_trainings
-from synsetmine.comparison import Row
-from synsetmine.comparison.page import in_seconds, notes
-from synsetmine.workers import cores
+from synsetmine.engines.workers import cores
+from synsetmine.rivals.page import Row, in_seconds, notes
 
 NAME = "efficiency"
 
@@ -51,7 +49,7 @@ def _write(part: Part, outcomes: Mapping[Training, Outcome], options: Options) -
         "\n".join(f"- {note}" for note in said),
         remarks(options, name),
     ]
-    return write_page(options.out, name, page, {part.key: [asdict(row) for row in rows]})
+    return write_page(options.out, name, page, {part.key: [row.record() for row in rows]})
 
 
 def _where(ours: Sequence[Outcome], options: Options) -> str:

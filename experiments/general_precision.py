@@ -22,7 +22,7 @@ from synsetmine.views import TermViews
 
 NAMES = 1000  # of a vocabulary
 SEEDS = 5
-OUT = Path("src/synsetmine/precision.json")
+OUT = Path("src/synsetmine/pipeline/precision.json")
 
 
 def main() -> None:

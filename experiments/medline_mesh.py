@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any
 
 from synsetmine.errors import in_one_line
-from synsetmine.files import write_text
+from synsetmine.io.files import write_text
+from synsetmine.io.sets import read_sets
 from synsetmine.kb import KnowledgeBase
-from synsetmine.runfolder import STAGES, Artefacts, RunFolder, in_words
-from synsetmine.setfiles import read_sets
+from synsetmine.runs.folder import STAGES, Artefacts, RunFolder, in_words
 
 ROOT = Path(__file__).parents[1]
 MEASURES = {"ari": "ARI", "fmi": "FMI", "pair_f1": "pair F1", "nmi": "NMI"}

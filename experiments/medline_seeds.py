@@ -22,12 +22,12 @@ from typing import Any
 
 from experiments.medline_vectors import is_kept_aside
 from synsetmine.errors import in_one_line
-from synsetmine.files import write_text
+from synsetmine.io.files import write_text
+from synsetmine.io.sets import read_sets, read_vocabulary
 from synsetmine.metrics import evaluate
 from synsetmine.models import generate_sets
 from synsetmine.models.paper.settings import PRESETS
 from synsetmine.models.paper.train import train_scorer
-from synsetmine.setfiles import read_sets, read_vocabulary
 from synsetmine.types import SynonymSets, order_terms
 from synsetmine.views import read_vectors
 

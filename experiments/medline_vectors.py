@@ -32,14 +32,14 @@ from sklearn.metrics import adjusted_rand_score, fowlkes_mallows_score
 from synsetmine.corpus import write_documents
 from synsetmine.engines import LocalEngine
 from synsetmine.errors import in_one_line
-from synsetmine.files import numbered_lines, write_text
-from synsetmine.phrases import mine_phrases
-from synsetmine.text import normal_form
+from synsetmine.io.files import numbered_lines, write_text
+from synsetmine.normalization import normal_form
+from synsetmine.text.phrases import mine_phrases
+from synsetmine.text.units import UnitReader, count_units
 from synsetmine.types import Document, Term
 from synsetmine.views import TermVectors
 from synsetmine.views.cooccurrence import train_cooccurrence
 from synsetmine.views.skipgram import train_skipgram
-from synsetmine.views.units import UnitReader, count_units
 
 HERE = Path(__file__).parent
 MEDLINE = HERE.parents[1] / "shared" / "data" / "medline"

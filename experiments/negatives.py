@@ -10,6 +10,7 @@ from statistics import fmean, pstdev
 from typing import Any, get_args
 
 from experiments.benchmarkdata import Benchmark, benchmarks
+from experiments.line_chart import Series, line_chart
 from experiments.options import Options, read_options
 from experiments.pages import gap, mean_sd, protocol, remarks, table, write_page, write_plot
 from experiments.trainings import (
@@ -22,7 +23,6 @@ from experiments.trainings import (
     variants_trainings,
 )
 from synsetmine.models.paper.settings import Strategy
-from synsetmine.report.figures import Series, line_chart
 
 NAME = "negatives"
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.options import Options
-from synsetmine.files import write_text
+from synsetmine.io.files import write_text
 
 HERE = Path(__file__).parent
 REMARKS = HERE / "remarks"  # NAME.md: what a person adds to a page after the real runs

@@ -29,7 +29,7 @@ from experiments.options import Options, add_options, to_options
 from experiments.pages import paper_values, table
 from experiments.trainings import Training, run_trainings
 from synsetmine.errors import in_one_line
-from synsetmine.files import write_text
+from synsetmine.io.files import write_text
 
 
 class Experiment(Protocol):

@@ -38,7 +38,7 @@ from experiments.trainings import (
 from synsetmine.metrics import evaluate_pairs
 from synsetmine.models import probabilities
 from synsetmine.models.paper.network import SetScorer
-from synsetmine.report.figures import Bar, bar_chart
+from synsetmine.rivals.figures import Bar, bar_chart
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermVectors
 

@@ -20,11 +20,11 @@ import numpy as np
 from experiments.pages import mean_sd, table, write_page
 from experiments.sources.measuring import LINKAGES, curve, rivals
 from synsetmine.errors import DataError, SynsetmineError
+from synsetmine.io.sets import read_sets
 from synsetmine.metrics import evaluate
 from synsetmine.models.general import GeneralModel, load_general
 from synsetmine.models.general.settings import AdaptationSettings
 from synsetmine.models.general.training import adapt
-from synsetmine.setfiles import read_sets
 from synsetmine.types import SynonymSets
 from synsetmine.views import TermVectors, TermViews, View, encode_terms, find_encoder, read_vectors
 

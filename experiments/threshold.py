@@ -10,6 +10,7 @@ from statistics import fmean, pstdev
 from typing import Any
 
 from experiments.benchmarkdata import Benchmark, benchmarks
+from experiments.line_chart import Series, line_chart
 from experiments.options import Options, read_options
 from experiments.pages import mean_sd, protocol, remarks, table, write_page, write_plot
 from experiments.trainings import (
@@ -22,7 +23,6 @@ from experiments.trainings import (
 )
 from synsetmine.metrics import evaluate
 from synsetmine.models import generate_sets
-from synsetmine.report.figures import Series, line_chart
 
 NAME = "threshold"
 THRESHOLDS = tuple(round(0.1 * tenth, 1) for tenth in range(1, 10))

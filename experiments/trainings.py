@@ -23,17 +23,17 @@ import torch
 
 from experiments.benchmarkdata import MADE, Benchmark, benchmarks, load
 from experiments.options import Options
-from synsetmine.comparison.plan import MEASURES
+from synsetmine.engines.workers import end_with_parent
 from synsetmine.errors import DataError
-from synsetmine.files import sha256, write_text
+from synsetmine.io.files import sha256, write_text
 from synsetmine.metrics import evaluate
 from synsetmine.models import StoredModel, generate_sets, load_model, save_model
 from synsetmine.models.paper.network import SetScorer
 from synsetmine.models.paper.settings import TrainingSettings
 from synsetmine.models.paper.train import Validation, train_scorer
 from synsetmine.models.storage import WEIGHTS
+from synsetmine.rivals.comparison import MEASURES
 from synsetmine.types import Term, order_terms
-from synsetmine.workers import end_with_parent
 
 Protocol = Literal["honest", "authors"]
 Key = TypeVar("Key", bound=Hashable)

@@ -14,10 +14,10 @@ import sys
 import time
 from pathlib import Path
 
+from synsetmine.io.sets import read_sets
 from synsetmine.review import ReviewStore
-from synsetmine.runfolder import Artefacts
-from synsetmine.setfiles import read_sets
-from tests.webserver import Visitor, write_run
+from synsetmine.runs.folder import Artefacts
+from tests.support.webserver import Visitor, write_run
 
 RUN = "run"
 TOLD = "told.txt"

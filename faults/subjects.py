@@ -12,14 +12,14 @@ from pathlib import Path
 from safetensors import safe_open
 
 from faults.reviewer import RUN, TOLD, plan, write_plan
-from synsetmine.files import sha256
+from synsetmine.io.files import sha256
+from synsetmine.io.sets import write_sets
 from synsetmine.models.paper.tune import BEST, RESULTS
 from synsetmine.models.storage import is_model, load_model
 from synsetmine.review import ReviewStore
-from synsetmine.runfolder import MANIFEST, STAGES, Artefacts
-from synsetmine.setfiles import write_sets
+from synsetmine.runs.folder import MANIFEST, STAGES, Artefacts
 from synsetmine.views import write_vectors
-from tests.worlds import make_world, write_text_world
+from tests.support.worlds import make_world, write_text_world
 
 SYNSETMINE = (sys.executable, "-m", "synsetmine")
 CHECKPOINT = "checkpoint.safetensors"

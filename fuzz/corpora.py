@@ -9,8 +9,7 @@ from fuzz.tables import written
 from fuzz.target import Form, Target, both_ways, require
 from synsetmine.corpus import Form as CorpusForm
 from synsetmine.corpus import batch_of, documents_of, read_batches, read_corpus, write_documents
-from synsetmine.corpus.wikilinks import Site
-from synsetmine.corpus.wikitext import plain_text
+from synsetmine.corpus.wikitext import Site, plain_text
 from synsetmine.linking import MarkedLinker, PubtatorLinker
 from synsetmine.types import Document, Mention
 

@@ -13,25 +13,23 @@ import numpy.typing as npt
 
 from fuzz.tables import written
 from fuzz.target import Form, Target, folder, require
-from synsetmine.dictionary import NameMatcher
 from synsetmine.errors import SynsetmineError
 from synsetmine.export.lint import lint_file
-from synsetmine.export.solrfile import read_rules
-from synsetmine.linking.annotations import Annotation, read_annotation
+from synsetmine.export.solr import read_rules
+from synsetmine.io.traces import Decision, read_trace, write_trace
+from synsetmine.linking.spotlight import Annotation, read_annotation
 from synsetmine.models import SetModel, StoredModel, load_model, save_model
 from synsetmine.models.general import GeneralModel
-from synsetmine.models.general.adaptation import Adaptation
-from synsetmine.models.general.comparer import Comparer
 from synsetmine.models.general.features import TABLE_FEATURES, WordWeights
 from synsetmine.models.general.linkage import SetFunction
+from synsetmine.models.general.pairs import Adaptation, PairClassifier
 from synsetmine.models.paper.network import SetScorer
 from synsetmine.models.storage import CONFIG, WEIGHTS
-from synsetmine.pipeline.settings import read_project
-from synsetmine.pipeline.template import write_project
+from synsetmine.pipeline.project import read_project, write_project
 from synsetmine.review.decisions import Decision as Review
 from synsetmine.review.tsv import read_decisions, write_decisions
-from synsetmine.runfolder import FORMAT, MANIFEST, RunFolder
-from synsetmine.trace import Decision, read_trace, write_trace
+from synsetmine.runs.folder import FORMAT, MANIFEST, RunFolder
+from synsetmine.text.matcher import NameMatcher
 from synsetmine.types import Term
 from synsetmine.views.static_encoder import StaticEncoder
 
@@ -69,7 +67,7 @@ def general_model(seed: int = 0) -> GeneralModel:
     return GeneralModel(
         StaticEncoder(("a", "##b"), rng.integers(-9, 9, (6, 4), dtype=np.int8), np.abs(draw(6))),
         WordWeights(draw(8)),
-        Comparer(*features, (draw(width, 1),), (draw(1),)),
+        PairClassifier(*features, (draw(width, 1),), (draw(1),)),
         SetFunction(-0.3, 1.0),
         adaptation=Adaptation(False, (2,), *features, draw(1 + width)),
     )

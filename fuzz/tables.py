@@ -10,10 +10,10 @@ import numpy as np
 
 from fuzz.target import Form, Target, both_ways, folder, require
 from synsetmine.errors import DataError, Skipped
+from synsetmine.io.sets import check_ids, read_sets, read_vocabulary, write_sets
 from synsetmine.kb import Entity, KnowledgeBase, NewName, apply_names, read_kb
 from synsetmine.kb.readers import Form as KbForm
 from synsetmine.linking.mentions import read_links, write_links
-from synsetmine.setfiles import check_ids, read_sets, read_vocabulary, write_sets
 from synsetmine.types import Link, SynonymSets, Term
 from synsetmine.views import TermVectors, read_vectors, write_vectors
 

@@ -15,8 +15,8 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from synsetmine.estimator import SynSetMiner
-from tests.viewworlds import name_world
-from tests.worlds import make_world
+from tests.support.viewworlds import name_world
+from tests.support.worlds import make_world
 
 # Checks that cannot hold here, each with its reason.
 NOT_FOR_US = {
@@ -77,6 +77,7 @@ def test_entities_may_be_strings() -> None:
     assert np.array_equal(small().fit(X, y).labels_, small().fit(X, named).labels_)
 
 
+@pytest.mark.slow
 def test_grid_search_with_grouped_folds() -> None:
     sets, vectors = make_world(entities=200, dimension=4, noise=0.1)
     X, y = vectors.matrix, np.array(sets.labels(vectors.terms))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 from sklearn import metrics as sklearn_metrics
 
-from synsetmine import matching
+from synsetmine import metrics as matching
 from synsetmine.errors import DataError
 from synsetmine.metrics import compare_labels
 
@@ -145,26 +145,16 @@ def test_matching_agrees_with_the_naive_one_in_edge_cases(
 
 
 @settings(deadline=None)
-@given(labellings(max_label=5, max_size=15), st.sampled_from([0, 1 << 16]))
-def test_matching_agrees_with_the_naive_one(
-    pair: tuple[Labelling, Labelling], dense_cells: int
-) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(matching, "_DENSE_CELLS", dense_cells)  # 0: the sparse solver alone
-        assert compare_labels(*pair).matching_jaccard == close(naive_matching(*pair))
+@given(labellings(max_label=5, max_size=15))
+def test_matching_agrees_with_the_naive_one(pair: tuple[Labelling, Labelling]) -> None:
+    assert compare_labels(*pair).matching_jaccard == close(naive_matching(*pair))
 
 
-@pytest.mark.parametrize("dense_cells", [0, 1 << 16])
 @pytest.mark.parametrize(("predicted_sets", "gold_sets"), [(150, 150), (40, 200), (200, 40)])
 @pytest.mark.parametrize("noise", [0.3, 0.6, 1.0])
 def test_matching_agrees_with_one_dense_assignment(
-    predicted_sets: int,
-    gold_sets: int,
-    noise: float,
-    dense_cells: int,
-    monkeypatch: pytest.MonkeyPatch,
+    predicted_sets: int, gold_sets: int, noise: float
 ) -> None:
-    monkeypatch.setattr(matching, "_DENSE_CELLS", dense_cells)
     rng = np.random.default_rng(7)
     gold = rng.integers(0, gold_sets, 800)
     other = rng.integers(0, predicted_sets, 800)

@@ -10,12 +10,12 @@ import torch
 
 import synsetmine
 from synsetmine.export import FORMATS, About, lint_file, read_rules
+from synsetmine.io.traces import Decision, read_trace, write_trace
 from synsetmine.models import StoredModel
 from synsetmine.models.paper.network import SetScorer
-from synsetmine.trace import Decision, read_trace, write_trace
 from synsetmine.types import Term
-from tests.curationentries import infarction
-from tests.worlds import make_world
+from tests.support.curationentries import infarction
+from tests.support.worlds import make_world
 
 
 @pytest.fixture(autouse=True)

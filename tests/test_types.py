@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from synsetmine.errors import DataError
 from synsetmine.types import Order, SynonymSets, Term, order_terms
-from tests.strategies import PIECES, synonym_sets, term_lists, terms
+from tests.support.strategies import PIECES, synonym_sets, term_lists, terms
 
 A, B, C, D = (Term(name) for name in "abcd")
 SETS = SynonymSets.of([[A, B], [C], [D]], ids=["ab", "c", "d"])

@@ -8,8 +8,8 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
-from tests.badinput.case import Case
-from tests.badinput.table import CASES
+from tests.support.badinput.case import Case
+from tests.support.badinput.table import CASES
 
 PAGE = Path(__file__).with_name("errors.md")
 INTRODUCTION = """\

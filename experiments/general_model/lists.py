@@ -26,13 +26,13 @@ SUFFIX = ".jsonl.gz"
 
 @dataclass(frozen=True)
 class Parts:
-    """Entities for the encoder and word weights, for the comparer, and for the table of ARI.
+    """Entities for the encoder and word weights, for the pair classifier, and for ARI.
 
     No name of `shared_letters` letters or more is in two of them.
     """
 
     encoder: Lists
-    comparer: Lists
+    classifier: Lists
     test: Lists
 
 
@@ -83,7 +83,7 @@ def _capped(
 def split(lists: Lists, settings: GeneralSettings, seed: int) -> Parts:
     """Parts by the connected components of entities that share a name.
 
-    A component belongs to the comparer in one of `folds` cases; one of `test_parts` of these is
+    A component goes to the classifier in one of `folds` cases; one of `test_parts` of these is
     the test. The hash of its smallest name decides, so an entity that is added elsewhere moves
     no other.
     """
@@ -97,7 +97,7 @@ def split(lists: Lists, settings: GeneralSettings, seed: int) -> Parts:
         if fold:
             part = parts.encoder
         else:
-            part = parts.comparer if rest % settings.test_parts else parts.test
+            part = parts.classifier if rest % settings.test_parts else parts.test
         part[name].append(names)
     return parts
 

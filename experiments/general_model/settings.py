@@ -16,7 +16,7 @@ class GeneralSettings:
     list_sets: int = 12_000  # entities of a list with several names: training takes minutes
     list_singles: int = 4_800  # entities with one name: distillation needs some, pairs none
     folds: int = 4  # one is kept from the encoder: on names it learned it is too sure of itself
-    test_parts: int = 5  # one part of that fold is kept from the comparer, for the table of ARI
+    test_parts: int = 5  # one part of that fold is kept from the classifier, for the ARI table
     shared_letters: int = 7  # shorter equal names are mostly chance and would join all entities
     excluded_letters: int = 4  # a list left out takes more along: an encoder must not know it
     least_sets: int = 20  # fewer sets with several names give no batch worth the name
@@ -57,9 +57,9 @@ class GeneralSettings:
     word_penalty: float = 3e-6  # rare words keep weights near 0
     word_epochs: int = 12
 
-    # Vocabularies that the comparer learns from
-    comparer_names: int = 2_500  # of entities with several names, of each list
-    comparer_singles: int = 800  # so that a vocabulary has names without a partner
+    # Vocabularies that the pair classifier learns from
+    classifier_names: int = 2_500  # of entities with several names, of each list
+    classifier_singles: int = 800  # so that a vocabulary has names without a partner
     set_names: int = 12  # of an entity; users' sets are small
     whole_sets: float = 0.6  # share of sets that are not cut; real sets are often incomplete
     vocabulary_names: int = 1_100
@@ -88,7 +88,7 @@ class GeneralSettings:
     near_miss_shares: tuple[float, ...] = (0.1, 0.25, 0.5)  # of names that get a near miss
     near_tries: int = 12  # nearest names that are looked at for one
 
-    # Comparer
+    # Pair classifier
     kinds: tuple[tuple[str, ...], ...] = (  # of names; all count alike, as do the lists of one
         ("wordnet-frequent", "wordnet-rare", "wikipedia"),
         (
@@ -113,9 +113,9 @@ class GeneralSettings:
     small_pairs: int = 20_000
     hidden: tuple[int, ...] = (128, 64)  # (32, 16) has 2 points less ARI on other data
     epochs: int = 6  # few, since the pairs are many; 12 are no better
-    comparer_rate: float = 3e-3
-    comparer_decay: float = 1e-4
-    comparer_batch: int = 8_192
+    classifier_rate: float = 3e-3
+    classifier_decay: float = 1e-4
+    classifier_batch: int = 8_192
     least_deviation: float = 1e-3  # added to each feature's, some of which are constant
 
     # Set function

@@ -14,14 +14,6 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import save_file
 
-from experiments.general_model.comparer import (
-    KINDS,
-    Kind,
-    VocabularyPairs,
-    candidate_pairs,
-    learn_comparer,
-    learn_function,
-)
 from experiments.general_model.encoder import Encode, Teacher, learn_encoder
 from experiments.general_model.lists import (
     Lists,
@@ -32,6 +24,14 @@ from experiments.general_model.lists import (
     generator,
     leave_out,
     split,
+)
+from experiments.general_model.pair_classifier import (
+    KINDS,
+    Kind,
+    VocabularyPairs,
+    candidate_pairs,
+    learn_classifier,
+    learn_function,
 )
 from experiments.general_model.settings import GeneralSettings
 from experiments.general_model.vocabularies import (
@@ -44,9 +44,9 @@ from experiments.general_model.words import learn_word_weights
 from synsetmine.errors import DataError
 from synsetmine.metrics import evaluate
 from synsetmine.models.general import load_general
-from synsetmine.models.general.comparer import Comparer
 from synsetmine.models.general.features import WordWeights
 from synsetmine.models.general.linkage import SetFunction
+from synsetmine.models.general.pairs import PairClassifier
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews
 from synsetmine.views.static_encoder import StaticEncoder
@@ -61,7 +61,7 @@ class Learned:
 
     encoder: StaticEncoder
     word_weights: WordWeights
-    comparers: dict[Kind, Comparer]
+    classifiers: dict[Kind, PairClassifier]
     functions: dict[Kind, SetFunction]
     lists: tuple[str, ...]  # that it was learned from
 
@@ -111,7 +111,7 @@ def learn(
     report("learned the encoder and the weights of words")
     pairs = [
         candidate_pairs(vocabulary, *tables, teacher)
-        for vocabulary in list_vocabularies(parts.comparer, tables[0], settings, seed)
+        for vocabulary in list_vocabularies(parts.classifier, tables[0], settings, seed)
     ]
     groups = deal(used, settings.groups)
     group_tables = []
@@ -119,7 +119,7 @@ def learn(
         known = leave_out(parts.encoder, group, used, settings.excluded_letters)
         encoder, words = _tables(known, phrases, parts, teacher, settings, seed, device)
         group_tables.append((encoder, words))
-        own = {source: parts.comparer[source] for source in group}
+        own = {source: parts.classifier[source] for source in group}
         pairs += [
             candidate_pairs(vocabulary, encoder, words, teacher)
             for vocabulary in group_vocabularies(own, number, encoder, settings, seed)
@@ -128,14 +128,14 @@ def learn(
     pairs = [one for one in pairs if len(one.left)]
     report(f"{len(pairs)} vocabularies, {sum(len(one.left) for one in pairs):,} pairs")
     write_weights(_learned(tables, list(used), pairs, settings, seed), out)
-    report("learned the comparers and set functions")
+    report("learned the classifiers and set functions")
     if left_out is not None:
         for number, group in enumerate(groups):
             others = [source for source in used if source not in group]
             of_others = [one for one in pairs if one.vocabulary.source in others]
             learned = _learned(group_tables[number], others, of_others, settings, seed)
             write_weights(learned, left_out / str(number))
-            report(f"learned the comparers and set functions without {', '.join(group)}")
+            report(f"learned the classifiers and set functions without {', '.join(group)}")
     unseen = cap({source: lists[source] for source in without}, settings, seed)
     return [
         *_scores(out, parts.test, teacher, settings, seed, left_out=False),
@@ -153,7 +153,7 @@ def _tables(
     device: str,
 ) -> Tables:
     """An encoder and word weights of some lists, without the entities of the later stages."""
-    later = [*parts.comparer.values(), *parts.test.values()]
+    later = [*parts.classifier.values(), *parts.test.values()]
     held = forms_of(names for entities in later for names in entities)
     encoder = learn_encoder(known, phrases, teacher, settings, seed, device=device)
     return encoder, learn_word_weights(known, held, encoder, settings, seed)
@@ -166,12 +166,12 @@ def _learned(
     settings: GeneralSettings,
     seed: int,
 ) -> Learned:
-    """The tables with comparers and set functions from the pairs of these lists."""
-    comparers = {kind: learn_comparer(pairs, kind, settings, seed) for kind in KINDS}
+    """The tables with classifiers and set functions from the pairs of these lists."""
+    classifiers = {kind: learn_classifier(pairs, kind, settings, seed) for kind in KINDS}
     functions = {
-        kind: learn_function(pairs, comparers[kind], kind, settings, seed) for kind in KINDS
+        kind: learn_function(pairs, classifiers[kind], kind, settings, seed) for kind in KINDS
     }
-    return Learned(*tables, comparers, functions, tuple(lists))
+    return Learned(*tables, classifiers, functions, tuple(lists))
 
 
 def check_folder(out: Path) -> None:
@@ -195,7 +195,7 @@ def write_weights(learned: Learned, out: Path) -> None:
         save_file(encoder, folder / "encoder.safetensors")
         (folder / "pieces.txt").write_text("\n".join(learned.encoder.pieces) + "\n", "utf8")
         for kind in KINDS:
-            save_file(learned.comparers[kind].arrays(), folder / f"comparer-{kind}.safetensors")
+            save_file(learned.classifiers[kind].arrays(), folder / f"comparer-{kind}.safetensors")
         (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n", "utf8")
 
 

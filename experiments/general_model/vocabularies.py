@@ -16,7 +16,8 @@ from experiments.general_model.lists import Lists, generator, shuffled
 from experiments.general_model.settings import GeneralSettings
 from experiments.name_lists.base import Names
 from experiments.name_lists.heldout import letters
-from synsetmine.views.static_encoder import StaticEncoder, name_words
+from synsetmine.text.words import name_words
+from synsetmine.views.static_encoder import StaticEncoder
 
 MIXED = "mixed"  # the source of a vocabulary of all lists
 
@@ -120,12 +121,12 @@ def _dense_ones(
 def sample(
     source: str, entities: Sequence[Names], settings: GeneralSettings, seed: int
 ) -> list[Names]:
-    """Random entities of a list: `comparer_names` names of sets, and some with one name."""
+    """Random entities of a list: `classifier_names` names of sets, and some with one name."""
     drawn = shuffled(entities, generator(seed, "sample", source))
     several = [names[: settings.set_names] for names in drawn if len(names) > 1]
     before = np.cumsum([0, *map(len, several)])[:-1]
-    kept = several[: int((before < settings.comparer_names).sum())]
-    return kept + [names for names in drawn if len(names) == 1][: settings.comparer_singles]
+    kept = several[: int((before < settings.classifier_names).sum())]
+    return kept + [names for names in drawn if len(names) == 1][: settings.classifier_singles]
 
 
 def sampled_vocabulary(

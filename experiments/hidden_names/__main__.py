@@ -4,9 +4,11 @@
         --weights WEIGHTS --half report --encoder minilm
 
 `--weights` is a folder of weights of the general model that were learned without the knowledge
-base (`python -m experiments.general_model --left-out FOLDER`); the shipped weights are measured
-beside them. Several knowledge bases may be given. Half of the entities (`develop`) are for choices,
-the other half (`report`) for the page. Delete the `--work` folder after a change of the program.
+base and lists that share its entities (`python -m experiments.general_model --without mesh mondo
+uberon …`; new names are assigned by the static encoder alone). The shipped weights are measured
+beside them. Several knowledge bases may be given; `hidden_names.ontologies` writes some. Half of
+the entities (`develop`) are for choices, the other half (`report`) for the page. Delete the
+`--work` folder after a change of the program.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from experiments.hidden_names.page import NAME, write
 from experiments.hidden_names.ranking import Answers
 from experiments.hidden_names.rivals import fuzzy_stems, nearest_vectors, same_stems
 from synsetmine.errors import SynsetmineError
-from synsetmine.files import read_json
+from synsetmine.io.files import read_json
 
 ROOT = Path(__file__).parents[2]
 OUT = ROOT / "docs" / "results"
@@ -56,9 +58,12 @@ def measure(
             one = Measured(
                 method,
                 answers,
-                [name for name in names if half_of(name.entity) == half],
+                [name for name in names if half_of(name.entity) == half and not name.other_meaning],
                 {source: _of_half(forms, half) for source, forms in task.unknown_forms.items()},
                 is_probability=method in MODELS,
+                other_meaning=[
+                    name for name in names if half_of(name.entity) == half and name.other_meaning
+                ],
                 seeded=seeded,
             )
             report(f"{half}, {method}: {one.ranking.with_precision(0.9)}")

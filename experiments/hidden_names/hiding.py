@@ -5,25 +5,27 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
 import snowballstemmer
+from rapidfuzz import fuzz
 
-from synsetmine.files import write_text
+from synsetmine.io.files import write_text
 from synsetmine.kb import KnowledgeBase
-from synsetmine.kinds import name_kind
-from synsetmine.text import normal_form
-from synsetmine.views.static_encoder import name_words
+from synsetmine.normalization import normal_form
+from synsetmine.text.kinds import name_kind
+from synsetmine.text.words import name_words
 
 Half: TypeAlias = Literal["develop", "report"]
 HALVES: tuple[Half, ...] = get_args(Half)
 SHARE = 0.3  # of the names that may be hidden
 FEWEST = 3  # names of an entity; one with fewer keeps all
 ALTOGETHER = "other words altogether"
+SAME_MEANING = 0.6  # similarity of a definition and a name of the entity, at least
 
 _stemmer = snowballstemmer.stemmer("english")
 
@@ -37,6 +39,7 @@ class HiddenName:
     kind: str  # `name_kind` against the names that are left; other words may be ALTOGETHER
     home: bool  # whether the corpus has one of the names that are left
     proposed: bool  # whether the run had mined the name without the list of hidden names
+    other_meaning: bool = False  # whether the corpus defines it as the name of something else
 
     @property
     def form(self) -> str:
@@ -95,6 +98,17 @@ def name_group(name: str, others: Sequence[str]) -> str:
         return kind
     stems = {stem for other in others for stem in stem_bag(other)}
     return kind if stems.intersection(stem_bag(name)) else ALTOGETHER
+
+
+def has_other_meaning(name: str, names: Sequence[str], long_forms: Iterable[str]) -> bool:
+    """Whether the corpus defines an abbreviation, and never as one of these names of its entity.
+
+    A definition need not have the very words of a name, but be similar to it.
+    """
+    texts = [" ".join(stem_bag(other)) for other in names if other != name]
+    definitions = [" ".join(stem_bag(form)) for form in long_forms]
+    similarity = [fuzz.ratio(one, other) / 100 for one in definitions for other in texts]
+    return bool(definitions) and max(similarity, default=0.0) < SAME_MEANING
 
 
 @lru_cache(1 << 18)

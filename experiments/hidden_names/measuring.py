@@ -11,7 +11,7 @@ import numpy as np
 from experiments.calibration import Decisions
 from experiments.hidden_names.hiding import ALTOGETHER, HiddenName
 from experiments.hidden_names.ranking import Answers, Ranking, joined_share
-from synsetmine.models.rehearsal import Level
+from synsetmine.models.known import Level
 
 SHARES = (0.9, 0.95)  # precisions at which recall is given
 LEVELS = (0.5, 0.8, 0.9)  # probabilities at which terms join
@@ -30,6 +30,7 @@ class Measured:
     unknown: Mapping[str, Sequence[str]]  # normal forms: PHRASES, and forms that the corpus defines
     is_probability: bool = False  # whether the scores are probabilities
     seeded: Answers | None = None  # of phrases, with `mine --seeds`
+    other_meaning: Sequence[HiddenName] = ()  # abbreviations of something else in this corpus
 
     @property
     def ranking(self) -> Ranking:
@@ -72,6 +73,7 @@ class Measured:
         scores = [*(LEVELS if self.is_probability else ()), cut]
         figures: dict[str, Any] = {
             "hidden names": len(self.names),
+            "abbreviations of something else": len(self.other_meaning),
             "recall at precision": {
                 str(share): level_dict(ranking.with_precision(share)) for share in SHARES
             },

@@ -13,6 +13,7 @@ from typing import Any
 
 from experiments.hidden_names.hiding import (
     HiddenName,
+    has_other_meaning,
     hide,
     left_names,
     name_group,
@@ -20,26 +21,22 @@ from experiments.hidden_names.hiding import (
 )
 from experiments.hidden_names.measuring import DEFINED, PHRASES
 from experiments.hidden_names.ranking import Answer, Answers
-from synsetmine.counters import count_together
-from synsetmine.dictionary import NameMatcher
 from synsetmine.engines import LocalEngine
-from synsetmine.evidence import read_evidence
-from synsetmine.files import write_text
+from synsetmine.io.files import write_text
+from synsetmine.io.sets import read_sets, read_vocabulary, write_sets
 from synsetmine.kb import KnowledgeBase, read_kb
+from synsetmine.linking.supervision import known_sets
 from synsetmine.models.known import read_candidates
+from synsetmine.normalization import normal_form
+from synsetmine.pipeline.project import Project
 from synsetmine.pipeline.run import run_project
-from synsetmine.pipeline.settings import (
-    CorpusSettings,
-    KbSettings,
-    Project,
-    VocabularySettings,
-)
-from synsetmine.runfolder import Artefacts
-from synsetmine.setfiles import read_sets, read_vocabulary, write_sets
-from synsetmine.supervision import known_sets
-from synsetmine.text import normal_form
+from synsetmine.pipeline.settings import CorpusSettings, KbSettings, VocabularySettings
+from synsetmine.runs.folder import Artefacts
+from synsetmine.text.counters import count_together
+from synsetmine.text.evidence import read_evidence
+from synsetmine.text.matcher import NameMatcher
+from synsetmine.text.vocabulary import TermCounter, TermTable
 from synsetmine.types import SynonymSets
-from synsetmine.vocabulary import TermCounter, TermTable
 
 NO_SETS = SynonymSets((), ())
 MIN_COUNT = VocabularySettings().min_count
@@ -83,6 +80,9 @@ class Task:
         counts = self._counts
         own_terms = read_vocabulary(self._own.vocabulary).terms
         proposed = {normal_form(term.surface) for term in own_terms}
+        long_forms: dict[str, list[str]] = {}
+        for entry in read_evidence(self._own.abbreviations).abbreviations():
+            long_forms.setdefault(normal_form(entry.short), []).append(entry.long)
         names = []
         for entity, hidden in self.hidden.items():
             left = left_names(self.kb, self.hidden, entity)
@@ -91,7 +91,8 @@ class Task:
                 form = normal_form(name)
                 if counts[form] >= MIN_COUNT:
                     kind = name_group(name, left)
-                    names.append(HiddenName(name, entity, kind, home, form in proposed))
+                    other = has_other_meaning(name, self.kb.names(entity), long_forms.get(form, ()))
+                    names.append(HiddenName(name, entity, kind, home, form in proposed, other))
         return names
 
     @cached_property

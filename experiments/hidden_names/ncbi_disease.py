@@ -24,10 +24,10 @@ from sklearn.metrics import adjusted_rand_score
 
 from synsetmine.corpus import read_corpus
 from synsetmine.errors import Skipped, SynsetmineError
-from synsetmine.files import write_text
+from synsetmine.io.files import write_text
+from synsetmine.io.sets import read_sets
 from synsetmine.kb import KnowledgeBase, read_kb
-from synsetmine.setfiles import read_sets
-from synsetmine.text import normal_form
+from synsetmine.normalization import normal_form
 
 WORK = Path(__file__).parents[2] / ".hidden-names" / "ncbi-disease"
 SETTINGS = {

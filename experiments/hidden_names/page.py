@@ -18,7 +18,7 @@ from experiments.hidden_names.measuring import (
 )
 from experiments.hidden_names.mining import MIN_COUNT
 from experiments.pages import table, write_page
-from synsetmine.models.rehearsal import Level
+from synsetmine.models.known import Level
 
 NAME = "hidden-names"
 Results = Mapping[str, Mapping[Half, Sequence[Measured]]]  # by knowledge base
@@ -62,10 +62,14 @@ entity.
   within a longer name of the full knowledge base. A list adds these names to the vocabulary, since
   the pipeline itself proposes only phrases and abbreviations; the share that it proposes without
   the list is stated.
+- An abbreviation that the corpus defines, and only as something that is not similar to any name of
+  the entity, is no name of the entity in this corpus, and is left out ("PVA", polyvinyl alcohol,
+  for *pulmonary valve agenesis*).
 - Entities are split in two halves by a hash of their id, phrases by a hash of themselves. Choices
   were made on one half (*develop*); the other one is for this page.
-- *Model that has not seen the names*: the weights of the general model were learned without the
-  knowledge base and the ontologies that share its entities. *Shipped model*: the weights of the
+- *Model that has not seen the names*: its static encoder was learned without biomedical lists. The
+  pair classifier and word weights are those of the package, which have; new names are assigned
+  without them. *Shipped model*: the weights of the
   package have seen a part of the names, so that these figures say what a user of this very
   knowledge base can expect, and not how well other names are found.
 - Rivals look a name up among all names that are not hidden: *equal bags of stems* (Snowball), the
@@ -85,7 +89,8 @@ def _section(title: str, measured: Sequence[Measured]) -> list[str]:
         f"## {title}",
         f"{len(names):,} hidden names; the pipeline proposes {proposed / len(names):.0%} of them "
         f"without the list. {len(first.homeless.names):,} belong to an entity that has no other "
-        f"name in the corpus. "
+        f"name in the corpus. {len(first.other_meaning):,} hidden abbreviations of something else "
+        f"are left out. "
         + " ".join(f"{len(forms):,} {source} are of no entity." for source, forms in unknown),
         _goals(first),
         _recalls(measured),

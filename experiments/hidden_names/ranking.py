@@ -11,7 +11,7 @@ import numpy as np
 
 from experiments.calibration import Decisions
 from experiments.hidden_names.hiding import HiddenName
-from synsetmine.models.rehearsal import Level
+from synsetmine.models.known import Level
 
 
 class Answer(NamedTuple):

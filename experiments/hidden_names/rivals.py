@@ -10,7 +10,7 @@ from rapidfuzz import fuzz, process
 
 from experiments.hidden_names.hiding import stem_bag
 from experiments.hidden_names.ranking import Answer, Answers
-from synsetmine.text import normal_form
+from synsetmine.normalization import normal_form
 from synsetmine.types import Progress, SynonymSets, Term
 from synsetmine.views import TermVectors, encode_terms, find_encoder
 

@@ -39,13 +39,20 @@ def parse_mesh(lines: Iterable[str]) -> list[Names]:
 
 
 def parse_terms(terms: Mapping[str, Mapping[str, Any]], prefixes: tuple[str, ...]) -> list[Names]:
-    """Terms of a cellxgene ontology; its `synonyms` are the exact ones only.
+    """The names of the terms of a cellxgene ontology; see `term_names`."""
+    return entities_of(term_names(terms, prefixes).values())
+
+
+def term_names(
+    terms: Mapping[str, Mapping[str, Any]], prefixes: tuple[str, ...]
+) -> dict[str, list[str]]:
+    """Terms of a cellxgene ontology by id; its `synonyms` are the exact ones only.
 
     An ontology file has terms of other ontologies too: only ids with these prefixes are read.
     Codes of cell clusters, such as "5227 Astro-TE NN_3", are no names.
     """
-    return entities_of(
-        [
+    return {
+        identifier: [
             _KIND.sub("", name)
             for name in (term["label"], *term.get("synonyms", []))
             if not _CLUSTER.search(name)
@@ -55,7 +62,7 @@ def parse_terms(terms: Mapping[str, Mapping[str, Any]], prefixes: tuple[str, ...
         and term.get("label")
         and not term.get("deprecated")
         and not _OBSOLETE.match(term["label"])
-    )
+    }
 
 
 def parse_genes(lines: Iterable[str]) -> list[Names]:
@@ -162,14 +169,14 @@ def _load_obo(distribution: str, path: str) -> list[Names]:
 
 
 def _load_terms(ontology: str) -> list[Names]:
-    return parse_terms(_cellxgene(ontology), (f"{ontology}:",))
+    return parse_terms(cellxgene_terms(ontology), (f"{ontology}:",))
 
 
 def _load_taxa() -> list[Names]:
-    return parse_taxa(_cellxgene("NCBITaxon"))
+    return parse_taxa(cellxgene_terms("NCBITaxon"))
 
 
-def _cellxgene(ontology: str) -> Any:
+def cellxgene_terms(ontology: str) -> Any:
     """The newest version of an ontology in the package."""
     import pyarrow as pa
 

@@ -9,16 +9,15 @@ import numpy as np
 
 from experiments.calibration import Decisions, half_alone, mining_decisions
 from experiments.sources.source import Source, halves, pairs_only
-from synsetmine.baselines import Choice, Labels, Lesson, Method, Problem
-from synsetmine.baselines.base import grid
-from synsetmine.baselines.density import Hdbscan
-from synsetmine.baselines.linkage import Agglomerative, Link, cut, in_given_order
-from synsetmine.baselines.pairclassifier import PairClassifier
 from synsetmine.errors import DataError
 from synsetmine.metrics import compare_labels, evaluate
 from synsetmine.models.general import PRECISION, GeneralModel, load_general
 from synsetmine.models.general.settings import AdaptationSettings
 from synsetmine.models.general.training import adapt
+from synsetmine.rivals import Choice, Labels, Method, Task, TrainingData
+from synsetmine.rivals.base import grid
+from synsetmine.rivals.linkage import Agglomerative, Hdbscan, Link, cut, in_given_order
+from synsetmine.rivals.pair_linkage import PairLinkage
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews, View, encode_terms, find_encoder, unit_rows
 
@@ -73,7 +72,7 @@ class CslsLinkage:
 
     view: View
     link: Link = "average"
-    told: bool = False
+    needs_k: bool = False
     ordered: bool = False
 
     @property
@@ -84,13 +83,13 @@ class CslsLinkage:
     def choices(self) -> Sequence[Choice]:
         return grid("distance", CSLS_DISTANCES)
 
-    def learn(self, lesson: Lesson) -> CslsLinkage:  # noqa: ARG002
+    def fit(self, data: TrainingData) -> CslsLinkage:  # noqa: ARG002
         return self
 
-    def cluster(self, problem: Problem, choices: Sequence[Choice]) -> Iterator[Labels]:
-        order = np.array(sorted(range(len(problem.terms)), key=problem.terms.__getitem__))
-        terms = [problem.terms[place] for place in order]
-        rows = unit_rows(problem.views.table(self.view).select(terms))  # (terms, dimension)
+    def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
+        order = np.array(sorted(range(len(task.terms)), key=task.terms.__getitem__))
+        terms = [task.terms[row] for row in order]
+        rows = unit_rows(task.views.table(self.view).select(terms))  # (terms, dimension)
         cosines = rows @ rows.T
         others = np.where(np.eye(len(rows), dtype=bool), -1, cosines)
         nearest = np.sort(others, axis=1)[:, -min(NEIGHBOURS, len(rows) - 1) :]
@@ -113,7 +112,7 @@ def rivals(view: View) -> dict[str, Method]:
         Agglomerative(view=view, link="complete"),
         CslsLinkage(view=view, link="complete"),
         Hdbscan(view=view),
-        PairClassifier(views=views),
+        PairLinkage(views=views),
     )
     return dict(zip(RIVALS, methods, strict=True))
 
@@ -196,13 +195,13 @@ def _scores(
 def curve(
     method: Method, training: SynonymSets, test: SynonymSets, views: TermViews, seed: int
 ) -> Curve:
-    lesson = Lesson(training=training, views=views, size=len(test.terms), seed=seed)
-    clusterer = method.learn(lesson)
+    data = TrainingData(training=training, views=views, size=len(test.terms), seed=seed)
+    clusterer = method.fit(data)
     aris = []
     for sets in (training, test):
-        problem = Problem(terms=sets.terms, views=views, seed=seed)
+        task = Task(terms=sets.terms, views=views, seed=seed)
         gold = sets.labels(sets.terms)
-        grouped = clusterer.cluster(problem, method.choices)
+        grouped = clusterer.cluster(task, method.choices)
         aris.append(tuple(compare_labels(labels, gold).ari for labels in grouped))
     return Curve(*aris)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments.line_chart import Series, line_chart
 from experiments.pages import mean_sd, table, write_page, write_plot
 from experiments.sources.measuring import (
     ADAPTED,
@@ -22,7 +23,6 @@ from experiments.sources.measuring import (
     ROWS,
     Measured,
 )
-from synsetmine.report.figures import Series, line_chart
 from synsetmine.views import View
 
 NAME = "sources"

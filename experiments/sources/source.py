@@ -11,7 +11,7 @@ import numpy as np
 
 from experiments.general_model.lists import read_lists
 from synsetmine.errors import DataError
-from synsetmine.setfiles import read_sets
+from synsetmine.io.sets import read_sets
 from synsetmine.types import SynonymSets, Term
 
 SET_NAMES = 12  # of an entity; a few large ones would decide the ARI

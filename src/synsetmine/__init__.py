@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from synsetmine.corpus import read_corpus
-    from synsetmine.datasets import fetch_dataset
+    from synsetmine.corpus.name_lists import read_names
     from synsetmine.errors import DataError, ModelError, SynsetmineError
     from synsetmine.estimator import SynSetMiner
-    from synsetmine.grouping import Grouping, NameSet, group
+    from synsetmine.io.datasets import fetch_dataset
+    from synsetmine.io.sets import read_sets, read_vocabulary, write_sets
     from synsetmine.kb import Entity, KnowledgeBase, read_kb
+    from synsetmine.linking.supervision import Supervision, split_entities, supervise
     from synsetmine.metrics import ClusterReport, evaluate
     from synsetmine.models import (
         Mined,
@@ -31,11 +33,9 @@ if TYPE_CHECKING:
     from synsetmine.models.paper.network import SetScorer
     from synsetmine.models.paper.settings import PRESETS, TrainingSettings
     from synsetmine.models.paper.train import Trained, Validation, train_scorer
-    from synsetmine.namelists import read_names
-    from synsetmine.pipeline import Project, read_project
+    from synsetmine.pipeline.grouping import Grouping, NameSet, group
+    from synsetmine.pipeline.project import Project, read_project
     from synsetmine.pipeline.run import run_project
-    from synsetmine.setfiles import read_sets, read_vocabulary, write_sets
-    from synsetmine.supervision import Supervision, split_entities, supervise
     from synsetmine.types import Document, Link, Mention, SynonymSets, Term, order_terms
     from synsetmine.views import TermVectors, TermViews, read_vectors, write_vectors
 
@@ -43,10 +43,10 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "corpus": ["read_corpus"],
-    "datasets": ["fetch_dataset"],
+    "io.datasets": ["fetch_dataset"],
     "errors": ["DataError", "ModelError", "SynsetmineError"],
     "estimator": ["SynSetMiner"],
-    "grouping": ["Grouping", "NameSet", "group"],
+    "pipeline.grouping": ["Grouping", "NameSet", "group"],
     "kb": ["Entity", "KnowledgeBase", "read_kb"],
     "metrics": ["ClusterReport", "evaluate"],
     "models": [
@@ -64,11 +64,11 @@ _HOMES = {
     "models.paper.network": ["SetScorer"],
     "models.paper.settings": ["PRESETS", "TrainingSettings"],
     "models.paper.train": ["Trained", "Validation", "train_scorer"],
-    "namelists": ["read_names"],
-    "pipeline": ["Project", "read_project"],
+    "corpus.name_lists": ["read_names"],
+    "pipeline.project": ["Project", "read_project"],
     "pipeline.run": ["run_project"],
-    "setfiles": ["read_sets", "read_vocabulary", "write_sets"],
-    "supervision": ["Supervision", "split_entities", "supervise"],
+    "io.sets": ["read_sets", "read_vocabulary", "write_sets"],
+    "linking.supervision": ["Supervision", "split_entities", "supervise"],
     "types": ["Document", "Link", "Mention", "SynonymSets", "Term", "order_terms"],
     "views": ["TermVectors", "TermViews", "read_vectors", "write_vectors"],
 }

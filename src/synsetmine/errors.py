@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
+from types import TracebackType
 
 WIDTH = 120  # characters of a value that are shown
 
@@ -96,6 +97,33 @@ def raise_or_keep(error: DataError, skipped: list[DataError] | Skipped | None) -
     if skipped is None:
         raise error
     skipped.append(error)
+
+
+class skipping:  # noqa: N801 (used as a statement: `with skipping(…):`)
+    """Leave out a broken record: a DataError in the block gets its file and line, and is kept.
+
+    Without `skipped` it is raised. A class, because a generator costs three times as much a record.
+    """
+
+    __slots__ = ("_line", "_path", "_skipped")
+
+    def __init__(
+        self, path: Path, line: int | None, skipped: list[DataError] | Skipped | None
+    ) -> None:
+        self._path, self._line, self._skipped = path, line, skipped
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool:
+        if not isinstance(error, DataError):
+            return False
+        raise_or_keep(error.at(self._path, self._line), self._skipped)
+        return True
 
 
 @contextmanager

@@ -13,8 +13,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from synsetmine.corpus.name_lists import names_in
 from synsetmine.errors import DataError
-from synsetmine.grouping import group
 from synsetmine.models import (
     DEFAULT_PRESET,
     ModelSettings,
@@ -22,7 +22,7 @@ from synsetmine.models import (
     generate_sets,
     settings_of,
 )
-from synsetmine.namelists import names_in
+from synsetmine.pipeline.grouping import group
 from synsetmine.types import SynonymSets, Term, order_terms
 from synsetmine.views import TermVectors, TermViews
 
@@ -53,10 +53,10 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     Without y, X is a list or a Series of names: nothing is learned, and the general model groups
     them as `synsetmine.group` does. A missing name has the label -1.
 
-    `preset` is "views", our own model, or one of the paper's model, which walks the rows once in
-    random order. The parameters from `architecture` to `patience` are the paper's model's; None
-    keeps the value of the preset. A `threshold` of None is 0.5 for a model that is trained, and
-    that of "balanced" precision for names without y.
+    `preset` is "general", the default model, or a preset of the paper's model, which walks the rows
+    once in random order. The parameters from `architecture` to `patience` belong to the paper's
+    model; None keeps the value of the preset. A `threshold` of None is 0.5 for a model that is
+    trained, and that of "balanced" precision for names without y.
     """
 
     def __init__(

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from synsetmine.cli import console
-from synsetmine.cli.places import a_file, check_apart
-from synsetmine.cli.stages import CorpusFiles, CorpusForm, IdField, TextField
+from synsetmine.cli.console import a_file, check_apart
+from synsetmine.cli.options import with_settings
+from synsetmine.cli.stages import CorpusFiles, CorpusOptions
 from synsetmine.errors import DataError, Skipped
 
 if TYPE_CHECKING:
-    from synsetmine.evidence import Abbreviation
+    from synsetmine.text.evidence import Abbreviation
+
 
 COLUMNS = ("short form", "long form", "count", "documents", "document", "sentence")
 ROWS = 50  # on a terminal
@@ -26,7 +28,7 @@ STDOUT = "-"
 def _checked(out: Path | None) -> Path | None:
     if out is None or str(out) == STDOUT:
         return out
-    from synsetmine.files import plain_name
+    from synsetmine.io.files import plain_name
 
     if Path(plain_name(out)).suffix.lower() not in (".tsv", ".jsonl"):
         problem = "unknown file extension; expected .tsv or .jsonl, also with .gz, .bz2 or .zst"
@@ -34,6 +36,7 @@ def _checked(out: Path | None) -> Path | None:
     return a_file(out)
 
 
+@with_settings
 def abbreviations(
     corpus: CorpusFiles,
     out: Annotated[
@@ -49,9 +52,8 @@ def abbreviations(
     min_count: Annotated[
         int, typer.Option(min=1, help="Only definitions that occur so often.")
     ] = 1,
-    form: CorpusForm = None,
-    text_field: TextField = "text",
-    id_field: IdField = "id",
+    *,
+    options: CorpusOptions,
 ) -> None:
     """List the abbreviations that a corpus defines, with counts and an example sentence.
 
@@ -66,17 +68,15 @@ def abbreviations(
     """
     from synsetmine.corpus import read_corpus
     from synsetmine.corpus.sources import find_sources
-    from synsetmine.evidence import find_abbreviations
+    from synsetmine.text.evidence import find_abbreviations
 
     if out is not None:
-        check_apart(out, *(source.path for source in find_sources(corpus, form)))
+        check_apart(out, *(source.path for source in find_sources(corpus, options.get("form"))))
     skipped = Skipped()
     with console.progress_bar("reading", unit="bytes") as bar:
         documents = read_corpus(
             corpus,
-            form=form,
-            text_field=text_field,
-            id_field=id_field,
+            **options,
             skipped=skipped,
             progress=bar.update,
         )
@@ -98,8 +98,8 @@ def _row(entry: Abbreviation) -> tuple[str, str, int, int, str, str]:
 
 
 def _write(out: Path, listed: Sequence[Abbreviation]) -> None:
-    from synsetmine.cells import guarded, rows_of
-    from synsetmine.files import plain_name, write_text
+    from synsetmine.io.files import plain_name, write_text
+    from synsetmine.io.tables import guarded, rows_of
 
     if plain_name(out).lower().endswith(".jsonl"):
         keys = [column.replace(" ", "_") for column in COLUMNS]

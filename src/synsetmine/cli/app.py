@@ -11,25 +11,16 @@ import typer
 from synsetmine import __version__
 from synsetmine.cli import console
 from synsetmine.cli.abbreviations import abbreviations
-from synsetmine.cli.applynames import apply_names
-from synsetmine.cli.compare import compare
-from synsetmine.cli.convert import convert
-from synsetmine.cli.datasets import datasets
-from synsetmine.cli.demo import demo
-from synsetmine.cli.evaluate import evaluate
+from synsetmine.cli.compare import compare, datasets
 from synsetmine.cli.export import export
-from synsetmine.cli.finetune import finetune
 from synsetmine.cli.group import group
-from synsetmine.cli.lint import lint
-from synsetmine.cli.mine import mine
-from synsetmine.cli.rank import rank, score
-from synsetmine.cli.review import review
-from synsetmine.cli.reviews import export_reviews, import_reviews
-from synsetmine.cli.run import init, report, run
-from synsetmine.cli.serve import serve
+from synsetmine.cli.mine import evaluate, mine, rank, score
+from synsetmine.cli.run import demo, init, report, run
 from synsetmine.cli.stages import knowledge, link, read, supervise, vectors, vocabulary
 from synsetmine.cli.train import train
-from synsetmine.cli.tune import tune
+from synsetmine.cli.tune import finetune, tune
+from synsetmine.cli.vocabularies import apply_names, convert, lint
+from synsetmine.cli.web import export_reviews, import_reviews, review, serve
 from synsetmine.errors import SynsetmineError
 
 # Bad data, a bad model, an unwritable place. typer has 2 for wrong usage, and the last one.

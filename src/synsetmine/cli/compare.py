@@ -1,15 +1,16 @@
-"""`synsetmine compare`."""
+"""`synsetmine compare` and `synsetmine datasets`."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from synsetmine.cli import console
+from synsetmine.cli.console import a_folder
 from synsetmine.cli.inputs import (
     Device,
     SkipBad,
@@ -17,15 +18,72 @@ from synsetmine.cli.inputs import (
     load_vectors,
     load_views,
 )
-from synsetmine.cli.places import a_folder
-from synsetmine.cli.train import PaperPreset
 from synsetmine.devices import choose_device
 from synsetmine.errors import DataError, SynsetmineError
+from synsetmine.models.paper.settings import PresetName
 
 if TYPE_CHECKING:
-    from synsetmine.baselines.registry import Entry
+    from synsetmine.rivals.registry import Entry
     from synsetmine.types import SynonymSets
     from synsetmine.views import TermViews
+
+
+def datasets(
+    name: Annotated[
+        Literal["nyt", "wiki", "pubmed"],
+        typer.Argument(help="nyt, wiki or pubmed.", show_default=False),
+    ],
+    source: Annotated[
+        Path | None, typer.Option("--from", help="Take a local copy instead of downloading.")
+    ] = None,
+    copy_to: Annotated[
+        Path | None,
+        typer.Option("--copy-to", callback=a_folder, help="Also copy the files into this folder."),
+    ] = None,
+    cache: Annotated[
+        Path | None,
+        typer.Option(
+            help="Cache folder. Default: $SYNSETMINE_CACHE, $XDG_CACHE_HOME/synsetmine or "
+            "~/.cache/synsetmine."
+        ),
+    ] = None,
+    home: Annotated[
+        str | None, typer.Option(help="Another place that answers as the GitHub contents API does.")
+    ] = None,
+) -> None:
+    """Get the paper's benchmark data: downloaded once, checked, kept in a cache.
+
+    A broken download goes on where it stopped when the command is given again. A cached data set
+    is not asked for again; delete its folder to fetch it anew.
+
+    Example: `synsetmine datasets nyt --copy-to data`
+    """
+    from synsetmine.io.datasets import DEFAULT_HOME, fetch_dataset
+    from synsetmine.io.files import atomic_write
+
+    with console.progress_bar(name, unit="bytes") as bar:
+
+        def progress(file: str, done: int, total: int) -> None:
+            bar.update(done, total, file, line=done == total)
+
+        try:
+            dataset = fetch_dataset(
+                name, home=home or DEFAULT_HOME, cache=cache, source=source, progress=progress
+            )
+        except DataError as error:
+            if source is not None:
+                raise
+            hint = "without a network, --from FOLDER takes a local copy"
+            raise SynsetmineError(f"{error}; {hint}") from error
+    files = [dataset.training_sets, dataset.test_sets, *dataset.vectors.values()]
+    if copy_to is not None:
+        for file in files:
+            with atomic_write(copy_to / file.name) as temporary:
+                shutil.copyfile(file, temporary)
+        files = [copy_to / file.name for file in files]
+    if not dataset.vectors:
+        console.warn(f"{name} came without vectors")
+    console.show_table(("file", "bytes"), [(str(f), str(f.stat().st_size)) for f in files])
 
 
 def compare(
@@ -63,7 +121,7 @@ def compare(
         typer.Option(help="A sentence encoder for the strings: a folder or a hub name."),
     ] = None,
     preset: Annotated[
-        PaperPreset, typer.Option(help="Settings of `synsetmine`, the paper's model.")
+        PresetName, typer.Option(help="Settings of `synsetmine`, the paper's model.")
     ] = "paper",
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each method.")] = 5,
     orders: Annotated[
@@ -107,11 +165,11 @@ def compare(
 
     Example: `synsetmine compare train.set --test test.set -v vectors.txt -m ours,today -o compared`
     """
-    from synsetmine.baselines.registry import methods as all_methods
-    from synsetmine.baselines.registry import select
-    from synsetmine.comparison import Plan, summarise, write_comparison
-    from synsetmine.comparison import compare as run
-    from synsetmine.comparison.page import COLUMNS, cells, notes
+    from synsetmine.rivals.comparison import Plan
+    from synsetmine.rivals.comparison import compare as run
+    from synsetmine.rivals.page import COLUMNS, cells, notes, summarise, write_comparison
+    from synsetmine.rivals.registry import methods as all_methods
+    from synsetmine.rivals.registry import select
 
     known = all_methods(preset=preset)
     wanted = [name.strip() for name in methods.split(",")]
@@ -142,7 +200,7 @@ def compare(
     if out is not None:
         write_comparison(out, plan, rows, workers=workers)
     if as_json:
-        console.show_json([asdict(row) for row in rows])
+        console.show_json([row.record() for row in rows])
     else:
         console.show_table(COLUMNS, [cells(row) for row in rows])
         for note in notes(rows):

@@ -1,7 +1,4 @@
-"""Tables, bars and messages: rich on a terminal, plain lines in a pipe.
-
-Results go to stdout, everything else to stderr.
-"""
+"""What commands print, progress bars, and output paths."""
 
 from __future__ import annotations
 
@@ -19,6 +16,11 @@ from synsetmine.errors import shorten
 if TYPE_CHECKING:
     from synsetmine.errors import DataError, Skipped
     from synsetmine.types import Term
+import os
+from pathlib import Path
+
+from synsetmine.errors import DataError
+from synsetmine.io.files import check_file, check_folder
 
 SHOWN = 5
 # Control characters but tab and line end, and Unicode's changes of direction.
@@ -172,3 +174,24 @@ def progress_bar(label: str, *, unit: str = "") -> Iterator[Bar]:
     )
     with rich_progress.Progress(*columns, console=Console(stderr=True)) as bar:
         yield Bar(bar, bar.add_task(label, total=None, note=""), label)
+
+
+def a_file(path: Path | None) -> Path | None:
+    """For an option that names a file to write."""
+    if path is not None:
+        check_file(path)
+    return path
+
+
+def a_folder(path: Path | None) -> Path | None:
+    """For an option that names a folder to write files into."""
+    if path is not None:
+        check_folder(path)
+    return path
+
+
+def check_apart(out: Path, *others: Path | None) -> None:
+    """Refuse to write a file over another one that the command reads or writes."""
+    for other in others:
+        if other is not None and os.path.realpath(other) == os.path.realpath(out):
+            raise DataError("the command would write over this file of its own", path=out)

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from synsetmine.cli import console
-from synsetmine.cli.console import counted
+from synsetmine.cli.console import a_file, check_apart, counted
 from synsetmine.cli.inputs import Reviews, SkipBad, load_sets
-from synsetmine.cli.places import a_file, check_apart
 from synsetmine.errors import DataError, SynsetmineError
 
 if TYPE_CHECKING:
     from synsetmine.export import Entry, Format
-    from synsetmine.results import MinedSet
+    from synsetmine.runs import MinedSet
     from synsetmine.types import NameKind
+
 
 FormatName = Literal[
     "solr",
@@ -269,7 +269,7 @@ def _given(form: Format, **options: Any) -> dict[str, Any]:
 
 def _kinds(only: Sequence[str], without: Sequence[str]) -> Sequence[NameKind]:
     """The kinds of names to export."""
-    from synsetmine.kinds import KINDS
+    from synsetmine.text.kinds import KINDS
 
     if only and without:
         raise SynsetmineError("--only and --without exclude each other; give one of them")
@@ -284,10 +284,10 @@ def _read(
     source: Path, counts: Path | None, trace: Path | None, kb: Path | None, *, skip_bad: bool
 ) -> Sequence[MinedSet]:
     """The sets of a run folder, or of a file, with details of its terms from other files."""
+    from synsetmine.io.sets import is_set_file, read_vocabulary
+    from synsetmine.io.traces import read_trace
     from synsetmine.kb import KnowledgeBase
-    from synsetmine.results import describe_sets, read_results
-    from synsetmine.setfiles import is_set_file, read_vocabulary
-    from synsetmine.trace import read_trace
+    from synsetmine.runs import describe_sets, read_results
 
     if source.is_dir():
         if counts or trace or kb:
@@ -309,7 +309,7 @@ def _reviewed(
 ) -> Sequence[MinedSet]:
     """The sets after review; a run folder's own reviews are used by default."""
     from synsetmine.review.feedback import find_decisions, reviewed_sets
-    from synsetmine.runfolder import Artefacts
+    from synsetmine.runs.folder import Artefacts
 
     if reviews is None and source.is_dir() and Artefacts(source).reviews.exists():
         reviews = source
@@ -326,10 +326,10 @@ def _reviewed(
 
 def _with_sentences(entries: Sequence[Entry], run: Path) -> list[Entry]:
     """The entries with a sentence of the run's corpus for each new name of an entity."""
-    from synsetmine.export.labels import new_names
+    from synsetmine.export.entries import new_names
     from synsetmine.export.patch import with_sentences
-    from synsetmine.results import example_sentences
-    from synsetmine.runfolder import Artefacts
+    from synsetmine.runs import example_sentences
+    from synsetmine.runs.folder import Artefacts
 
     with console.progress_bar("looking for sentences") as bar:
         names = [term.text for entry in entries for term in new_names(entry)]
@@ -339,7 +339,7 @@ def _with_sentences(entries: Sequence[Entry], run: Path) -> list[Entry]:
 
 def _held(form: Format, entries: Sequence[Entry]) -> str:
     """What a file holds, in words."""
-    from synsetmine.export.labels import new_names
+    from synsetmine.export.entries import new_names
 
     if form.new_names:
         names = [term for entry in entries for term in new_names(entry)]

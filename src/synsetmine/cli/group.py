@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from synsetmine.cli import console
+from synsetmine.cli.console import a_file, check_apart
 from synsetmine.cli.inputs import Device, Encoder, SkipBad, load_sets, skipping
-from synsetmine.cli.places import a_file, check_apart
 from synsetmine.devices import choose_device
 
 if TYPE_CHECKING:
-    from synsetmine.grouping import Grouping
+    from synsetmine.pipeline.grouping import Grouping
 
-MEASURED = Path(__file__).parents[1] / "precision.json"
+
+MEASURED = Path(__file__).parents[1] / "pipeline" / "precision.json"
 ROWS = 50  # sets on a terminal
 OTHERS = 8  # names of a set on a terminal
 
@@ -120,12 +121,12 @@ def group(
             check_apart(written, source, known, never)
     if out is not None and unsure is not None:
         check_apart(out, unsure)
+    from synsetmine.corpus.name_lists import read_names, read_pairs
     from synsetmine.errors import Skipped
-    from synsetmine.files import cache_root
-    from synsetmine.groupfiles import check_ending, check_pairs_ending, write_pairs
-    from synsetmine.grouping import group as group_names
-    from synsetmine.grouping import threshold_of
-    from synsetmine.namelists import read_names, read_pairs
+    from synsetmine.io.files import cache_root
+    from synsetmine.pipeline.group_files import check_ending, check_pairs_ending, write_pairs
+    from synsetmine.pipeline.grouping import group as group_names
+    from synsetmine.pipeline.grouping import threshold_of
 
     if out is not None:
         check_ending(out, alone=alone)
@@ -168,7 +169,7 @@ def _say_column(column: str) -> None:
 def _show(grouping: Grouping, *, alone: bool) -> None:
     """A table on a terminal, the first sets of many; all of them in a pipe."""
     from synsetmine.errors import shorten
-    from synsetmine.results.wording import probability
+    from synsetmine.runs.results import probability
 
     terminal = sys.stdout.isatty()
     rows = []

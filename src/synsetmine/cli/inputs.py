@@ -1,4 +1,4 @@
-"""What several commands take: their common options, and how they read them."""
+"""Inputs that several commands share."""
 
 from __future__ import annotations
 
@@ -12,14 +12,23 @@ import typer
 from synsetmine.cli import console
 from synsetmine.devices import choose_device
 from synsetmine.errors import DataError, SynsetmineError, shorten
-from synsetmine.plainfiles import check_no_link_inside
+from synsetmine.io.temporary import check_no_link_inside
 
 if TYPE_CHECKING:
+    from synsetmine.io.sets import Vocabulary
     from synsetmine.models import StoredModel
-    from synsetmine.review.said import Said
-    from synsetmine.setfiles import Vocabulary
+    from synsetmine.review.feedback import Constraints
     from synsetmine.types import SynonymSets, Term
     from synsetmine.views import TermVectors, TermViews
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from synsetmine.models import PreparedModel, StoredModel
+    from synsetmine.models.known import KnownSets
+    from synsetmine.types import Term
+    from synsetmine.views import TermVectors, TermViews
+
 
 Vectors = Annotated[
     Path,
@@ -65,7 +74,7 @@ Reviews = Annotated[
 
 
 def load_sets(path: Path, skip_bad: bool) -> SynonymSets:
-    from synsetmine.setfiles import read_sets
+    from synsetmine.io.sets import read_sets
 
     with skipping(skip_bad) as skipped:
         return read_sets(path, skipped=skipped)
@@ -92,7 +101,7 @@ def load_views(
 
 def encode(encoder: str, terms: Sequence[Term], device: str) -> TermVectors:
     """The encoder's vectors of the terms, from the user's cache where they are known."""
-    from synsetmine.files import cache_root
+    from synsetmine.io.files import cache_root
     from synsetmine.views import encode_terms, find_encoder
 
     with console.progress_bar("encoding") as bar:
@@ -111,7 +120,7 @@ def load_vocabulary(path: Path | None, vectors: TermVectors | None, skip_bad: bo
     The terms of sets are walked in the order of the vector file, or in random order, since in the
     order of the sets synonyms stand side by side, and that would give the answer away.
     """
-    from synsetmine.setfiles import Vocabulary, is_set_file, read_vocabulary
+    from synsetmine.io.sets import Vocabulary, is_set_file, read_vocabulary
     from synsetmine.types import order_terms
 
     if path is None:
@@ -136,18 +145,17 @@ def skipping(skip_bad: bool) -> Iterator[list[DataError] | None]:
     console.report_skipped(skipped or [])
 
 
-def load_reviews(path: Path | None) -> Said:
+def load_reviews(path: Path | None) -> Constraints:
     """What people said, nothing without a path."""
-    from synsetmine.review.feedback import find_decisions
-    from synsetmine.review.said import Said
+    from synsetmine.review.feedback import Constraints, find_decisions
 
-    return Said.by([] if path is None else find_decisions(path))
+    return Constraints.from_decisions([] if path is None else find_decisions(path))
 
 
 def add_reviews(sets: SynonymSets, reviews: Path | None) -> SynonymSets:
     """Training sets with what reviews add; not on entities that their run holds out for scores."""
     from synsetmine.review.feedback import training_sets
-    from synsetmine.runfolder import Artefacts
+    from synsetmine.runs.folder import Artefacts
 
     held_out = None
     if reviews is not None and reviews.is_dir() and Artefacts(reviews).test.exists():
@@ -228,9 +236,114 @@ def _only(term: Term, senses: Sequence[Term], known: Sequence[Term]) -> Term:
     if senses and not term.sense:
         named = ", ".join(map(str, senses))
         raise DataError(f"several terms have this surface; give one of {named}", value=str(term))
-    from synsetmine.text import tokens
+    from synsetmine.normalization import tokens
 
     words = tokens(term.surface)
     near = [str(other) for other in known if tokens(other.surface) == words]
     hint = f", but there is {' and '.join(near[:3])}" if near and words else ""
     raise DataError(f"this term has no vector{hint}", value=str(term))
+
+
+Source = Annotated[
+    Path, typer.Argument(help="Folder of a run, or of a trained model.", show_default=False)
+]
+Among = Annotated[
+    Path | None,
+    typer.Option(
+        "--vocabulary",
+        help="For a bare model: the terms among which it judges, which f depends on; give those "
+        "that were mined. Default: all terms that have vectors.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class ModelSource:
+    """A stored model, and the vocabulary that it is prepared over.
+
+    A run has both: its vocabulary is all mined terms, so f has the values of mining.
+    """
+
+    stored: StoredModel
+    vocabulary: tuple[Term, ...]
+    tables: tuple[TermVectors, ...]
+    encoded: TermVectors | None = None  # of a run
+    encoder: str | None = None  # of a bare model
+    known: KnownSets | None = None  # of a run
+
+    def find(self, texts: Iterable[str]) -> list[Term]:
+        """The terms of these texts; a model that looks at strings knows any."""
+        known = [*self.vocabulary, *(term for table in self.tables for term in table.terms)]
+        any_string = "strings" in self.stored.views
+        if not any_string and not self.tables:
+            raise SynsetmineError("this model needs --vectors")
+        return find_terms(texts, known, any_string=any_string)
+
+    def views(self, terms: Sequence[Term], device: str) -> TermViews:
+        """The views of the vocabulary and of further terms."""
+        from synsetmine.views import TermViews
+
+        if self.encoded is not None:
+            views = TermViews(self.tables, self.encoded)
+        else:
+            everyone = [*self.vocabulary, *terms]
+            views = load_views(self.tables, self.encoder, everyone, device=device)
+        self.stored.check(views)
+        return views
+
+    def prepare(self, terms: Sequence[Term] = (), *, device: str) -> PreparedModel:
+        """The model over its vocabulary and further terms."""
+        everyone = list(dict.fromkeys((*self.vocabulary, *terms)))
+        views = self.views(terms, device)
+        chosen = choose_device(device, uses_torch=self.stored.uses_torch)
+        # The stored probabilities are of mined terms; the model judges other terms by pairs.
+        known = self.known if {*terms} <= {*self.vocabulary} else None
+        return self.stored.prepare(everyone, views, known=known, device=chosen)
+
+
+def open_source(
+    source: Path,
+    vectors: Sequence[Path] | None,
+    encoder: str | None,
+    vocabulary: Path | None,
+    *,
+    skip_bad: bool,
+    needs_vocabulary: bool = True,
+) -> ModelSource:
+    """The model of a run, or a bare one with what the options name."""
+    from synsetmine.models import load_model
+    from synsetmine.runs.folder import is_run
+
+    if is_run(source):
+        if vectors or encoder or vocabulary:
+            raise SynsetmineError("a run has its own vectors; give them with a bare model only")
+        return _of_run(source)
+    stored = load_model(source)
+    tables = tuple(load_vectors(path, skip_bad) for path in vectors or ())
+    terms: tuple[Term, ...] = ()
+    if tables or vocabulary or needs_vocabulary:
+        first = tables[0] if tables else None
+        terms = tuple(load_vocabulary(vocabulary, first, skip_bad).terms)
+    return ModelSource(stored, terms, tables, encoder=choose_encoder(encoder, stored))
+
+
+def _of_run(run: Path) -> ModelSource:
+    from synsetmine.io.sets import read_sets
+    from synsetmine.io.traces import read_trace
+    from synsetmine.models import load_model
+    from synsetmine.models.known import KnownSets, read_candidates
+    from synsetmine.runs.folder import Artefacts
+    from synsetmine.views import read_vectors
+
+    at = Artefacts(run)
+    if not at.mined.exists():
+        raise SynsetmineError(f"{run} is no folder of a run that has mined sets")
+    encoded = read_vectors(at.encoded) if at.encoded.exists() else None
+    tables = (read_vectors(at.vectors),)
+    mined = read_sets(at.mined)
+    candidates = read_candidates(at.candidates) if at.candidates.exists() else {}
+    known = None
+    if candidates:
+        new = {decision.term for decision in read_trace(at.trace)}
+        known = KnownSets(mined.restrict([t for t in mined.terms if t not in new]), candidates)
+    return ModelSource(load_model(at.model), mined.terms, tables, encoded, known=known)

@@ -1,33 +1,160 @@
-"""`synsetmine mine`."""
+"""`synsetmine mine`, `evaluate`, `score` and `rank`."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from synsetmine.cli import console
 from synsetmine.cli.inputs import (
+    Among,
     Device,
     Encoder,
+    SkipBad,
+    Source,
+    Tables,
+    load_sets,
+    open_source,
+)
+
+if TYPE_CHECKING:
+    from synsetmine.types import Term
+    from synsetmine.views import TermVectors
+from synsetmine.cli.console import a_file, check_apart
+from synsetmine.cli.inputs import (
     Model,
     Reviews,
-    SkipBad,
-    Tables,
     choose_encoder,
     load_reviews,
-    load_sets,
     load_vectors,
     load_views,
     load_vocabulary,
 )
-from synsetmine.cli.places import a_file, check_apart
+from synsetmine.cli.options import SettingOptions, with_settings
 from synsetmine.devices import choose_device
 from synsetmine.errors import DataError, shorten
-from synsetmine.types import Order
+from synsetmine.pipeline.settings import MineSettings
 
 
+def evaluate(
+    predicted: Annotated[Path, typer.Argument(help="Mined sets.", show_default=False)],
+    gold: Annotated[Path, typer.Argument(help="True sets.", show_default=False)],
+    known: Annotated[
+        Path | None,
+        typer.Option(help="Known sets of other entities; a true term that joined one is an error."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, as fractions.")] = False,
+    skip_bad: SkipBad = False,
+) -> None:
+    """Compare mined sets with true ones: ARI, FMI, NMI, pairs, B-cubed, whole sets.
+
+    Terms of no true or known set are left out; true terms that were not mined count as alone.
+    Both are counted.
+
+    Example: `synsetmine evaluate mined.jsonl test.set`
+    """
+    from synsetmine.metrics import evaluate as compare
+
+    report = compare(
+        load_sets(predicted, skip_bad),
+        load_sets(gold, skip_bad),
+        known=None if known is None else load_sets(known, skip_bad),
+    )
+    if report.missing_terms:
+        console.warn(f"{report.missing_terms} true terms were not mined and count as alone")
+    values = report.to_dict()
+    if as_json:
+        console.show_json(values)
+        return
+    rows = [
+        (name, f"{100 * value:.2f} %" if isinstance(value, float) else str(value))
+        for name, value in values.items()
+    ]
+    console.show_table(("measure", "value"), rows)
+
+
+Members = Annotated[
+    list[str], typer.Option("--set", "-s", help="A term of the set; give it once for each term.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def score(
+    source: Source,
+    terms: Annotated[list[str], typer.Argument(help="Terms to judge.", show_default=False)],
+    members: Members,
+    vectors: Tables = None,
+    encoder: Encoder = None,
+    vocabulary: Among = None,
+    as_json: AsJson = False,
+    device: Device = "auto",
+    skip_bad: SkipBad = False,
+) -> None:
+    """The probability f of terms to belong to a set; members are judged by the other members.
+
+    A run answers over its mined vocabulary, with the values of its trace and exports. A bare model
+    judges among the terms of --vocabulary. A term may be given by its surface alone where only one
+    term has it.
+
+    Example: `synsetmine score run uk italy --set u.k. --set united_kingdom`
+
+    Example: `synsetmine score model uk italy -v vectors.txt --set u.k. --set united_kingdom`
+    """
+    model = open_source(
+        source, vectors, encoder, vocabulary, skip_bad=skip_bad, needs_vocabulary=False
+    )
+    judged, own = model.find(terms), model.find(members)
+    prepared = model.prepare([*judged, *own], device=device)
+    _report_strings(model.tables, [*judged, *own])
+    _show(list(zip(map(str, judged), prepared.probabilities(own, judged), strict=True)), as_json)
+
+
+def rank(
+    source: Source,
+    members: Members,
+    vectors: Tables = None,
+    encoder: Encoder = None,
+    vocabulary: Among = None,
+    top: Annotated[int, typer.Option("--top", "-n", min=1, help="How many terms to show.")] = 10,
+    as_json: AsJson = False,
+    device: Device = "auto",
+    skip_bad: SkipBad = False,
+) -> None:
+    """The best terms of a vocabulary for a set, best first.
+
+    Example: `synsetmine rank run --set u.k. --set united_kingdom --top 5`
+
+    Example: `synsetmine rank model -v vectors.txt --set u.k. --set united_kingdom --top 5`
+    """
+    model = open_source(source, vectors, encoder, vocabulary, skip_bad=skip_bad)
+    own = model.find(members)
+    prepared = model.prepare(own, device=device)
+    known = frozenset(prepared.terms)
+    missing = [term for term in model.vocabulary if term not in known]
+    console.report_missing(missing, len(model.vocabulary), "cannot be ranked")
+    _report_strings(model.tables, own)
+    best = prepared.rank(own, top=top)
+    _show([(str(term), probability) for term, probability in best], as_json)
+
+
+def _report_strings(tables: Sequence[TermVectors], terms: Sequence[Term]) -> None:
+    """Report terms without a vector: one of them may be a typing error."""
+    missing = [term for term in terms if not any(term in table for table in tables)]
+    if tables:
+        console.report_missing(missing, len(terms), "are judged by their strings alone")
+
+
+def _show(rows: list[tuple[str, float]], as_json: bool) -> None:
+    if as_json:
+        console.show_json([{"term": t, "probability": p} for t, p in rows])
+        return
+    console.show_table(("term", "probability"), [(t, f"{p:.6f}") for t, p in rows])
+
+
+@with_settings
 def mine(
     model: Model,
     out: Annotated[
@@ -43,29 +170,15 @@ def mine(
             "whose terms are taken. Default: all terms that have vectors."
         ),
     ] = None,
-    order: Annotated[
-        Order,
-        typer.Option(
-            help="given (terms of a file of sets: as in the vector file), frequent (first, by "
-            "the vocabulary's counts) or random; the result of the paper's model depends on it."
+    *,
+    options: Annotated[
+        dict[str, Any],
+        SettingOptions(
+            settings=MineSettings,
+            leave_out=("known", "reviews"),
+            defaults={"order": "given"},  # a vocabulary may have no counts
         ),
-    ] = "given",
-    seed: Annotated[int, typer.Option(help="For --order random.")] = 0,
-    threshold: Annotated[
-        float | None,
-        typer.Option(
-            min=0, max=1, help="θ: join a set above this probability. Default: the model's."
-        ),
-    ] = None,
-    known_threshold: Annotated[
-        float | None,
-        typer.Option(
-            min=0,
-            max=1,
-            help="Join a known set (--seeds) from this probability on, where the seeds are enough "
-            "for a rehearsal. Default: 0.5, an even chance.",
-        ),
-    ] = None,
+    ],
     max_sets: Annotated[
         int | None,
         typer.Option(
@@ -104,24 +217,25 @@ def mine(
 
     Example: `synsetmine mine model --vectors vectors.txt --vocabulary terms.txt --out mined.jsonl`
     """
+    settings = MineSettings(**options)
     read = (vocabulary, seeds, reviews, *(vectors or ()))
     check_apart(out, trace, *read)
     if trace is not None:
         check_apart(trace, ids, *read)
+    from synsetmine.io.sets import check_ids, lasting_ids, write_sets
+    from synsetmine.io.traces import write_trace
     from synsetmine.models import generate_sets, load_model
     from synsetmine.models.description import describe_joins
-    from synsetmine.models.known import KNOWN_THRESHOLD
     from synsetmine.pipeline.new_names import NewNames
     from synsetmine.review.feedback import seed_sets
-    from synsetmine.setfiles import check_ids, write_sets
-    from synsetmine.setids import lasting_ids
-    from synsetmine.trace import write_trace
     from synsetmine.types import SynonymSets, order_terms
 
     stored = load_model(model)
     tables = [load_vectors(path, skip_bad) for path in vectors or ()]
     wanted = load_vocabulary(vocabulary, tables[0] if tables else None, skip_bad)
-    walk = order_terms(wanted.terms, order, seed=seed, counts=wanted.counts or None)
+    walk = order_terms(
+        wanted.terms, settings.order, seed=settings.seed, counts=wanted.counts or None
+    )
     said = load_reviews(reviews)
     informed = seed_sets(SynonymSets((), ()) if seeds is None else load_sets(seeds, skip_bad), said)
     console.report_reviews(informed.counts)
@@ -133,7 +247,9 @@ def mine(
     stored.check(views)
     if walk and not stored.known(walk, views):
         first = shorten(str(walk[0]), 60)
-        raise DataError("no term of the vocabulary has a vector, neither the first", value=first)
+        raise DataError(
+            "none of the terms of the vocabulary has a vector; the first is", value=first
+        )
     judged = set(stored.known(known.terms, views))
     missing = [term for term in known.terms if term not in judged]
     console.report_missing(missing, len(known.terms), "have no say in seeds")
@@ -142,11 +258,11 @@ def mine(
             stored,
             views,
             walk,
-            threshold=stored.threshold if threshold is None else threshold,
-            known_threshold=KNOWN_THRESHOLD if known_threshold is None else known_threshold,
+            threshold=stored.threshold if settings.threshold is None else settings.threshold,
+            known_threshold=settings.known_threshold,
             max_sets=max_sets,
             seeds=known,
-            cannot_link=said.apart,
+            cannot_link=said.cannot_link,
             device=choose_device(device, uses_torch=stored.uses_torch),
             progress=bar.update,
         )

@@ -1,4 +1,4 @@
-"""`synsetmine init`, `run` and `report`: a whole project."""
+"""`synsetmine init`, `run` and `demo`."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from synsetmine.cli import console
+from synsetmine.cli.console import a_file
 from synsetmine.cli.inputs import Device
-from synsetmine.cli.places import a_file
 from synsetmine.devices import choose_device
+
+if TYPE_CHECKING:
+    from synsetmine.runs.folder import Artefacts
+
 
 BYTES = ("read", "knowledge")  # the stages that count bytes
 
@@ -47,7 +51,7 @@ def init(
 
     Example: `synsetmine init --corpus abstracts.jsonl.gz --kb mesh.jsonl.gz`
     """
-    from synsetmine.pipeline.template import write_project
+    from synsetmine.pipeline.project import write_project
 
     write_project(out, corpus=corpus, kb=kb, run=run, overwrite=overwrite)
     for named in (corpus, kb):
@@ -81,9 +85,8 @@ def run(
     Example: `synsetmine run synsetmine.toml --until supervise`
     """
     from synsetmine.engines import open_engine
-    from synsetmine.pipeline import read_project
-    from synsetmine.pipeline.settings import PROJECT_FILE
-    from synsetmine.runfolder import Artefacts
+    from synsetmine.pipeline.project import PROJECT_FILE, read_project
+    from synsetmine.runs.folder import Artefacts
 
     if project.is_dir():
         project /= PROJECT_FILE
@@ -129,9 +132,9 @@ def report(
 
     Example: `synsetmine report run --title "Names of diseases" --out diseases.html`
     """
-    from synsetmine.pipeline.reporting import write_run_report
+    from synsetmine.pipeline.report_stage import write_run_report
     from synsetmine.pipeline.settings import ReportSettings
-    from synsetmine.runfolder import Artefacts, RunFolder
+    from synsetmine.runs.folder import Artefacts, RunFolder
 
     target = out or Artefacts(folder).report
     run = RunFolder(folder)
@@ -174,7 +177,7 @@ class ShownStages:
 
     def finished(self, stage: str, record: Mapping[str, Any], *, skipped: bool) -> None:
         from synsetmine.pipeline.model_stages import IN_ONE
-        from synsetmine.runfolder import Artefacts
+        from synsetmine.runs.folder import Artefacts
 
         self._close()
         how = "unchanged" if skipped else f"{record['seconds']:.1f} s"
@@ -193,7 +196,7 @@ class ShownStages:
 
 def tell(counts: Mapping[str, Any], where: str = "") -> None:
     """Say what a stage counted, what it left out, and its notes."""
-    from synsetmine.runfolder import NOTES, SKIPPED, in_words
+    from synsetmine.runs.folder import NOTES, SKIPPED, in_words
 
     for found in counts.get(SKIPPED, []):
         console.warn(f"{found['count']} left out: {found['examples'][0]}")
@@ -216,3 +219,91 @@ def show_fates(path: Path) -> None:
         for fate, found in record.items()
     ]
     console.show_table(("links", "number", "mentions", "most frequent"), rows)
+
+
+SHOWN = 15
+
+
+def demo(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the demo.")] = Path("demo"),
+    workers: Workers = None,
+) -> None:
+    """Run everything on real data that comes with packages (extra `demo`).
+
+    106 articles of Wikipedia: their links become training sets, a model is trained, new names of
+    known entities are found, and everything is scored on entities held out and shown in a report.
+
+    Example: `synsetmine demo --out demo`
+    """
+    from synsetmine.engines import LocalEngine
+    from synsetmine.pipeline.demo import write_demo
+    from synsetmine.pipeline.project import read_project
+    from synsetmine.pipeline.run import run_project
+    from synsetmine.runs.folder import Artefacts
+
+    project = write_demo(out)
+    at = Artefacts(out / "run")
+    with ShownStages(out / "run") as watcher:
+        folder = run_project(read_project(project), watcher, engine=LocalEngine(workers))
+    show_finds(at)
+    show_scores(at.scores)
+    for sentence in folder.summary:
+        console.show(sentence)
+    console.show(f"Sets: {at.mined}\nReport: {at.report}  (open it in a browser)")
+
+
+def show_finds(at: Artefacts) -> None:
+    """New names of known entities that a sentence of the articles states, the surest first.
+
+    Variants in spelling, inflection and word order are left out: they convince nobody.
+    """
+    from synsetmine.export.entries import evidence_line
+    from synsetmine.runs import read_results
+    from synsetmine.runs.results import probability
+
+    names = [
+        (mined, term)
+        for mined in read_results(at.manifest.parent)
+        if mined.is_known
+        for term in mined.terms
+        if term.action == "joined"
+    ]
+    stated = [
+        (mined, term)
+        for mined, term in names
+        if term.kind in ("abbreviation", "other-words")
+        and term.relation == "exact"
+        and term.evidence
+    ]
+    stated.sort(key=lambda name: -(name[1].probability or 0))
+    console.show(
+        f"\nOf {console.counted(len(names), 'new name')} of known entities, {len(stated)} are more "
+        "than variants in spelling and stated by a sentence of the articles, the surest first:"
+    )
+    for mined, term in stated[:SHOWN]:
+        console.show(f"  {probability(term.probability)}  {term.text}  →  {mined.name}")
+        console.show(f"        {evidence_line(term.evidence[0])}")
+
+
+def show_scores(path: Path) -> None:
+    """The sets that were found exactly, and the scores, on entities kept out of training."""
+    scores = json.loads(path.read_text(encoding="utf-8"))
+    exact = sorted(scores["found exactly"], key=lambda terms: (-len(terms), terms))
+    console.show(
+        f"\nOf {scores['test sets']} entities kept out of training, the names of "
+        f"{len(exact)} were put together exactly, among all terms:"
+    )
+    for terms in exact[:SHOWN]:
+        console.show(f"  {', '.join(terms)}")
+    if len(exact) > SHOWN:
+        console.show(f"  … and {len(exact) - SHOWN} more")
+    among, (mean, spread) = scores["among all terms"], scores["on their own"]["ari"]
+    told = f"{100 * mean:.1f}" + (f" ± {100 * spread:.1f}" if spread else "")
+    console.show(
+        f"Scores on these entities: ARI {told} on their own, "
+        f"{100 * among['ari']:.1f} among all terms (pair precision "
+        f"{100 * among['pair_precision']:.1f}, recall {100 * among['pair_recall']:.1f})."
+    )
+    console.show(
+        "The general model has learned from links of these articles; elsewhere expect less."
+    )

@@ -7,13 +7,22 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any
 
 import typer
 
 from synsetmine.cli import console
-from synsetmine.cli.places import a_file, a_folder, check_apart
+from synsetmine.cli.console import a_file, a_folder, check_apart
+from synsetmine.cli.options import SettingOptions, with_settings
 from synsetmine.cli.run import EngineName, Master, Workers, show_fates, tell
+from synsetmine.pipeline.settings import (
+    CorpusSettings,
+    KbSettings,
+    LinkSettings,
+    SuperviseSettings,
+    VectorSettings,
+    VocabularySettings,
+)
 
 Out = Annotated[
     Path,
@@ -29,26 +38,14 @@ Knowledge = Annotated[
 CorpusFiles = Annotated[
     list[str], typer.Argument(help="Files, folders or patterns.", show_default=False)
 ]
-CorpusForm = Annotated[
-    Literal["text", "lines", "jsonl", "csv", "tsv", "parquet", "pubtator", "mediawiki"] | None,
-    typer.Option(
-        help="text, lines, jsonl, csv, tsv, parquet, pubtator or mediawiki; else guessed."
-    ),
-]
-TextField = Annotated[str, typer.Option(help="Field with the text; `title,text` joins two.")]
-IdField = Annotated[str, typer.Option(help="Field with the id.")]
-Ambiguous = Annotated[
-    Literal["skip", "common", "senses"],
-    typer.Option(help="A name of several entities: skip it, the most common one, or all senses."),
-]
+CorpusOptions = Annotated[dict[str, Any], SettingOptions(settings=CorpusSettings)]
 
 
+@with_settings
 def read(
     corpus: CorpusFiles,
     out: Out,
-    form: CorpusForm = None,
-    text_field: TextField = "text",
-    id_field: IdField = "id",
+    options: CorpusOptions,
 ) -> None:
     """Read a corpus of any form into one file of documents.
 
@@ -57,33 +54,18 @@ def read(
     Example: `synsetmine read abstracts.jsonl.gz --out documents.parquet`
     """
     from synsetmine.pipeline.corpus_stages import read_documents
-    from synsetmine.pipeline.settings import CorpusSettings
 
-    settings = CorpusSettings(
-        path=tuple(corpus), form=form, text_field=text_field, id_field=id_field
-    )
+    settings = CorpusSettings(path=tuple(corpus), **options)
     with console.progress_bar("reading", unit="bytes") as bar:
         counts = read_documents(settings, out, bar.update)
     tell(counts, f"written to {out}")
 
 
+@with_settings
 def knowledge(
     kb: Annotated[Path, typer.Argument(help="File with entities.", show_default=False)],
     out: Out,
-    form: Annotated[
-        Literal["jsonl", "csv", "tsv", "obo", "rdf", "umls", "wikidata", "mediawiki"] | None,
-        typer.Option(help="jsonl, csv, tsv, obo, rdf, umls, wikidata or mediawiki; else guessed."),
-    ] = None,
-    language: Annotated[str, typer.Option(help="Of RDF, UMLS and Wikidata names.")] = "en",
-    source: Annotated[
-        list[str] | None, typer.Option(help="UMLS: only this vocabulary; may be repeated.")
-    ] = None,
-    keep_suppressed: Annotated[
-        bool, typer.Option("--keep-suppressed", help="UMLS: suppressed names too.")
-    ] = False,
-    anchors: Annotated[
-        int, typer.Option(min=0, help="MediaWiki: link texts used so often are names too.")
-    ] = 0,
+    options: Annotated[dict[str, Any], SettingOptions(settings=KbSettings)],
 ) -> None:
     """Read a knowledge base of any form into one compact file.
 
@@ -91,21 +73,14 @@ def knowledge(
     """
     check_apart(out, kb)
     from synsetmine.pipeline.corpus_stages import read_knowledge
-    from synsetmine.pipeline.settings import KbSettings
 
-    settings = KbSettings(
-        path=str(kb),
-        form=form,
-        language=language,
-        sources=tuple(source or ()),
-        keep_suppressed=keep_suppressed,
-        anchors=anchors,
-    )
+    settings = KbSettings(path=str(kb), **options)
     with console.progress_bar("reading", unit="bytes") as bar:
         counts = read_knowledge(settings, out, bar.update)
     tell(counts, f"written to {out}")
 
 
+@with_settings
 def link(
     documents: Documents,
     knowledge: Knowledge,
@@ -115,27 +90,8 @@ def link(
     mentions: Annotated[
         Path, typer.Option(callback=a_file, help="Parquet file for every mention.")
     ] = Path("mentions.parquet"),
-    linker: Annotated[
-        Literal["dictionary", "spotlight", "pubtator", "wikilinks"],
-        typer.Option(help="dictionary, spotlight, pubtator or wikilinks."),
-    ] = "dictionary",
-    ambiguous: Ambiguous = "common",
-    url: Annotated[
-        str, typer.Option(help="Of a DBpedia Spotlight service.", rich_help_panel="Spotlight")
-    ] = "https://api.dbpedia-spotlight.org/en",
-    confidence: Annotated[
-        float, typer.Option(min=0, max=1, help="Least confidence.", rich_help_panel="Spotlight")
-    ] = 0.5,
-    support: Annotated[
-        int, typer.Option(min=0, help="Least support.", rich_help_panel="Spotlight")
-    ] = 0,
-    concurrency: Annotated[
-        int, typer.Option(min=1, help="Requests at a time.", rich_help_panel="Spotlight")
-    ] = 4,
-    per_second: Annotated[
-        float,
-        typer.Option(min=0, help="Requests a second; 0: no limit.", rich_help_panel="Spotlight"),
-    ] = 5.0,
+    *,
+    options: Annotated[dict[str, Any], SettingOptions(settings=LinkSettings)],
     cache: Annotated[
         Path, typer.Option(help="Keeps Spotlight's answers.", rich_help_panel="Spotlight")
     ] = Path("spotlight.sqlite"),
@@ -151,23 +107,13 @@ def link(
     check_apart(mentions, documents, knowledge)
     from synsetmine.engines import open_engine
     from synsetmine.pipeline.corpus_stages import link_documents
-    from synsetmine.pipeline.settings import LinkSettings
 
-    settings = LinkSettings(
-        linker=linker,
-        ambiguous=ambiguous,
-        url=url,
-        confidence=confidence,
-        support=support,
-        concurrency=concurrency,
-        per_second=per_second,
-    )
     with (
         open_engine(engine, workers=workers, master=master) as where,
         console.progress_bar("linking") as bar,
     ):
         counts = link_documents(
-            settings,
+            LinkSettings(**options),
             documents,
             knowledge,
             mentions=mentions,
@@ -188,6 +134,7 @@ def _matcher_of(knowledge: Path, out: Path) -> Path:
     return out.with_suffix(".matcher")
 
 
+@with_settings
 def supervise(
     links: Annotated[Path, typer.Argument(help="Links as `synsetmine link` writes them.")],
     knowledge: Knowledge,
@@ -201,11 +148,10 @@ def supervise(
             "and supervision.json.",
         ),
     ],
-    min_count: Annotated[int, typer.Option(min=1, help="A name must be seen so often.")] = 5,
-    min_terms: Annotated[int, typer.Option(min=1, help="An entity needs so many names.")] = 2,
-    ambiguous: Ambiguous = "common",
-    held_out: Annotated[float, typer.Option(help="Share of the entities kept for testing.")] = 0.2,
-    seed: Annotated[int, typer.Option(help="Of the split.")] = 0,
+    options: Annotated[dict[str, Any], SettingOptions(settings=SuperviseSettings)],
+    ambiguous: Annotated[
+        dict[str, Any], SettingOptions(settings=LinkSettings, only=("ambiguous",))
+    ],
 ) -> None:
     """Make training sets of links, and say what was kept, what dropped and why.
 
@@ -214,14 +160,10 @@ def supervise(
     Example: `synsetmine supervise links.tsv knowledge.arrow --out sets`
     """
     from synsetmine.pipeline.corpus_stages import supervise_links
-    from synsetmine.pipeline.settings import SuperviseSettings
 
-    settings = SuperviseSettings(
-        min_count=min_count, min_terms=min_terms, held_out=held_out, seed=seed
-    )
     counts = supervise_links(
-        settings,
-        ambiguous,
+        SuperviseSettings(**options),
+        LinkSettings(**ambiguous).ambiguous,
         links,
         knowledge,
         training=out / "training.jsonl",
@@ -235,6 +177,7 @@ def supervise(
     tell(counts, f"written to {out}")
 
 
+@with_settings
 def vocabulary(
     documents: Documents,
     out: Out,
@@ -252,18 +195,11 @@ def vocabulary(
             help="Folder for evidence.parquet, places.parquet and cooccurrence.safetensors.",
         ),
     ] = None,
-    list_: Annotated[
-        Path | None, typer.Option("--list", help="Your own terms, one a line; all are mined.")
-    ] = None,
-    only_list: Annotated[
-        bool, typer.Option("--only-list", help="Mine the terms of --list alone.")
-    ] = False,
-    phrases: Annotated[int, typer.Option(min=0, help="So many frequent phrases.")] = 2000,
-    abbreviations: Annotated[
-        bool, typer.Option(help="Short and long forms that the documents define.")
-    ] = True,
-    min_count: Annotated[int, typer.Option(min=1, help="A term must be seen so often.")] = 5,
-    max_terms: Annotated[int, typer.Option(min=1, help="Only the most frequent terms.")] = 30_000,
+    *,
+    options: Annotated[
+        dict[str, Any],
+        SettingOptions(settings=VocabularySettings, leave_out=("known", "rejected")),
+    ],
     workers: Workers = None,
     engine: EngineName = "local",
     master: Master = None,
@@ -276,25 +212,17 @@ def vocabulary(
 
     Example: `synsetmine vocabulary documents.parquet --sets sets --details . --out vocabulary.tsv`
     """
-    check_apart(out, documents, links, list_)
+    settings = VocabularySettings(**options)
+    check_apart(out, documents, links, Path(settings.list) if settings.list else None)
     from synsetmine.engines import open_engine
+    from synsetmine.io.temporary import temporary_folder
     from synsetmine.pipeline.corpus_stages import (
         TermDetails,
         TextCounts,
         choose_vocabulary,
         count_texts,
     )
-    from synsetmine.pipeline.settings import VocabularySettings
-    from synsetmine.temporary import temporary_folder
 
-    settings = VocabularySettings(
-        list=str(list_ or ""),
-        only_list=only_list,
-        phrases=phrases,
-        abbreviations=abbreviations,
-        min_count=min_count,
-        max_terms=max_terms,
-    )
     with (
         open_engine(engine, workers=workers, master=master) as where,
         temporary_folder() as folder,
@@ -302,10 +230,12 @@ def vocabulary(
         texts = TextCounts(
             folder / "words.parquet",
             folder / "abbreviations.parquet",
-            folder / "runs.parquet" if phrases and not only_list else None,
+            folder / "runs.parquet" if settings.mines_phrases else None,
         )
         with console.progress_bar("reading") as bar:
-            count_texts(documents, texts, min_count=min_count, engine=where, progress=bar.update)
+            count_texts(
+                documents, texts, min_count=settings.min_count, engine=where, progress=bar.update
+            )
         with console.progress_bar("counting") as bar:
             counts = choose_vocabulary(
                 settings,
@@ -328,6 +258,7 @@ def vocabulary(
     tell(counts, f"written to {out}")
 
 
+@with_settings
 def vectors(
     documents: Documents,
     terms: Annotated[
@@ -340,16 +271,8 @@ def vectors(
             "--out", "-o", callback=a_file, help="Vector file: .safetensors, .bin or text."
         ),
     ],
-    method: Annotated[
-        Literal["cooccurrence", "skipgram", "file"],
-        typer.Option(
-            help="cooccurrence (PPMI and SVD), skipgram (extra `skipgram`) or file: those of "
-            "--pretrained, and the mean of its words' vectors for a term it lacks."
-        ),
-    ] = "cooccurrence",
-    pretrained: Annotated[
-        Path | None, typer.Option(help="Vector file for method file; see `convert` for its forms.")
-    ] = None,
+    *,
+    options: Annotated[dict[str, Any], SettingOptions(settings=VectorSettings)],
     counts: Annotated[
         Path | None,
         typer.Option(
@@ -357,12 +280,6 @@ def vectors(
             "cooccurrence: the documents are not read."
         ),
     ] = None,
-    dimension: Annotated[int, typer.Option(min=0, help="0: the method's default.")] = 100,
-    window: Annotated[int, typer.Option(min=0, help="Words to each side; 0: the default.")] = 0,
-    min_count: Annotated[
-        int, typer.Option(min=0, help="A term seen less often gets no vector; 0: the default.")
-    ] = 0,
-    seed: Annotated[int, typer.Option(help="Of the decomposition or the training.")] = 0,
     workers: Workers = None,
     engine: EngineName = "local",
     master: Master = None,
@@ -371,19 +288,11 @@ def vectors(
 
     Example: `synsetmine vectors documents.parquet --terms vocabulary.tsv --out vectors.safetensors`
     """
-    check_apart(out, documents, pretrained, counts, *terms)
+    settings = VectorSettings(**options)
+    check_apart(out, documents, Path(settings.path) if settings.path else None, counts, *terms)
     from synsetmine.engines import open_engine
     from synsetmine.pipeline.corpus_stages import make_vectors
-    from synsetmine.pipeline.settings import VectorSettings
 
-    settings = VectorSettings(
-        method=method,
-        path=str(pretrained or ""),
-        dimension=dimension,
-        window=window,
-        min_count=min_count,
-        seed=seed,
-    )
     with (
         open_engine(engine, workers=workers, master=master) as where,
         console.progress_bar("vectors") as bar,

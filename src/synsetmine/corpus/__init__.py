@@ -1,9 +1,9 @@
 """The corpus: readers of text, records, PubTator files and wiki dumps, and its stored form."""
 
+from synsetmine.corpus.documents import batch_of, documents_of, read_batches, write_documents
 from synsetmine.corpus.mediawiki import Page, page_document, read_pages
 from synsetmine.corpus.reading import read_corpus
 from synsetmine.corpus.sources import Form
-from synsetmine.corpus.store import batch_of, documents_of, read_batches, write_documents
 
 __all__ = [
     "Form",

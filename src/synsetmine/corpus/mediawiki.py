@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
 
-from synsetmine.corpus.checks import check_text
+from synsetmine.corpus.documents import check_text
 from synsetmine.corpus.sources import Meter, up_to_damage
-from synsetmine.corpus.wikilinks import Site, read_target
-from synsetmine.corpus.wikitext import plain_text
+from synsetmine.corpus.wikitext import Site, plain_text, read_target
 from synsetmine.errors import DataError, Skipped, raise_or_keep
-from synsetmine.files import LONGEST, open_binary
+from synsetmine.io.files import LONGEST, open_binary
 from synsetmine.types import Document, Progress
 
 _CHUNK = 2**16

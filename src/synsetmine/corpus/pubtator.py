@@ -13,9 +13,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from synsetmine.corpus.checks import check_text
+from synsetmine.corpus.documents import check_text
 from synsetmine.errors import DataError, Skipped, raise_or_keep
-from synsetmine.files import LONGEST, numbered_lines
+from synsetmine.io.files import LONGEST, numbered_lines
 from synsetmine.types import Document, Mention
 
 _PASSAGE = re.compile(r"([^|\t]+)\|([ta])\|(.*)", re.S)

@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from synsetmine.corpus.mediawiki import read_articles
-from synsetmine.corpus.plaintext import read_lines, read_paragraphs
 from synsetmine.corpus.pubtator import read_pubtator
-from synsetmine.corpus.records import Fields, read_jsonl, read_parquet, read_table
+from synsetmine.corpus.records import (
+    Fields,
+    read_jsonl,
+    read_lines,
+    read_paragraphs,
+    read_parquet,
+    read_table,
+)
 from synsetmine.corpus.sources import Form, Meter, Source, Where, find_sources, up_to_damage
 from synsetmine.errors import Skipped
 from synsetmine.types import Document, Progress

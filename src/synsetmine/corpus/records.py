@@ -1,4 +1,4 @@
-"""Corpora whose documents are records with named fields: JSONL, CSV, TSV and Parquet."""
+"""Corpora as plain text, JSON lines, CSV, TSV and Parquet."""
 
 from __future__ import annotations
 
@@ -10,10 +10,57 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from synsetmine.corpus.checks import check_unicode, sound_text
-from synsetmine.errors import DataError, Skipped, raise_or_keep
-from synsetmine.files import LONGEST, byte_lines, numbered_lines, parquet_error, plain_name
+from synsetmine.corpus.documents import check_unicode, sound_text
+from synsetmine.errors import DataError, Skipped, raise_or_keep, skipping
+from synsetmine.io.files import LONGEST, byte_lines, numbered_lines, parquet_error, plain_name
 from synsetmine.types import Document
+
+LONGEST_BLOCK = 2**20  # characters: a file without blank lines must not become one document
+
+
+def read_paragraphs(
+    path: Path, *, skipped: Skipped | None = None, on_read: Callable[[int], None] | None = None
+) -> Iterator[Document]:
+    """Blocks of lines between blank lines, with the ids `name#1`, `name#2`, …
+
+    A whole file as one document would not fit into memory where the file is large, and what is
+    mined from a corpus, which words stand together, is settled within a paragraph anyway.
+    """
+    name = plain_name(path)
+    blocks = _blocks(numbered_lines(path, skipped=skipped, on_read=on_read))
+    for count, (line, block) in enumerate(blocks, start=1):
+        with skipping(path, line, skipped):
+            yield Document(f"{name}#{count}", sound_text(block))
+
+
+def read_lines(
+    path: Path, *, skipped: Skipped | None = None, on_read: Callable[[int], None] | None = None
+) -> Iterator[Document]:
+    """One document a line, with the ids `name:1`, `name:2`, …"""
+    name = plain_name(path)
+    for number, line in numbered_lines(path, skipped=skipped, on_read=on_read):
+        with skipping(path, number, skipped):
+            yield Document(f"{name}:{number}", sound_text(line))
+
+
+def _blocks(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """(Number of the first line, block) of each block."""
+    block: list[str] = []
+    first = size = 0
+    for number, line in lines:
+        blank = not line or line.isspace()
+        if block and (blank or size + len(line) > LONGEST_BLOCK):
+            yield first, "\n".join(block)
+            block = []
+        if blank:
+            continue
+        if not block:
+            first, size = number, 0
+        block.append(line)
+        size += len(line) + 1
+    if block:
+        yield first, "\n".join(block)
+
 
 BATCH = 4 * 2**20  # bytes of text that are read from a Parquet file at a time
 
@@ -45,12 +92,8 @@ def read_jsonl(
     for number, line in numbered_lines(path, skipped=skipped, on_read=on_read):
         if not line or line.isspace():
             continue
-        try:
-            document = _document(_json_object(line), fields, f"{name}:{number}")
-        except DataError as error:
-            raise_or_keep(error.at(path, number), skipped)
-            continue
-        yield document
+        with skipping(path, number, skipped):
+            yield _document(_json_object(line), fields, f"{name}:{number}")
 
 
 def read_table(
@@ -74,12 +117,8 @@ def read_table(
             _check_columns(header, fields, path)
             continue
         record = dict(zip(header, row, strict=True))
-        try:
-            document = _document(record, fields, f"{name}:{number}")
-        except DataError as error:
-            raise_or_keep(error.at(path, number), skipped)
-            continue
-        yield document
+        with skipping(path, number, skipped):
+            yield _document(record, fields, f"{name}:{number}")
 
 
 def table_rows(
@@ -145,12 +184,8 @@ def read_parquet(
                 for values in zip(*map(values_of, batch.columns), strict=True):
                     number += 1
                     record = dict(zip(batch.schema.names, values, strict=True))
-                    try:
-                        document = _document(record, fields, f"{name}:{number}")
-                    except DataError as error:
-                        raise_or_keep(error.at(path, number), skipped)
-                        continue
-                    yield document
+                    with skipping(path, number, skipped):
+                        yield _document(record, fields, f"{name}:{number}")
                 if on_read is not None:
                     on_read(int(number * share) - int((number - len(batch)) * share))
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:

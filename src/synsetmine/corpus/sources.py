@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal, TypeVar, get_args
 
 from synsetmine.errors import DataError, Skipped, raise_or_keep
-from synsetmine.files import plain_name
+from synsetmine.io.files import plain_name
 from synsetmine.types import Progress
 
 Form = Literal["text", "lines", "jsonl", "csv", "tsv", "parquet", "pubtator", "mediawiki"]

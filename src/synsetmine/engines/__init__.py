@@ -1,7 +1,6 @@
 """Where the corpus work runs: the cores of this machine, or Spark."""
 
 from synsetmine.engines.base import BatchFunction, Engine
-from synsetmine.engines.local import LocalEngine
-from synsetmine.engines.opening import EngineName, open_engine
+from synsetmine.engines.local import EngineName, LocalEngine, open_engine
 
 __all__ = ["BatchFunction", "Engine", "EngineName", "LocalEngine", "open_engine"]

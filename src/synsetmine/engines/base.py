@@ -1,12 +1,18 @@
-"""What every engine does."""
+"""Where corpus work runs: the interface of an engine, and functions over batches of rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
 import pyarrow as pa
+import pyarrow.parquet as pq
+
+from synsetmine.errors import SynsetmineError, shorten
+from synsetmine.io.files import parquet_error
 
 # Pure and picklable. It travels once to each worker process, so it may carry a large table.
 BatchFunction: TypeAlias = Callable[[pa.RecordBatch], pa.RecordBatch]
@@ -31,3 +37,106 @@ class Engine(Protocol):
         The query must be SQL for DuckDB and Spark alike, and must order its rows in full.
         """
         ...
+
+
+def batches_of(source: Path, columns: Sequence[str] | None = None) -> tuple[Batch, ...]:
+    """The row groups of a Parquet file."""
+    chosen = None if columns is None else tuple(columns)
+    return _batches(source.absolute(), chosen, _stamp(source))
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One row group: where it lies."""
+
+    source: Path
+    columns: tuple[str, ...] | None
+    number: int  # from 0, as all numbers here
+    first: int  # the number of its first row in the file
+    rows: int
+
+    def __str__(self) -> str:
+        last = self.first + self.rows - 1
+        return f"{self.source}: batch {self.number}, documents {self.first} to {last}"
+
+    def apply(self, function: BatchFunction) -> pa.RecordBatch:
+        """What a function makes of this batch.
+
+        Errors that are made for people pass; of any other, the record that it comes from is
+        looked for, since "list index out of range" says nothing about a million documents.
+        """
+        batch = self.read()
+        try:
+            return function(batch)
+        except (SynsetmineError, OSError, MemoryError):
+            raise
+        except Exception as error:
+            raise SynsetmineError(self._blame(function, batch, error)) from error
+
+    def read(self, columns: Sequence[str] | None = None) -> pa.RecordBatch:
+        chosen = columns or self.columns
+        try:
+            with pq.ParquetFile(
+                self.source, metadata=_metadata(self.source, _stamp(self.source))
+            ) as file:
+                table = file.read_row_group(
+                    self.number, columns=chosen and list(chosen), use_threads=False
+                )
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            raise parquet_error(error, self.source) from error
+        batches = table.combine_chunks().to_batches()
+        return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
+
+    def _blame(self, function: BatchFunction, batch: pa.RecordBatch, error: Exception) -> str:
+        """One line with the first document that fails on its own too, or else the batch."""
+        where = str(self)
+        for row in range(len(batch)):
+            try:
+                function(batch.slice(row, 1))
+            except Exception as alone:
+                error = alone
+                where = f"{self.source}: document {self.first + row}{self._id(row)}"
+                break
+        said = " ".join(f"{type(error).__name__}: {error}".split())
+        return f"{where}: {shorten(said)}"
+
+    def _id(self, row: int) -> str:
+        try:
+            return f" (id {self.read(['id']).column('id')[row].as_py()!r})"
+        except Exception:  # a table without ids; what matters is the error that is told
+            return ""
+
+
+Stamp = tuple[int, int, int]
+
+
+def _stamp(source: Path) -> Stamp:
+    """Changes when another file takes the place of this one."""
+    try:
+        stat = source.stat()
+    except OSError as error:
+        raise parquet_error(error, source) from error
+    return stat.st_ino, stat.st_size, stat.st_mtime_ns
+
+
+# The footer of a large file is large too: it is read once by each process, not for each batch.
+
+
+@lru_cache(maxsize=4)
+def _batches(source: Path, columns: tuple[str, ...] | None, stamp: Stamp) -> tuple[Batch, ...]:
+    metadata = _metadata(source, stamp)
+    batches = []
+    first = 0
+    for number in range(metadata.num_row_groups):
+        rows = metadata.row_group(number).num_rows
+        batches.append(Batch(source, columns, number, first, rows))
+        first += rows
+    return tuple(batches)
+
+
+@lru_cache(maxsize=4)
+def _metadata(source: Path, _stamp: Stamp) -> pq.FileMetaData:
+    try:
+        return pq.read_metadata(source)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise parquet_error(error, source) from error

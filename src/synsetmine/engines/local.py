@@ -1,4 +1,4 @@
-"""The corpus stages on the cores of this machine."""
+"""The engine of this machine's cores, and engines by their names."""
 
 from __future__ import annotations
 
@@ -7,21 +7,24 @@ import pickle
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, wait
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import pyarrow as pa
 
-from synsetmine.engines.base import BatchFunction
-from synsetmine.engines.batches import Batch, batches_of
+from synsetmine.engines.base import Batch, BatchFunction, Engine, batches_of
+from synsetmine.engines.workers import WorkerDiedError, WorkerPool, cores
 from synsetmine.errors import SynsetmineError, shorten
-from synsetmine.temporary import temporary_folder
-from synsetmine.workers import Crew, WorkerDiedError, cores
+from synsetmine.io.temporary import temporary_folder
 
 FEW = 6  # fewer batches than that are done sooner than worker processes have started
 AHEAD = 2  # batches in flight for each worker: enough to keep it busy, few enough for memory
 
 Waiting = deque[tuple[Batch, "Future[pa.RecordBatch]"]]
+
+EngineName = Literal["local", "spark"]
 
 
 class LocalEngine:
@@ -42,11 +45,8 @@ class LocalEngine:
         if self.workers == 1 or len(batches) < FEW:
             yield from (batch.apply(function) for batch in batches)
             return
-        crew = Crew(self.workers, partial(_keep, pickle.dumps(function)))
-        try:
-            yield from _in_order(crew, batches, self.workers * AHEAD)
-        finally:
-            crew.close()
+        with WorkerPool(self.workers, partial(_keep, pickle.dumps(function))) as pool:
+            yield from _in_order(pool, batches, self.workers * AHEAD)
 
     def sql(self, query: str, **tables: Path) -> pa.Table:
         import duckdb
@@ -65,25 +65,25 @@ class LocalEngine:
                 raise SynsetmineError(f"DuckDB: {shorten(said, 300)}") from error
 
 
-def _in_order(crew: Crew, batches: Sequence[Batch], ahead: int) -> Iterator[pa.RecordBatch]:
+def _in_order(pool: WorkerPool, batches: Sequence[Batch], ahead: int) -> Iterator[pa.RecordBatch]:
     todo = deque(batches)
     waiting: Waiting = deque()
     while todo or waiting:
         while todo and len(waiting) < ahead:
             batch = todo.popleft()
-            waiting.append((batch, crew.submit(_apply, batch)))
+            waiting.append((batch, pool.submit(_apply, batch)))
         batch, future = waiting.popleft()
         try:
             result = future.result()
         except WorkerDiedError:
             wait([other for _, other in waiting])
-            result = _alone(crew, batch)
+            result = _alone(pool, batch)
         yield result
 
 
-def _alone(crew: Crew, batch: Batch) -> pa.RecordBatch:
+def _alone(pool: WorkerPool, batch: Batch) -> pa.RecordBatch:
     try:
-        return crew.submit(_apply, batch).result()
+        return pool.submit(_apply, batch).result()
     except WorkerDiedError as error:
         problem = "its worker process died twice, perhaps for lack of memory"
         raise SynsetmineError(f"{batch}: {problem}") from error
@@ -103,3 +103,26 @@ def _apply(batch: Batch) -> pa.RecordBatch:
     if _function is None:  # here and not in `_keep`, so that its errors find their way back
         _function = pickle.loads(_sent)  # noqa: S301
     return batch.apply(_function)
+
+
+@contextmanager
+def open_engine(
+    name: EngineName = "local", *, workers: int | None = None, master: str | None = None
+) -> Iterator[Engine]:
+    """The engine for a while; what it started ends with it.
+
+    `workers` are the processes of the local engine, `master` is where Spark runs (`local[*]`).
+    """
+    if name == "local":
+        if master is not None:
+            raise SynsetmineError("a master is for the engine spark: --engine spark --master URL")
+        yield LocalEngine(workers)
+        return
+    if workers is not None:
+        raise SynsetmineError(
+            "workers are for the engine local; with spark the master says how many, as in local[4]"
+        )
+    from synsetmine.engines.spark import SparkEngine
+
+    with SparkEngine(master or "local[*]") as engine:
+        yield engine

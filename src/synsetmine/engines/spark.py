@@ -1,40 +1,220 @@
-"""The corpus stages on Spark (extra `spark`): on this machine or on a cluster.
-
-A task does a few neighbouring batches, a job a few tasks, and several jobs are on their way at
-once. The results come back with their job, so the driver holds some for each core and no more,
-whatever the size of the corpus, and workers need not write anywhere that others can read. What
-goes wrong inside a function comes back as a value: Spark would try the task three times more and
-then tell it as a page of Java. What ends a worker is left to Spark, which does the task anew.
-"""
+"""Spark as an engine: session, errors, and work over batches."""
 
 from __future__ import annotations
 
+import os
 import pickle
+import re
+import shutil
 import socket
+import subprocess
+import sys
+import tempfile
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from traceback import format_exc
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 from uuid import uuid4
 
 import pyarrow as pa
 
-from synsetmine.engines.base import BatchFunction
-from synsetmine.engines.batches import Batch, batches_of
-from synsetmine.engines.sparkerrors import raised_by_spark
-from synsetmine.engines.sparksession import (
-    check_installed,
-    end_session,
-    executors,
-    start_session,
-)
-from synsetmine.errors import DataError, SynsetmineError
+from synsetmine.engines.base import Batch, BatchFunction, batches_of
+from synsetmine.errors import DataError, SynsetmineError, shorten
+
+CAUSES = {
+    "No space left on device": "the disk of a worker or of the driver is full (spark.local.dir)",
+    "No module named": "the Python of the workers lacks a package that is installed here",
+    "Cannot run program": "the workers have no such Python; PYSPARK_PYTHON names another",
+    "Python in worker has different version": "the workers have another version of Python",
+    "exited unexpectedly": "its worker process died time and again, perhaps for lack of memory",
+    "ExecutorLostFailure": "its worker died time and again, perhaps for lack of memory",
+    "OutOfMemoryError": "Spark lacks memory (spark.driver.memory, spark.executor.memory)",
+    "maxResultSize": "the results are too large (spark.driver.maxResultSize)",
+    "SparkContext was shut down": "the session of Spark ended; its master may have gone",
+    "stopped SparkContext": "the session of Spark ended; its master may have gone",
+    "Connection refused": "Java, in which Spark runs here, has ended",
+    "Answer from Java side is empty": "Java, in which Spark runs here, has ended",
+}
+_TASK = re.compile(r"Task (\d+) in stage \S+ failed \d+ times")
+
+
+@contextmanager
+def raised_by_spark(name: Callable[[int], str] | None = None) -> Iterator[None]:
+    """Errors of Spark and of its Java as ours; `name` says what a task of the job works on."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (Py4JError, PySparkException, OSError, EOFError) as error:
+        raise SynsetmineError(in_one_line(_text(error), name)) from error
+
+
+def in_one_line(text: str, name: Callable[[int], str] | None = None) -> str:
+    task = _TASK.search(text)
+    where = f"{name(int(task[1]))}: " if task and name else ""
+    for sign, cause in CAUSES.items():
+        if sign in text:
+            line = next((line for line in text.splitlines() if sign in line), "")
+            return f"{where}Spark: {cause}: {shorten(line.strip())}"
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return f"{where}Spark: {shorten(lines[0], 300) if lines else 'it ended without a word'}"
+
+
+def _text(error: BaseException) -> str:
+    try:
+        cause = error.java_exception  # type: ignore[attr-defined]
+        return str(cause.toString())
+    except Exception:  # there is none, or no Java any more that could be asked
+        return str(error)
+
+
+JAVA = 17
+ANSWER = 10.0  # seconds for a master to take a connection
+TRIES = 3  # to end a session
+SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+    # Half the time of a short task, where there is one; Spark before 4.1 does not know it.
+    "spark.python.unix.domain.socket.enabled": "true",
+}
+
+
+def check_installed() -> None:
+    """That there is PySpark, and a Java new enough for it."""
+    if find_spec("pyspark") is None:
+        raise SynsetmineError("the engine spark needs the extra: pip install 'synsetmine[spark]'")
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home, "bin", "java")) if home else shutil.which("java")
+    try:
+        done = subprocess.run([java or "java", "-version"], capture_output=True, check=True)  # noqa: S603
+    except (OSError, subprocess.CalledProcessError) as error:
+        problem = f"the engine spark needs Java {JAVA}, and there is none"
+        hint = f"in JAVA_HOME, {home}" if home else "on the PATH"
+        raise SynsetmineError(f"{problem} {hint}") from error
+    said = done.stderr.decode(errors="replace")
+    found = re.search(r'version "(\d+)', said)
+    if found and int(found[1]) < JAVA:
+        raise SynsetmineError(f"the engine spark needs Java {JAVA}, but {java} is {found[1]}")
+
+
+def start_session(master: str) -> tuple[Any, bool]:
+    """A session at the master, and whether it is ours to end: one that is open already is not."""
+    from pyspark import SparkConf, SparkContext
+    from pyspark.sql import SparkSession
+
+    _check_answers(master)
+    if (open_already := _open_session()) is not None:
+        where = open_already.sparkContext.master
+        if where not in (master, _patient(master)):
+            problem = f"this program has a session of Spark already, at {where}"
+            raise SynsetmineError(f"{problem}; there can be no other at {master}")
+        return open_already, False
+    conf = (
+        SparkConf().setAppName("synsetmine").setMaster(_patient(master)).setAll([*SETTINGS.items()])
+    )
+    if master.startswith("local"):  # 200 small parts, as on a cluster, take seconds
+        conf.set("spark.sql.shuffle.partitions", "8")
+    if _is_here(master):  # whatever the name of this machine may resolve to
+        conf.set("spark.driver.host", "127.0.0.1").set("spark.driver.bindAddress", "127.0.0.1")
+    with tempfile.TemporaryFile() as said, _own_python(), warnings.catch_warnings():
+        # Spark warns of a pandas that it does not know; we use none.
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
+        try:
+            _launch(conf, said)
+            return SparkSession(SparkContext.getOrCreate(conf)), True
+        except Exception as error:
+            said.seek(0)
+            heard = f"{error}\n{said.read().decode(errors='replace')}"
+            problem = f"no session of Spark at {master}; {in_one_line(heard)}"
+            raise SynsetmineError(problem) from error
+
+
+def end_session(session: Any) -> None:
+    """End a session or its context; where Spark fails half-way, the next try goes on."""
+    for _ in range(TRIES):
+        with suppress(Exception), warnings.catch_warnings(action="ignore"):
+            session.stop()
+            return
+
+
+def executors(context: Any) -> int:
+    """How many processes work for us at the moment; the driver is one where it works itself."""
+    infos = context._jsc.sc().statusTracker().getExecutorInfos()
+    return len(infos) if context.master.startswith("local[") else len(infos) - 1
+
+
+def _open_session() -> Any:
+    """The session that this program has; one that has ended by itself is cleared away."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    context: Any = SparkContext._active_spark_context
+    if context is None:
+        return None
+    if context._jsc is None or context._jsc.sc().isStopped():
+        end_session(context)
+        return None
+    return SparkSession.getActiveSession() or SparkSession(context)
+
+
+def _launch(conf: Any, said: IO[bytes]) -> None:
+    """Start Java with its messages in a file, unless it runs already."""
+    from pyspark import SparkContext
+    from pyspark.java_gateway import launch_gateway
+
+    if SparkContext._gateway is None:
+        gateway = launch_gateway(conf, {"stderr": said, "stdout": said})  # type: ignore[no-untyped-call]
+        SparkContext._ensure_initialized(gateway=gateway, conf=conf)
+
+
+def _patient(master: str) -> str:
+    """On this machine too, Spark is to do the task of a worker that died again."""
+    if master == "local":
+        master = "local[1]"
+    found = re.fullmatch(r"local\[([^,\]]+)\]", master)
+    return f"local[{found[1]},4]" if found else master
+
+
+def _check_answers(master: str) -> None:
+    """Spark asks a master for a minute; that nobody listens there shows at once."""
+    hosts = re.findall(r"([^,/]+):(\d+)", master.removeprefix("spark://"))
+    if not master.startswith("spark://") or not hosts:
+        return
+    for host, port in hosts:
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), ANSWER).close()
+        except OSError as error:
+            last = error
+        else:
+            return
+    raise SynsetmineError(f"no Spark master answers at {master}: {last}") from last
+
+
+def _is_here(master: str) -> bool:
+    return master.startswith(("local", "spark://127.0.0.1:", "spark://localhost:"))
+
+
+@contextmanager
+def _own_python() -> Iterator[None]:
+    """Workers run this Python, unless the environment names another."""
+    named = os.environ.get("PYSPARK_PYTHON")
+    os.environ["PYSPARK_PYTHON"] = named or sys.executable
+    try:
+        yield
+    finally:
+        if named is None:
+            del os.environ["PYSPARK_PYTHON"]
+
 
 Result = TypeVar("Result")
 
@@ -180,9 +360,9 @@ class _Work:
             try:
                 function = _loaded(self.key, self.sent)
                 for batch in self.batches(number, self._all()):
-                    yield True, _packed(batch.apply(function))
+                    yield True, _serialized(batch.apply(function))
             except Exception as error:
-                yield False, _packed_error(error)
+                yield False, _serialized_error(error)
                 return
 
     def batches(self, number: int, every: Sequence[Batch]) -> Sequence[Batch]:
@@ -216,16 +396,16 @@ def _loaded(key: str, sent: Any) -> BatchFunction:
     return _functions[key]
 
 
-def _packed(batch: pa.RecordBatch) -> bytes:
+def _serialized(batch: pa.RecordBatch) -> bytes:
     stream = pa.BufferOutputStream()
     options = pa.ipc.IpcWriteOptions(compression="lz4")
     with pa.ipc.new_stream(stream, batch.schema, options=options) as writer:
         writer.write_batch(batch)
-    packed: bytes = stream.getvalue().to_pybytes()
-    return packed
+    serialized: bytes = stream.getvalue().to_pybytes()
+    return serialized
 
 
-def _packed_error(error: Exception) -> bytes:
+def _serialized_error(error: Exception) -> bytes:
     try:
         return pickle.dumps((error, format_exc()))
     except Exception:  # an error of a kind that cannot travel

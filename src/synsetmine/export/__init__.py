@@ -1,10 +1,9 @@
-"""Mined sets in the forms that other tools read."""
+"""Mined sets in the formats of other tools."""
 
-from synsetmine.export.about import About
-from synsetmine.export.entries import Entry, Preferred, choose_entries
+from synsetmine.export.entries import About, Entry, Preferred, choose_entries
 from synsetmine.export.formats import FORMATS, Format
 from synsetmine.export.lint import Finding, Lint, lint_file
-from synsetmine.export.solrfile import Rule, read_rules
+from synsetmine.export.solr import Rule, read_rules
 
 __all__ = [
     "FORMATS",

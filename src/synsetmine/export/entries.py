@@ -1,15 +1,105 @@
-"""What is exported: sets that passed the filters, each with the term that stands for it."""
+"""Entries of an export, their names, and the metadata of its file."""
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import date
 from typing import Literal
+from urllib.parse import quote
 
+from synsetmine import __version__
 from synsetmine.errors import DataError, Skipped
-from synsetmine.kinds import KINDS, name_kind
-from synsetmine.results import MinedSet, MinedTerm
+from synsetmine.kb.names import long_id
+from synsetmine.normalization import normal_form
+from synsetmine.runs import Judgement, MinedSet, MinedTerm, Scope, Sentence
+from synsetmine.runs.results import orcid_of
+from synsetmine.text.kinds import KINDS, name_kind
 from synsetmine.types import NameKind
+
+# Properties of OBO in OWL for synonyms of each scope.
+OBO_PROPERTIES: dict[Scope, str] = {
+    "exact": "oboInOwl:hasExactSynonym",
+    "broad": "oboInOwl:hasBroadSynonym",
+    "narrow": "oboInOwl:hasNarrowSynonym",
+    "related": "oboInOwl:hasRelatedSynonym",
+}
+BASE = "urn:synsetmine:"
+OWN_PREFIX = "synsetmine"  # of ids of sets that have no entity
+
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|^`\\]*")
+_FULL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_LANGUAGE = re.compile(r"[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*")
+_PREFIX = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
+_ADDRESS_SIGNS = ":/?#@!$&'()*+,;=%"  # not escaped in an address
+
+
+@dataclass(frozen=True)
+class About:
+    """Title, date and language of an export, and the address that ids are put behind."""
+
+    title: str = "Synonym sets"
+    base: str = BASE  # of the sets' own ids
+    entities: str = ""  # of the knowledge base's ids; empty: the same as `base`
+    language: str = ""  # a tag such as `en`; empty: not written
+    created: str = ""  # ISO date; empty: not written, so that equal sets give equal bytes
+    licence: str = ""  # its address; empty: not written
+    prefix: str = "kb"  # of the knowledge base's ids in CURIEs, unless they have one
+    tool: str = field(default=f"synsetmine {__version__}")
+
+    def __post_init__(self) -> None:
+        for address in (self.base, self.entities or BASE, self.licence or BASE):
+            if not _ADDRESS.fullmatch(address):
+                raise DataError("expected an address such as `https://…`", value=address)
+        if self.language and not _LANGUAGE.fullmatch(self.language):
+            raise DataError("expected a language tag such as `en` or `pt-BR`", value=self.language)
+        if not _PREFIX.fullmatch(self.prefix):
+            raise DataError("expected a prefix such as `MESH`", value=self.prefix)
+        if self.created and not _is_date(self.created):
+            raise DataError("expected a date such as `2026-01-31`", value=self.created)
+
+    @property
+    def scheme(self) -> str:
+        """The address of the sets as a whole."""
+        return self.base.rstrip(":/#")
+
+    @property
+    def in_words(self) -> str:
+        """Title and tool on one line, for a comment."""
+        return f"{' '.join(self.title.split())}, by {self.tool}"
+
+    def iri(self, set_id: str) -> str:
+        return _behind(self.base, set_id)
+
+    def entity_iri(self, entity: str) -> str:
+        """The address of an entity; without `entities`, `DOID:1` has that of OBO's ontologies."""
+        if not self.entities and long_id(entity) != entity:
+            return long_id(entity)
+        return _behind(self.entities or self.base, entity)
+
+    def curie(self, set_id: str, entity: str | None) -> tuple[str, str]:
+        """The id of a set in two parts, prefix and the rest: that of its entity, or its own."""
+        if entity is None:
+            return OWN_PREFIX, set_id
+        prefix, _, rest = entity.partition(":")
+        return (prefix, rest) if rest and _PREFIX.fullmatch(prefix) else (self.prefix, entity)
+
+
+def _behind(base: str, name: str) -> str:
+    """The address of an id; an id that is an address stays the same."""
+    if _FULL.match(name):
+        return quote(name, safe=_ADDRESS_SIGNS)
+    return f"{base}{quote(name, safe=':')}"
+
+
+def _is_date(text: str) -> bool:
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
 
 Preferred = Literal["knowledge", "frequent"]
 COMPARED = 200  # terms of a set with which a further one is compared, at most
@@ -53,7 +143,7 @@ def choose_entries(
         raise DataError("the smallest size must be 1 or more", value=min_size)
     entries = []
     for mined in sets:
-        kept = [term for term in mined.terms if _is_wanted(term, threshold)]
+        kept = [term for term in mined.terms if _is_exported(term, threshold)]
         if kept and len(kinds) < len(KINDS):
             kept = _of_kinds(_entry(mined, kept, preferred), kinds, skipped)
         if len({term.text for term in kept}) >= min_size:
@@ -61,7 +151,7 @@ def choose_entries(
     return entries
 
 
-def _is_wanted(term: MinedTerm, threshold: float) -> bool:
+def _is_exported(term: MinedTerm, threshold: float) -> bool:
     if term.judgement is not None and term.judgement.verdict != "unsure":
         return term.judgement.verdict == "correct"
     return term.probability is None or term.probability >= threshold
@@ -79,8 +169,8 @@ def _of_kinds(
     first = next(known, entry.preferred)
     ordered = [first, *(term for term in entry.terms if term is not first)]
     kept = [first]
-    for place, term in enumerate(ordered[1:], start=1):
-        kind = _kind(term, ordered[: min(place, COMPARED)])
+    for position, term in enumerate(ordered[1:], start=1):
+        kind = _kind(term, ordered[: min(position, COMPARED)])
         if kind in kinds:
             kept.append(term)
         elif skipped is not None:
@@ -96,11 +186,62 @@ def _kind(term: MinedTerm, others: Sequence[MinedTerm]) -> NameKind:
 def _entry(mined: MinedSet, terms: list[MinedTerm], preferred: Preferred) -> Entry:
     by_count = sorted(terms, key=lambda term: (-term.count, term.text, term.sense))
     first = min(by_count, key=lambda term: term.scope != "exact")
-    wanted = [mined.preferred] + [mined.name] * (preferred == "knowledge")
-    for name in filter(None, wanted):
-        found = next((term for term in by_count if term.text == name), None)
-        if found is not None:
-            first = found
+    names = [mined.preferred] + [mined.name] * (preferred == "knowledge")
+    for name in filter(None, names):
+        match = next((term for term in by_count if term.text == name), None)
+        if match is not None:
+            first = match
             break
     others = tuple(term for term in by_count if term is not first)
     return Entry(mined.id, first, others, mined.entity, mined.name)
+
+
+def names_of(entry: Entry) -> list[MinedTerm]:
+    """The terms, preferred first; two senses of a surface are one name."""
+    names: dict[str, MinedTerm] = {}
+    for term in entry.terms:
+        names.setdefault(term.text, term)
+    return list(names.values())
+
+
+def is_unsure(term: MinedTerm) -> bool:
+    """Whether a reviewer is unsure of the term."""
+    return term.judgement is not None and term.judgement.verdict == "unsure"
+
+
+def synonym_scope(term: MinedTerm) -> Scope:
+    """The scope for an ontology; an exact synonym that a reviewer is unsure of is related."""
+    scope = term.scope
+    return "related" if scope == "exact" and is_unsure(term) else scope
+
+
+def new_names(entry: Entry) -> list[MinedTerm]:
+    """The names that a known entity got from the miner; without a letter or digit it is no name.
+
+    A seed is what was known before; without a trace, which tells seeds, whatever is known is one.
+    """
+    if entry.entity is None:
+        return []
+    names = (term for term in names_of(entry) if normal_form(term.text))
+    return [term for term in names if (term.action or ("seed" if term.known else "")) != "seed"]
+
+
+def confidence(term: MinedTerm) -> float | None:
+    """The probability with which the term joined its set, if it is a number."""
+    value = term.probability
+    return value if value is not None and math.isfinite(value) else None
+
+
+def reviewer_curie(judgement: Judgement | None) -> str:
+    """The reviewer's ORCID as a CURIE; empty without one."""
+    orcid = None if judgement is None else orcid_of(judgement.reviewer)
+    return f"orcid:{orcid}" if orcid else ""
+
+
+def is_abbreviation(term: MinedTerm) -> bool:
+    return term.kind == "abbreviation"
+
+
+def evidence_line(evidence: Sentence) -> str:
+    """Evidence on one line: how it relates the term to its set, where, and the sentence."""
+    return " ".join(f"{evidence.relation} in {evidence.document}: {evidence.text}".split())

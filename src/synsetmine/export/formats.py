@@ -1,4 +1,4 @@
-"""The forms in which sets are exported, by name."""
+"""The registry of export formats, by name."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ from pathlib import Path
 from typing import Any, Concatenate, TypeAlias
 
 from synsetmine.errors import DataError, Skipped
-from synsetmine.export.about import About
-from synsetmine.export.entityruler import not_in_texts, write_spacy
-from synsetmine.export.entries import Entry
-from synsetmine.export.gilda import not_in_gilda, write_gilda
+from synsetmine.export.entries import About, Entry
+from synsetmine.export.lexica import (
+    not_in_gilda,
+    not_in_texts,
+    write_gilda,
+    write_spacy,
+    write_ssslm,
+)
 from synsetmine.export.obo import write_obo
 from synsetmine.export.patch import write_patch
 from synsetmine.export.querqy import not_in_querqy, write_querqy
@@ -23,13 +27,12 @@ from synsetmine.export.solr import (
     write_managed,
     write_solr,
 )
-from synsetmine.export.ssslm import write_ssslm
 from synsetmine.export.sssom import write_sssom
 from synsetmine.export.tables import write_csv, write_jsonl, write_parquet
-from synsetmine.kb.oboclauses import not_in_obo
+from synsetmine.kb.obo import not_in_obo
 
-# write(path, entries, about, **options) writes all of the entries and names the files; packages
-# beyond the core are imported when it is called.
+# write(path, entries, about, **options) writes all entries and returns the paths of the files;
+# optional packages are imported when it is called.
 Writer: TypeAlias = Callable[Concatenate[Path, Sequence[Entry], About, ...], list[Path]]
 
 
@@ -39,19 +42,19 @@ def _anything(text: str) -> str:  # noqa: ARG001
 
 @dataclass(frozen=True)
 class Format:
-    """One form: how it is written, and what it can hold."""
+    """One format: how to write it, and which terms it can hold."""
 
     name: str
-    ending: str  # that such files usually have
+    ending: str  # usual ending of its file names
     help: str  # in one line
     writer: Writer
-    takes: frozenset[str] = frozenset()  # options that mean something to it, of `About` too
-    refuses: Callable[[str], str] = _anything  # why a term cannot be written; empty if it can
-    exact: bool = False  # whether each name must be exact, since it is taken for the thing
-    smallest: int = 1  # different terms that a set needs to say something
-    extra: str = ""  # of pyproject.toml, with the packages that it needs
-    new_names: bool = False  # whether it holds nothing but new names of known entities
-    sentences: bool = False  # whether it shows where those occur
+    takes: frozenset[str] = frozenset()  # options that it uses, also those of `About`
+    refuses: Callable[[str], str] = _anything  # why it cannot hold a term; empty if it can
+    exact: bool = False  # whether it holds exact names only
+    smallest: int = 1  # fewest different terms of a set
+    extra: str = ""  # extra of pyproject.toml with its packages
+    new_names: bool = False  # whether it holds only new names of known entities
+    sentences: bool = False  # whether it shows sentences with these names
 
     def write(
         self, path: str | Path, entries: Sequence[Entry], about: About, **options: Any
@@ -60,7 +63,7 @@ class Format:
         return self.writer(Path(path), entries, about, **options)
 
     def writable(self, entries: Sequence[Entry], skipped: Skipped) -> list[Entry]:
-        """What can be written; terms and sets that cannot are counted in `skipped`."""
+        """Returns the entries that it can hold; `skipped` counts the other terms and sets."""
         kept = (self._without_refused(entry, skipped) for entry in entries)
         return [entry for entry in kept if entry is not None]
 
@@ -190,4 +193,4 @@ _ALL = (
         sentences=True,
     ),
 )
-FORMATS: Mapping[str, Format] = {form.name: form for form in _ALL}
+FORMATS: Mapping[str, Format] = {format_.name: format_ for format_ in _ALL}

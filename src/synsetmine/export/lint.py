@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from synsetmine.errors import DataError, shorten
-from synsetmine.export.parts import LIMIT
-from synsetmine.export.solrfile import Rule, has_arrow, parse_rule, read_lines
+from synsetmine.export.solr import LIMIT, Rule, has_arrow, parse_rule, read_lines
 
 Severity = Literal["error", "warning", "note"]
 
@@ -23,7 +22,7 @@ _WORD = re.compile(r"[^\W_]")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something to mend or to know of, with the line where it is."""
+    """A problem or a note, with its line."""
 
     line: int
     severity: Severity
@@ -33,7 +32,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Lint:
-    """All that was found in a file, in the order of its lines."""
+    """The findings of a file, in the order of its lines."""
 
     rules: int
     terms: int  # different ones
@@ -50,18 +49,18 @@ def lint_file(path: str | Path, *, limit: int = LIMIT) -> Lint:
     for number, line in read_lines(Path(path)):
         findings += _of_line(line, number)
         try:
-            found = parse_rule(line, number)
+            rule = parse_rule(line, number)
         except DataError as error:
             findings.append(_refused(error, number))
             continue
-        if found is not None:
-            findings += _of_rule(found, line)
-            rules.append(found)
+        if rule is not None:
+            findings += _of_rule(rule, line)
+            rules.append(rule)
     for check in _OF_FILE:
         findings += check(rules)
     findings += _over(rules, limit)
     findings.sort(key=lambda finding: finding.line)
-    terms = {term for rule in rules for term in rule.terms}
+    terms = {term for one in rules for term in one.terms}
     return Lint(len(rules), len(terms), tuple(findings))
 
 
@@ -73,7 +72,7 @@ def _refused(error: DataError, line: int) -> Finding:
 
 
 def _of_line(line: str, number: int) -> Iterator[Finding]:
-    """What is seen in the text alone."""
+    """Checks of the raw line."""
     if number == 1 and line.startswith("\ufeff"):
         problem = "a byte order mark; it becomes a part of the first term"
         yield Finding(number, "error", "byte-order-mark", problem)

@@ -6,13 +6,17 @@ from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 
-from synsetmine.export.about import About
-from synsetmine.export.entries import Entry
-from synsetmine.export.labels import names_of, synonym_scope
-from synsetmine.files import write_text
-from synsetmine.kb.oboclauses import id_clause, name_clause, synonym_clause, unquoted
-from synsetmine.results import MinedTerm
-from synsetmine.reviewers import orcid_of
+from synsetmine.export.entries import (
+    About,
+    Entry,
+    is_abbreviation,
+    names_of,
+    reviewer_curie,
+    synonym_scope,
+)
+from synsetmine.io.files import write_text
+from synsetmine.kb.obo import id_clause, name_clause, synonym_clause, unquoted
+from synsetmine.runs import MinedTerm
 
 ABBREVIATION = "ABBREVIATION"  # the synonym type, which the header declares
 
@@ -23,9 +27,9 @@ def write_obo(path: Path, entries: Sequence[Entry], about: About) -> list[Path]:
     The scope is the synonym's: EXACT, BROAD, NARROW or RELATED, as a reviewer judged it or else as
     the run proposes it. An exact synonym that a reviewer is unsure of is RELATED, OBO's word for no
     stronger claim. An abbreviation has the type ABBREVIATION. A reviewer's ORCID is the synonym's
-    source. Licence and language have no place in OBO 1.4.
+    source. OBO 1.4 has no field for licence and language.
     """
-    typed = any(map(_is_abbreviation, chain.from_iterable(entry.others for entry in entries)))
+    typed = any(map(is_abbreviation, chain.from_iterable(entry.others for entry in entries)))
     frames = [_header(about, typed=typed), *(_term(entry, about) for entry in entries)]
     write_text(path, "\n".join("".join(f"{line}\n" for line in frame) for frame in frames))
     return [path]
@@ -48,11 +52,6 @@ def _term(entry: Entry, about: About) -> list[str]:
 
 
 def _synonym(term: MinedTerm) -> str:
-    orcid = None if term.judgement is None else orcid_of(term.judgement.reviewer)
-    sources = () if orcid is None else (f"orcid:{orcid}",)
-    kind = ABBREVIATION if _is_abbreviation(term) else ""
-    return synonym_clause(term.text, synonym_scope(term), sources, kind=kind)
-
-
-def _is_abbreviation(term: MinedTerm) -> bool:
-    return term.kind == "abbreviation"
+    sources = filter(None, [reviewer_curie(term.judgement)])
+    kind = ABBREVIATION if is_abbreviation(term) else ""
+    return synonym_clause(term.text, synonym_scope(term), tuple(sources), kind=kind)

@@ -7,18 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
-from synsetmine.cells import guarded, rows_of, unguarded
 from synsetmine.errors import DataError, Skipped
-from synsetmine.export.about import About
-from synsetmine.export.entries import Entry
-from synsetmine.export.labels import confidence, new_names
-from synsetmine.files import numbered_lines, write_text
+from synsetmine.export.entries import About, Entry, confidence, new_names
+from synsetmine.io.files import numbered_lines, write_text
+from synsetmine.io.tables import guarded, rows_of, unguarded
 from synsetmine.kb.names import clean_name
-from synsetmine.kb.records import NewName
+from synsetmine.kb.patch import NewName
 from synsetmine.kb.tables import tab_rows
-from synsetmine.results import MinedTerm, Scope, Sentence, Verdict
-from synsetmine.reviewers import orcid_of
-from synsetmine.text import normal_form
+from synsetmine.normalization import normal_form
+from synsetmine.runs import MinedTerm, Scope, Sentence, Verdict
+from synsetmine.runs.results import orcid_of
 from synsetmine.types import NameKind
 
 COLUMNS = (

@@ -7,12 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from synsetmine.export.about import About
-from synsetmine.export.entries import Entry
-from synsetmine.export.labels import names_of
-from synsetmine.export.parts import write_parts
-from synsetmine.export.solr import not_in_rule
-from synsetmine.results import MinedTerm
+from synsetmine.export.entries import About, Entry, names_of
+from synsetmine.export.solr import not_in_rule, write_parts
+from synsetmine.runs import MinedTerm
 
 Weights = Literal["probability", "none"]
 
@@ -46,13 +43,13 @@ def write_querqy(
 
 
 def escape(term: str) -> str:
-    return _ESCAPED.sub(lambda found: f"\\{found.group()}", term)
+    return _ESCAPED.sub(lambda match: f"\\{match.group()}", term)
 
 
 def not_in_querqy(term: str) -> str:
     """Why no rule can hold the term; empty if one can."""
-    found = (problem for problem, sign in _UNWRITABLE.items() if sign.search(term))
-    return not_in_rule(term) or next(found, "")
+    problems = (problem for problem, sign in _UNWRITABLE.items() if sign.search(term))
+    return not_in_rule(term) or next(problems, "")
 
 
 def _synonym(term: MinedTerm, other: MinedTerm, weights: Weights) -> str:

@@ -14,22 +14,15 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from synsetmine.export.about import About
-from synsetmine.export.entries import Entry
-from synsetmine.export.labels import is_unsure, names_of
-from synsetmine.files import write_text
-from synsetmine.results import MinedTerm
+from synsetmine.export.entries import OBO_PROPERTIES, About, Entry, is_unsure, names_of
+from synsetmine.io.files import write_text
+from synsetmine.runs import MinedTerm
 
 _PREFIXES = {
     "dct": "http://purl.org/dc/terms/",
     "oboInOwl": "http://www.geneontology.org/formats/oboInOwl#",
     "skos": "http://www.w3.org/2004/02/skos/core#",
     "xsd": "http://www.w3.org/2001/XMLSchema#",
-}
-_SCOPED = {
-    "broad": "oboInOwl:hasBroadSynonym",
-    "narrow": "oboInOwl:hasNarrowSynonym",
-    "related": "oboInOwl:hasRelatedSynonym",
 }
 _ESCAPES = {"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t"}
 _ESCAPED = re.compile(r'[\\"\x00-\x1f\x7f-\x9f]')
@@ -67,13 +60,13 @@ def _concept(entry: Entry, about: About) -> str:
 def _property(term: MinedTerm) -> str:
     scope = term.scope
     if scope != "exact":
-        return _SCOPED[scope]
+        return OBO_PROPERTIES[scope]
     return "skos:hiddenLabel" if is_unsure(term) else "skos:altLabel"
 
 
 def _block(subject: str, kind: str, facts: Sequence[tuple[str, str]]) -> str:
-    told = " ;\n    ".join(f"{name} {value}" for name, value in (("a", kind), *facts))
-    return f"{subject} {told} ."
+    statements = " ;\n    ".join(f"{name} {value}" for name, value in (("a", kind), *facts))
+    return f"{subject} {statements} ."
 
 
 def _literal(text: str, about: About) -> str:
@@ -84,6 +77,6 @@ def _quoted(text: str) -> str:
     return f'"{_ESCAPED.sub(_escape, text)}"'
 
 
-def _escape(found: re.Match[str]) -> str:
-    char = found.group()
+def _escape(match: re.Match[str]) -> str:
+    char = match.group()
     return _ESCAPES.get(char, f"\\u{ord(char):04X}")

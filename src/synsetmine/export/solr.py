@@ -1,21 +1,139 @@
-"""Sets as synonyms of Solr, Elasticsearch and OpenSearch.
-
-All three read the rules of Solr's `synonyms.txt`: `a, b, c` are equivalent, `a, b => c` puts c in
-the place of a and b. Elasticsearch has an API that takes the rules in JSON; Solr has another with
-a map from each term to its synonyms, where nothing needs an escape.
-"""
+"""Synonym files of Solr, Elasticsearch and OpenSearch: writing and reading."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
-from synsetmine.export.about import About
-from synsetmine.export.entries import Entry
-from synsetmine.export.labels import names_of
-from synsetmine.export.parts import LIMIT, split, write_parts
+from synsetmine.errors import DataError
+from synsetmine.export.entries import About, Entry, names_of
+from synsetmine.io.files import compression_of, plain_name, read_whole, writing
+
+LIMIT = 10_000  # rules in a set of Elasticsearch's synonyms API
+
+T = TypeVar("T")
+
+
+def split(rules: Sequence[T], limit: int) -> list[Sequence[T]]:
+    """The rules in parts of at most `limit`; 0 is no limit."""
+    if limit < 0:
+        raise DataError("the limit must be 0 or more", value=limit)
+    step = limit or max(len(rules), 1)
+    return [rules[start : start + step] for start in range(0, len(rules), step)] or [rules]
+
+
+def write_parts(path: Path, texts: Sequence[str]) -> list[Path]:
+    """Write `x.txt`, `x-2.txt`, … whole or not at all, and return their paths.
+
+    A further part that is there already would be taken for one of these, so it is an error.
+    """
+    paths = [part_of(path, number) for number in range(1, len(texts) + 1)]
+    beyond = part_of(path, len(texts) + 1)
+    if beyond.exists():
+        raise DataError("a part of an earlier, longer export is in the way", path=beyond)
+    for target in paths:
+        if target.is_dir():
+            raise DataError("a folder is in the way", path=target)
+    with ExitStack() as stack:
+        # In reverse, since the last to be opened is the first to take its place: `x.txt` is last.
+        for target, text in reversed(list(zip(paths, texts, strict=True))):
+            stack.enter_context(writing(target)).write(text.encode())
+    return paths
+
+
+def part_of(path: Path, number: int) -> Path:
+    """`x.txt`, then `x-2.txt`; of `x.txt.gz` it is `x-2.txt.gz`."""
+    if number == 1:
+        return path
+    plain = Path(plain_name(path))
+    compression = path.suffix if compression_of(path) else ""
+    return path.with_name(f"{plain.stem}-{number}{plain.suffix}{compression}")
+
+
+_LINES = re.compile(r"\r\n|\r|\n")  # as Java's readLine has it; no others
+_WHITESPACE = "".join(map(chr, range(ord(" ") + 1)))  # as Java's trim has them
+_PIECES = {
+    separator: re.compile(rf"\\.?|{separator}|[^\\,=]+|.", re.S) for separator in ("=>", ",")
+}
+_ESCAPE = re.compile(r"\\(.)", re.S)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule; `outputs` take the place of any of the `inputs`, without them all are equal."""
+
+    line: int
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...] | None = None
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        return (*self.inputs, *(self.outputs or ()))
+
+
+def read_rules(path: str | Path) -> list[Rule]:
+    """The rules of a file; what Lucene refuses is a DataError."""
+    path = Path(path)
+    rules = []
+    for number, line in read_lines(path):
+        try:
+            rules.append(parse_rule(line, number))
+        except DataError as error:
+            raise error.at(path, number) from None
+    return [rule for rule in rules if rule is not None]
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a UTF-8 file with their numbers; Lucene leaves a byte order mark as it is."""
+    content = read_whole(path)
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        before = content[: error.start].decode()
+        line = len(_LINES.findall(before)) + 1
+        raise DataError("not UTF-8", path=path, line=line, value=content[error.start :]) from None
+    yield from enumerate(_LINES.split(text), start=1)
+
+
+def parse_rule(line: str, number: int = 0) -> Rule | None:
+    """The rule of a line; None for an empty line and a comment."""
+    if not line or line.startswith("#"):
+        return None
+    sides = _split(line, "=>")
+    if len(sides) > 2:
+        raise DataError("more than one => in a rule", value=line)
+    if len(sides) == 2:
+        return Rule(number, _terms(sides[0], line), _terms(sides[1], line))
+    return Rule(number, _terms(line, line))
+
+
+def has_arrow(line: str) -> bool:
+    """Whether there is an arrow that no backslash escapes, with two sides or with one."""
+    return any(match.group() == "=>" for match in _PIECES["=>"].finditer(line))
+
+
+def _terms(side: str, line: str) -> tuple[str, ...]:
+    terms = tuple(_ESCAPE.sub(r"\1", piece).strip(_WHITESPACE) for piece in _split(side, ","))
+    if not all(terms):
+        raise DataError("an empty term", value=line)
+    return terms
+
+
+def _split(text: str, separator: str) -> list[str]:
+    """The pieces between separators that no backslash escapes; empty ones do not count."""
+    pieces: list[list[str]] = [[]]
+    for match in _PIECES[separator].finditer(text):
+        if match.group() == separator:
+            pieces.append([])
+        else:
+            pieces[-1].append(match.group())
+    return ["".join(piece) for piece in pieces if piece]
+
 
 _LINE_END = re.compile(r"[\r\n]")
 # A # after a blank needs no escape, but looks like a comment to a person (and to `lint`).
@@ -68,8 +186,8 @@ def write_managed(
         first, *others = surfaces(entry)
         for term in others if explicit else (first, *others):
             known = mapping.setdefault(term, [])  # another set may have the term too
-            wanted = (first,) if explicit else (first, *others)
-            known.extend(other for other in wanted if other not in known)
+            synonyms = (first,) if explicit else (first, *others)
+            known.extend(other for other in synonyms if other not in known)
     return write_parts(path, [_json(mapping)])
 
 
@@ -85,7 +203,7 @@ def surfaces(entry: Entry) -> list[str]:
 
 def escape(term: str) -> str:
     """The term as it is written in a rule, also as the first one of its line."""
-    return _SPECIAL.sub(lambda found: f"\\{found.group()}", term)
+    return _SPECIAL.sub(lambda match: f"\\{match.group()}", term)
 
 
 def not_in_rule(term: str) -> str:

@@ -2,7 +2,7 @@
 
 A name is a literal, so each row is what SSSOM calls a literal mapping: the name is the
 `subject_label`, the entity the object. The `subject_id`, which the standard would leave out, is
-the name's place in its set; many programs insist on one.
+the set and the name; many programs require one.
 
 The subject is the name, so the predicate turns its scope around: a name that is *broader*
 than the entity (scope `broad`) has the entity as its narrower match (`skos:narrowMatch`).
@@ -20,14 +20,12 @@ from itertools import chain, count
 from pathlib import Path
 from urllib.parse import quote
 
-from synsetmine.cells import rows_of
 from synsetmine.errors import DataError
-from synsetmine.export.about import OWN_PREFIX, About
-from synsetmine.export.entries import Entry
-from synsetmine.export.labels import confidence, evidence_line, new_names
-from synsetmine.files import write_text
-from synsetmine.results import Judgement
-from synsetmine.reviewers import orcid_of
+from synsetmine.export.entries import OWN_PREFIX, About, Entry, confidence, evidence_line, new_names
+from synsetmine.io.files import write_text
+from synsetmine.io.tables import rows_of
+from synsetmine.runs import Judgement
+from synsetmine.runs.results import orcid_of
 
 COLUMNS = (
     "subject_id",
@@ -57,7 +55,7 @@ _VARIANTS = frozenset({"spelling", "inflection", "word-order"})
 _AGREEMENT = {"correct": "1.0", "unsure": "0.0", "incorrect": "-1.0"}
 _ORCIDS = "https://orcid.org/"
 _BUILT_IN = frozenset({"linkml", "owl", "rdf", "rdfs", "semapv", "skos", "sssom", "xsd"})
-_UNTOLD = "https://w3id.org/sssom/license/unspecified"
+_NO_LICENCE = "https://w3id.org/sssom/license/unspecified"
 
 
 def write_sssom(path: Path, entries: Sequence[Entry], about: About) -> list[Path]:
@@ -80,17 +78,17 @@ def _header(about: About, prefixes: _Prefixes) -> Iterator[str]:
         yield f"  {json.dumps(prefix)}: {json.dumps(space)}"  # unquoted, `no` would be false
     name, _, version = about.tool.partition(" ")
     title = "".join(char if char.isprintable() else " " for char in about.title)
-    told = {
+    metadata = {
         "sssom_version": "1.1",  # the first that has review_date and reviewer_agreement
         "mapping_set_id": about.scheme,
         "mapping_set_title": title,
-        "license": about.licence or _UNTOLD,
+        "license": about.licence or _NO_LICENCE,
         "subject_type": "rdfs literal",
         "mapping_tool": name,
         "mapping_tool_version": version,
         "mapping_date": about.created,
     }
-    yield from (f"{slot}: {json.dumps(v, ensure_ascii=False)}" for slot, v in told.items() if v)
+    yield from (f"{slot}: {json.dumps(v, ensure_ascii=False)}" for slot, v in metadata.items() if v)
 
 
 def _rows(entries: Sequence[Entry], about: About, prefixes: _Prefixes) -> Iterator[list[str]]:
@@ -140,9 +138,9 @@ class _Prefixes:
             prefix, local = "", re.split(r"[/#](?=.)", iri)[-1]
         space = iri.removesuffix(local)
         same = (name for name, known in self.spaces.items() if known == space)
-        wanted = [prefix] if prefix and prefix not in _BUILT_IN else []
+        proposed = [prefix] if prefix and prefix not in _BUILT_IN else []
         others = (f"ns{n}" for n in count(1))
-        free = (name for name in chain(wanted, others) if name not in self.spaces)
+        free = (name for name in chain(proposed, others) if name not in self.spaces)
         name = next(chain(same, free))  # one name for an address, and one address for a name
         self.spaces[name] = space
         return f"{name}:{local}"

@@ -7,12 +7,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from synsetmine.cells import guarded, rows_of
-from synsetmine.export.about import About
-from synsetmine.export.entries import Entry
-from synsetmine.export.labels import confidence
-from synsetmine.files import atomic_write, write_text
-from synsetmine.results import MinedTerm
+from synsetmine.export.entries import About, Entry, confidence
+from synsetmine.io.files import atomic_write, write_text
+from synsetmine.io.tables import cell_of, rows_of
+from synsetmine.runs import MinedTerm
 
 COLUMNS = {
     "set_id": "string",
@@ -47,18 +45,18 @@ def write_csv(
 
     What looks like a formula has an apostrophe in front, since spreadsheets run formulas.
     """
-    rows = ([_cell(value) for value in row.values()] for row in _rows(entries))
+    rows = ([cell_of(value) for value in row.values()] for row in _rows(entries))
     write_text(path, rows_of((list(COLUMNS), *rows), ","))
     return [path]
 
 
 def write_parquet(path: Path, entries: Sequence[Entry], about: About) -> list[Path]:
-    """The same rows with their types; nothing is guarded, and what is not told is null."""
+    """The same rows with their types; nothing is guarded, and missing values are null."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    told = {"title": about.title, "tool": about.tool, "created": about.created}
-    metadata = {f"synsetmine.{name}": value for name, value in told.items() if value}
+    values = {"title": about.title, "tool": about.tool, "created": about.created}
+    metadata = {f"synsetmine.{name}": value for name, value in values.items() if value}
     schema = pa.schema(
         [(name, pa.type_for_alias(kind)) for name, kind in COLUMNS.items()], metadata=metadata
     )
@@ -143,15 +141,3 @@ def _evidence(term: MinedTerm) -> list[dict[str, str]]:
         {"relation": one.relation, "document": one.document, "text": one.text}
         for one in term.evidence
     ]
-
-
-def _cell(value: object) -> str:
-    match value:
-        case None:
-            return ""
-        case bool():
-            return "true" if value else "false"
-        case str():
-            return guarded(value)
-        case _:
-            return str(value)

@@ -2,9 +2,8 @@
 
 from synsetmine.kb.base import KnowledgeBase
 from synsetmine.kb.names import Entity
-from synsetmine.kb.newnames import Applied, apply_names
+from synsetmine.kb.patch import Applied, NewName, apply_names
 from synsetmine.kb.readers import Form, Scope, kb_files, read_kb
-from synsetmine.kb.records import NewName
 
 __all__ = [
     "Applied",

@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Iterator
 
 from synsetmine.corpus.mediawiki import Page, page_document, read_pages
-from synsetmine.corpus.wikilinks import read_target
+from synsetmine.corpus.wikitext import read_target
 from synsetmine.errors import DataError
-from synsetmine.kb.building import KnowledgeBuilder
+from synsetmine.kb.base import KnowledgeBuilder
 from synsetmine.kb.source import Source
-from synsetmine.text import normal_form
+from synsetmine.normalization import normal_form
 
 # Ranks of names: what an article is called, what others call it.
 _TITLE, _TARGET, _REDIRECT, _ANCHOR = range(4)

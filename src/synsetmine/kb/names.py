@@ -1,4 +1,4 @@
-"""One entity as it goes into a knowledge base, and the spelling of its names there."""
+"""Names and identifiers in knowledge bases."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import unicodedata
 from dataclasses import dataclass
 
 from synsetmine.errors import DataError
-from synsetmine.text import is_unicode, nfc
+from synsetmine.normalization import is_unicode, nfc
 
 LONGEST_NAME = 10_000  # characters: what is longer is a text, or a file without line ends
 _BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
@@ -52,3 +52,32 @@ def checked(text: str) -> str:
     if not is_unicode(text):
         raise DataError("ids and names must be valid Unicode", value=text)
     return text
+
+
+_OBO = "http://purl.obolibrary.org/obo/"
+_PURL = re.compile(rf"{re.escape(_OBO)}([A-Za-z]\w*)_(\w+)", re.ASCII)
+_SHORT = re.compile(r"([A-Za-z]\w*):(\w+)", re.ASCII)
+
+
+def short_id(iri: str) -> str:
+    """`DOID:14330` for `http://purl.obolibrary.org/obo/DOID_14330`; other IRIs stay as they are."""
+    match = _PURL.fullmatch(iri)
+    return f"{match[1]}:{match[2]}" if match else iri
+
+
+def long_id(text: str) -> str:
+    """The inverse of `short_id`."""
+    match = _SHORT.fullmatch(text)
+    return f"{_OBO}{match[1]}_{match[2]}" if match else text
+
+
+def accepts(language: str, tag: str | None) -> bool:
+    """Whether a language tag suits: `en` takes `en`, `en-GB` and no tag at all; `*` takes any.
+
+    >>> accepts("en", "en-GB"), accepts("en-GB", "en"), accepts("en", "enm"), accepts("de", None)
+    (True, False, False, True)
+    """
+    if not tag or language == "*":
+        return True
+    tag, language = tag.lower(), language.lower()
+    return tag == language or tag.startswith(f"{language}-")

@@ -9,20 +9,18 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from synsetmine.errors import DataError, Skipped
-from synsetmine.files import plain_name
-from synsetmine.kb.base import KnowledgeBase
-from synsetmine.kb.building import KnowledgeBuilder
+from synsetmine.io.files import plain_name
+from synsetmine.kb.base import KnowledgeBase, KnowledgeBuilder
 from synsetmine.kb.mediawiki import add_mediawiki
 from synsetmine.kb.obo import SCOPES, add_obo
-from synsetmine.kb.rdf import add_rdf
+from synsetmine.kb.rdf import SYNTAXES, add_rdf
 from synsetmine.kb.source import Source
-from synsetmine.kb.statements import SYNTAXES
 from synsetmine.kb.tables import NAMES_FIELDS, Fields, add_jsonl, add_table
 from synsetmine.kb.umls import add_umls, merged_file
 from synsetmine.kb.wikidata import add_wikidata
-from synsetmine.types import Progress
+from synsetmine.types import KbForm, Progress
 
-Form = Literal["saved", "jsonl", "csv", "tsv", "obo", "rdf", "umls", "wikidata", "mediawiki"]
+Form = KbForm
 Scope = Literal["EXACT", "BROAD", "NARROW", "RELATED"]
 
 _ENDINGS: dict[str, Form] = {

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from synsetmine.errors import DataError, Skipped, raise_or_keep
-from synsetmine.files import numbered_lines, open_binary
+from synsetmine.io.files import numbered_lines, open_binary
 from synsetmine.types import Progress
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from synsetmine.errors import DataError
-from synsetmine.kb.building import KnowledgeBuilder
+from synsetmine.kb.base import KnowledgeBuilder
 from synsetmine.kb.source import Source
 
 NAMES_FIELDS = ("synonyms", "names", "aliases")

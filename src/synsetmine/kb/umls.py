@@ -6,8 +6,8 @@ from collections.abc import Collection
 from pathlib import Path
 
 from synsetmine.errors import DataError
-from synsetmine.files import plain_name
-from synsetmine.kb.building import KnowledgeBuilder
+from synsetmine.io.files import plain_name
+from synsetmine.kb.base import KnowledgeBuilder
 from synsetmine.kb.source import Source
 
 # ISO 639-1 -> the code in the column LAT.

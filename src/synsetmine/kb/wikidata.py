@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from synsetmine.errors import DataError
-from synsetmine.kb.building import KnowledgeBuilder
-from synsetmine.kb.languages import accepts
+from synsetmine.kb.base import KnowledgeBuilder
+from synsetmine.kb.names import accepts
 from synsetmine.kb.source import Source
 
 _NEEDED = frozenset({"type", "id", "labels", "aliases"})

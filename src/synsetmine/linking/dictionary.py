@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from synsetmine.dictionary import NameMatcher
 from synsetmine.errors import DataError
+from synsetmine.io.temporary import check_plain_file
 from synsetmine.kb import KnowledgeBase
-from synsetmine.plainfiles import check_plain_file
+from synsetmine.text.matcher import NameMatcher
 from synsetmine.types import Ambiguous, Document, Mention
 
 IntArray = NDArray[np.int64]

@@ -1,19 +1,31 @@
-"""Models of synonym sets behind one interface, `SetModel`; torch loads when one needs it."""
+"""Models of synonym sets behind one interface, `SetModel`.
 
-from synsetmine.models.base import (
-    ModelSettings,
-    PreparedModel,
-    SetModel,
-    StoredModel,
-    TrainingResult,
-    TrainingStep,
-    generate_sets,
-    probabilities,
-    rank,
-)
-from synsetmine.models.registry import DEFAULT_PRESET, preset_names, settings_of
-from synsetmine.models.storage import load_model, save_model
-from synsetmine.models.task import Mined
+Names are imported when they are first used, so that settings load without numpy.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from synsetmine.models.base import (
+        ModelSettings,
+        PreparedModel,
+        SetModel,
+        StoredModel,
+        TrainingResult,
+        TrainingStep,
+        generate_sets,
+        probabilities,
+        rank,
+    )
+    from synsetmine.models.storage import (
+        DEFAULT_PRESET,
+        load_model,
+        preset_names,
+        save_model,
+        settings_of,
+    )
+    from synsetmine.models.task import Mined
 
 __all__ = [
     "DEFAULT_PRESET",
@@ -32,3 +44,11 @@ __all__ = [
     "save_model",
     "settings_of",
 ]
+_STORAGE = ("DEFAULT_PRESET", "load_model", "preset_names", "save_model", "settings_of")
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = "storage" if name in _STORAGE else "task" if name == "Mined" else "base"
+    return getattr(import_module(f"{__name__}.{module}"), name)

@@ -10,24 +10,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from numbers import Integral
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias, TypeVar
+from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from synsetmine.errors import DataError
 from synsetmine.models.known import KNOWN_THRESHOLD, KnownSets
 from synsetmine.models.task import Mined
 from synsetmine.types import Progress, SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews, View
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-S = TypeVar("S", bound="DataclassInstance")
 
 Arrays: TypeAlias = dict[str, np.ndarray[Any, Any]]
 
@@ -275,32 +268,6 @@ def fingerprint(described: object, arrays: Iterable[npt.NDArray[np.float32]]) ->
     for array in arrays:
         digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()
-
-
-def with_changes(settings: S, changes: Mapping[str, Any]) -> S:
-    """A dataclass of settings with some values changed, checked by the type of the present ones."""
-    types = {value.name: type(getattr(settings, value.name)) for value in fields(settings)}
-    for name in changes:
-        if name not in types:
-            raise DataError(f"no such setting; there are {', '.join(types)}", value=name)
-    values = {name: _coerce(name, value, types[name]) for name, value in changes.items()}
-    return replace(settings, **values)
-
-
-def _coerce(name: str, value: Any, kind: type) -> Any:
-    whole = isinstance(value, Integral) and not isinstance(value, bool)
-    try:
-        if kind is tuple and isinstance(value, list | tuple):
-            return tuple(int(size) for size in value)
-        if kind is float and (whole or isinstance(value, float)):
-            return float(value)
-        if kind is int and whole:
-            return int(value)
-        if kind in (str, bool) and isinstance(value, kind):
-            return value
-    except (TypeError, ValueError, OverflowError):
-        pass
-    raise DataError(f"{name} must be of type {kind.__name__}", value=value)
 
 
 def generate_sets(

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from synsetmine.differing import DifferingWords
-from synsetmine.evidence import Evidence
-from synsetmine.kinds import name_kind, pair_kind, relation_of
+from synsetmine.io.traces import Decision, Quote
 from synsetmine.models.task import Mined
-from synsetmine.text import normal_form
-from synsetmine.trace import Decision, Quote
+from synsetmine.normalization import normal_form
+from synsetmine.text.evidence import Evidence
+from synsetmine.text.kinds import DifferingWords, name_kind, pair_kind, relation_of
 from synsetmine.types import Term
 
 SENTENCES = 3  # of evidence for a term

@@ -20,7 +20,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from synsetmine.errors import DataError, SynsetmineError
-from synsetmine.setfiles import write_sets
+from synsetmine.io.sets import write_sets
+from synsetmine.schema import check_settings, seed_setting, setting
 from synsetmine.types import Progress, SynonymSets
 from synsetmine.views import unit_rows
 from synsetmine.views.encoder import LEARNED, learned_surfaces, load_encoder, quiet
@@ -41,17 +42,17 @@ Pair: TypeAlias = tuple[str, str]
 class TuningSettings:
     """What tuning an encoder needs to know."""
 
-    epochs: int = 3
-    held_out: float = 0.2  # share of the sets that the encoder does not see
-    seed: int = 0
+    epochs: int = setting(3, ge=1, help="how often each set is seen")
+    held_out: float = setting(
+        0.2,
+        gt=0,
+        lt=1,
+        help="share of the sets kept from the encoder; the model learns from them, in (0, 1)",
+    )
+    seed: int = seed_setting("of the split, the batches and dropout")
 
     def __post_init__(self) -> None:
-        if self.epochs < 1:
-            raise DataError("epochs must be 1 or more", value=self.epochs)
-        if not 0 < self.held_out < 1:
-            raise DataError("held_out must lie between 0 and 1", value=self.held_out)
-        if not 0 <= self.seed < 2**32:
-            raise DataError("seed must be in [0, 2**32)", value=self.seed)
+        check_settings(self)
 
 
 def tune_encoder(

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from synsetmine.errors import DataError
+from synsetmine.io.traces import Action, Decision
 from synsetmine.models.known import Candidate, KnownSets
-from synsetmine.trace import Action, Decision
 from synsetmine.types import SynonymSets, Term
 
 GIANT = 50  # terms

@@ -1,8 +1,4 @@
 """From a corpus and a knowledge base to synonym sets with a report.
 
-`run_project` is in `pipeline.run`, which loads the models.
+`project` reads the project file, `run` carries it out; `settings` is light to import.
 """
-
-from synsetmine.pipeline.settings import PROJECT_FILE, Project, read_project
-
-__all__ = ["PROJECT_FILE", "Project", "read_project"]

@@ -14,21 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from synsetmine.corpus import read_corpus
+from synsetmine.corpus.documents import batch_sizes, write_documents
 from synsetmine.corpus.sources import find_sources
-from synsetmine.corpus.store import batch_sizes, write_documents
-from synsetmine.counters import BatchCounter, count_together
-from synsetmine.dictionary import NameMatcher
 from synsetmine.engines import Engine, LocalEngine
 from synsetmine.errors import DataError, Skipped
-from synsetmine.evidence import (
-    Abbreviation,
-    ConnectionCounter,
-    DefinitionCounter,
-    EvidenceTable,
-    read_evidence,
-    write_evidence,
-)
-from synsetmine.files import write_text
+from synsetmine.io.files import write_text
+from synsetmine.io.sets import is_set_file, read_sets, read_vocabulary, write_sets
 from synsetmine.kb import KnowledgeBase, read_kb
 from synsetmine.linking import (
     DictionaryLinker,
@@ -37,7 +28,7 @@ from synsetmine.linking import (
     PubtatorLinker,
     SpotlightLinker,
 )
-from synsetmine.linking.idfields import id_notes
+from synsetmine.linking.identifiers import id_notes
 from synsetmine.linking.mentions import (
     MentionCounter,
     count_links,
@@ -46,7 +37,8 @@ from synsetmine.linking.mentions import (
     write_links,
     writing_mentions,
 )
-from synsetmine.phrases import Phrase, RunCounter, RunTable, choose_phrases
+from synsetmine.linking.supervision import Supervision, split_entities, supervise
+from synsetmine.normalization import normal_form
 from synsetmine.pipeline.settings import (
     CorpusSettings,
     KbSettings,
@@ -55,16 +47,21 @@ from synsetmine.pipeline.settings import (
     VectorSettings,
     VocabularySettings,
 )
-from synsetmine.results.sentences import PlaceCounter, PlaceTable
-from synsetmine.runfolder import NOTES, SKIPPED, Counts
-from synsetmine.setfiles import is_set_file, read_sets, read_vocabulary, write_sets
-from synsetmine.supervision import Supervision, split_entities, supervise
-from synsetmine.text import normal_form
-from synsetmine.types import Ambiguous, Document, Progress, Term
-from synsetmine.views import read_vectors, write_vectors
-from synsetmine.views.pretrained import vectors_for
-from synsetmine.views.units import FormCounts, WordCounter
-from synsetmine.vocabulary import (
+from synsetmine.runs.folder import NOTES, SKIPPED, Counts
+from synsetmine.runs.sentences import PlaceCounter, PlaceTable
+from synsetmine.text.counters import BatchCounter, count_together
+from synsetmine.text.evidence import (
+    Abbreviation,
+    ConnectionCounter,
+    DefinitionCounter,
+    EvidenceTable,
+    read_evidence,
+    write_evidence,
+)
+from synsetmine.text.matcher import NameMatcher
+from synsetmine.text.phrases import Phrase, RunCounter, RunTable, choose_phrases
+from synsetmine.text.units import FormCounts, WordCounter
+from synsetmine.text.vocabulary import (
     TermCounter,
     TermTable,
     by_frequency,
@@ -72,6 +69,9 @@ from synsetmine.vocabulary import (
     term_forms,
     write_vocabulary,
 )
+from synsetmine.types import Ambiguous, Document, Progress, Term
+from synsetmine.views import read_vectors, write_vectors
+from synsetmine.views.vectors import vectors_for
 
 FEW_SETS = 10  # training and held-out sets; with fewer the run says why there are so few
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from synsetmine.errors import SynsetmineError
-from synsetmine.files import write_text
+from synsetmine.io.files import write_text
 from synsetmine.types import Term
 from synsetmine.views import TermVectors, write_vectors
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import mean, pstdev
 from typing import Any
 
-from synsetmine.evidence import read_evidence
-from synsetmine.files import cache_root, write_text
+from synsetmine.io.files import cache_root, write_text
+from synsetmine.io.sets import Vocabulary, lasting_ids, read_sets, read_vocabulary, write_sets
+from synsetmine.io.traces import write_trace
 from synsetmine.kb import KnowledgeBase
+from synsetmine.linking.supervision import known_sets
 from synsetmine.metrics import ClusterReport, evaluate
 from synsetmine.models import (
     Mined,
@@ -25,17 +27,42 @@ from synsetmine.models import (
 from synsetmine.models.description import describe_joins
 from synsetmine.models.known import write_candidates
 from synsetmine.pipeline.new_names import NewNames
-from synsetmine.pipeline.reviewing import read_said, told
 from synsetmine.pipeline.settings import EncoderSettings, EvaluateSettings, MineSettings
-from synsetmine.review.feedback import seed_sets, training_sets
-from synsetmine.runfolder import NOTES, SUMMARY, Counts
-from synsetmine.setfiles import Vocabulary, read_sets, read_vocabulary, write_sets
-from synsetmine.setids import lasting_ids
-from synsetmine.supervision import known_sets
-from synsetmine.trace import write_trace
+from synsetmine.review.feedback import Constraints, seed_sets, training_sets
+from synsetmine.review.store import read_store
+from synsetmine.review.tsv import read_decisions, write_decisions
+from synsetmine.runs.folder import NOTES, SUMMARY, Counts
+from synsetmine.text.evidence import read_evidence
 from synsetmine.types import Progress, SynonymSets, Term, order_terms
 from synsetmine.views import TermViews, encode_terms, find_encoder, read_vectors, write_vectors
 from synsetmine.views.encoder import kept_name, learned_surfaces
+
+
+def write_reviews(store: Path, out: Path) -> list[Path]:
+    """Write the decisions of a store to a file, if there are any; the files written, one or none.
+
+    A stage is known by the content of its inputs, and that of a database says little.
+    """
+    if not store.exists():
+        return []
+    decisions = read_store(store)
+    if not decisions:
+        return []
+    write_decisions(out, decisions)
+    return [out]
+
+
+def read_constraints(reviews: Sequence[Path]) -> Constraints:
+    """What people said in these files."""
+    return Constraints.from_decisions(
+        decision for path in reviews for decision in read_decisions(path)
+    )
+
+
+def told(counts: Mapping[str, int]) -> Counts:
+    """What a stage tells of the reviews that it took in."""
+    return {f"reviewed {what}": count for what, count in counts.items()}
+
 
 CHECKPOINT = "checkpoint.safetensors"
 NO_SETS = SynonymSets((), ())
@@ -91,7 +118,7 @@ def train_model(
     """
     informed = training_sets(
         read_sets(training, allow_empty=True),
-        read_said(reviews),
+        read_constraints(reviews),
         held_out=read_sets(held_out, allow_empty=True),
     )
     term_views = _read_views(views)
@@ -143,14 +170,14 @@ def mine_sets(
     Entities without a name in the corpus that no term joined are not written.
     """
     terms = read_vocabulary(vocabulary)
-    said = read_said(reviews)
+    said = read_constraints(reviews)
     seen = _together(known)
     names = known_sets(KnowledgeBase.load(knowledge), seen) if settings.known else NO_SETS
     informed = seed_sets(names, said)
     seeds = informed.sets
     miner = _Miner(model, views, evidence, device, settings)
     mined = miner.mine(
-        _walk(settings, terms), seeds=seeds, cannot_link=said.apart, progress=progress
+        _walk(settings, terms), seeds=seeds, cannot_link=said.cannot_link, progress=progress
     )
     mined = describe_joins(mined, miner.evidence)
     earlier = read_sets(out) if out.exists() else None
@@ -158,7 +185,7 @@ def mine_sets(
     write_candidates(candidates, mined.known)
     new = NewNames.of(mined, seeds)
     write_text(rehearsal, json.dumps(new.to_dict(), indent=2) + "\n")
-    write_sets(out, _in_corpus(mined.sets, seeds, seen, said.together.terms))
+    write_sets(out, _in_corpus(mined.sets, seeds, seen, said.must_link.terms))
     write_trace(trace, mined.trace)
     return {
         **new.counts,

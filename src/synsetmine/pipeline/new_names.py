@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from synsetmine.models import Mined
-from synsetmine.models.rehearsal import Rehearsal
-from synsetmine.results.wording import counted
+from synsetmine.models.known import Rehearsal
+from synsetmine.runs.results import counted
 from synsetmine.types import SynonymSets
 
 LEVELS = (0.5, 0.8, 0.9)  # probabilities that the run reports on

@@ -7,20 +7,20 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from synsetmine.addresses import shown
 from synsetmine.corpus.sources import find_sources
 from synsetmine.devices import require_torch
 from synsetmine.engines import Engine, LocalEngine
 from synsetmine.errors import DataError
-from synsetmine.files import check_folder
+from synsetmine.io.addresses import shown
+from synsetmine.io.files import check_folder
 from synsetmine.kb import kb_files
 from synsetmine.models.storage import CONFIG, model_files
 from synsetmine.pipeline import corpus_stages, model_stages
 from synsetmine.pipeline.corpus_stages import TermDetails, TextCounts
-from synsetmine.pipeline.reporting import write_run_report
-from synsetmine.pipeline.reviewing import write_reviews
-from synsetmine.pipeline.settings import Project
-from synsetmine.runfolder import STAGES, Artefacts, RunFolder, Stage, Watcher
+from synsetmine.pipeline.model_stages import write_reviews
+from synsetmine.pipeline.project import Project
+from synsetmine.pipeline.report_stage import write_run_report
+from synsetmine.runs.folder import STAGES, Artefacts, RunFolder, Stage, Watcher
 from synsetmine.views import find_encoder
 from synsetmine.views.encoder import LEARNED, encoder_files
 
@@ -78,9 +78,8 @@ def _corpus_stages(
     The documents are read twice: by `link` and by `vocabulary`.
     """
     terms, vectors = project.vocabulary, project.vectors
-    mines_phrases = terms.phrases > 0 and not terms.only_list
-    texts = TextCounts(at.words, at.abbreviations, at.runs if mines_phrases else None)
-    counted = [at.words, at.abbreviations, *([at.runs] if mines_phrases else [])]
+    texts = TextCounts(at.words, at.abbreviations, at.runs if terms.mines_phrases else None)
+    counted = [at.words, at.abbreviations, *([at.runs] if terms.mines_phrases else [])]
     from_counts = [at.cooccurrence] if vectors.method == "cooccurrence" else []
     yield Stage(
         name="read",
@@ -101,7 +100,7 @@ def _corpus_stages(
         # A password is of no consequence to the links, and the manifest is for others to read.
         settings=asdict(project.link)
         | {"url": shown(project.link.url)}
-        | ({"min_count": terms.min_count} if mines_phrases else {}),
+        | ({"min_count": terms.min_count} if terms.mines_phrases else {}),
         inputs=[at.documents, at.knowledge],
         outputs=[at.mentions, at.links, *counted],
         work=lambda: corpus_stages.link_documents(

@@ -1,16 +1,16 @@
 """What people decide on mined sets: kept, carried out, exported, learned from."""
 
-from synsetmine.review.decisions import Decision, Kind
-from synsetmine.review.reviewed import (
+from synsetmine.review.changes import (
     TO_DO,
     Page,
-    Place,
+    QueueFilter,
+    QueuePosition,
     ReviewedSet,
     Status,
-    Wanted,
     key_of,
-    page_of,
+    queue_page,
 )
+from synsetmine.review.decisions import Decision, Kind
 from synsetmine.review.state import ReviewState
 from synsetmine.review.store import Conflict, ReviewStore, StoreReplacedError, read_store
 
@@ -20,14 +20,14 @@ __all__ = [
     "Decision",
     "Kind",
     "Page",
-    "Place",
+    "QueueFilter",
+    "QueuePosition",
     "ReviewState",
     "ReviewStore",
     "ReviewedSet",
     "Status",
     "StoreReplacedError",
-    "Wanted",
     "key_of",
-    "page_of",
+    "queue_page",
     "read_store",
 ]

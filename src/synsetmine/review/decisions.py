@@ -11,8 +11,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal, get_args
 
 from synsetmine.errors import DataError, require
-from synsetmine.results import Scope, Verdict
-from synsetmine.text import is_unicode
+from synsetmine.normalization import is_unicode
+from synsetmine.runs import Scope, Verdict
 from synsetmine.types import Term, first_repeated
 
 Kind = Literal["accept", "reject", "unsure", "judge", "remove", "split", "merge", "rename", "undo"]

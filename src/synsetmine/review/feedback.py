@@ -1,22 +1,151 @@
-"""What reviews change elsewhere: the sets to export, those to train on, and those to mine from."""
+"""What reviews tell training, mining and exports."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from synsetmine.errors import DataError, SynsetmineError
-from synsetmine.results import MinedSet
-from synsetmine.review.decisions import Decision
-from synsetmine.review.said import Said
+from synsetmine.io.sets import new_id
+from synsetmine.review.decisions import Decision, standing
 from synsetmine.review.state import ReviewState
 from synsetmine.review.store import read_store
 from synsetmine.review.tsv import read_decisions
-from synsetmine.runfolder import Artefacts
-from synsetmine.setids import new_id
+from synsetmine.runs import MinedSet, MinedTerm, Verdict
+from synsetmine.runs.folder import Artefacts
 from synsetmine.types import SynonymSets, Term
+
+Pair = tuple[Term, Term]  # the first had to leave the second
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """What the decisions that stand require of training and mining."""
+
+    must_link: SynonymSets  # terms that were called correct in one set, two or more of them
+    exact: SynonymSets  # the same without those of another scope
+    cannot_link: frozenset[Pair]
+    alone: frozenset[Term]  # terms that had to leave, and are with no others now
+
+    @classmethod
+    def from_decisions(cls, decisions: Iterable[Decision]) -> Constraints:
+        made = standing(decisions)
+        state = ReviewState(_seen_sets(made), made)
+        sets = [found.mined for found in state.sets if found.status != "rejected"]
+        cannot_link = cannot_link_pairs(made)
+        left = {gone for gone, _ in cannot_link}
+        kept = (term for mined in sets for term in mined.terms if len(mined.terms) > 1)
+        with_others = {term.term for term in kept if not _is(term, "incorrect")}
+        return cls(
+            must_link=_correct(sets, exact=False),
+            exact=_correct(sets, exact=True),
+            cannot_link=cannot_link,
+            alone=frozenset(left - with_others),
+        )
+
+    @cached_property
+    def cannot_links(self) -> dict[Term, frozenset[Term]]:
+        """The terms that each one must not be with."""
+        found: dict[Term, set[Term]] = {}
+        for one, other in self.cannot_link:
+            found.setdefault(one, set()).add(other)
+            found.setdefault(other, set()).add(one)
+        return {term: frozenset(others) for term, others in found.items()}
+
+    def cannot_link_with(self, term: Term) -> frozenset[Term]:
+        return self.cannot_links.get(term, frozenset())
+
+    def fitting(self, terms: Iterable[Term], members: Collection[Term]) -> list[Term]:
+        """The terms that were told apart from none of these members."""
+        return [term for term in terms if self.cannot_link_with(term).isdisjoint(members)]
+
+
+def cannot_link_pairs(decisions: Iterable[Decision]) -> frozenset[Pair]:
+    """The pairs of terms that are not synonyms: (one that left, one that stayed).
+
+    A later decision overrides an earlier one: a pair whose terms were both called correct in one
+    set afterwards, by one decision or by two, is not apart, and neither is a merged pair. Two
+    terms that both turned out to be wrong in a set are not apart either: the decisions say only
+    that neither belongs there.
+    """
+    left: dict[str, set[str]] = {}  # by the term that stayed
+
+    def leave(going: Sequence[str], staying: Sequence[str]) -> None:
+        wrong = set().union(*(left.get(term, ()) for term in staying))  # those found wrong before
+        for term in going:
+            left.get(term, set()).difference_update(wrong)
+        for term in staying:
+            if term not in wrong:  # judged so, but still in the set
+                left.setdefault(term, set()).update(going)
+
+    def belong(terms: Sequence[str], members: Sequence[str]) -> None:
+        for term in members:
+            left.get(term, set()).difference_update(terms)
+
+    for decision in standing(decisions):
+        members, terms = decision.members, decision.terms
+        match decision.kind:
+            case "remove" | "split":
+                leave(terms, [term for term in members if term not in terms])
+            case "judge" if decision.verdict == "incorrect":
+                leave(terms, [term for term in members if term not in terms])
+            case "accept":
+                belong(terms, members)
+            case "judge" if decision.verdict == "correct":
+                belong(terms, members)
+            case "merge":
+                for ours, theirs in ((members, decision.others), (decision.others, members)):
+                    for term in ours:
+                        left.get(term, set()).difference_update(theirs)
+            case "reject":
+                for term in members:
+                    left.setdefault(term, set()).update(set(members) - {term})
+    return frozenset(
+        (Term.parse(gone), Term.parse(stayed)) for stayed, some in left.items() for gone in some
+    )
+
+
+def _seen_sets(decisions: Iterable[Decision]) -> list[MinedSet]:
+    """The sets as people first saw them."""
+    seen: dict[str, dict[str, None]] = {}
+    placed: set[str] = set()
+    for decision in decisions:
+        for set_id, members in (
+            (decision.set_id, decision.members),
+            (decision.other, decision.others),
+        ):
+            new = [text for text in members if text not in placed]
+            placed.update(new)
+            seen.setdefault(set_id, {}).update(dict.fromkeys(new))
+    return [
+        MinedSet(set_id, tuple(_plain(text) for text in texts))
+        for set_id, texts in seen.items()
+        if texts
+    ]
+
+
+def _plain(text: str) -> MinedTerm:
+    term = Term.parse(text)
+    return MinedTerm(term.surface, 0, "", known=False, sense=term.sense)
+
+
+def _correct(sets: Iterable[MinedSet], *, exact: bool) -> SynonymSets:
+    found: dict[str, list[Term]] = {}
+    for mined in sets:
+        right = [term for term in mined.terms if _is(term, "correct")]
+        terms = [
+            t.term for t in right if not exact or (t.judgement and t.judgement.scope == "exact")
+        ]
+        if len(terms) > 1:
+            found[mined.id] = terms
+    return SynonymSets.of(found.values(), found.keys())
+
+
+def _is(term: MinedTerm, verdict: Verdict) -> bool:
+    return term.judgement is not None and term.judgement.verdict == verdict
 
 
 @dataclass(frozen=True)
@@ -59,7 +188,7 @@ def reviewed_sets(
 
 
 def training_sets(
-    sets: SynonymSets, said: Said, *, held_out: SynonymSets | None = None
+    sets: SynonymSets, said: Constraints, *, held_out: SynonymSets | None = None
 ) -> Informed:
     """Training sets with what people said: terms called correct and exact come in.
 
@@ -89,14 +218,16 @@ def training_sets(
     return Informed(_sets(found), +counts)
 
 
-def seed_sets(known: SynonymSets, said: Said) -> Informed:
+def seed_sets(known: SynonymSets, said: Constraints) -> Informed:
     """Known sets as people have mended them: the seeds of mining.
 
     Terms that were called correct in one set stay together, with the id of that set, or of the
     known one that they are in. What else is known of it comes in, but for terms that were told
     apart from one that is there; those are no seeds any more.
     """
-    groups = {i: list(members) for i, members in zip(said.together.ids, said.together, strict=True)}
+    groups = {
+        i: list(members) for i, members in zip(said.must_link.ids, said.must_link, strict=True)
+    }
     home = {term: set_id for set_id, members in groups.items() for term in members}
     names: dict[str, str] = {}  # of groups: the known ids that they get
     found: dict[str, list[Term]] = {}
@@ -114,18 +245,20 @@ def seed_sets(known: SynonymSets, said: Said) -> Informed:
     found |= {names.get(set_id, set_id): members for set_id, members in groups.items()}
     seeds = _sets(found)
     lost = sum(term not in seeds for term in known.terms)
-    pairs = len({frozenset(pair) for pair in said.apart})
+    pairs = len({frozenset(pair) for pair in said.cannot_link})
     counts = {"sets": len(groups), "terms told apart": lost, "pairs kept apart": pairs}
     return Informed(seeds, +Counter(counts))
 
 
-def _staying(members: Sequence[Term], said: Said) -> list[Term]:
+def _staying(members: Sequence[Term], said: Constraints) -> list[Term]:
     """The terms of a known set, less those that had to leave another one of it."""
     there = frozenset(members)
     return [
         term
         for term in members
-        if not any((term, other) in said.apart for other in said.told_apart_from(term) & there)
+        if not any(
+            (term, other) in said.cannot_link for other in said.cannot_link_with(term) & there
+        )
     ]
 
 

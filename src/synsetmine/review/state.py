@@ -12,11 +12,20 @@ from itertools import takewhile
 from typing import get_args
 
 from synsetmine.errors import DataError
-from synsetmine.results import MinedSet, Scope, Verdict
-from synsetmine.review.changes import Draft, Extent, carry_out
+from synsetmine.io.sets import new_id
+from synsetmine.review.changes import (
+    Draft,
+    Extent,
+    Page,
+    QueueFilter,
+    QueuePosition,
+    ReviewedSet,
+    Status,
+    carry_out,
+    queue_page,
+)
 from synsetmine.review.decisions import Decision, Kind, standing
-from synsetmine.review.reviewed import Page, Place, ReviewedSet, Status, Wanted, page_of
-from synsetmine.setids import new_id
+from synsetmine.runs import MinedSet, Scope, Verdict
 from synsetmine.types import Term
 
 Change = Mapping[str, tuple[ReviewedSet | None, ReviewedSet | None]]  # of each set: before, after
@@ -63,12 +72,14 @@ class ReviewState:
         """How much of each decision that stands holds for these sets, by its id."""
         return dict(self._extents)
 
-    def queue(self, wanted: Wanted, *, after: Place | None = None, count: int = 50) -> Page:
+    def queue(
+        self, wanted: QueueFilter, *, after: QueuePosition | None = None, count: int = 50
+    ) -> Page:
         """Some of the wanted sets, least certain first, from behind a place on.
 
         Places last: a page begins where the one before ended, whatever was decided meanwhile.
         """
-        return page_of([one for one in self.sets if one in wanted], after, count)
+        return queue_page([one for one in self.sets if one in wanted], after, count)
 
     def decide(
         self,
@@ -137,7 +148,7 @@ class ReviewState:
             self._sets[mined.id] = found
             self._homes.update(dict.fromkeys(found.keys, mined.id))
             self._count(found, 1)
-        self._order: list[Place] | None = None  # all places, once somebody asks
+        self._order: list[QueuePosition] | None = None  # all places, once somebody asks
         for decision in standing(everything):
             self._carry_out(decision)
 
@@ -174,7 +185,7 @@ class ReviewState:
                     insort(self._order, then.place)
                 self._count(then, 1)
 
-    def _places(self) -> list[Place]:
+    def _places(self) -> list[QueuePosition]:
         if self._order is None:
             self._order = sorted(found.place for found in self._sets.values())
         return self._order

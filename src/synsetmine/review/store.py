@@ -13,9 +13,7 @@ from threading import RLock
 from typing import Any
 
 from synsetmine.errors import DataError, SynsetmineError
-from synsetmine.plainfiles import kind_of
-from synsetmine.review.decisions import Decision, now
-from synsetmine.schemas import (
+from synsetmine.io.sqlite import (
     LOG,
     check_database,
     copied_database,
@@ -25,6 +23,8 @@ from synsetmine.schemas import (
     keep_log,
     make_database,
 )
+from synsetmine.io.temporary import kind_of
+from synsetmine.review.decisions import Decision, now
 
 _OURS = 0x5E7DEC  # stands in the file's header, so that nothing is written into a stranger's file
 _VERSION = 1

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 from unicodedata import category
 
-from synsetmine.cells import is_formula
 from synsetmine.errors import DataError
-from synsetmine.files import numbered_lines, write_text
+from synsetmine.io.files import numbered_lines, write_text
+from synsetmine.io.tables import is_formula
 from synsetmine.review.decisions import Decision
 
 COLUMNS = (

@@ -7,9 +7,8 @@ from synsetmine.views.encoder import (
     packaged_encoder,
 )
 from synsetmine.views.strings import FEATURES, StringView
-from synsetmine.views.termviews import TermViews, View
-from synsetmine.views.vectorfiles import read_vectors, write_vectors
-from synsetmine.views.vectors import TermVectors, unit_rows
+from synsetmine.views.vector_files import read_vectors, write_vectors
+from synsetmine.views.vectors import TermVectors, TermViews, View, unit_rows
 
 __all__ = [
     "FEATURES",

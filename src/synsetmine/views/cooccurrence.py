@@ -20,17 +20,17 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 from scipy import sparse
 
-from synsetmine.corpus.store import batch_sizes
-from synsetmine.counters import TextBatch, count_together
-from synsetmine.dictionary import NameMatcher
+from synsetmine.corpus.documents import batch_sizes
 from synsetmine.engines import Engine
 from synsetmine.errors import DataError
-from synsetmine.files import atomic_write
-from synsetmine.text import normal_form
+from synsetmine.io.files import atomic_write
+from synsetmine.normalization import normal_form
+from synsetmine.text.counters import TextBatch, count_together
+from synsetmine.text.matcher import NameMatcher
+from synsetmine.text.units import FormCounts, Within, WordCounter, frequent_units, units_of
+from synsetmine.text.vocabulary import term_forms
 from synsetmine.types import Progress, Term
-from synsetmine.views.units import FormCounts, Within, WordCounter, frequent_units, units_of
 from synsetmine.views.vectors import TermVectors
-from synsetmine.vocabulary import term_forms
 
 Counts = Any  # a scipy.sparse.csr_array of integers, whose sum is the same in any order
 
@@ -46,7 +46,7 @@ def train_cooccurrence(
     documents: Path,
     terms: Sequence[Term],
     *,
-    dimension: int = 300,
+    dimension: int = 100,
     window: int = WINDOW,
     within: Within = "text",
     directed: bool = False,
@@ -115,7 +115,7 @@ def cooccurrence_vectors(
     counts: Cooccurrence,
     terms: Sequence[Term],
     *,
-    dimension: int = 300,
+    dimension: int = 100,
     text_weight: float = 1.4,
     smoothing: float = 1.0,
     shift: float = 0.0,

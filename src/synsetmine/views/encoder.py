@@ -20,11 +20,11 @@ import numpy as np
 import numpy.typing as npt
 
 from synsetmine.errors import DataError, SynsetmineError, shorten
-from synsetmine.files import sha256
-from synsetmine.plainfiles import kind_of
-from synsetmine.setfiles import read_sets
+from synsetmine.io.files import sha256
+from synsetmine.io.sets import read_sets
+from synsetmine.io.temporary import kind_of
 from synsetmine.types import Progress, Term
-from synsetmine.views.vectorfiles import read_vectors, write_vectors
+from synsetmine.views.vector_files import read_vectors, write_vectors
 from synsetmine.views.vectors import TermVectors
 
 MINILM = "minilm"  # what people call the packaged encoder

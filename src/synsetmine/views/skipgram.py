@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from synsetmine.corpus.store import batch_sizes, texts_of
+from synsetmine.corpus.documents import batch_sizes, texts_of
 from synsetmine.engines import Engine, LocalEngine
 from synsetmine.errors import DataError, SynsetmineError
-from synsetmine.files import naming_place
-from synsetmine.temporary import temporary_folder
-from synsetmine.text import normal_form
+from synsetmine.io.files import naming_place
+from synsetmine.io.temporary import temporary_folder
+from synsetmine.normalization import normal_form
+from synsetmine.text.units import UnitReader, Within, count_units, frequent_units
+from synsetmine.text.vocabulary import term_forms
 from synsetmine.types import Progress, Term
-from synsetmine.views.units import UnitReader, Within, count_units, frequent_units
 from synsetmine.views.vectors import TermVectors
-from synsetmine.vocabulary import term_forms
 
 LONGEST_LINE = 10_000  # gensim leaves out what a line holds beyond
 

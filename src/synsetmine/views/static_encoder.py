@@ -7,10 +7,7 @@ is scaled to length one, so that a dot product is a cosine.
 
 from __future__ import annotations
 
-import re
-import unicodedata
 import zlib
-from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,23 +17,14 @@ import numpy as np
 import numpy.typing as npt
 
 from synsetmine.errors import ModelError
-from synsetmine.text import MARK
+from synsetmine.text.words import name_words
+from synsetmine.views.strings import string_counts
 from synsetmine.views.vectors import unit_rows
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 Rows: TypeAlias = npt.NDArray[np.int32]
 
 LENGTHS = (3, 4, 5)  # of character n-grams, within words
-WORDS = 48  # of a name that count; the rest of a longer one is ignored
-LETTERS = 48  # of a word that count
-_SIGNS = "[+#&%$@*]"
-_ASCII_WORD = re.compile(rf"[^\W_]+|{_SIGNS}")
-_WORD = re.compile(rf"[^\W_]+(?:{MARK}+[^\W_]*)*|{_SIGNS}")
-# Accents of Latin and Greek letters, vowel points of Hebrew and Arabic: names go with and without.
-_ACCENTS = re.compile(
-    "(?<=[a-z\u00df-\u024f\u0370-\u03ff])[\u0300-\u036f]+|[\u0591-\u05c7\u064b-\u065f\u0670]"
-)
-_DOTTED = re.compile(r"\b(?:[^\W\d_]\.){2,}")  # "u.s." is the word "us"
 _NAMES_AT_ONCE = 1 << 16
 
 
@@ -61,7 +49,7 @@ class StaticEncoder:
 
     def encode(self, names: Sequence[str]) -> Floats:
         """The unit vector of each name; zeros for a name without words: (names, dim)."""
-        counts, words = word_counts(map(name_words, names))
+        counts, words = string_counts(map(name_words, names))
         vectors = self.encode_words(words)
         rows = np.empty((len(names), self.dimension), np.float32)
         for start in range(0, len(names), _NAMES_AT_ONCE):
@@ -86,39 +74,6 @@ class StaticEncoder:
     @cached_property
     def _piece_rows(self) -> dict[str, int]:
         return {piece: row for row, piece in enumerate(self.pieces)}
-
-
-def name_words(name: str) -> list[str]:
-    """The words of a name: case folded, without accents; of a very long name the first ones.
-
-    >>> name_words("Besançon, U.S.™"), name_words("दिन")
-    (['besancon', 'us'], ['दिन'])
-    """
-    text, pattern = name[: WORDS * LETTERS].casefold(), _ASCII_WORD
-    if not text.isascii():
-        text = unicodedata.normalize("NFKD", text.replace("™", " ")).casefold()
-        text = unicodedata.normalize("NFC", _ACCENTS.sub("", text))
-        pattern = _WORD
-    if "." in text:
-        text = _DOTTED.sub(lambda letters: letters.group().replace(".", "") + " ", text)
-    return [word[:LETTERS] for word in pattern.findall(text)[:WORDS]]
-
-
-def word_counts(names: Iterable[Sequence[str]]) -> tuple[Any, list[str]]:
-    """How often each word stands in each name, a scipy.sparse.csr_array, and the words."""
-    from scipy import sparse
-
-    number_of: dict[str, int] = {}
-    columns, ends = array("i"), array("q", [0])
-    for words in names:
-        columns.extend([number_of.setdefault(word, len(number_of)) for word in words])
-        ends.append(len(columns))
-    distinct = list(number_of) or [""]
-    ones = np.ones(len(columns), np.float32)
-    shape = (len(ends) - 1, len(distinct))
-    counts = sparse.csr_array((ones, np.array(columns), np.array(ends)), shape=shape)
-    counts.sum_duplicates()
-    return counts, distinct
 
 
 def word_rows(words: Sequence[str], piece_rows: dict[str, int], buckets: int) -> Any:

@@ -1,11 +1,13 @@
-"""What the strings of two terms say about whether they name the same thing."""
+"""Terms as strings: character n-grams and similarities."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,14 +15,92 @@ import numpy.typing as npt
 from rapidfuzz import distance, process
 
 from synsetmine.errors import DataError
-from synsetmine.text import tokens
-from synsetmine.views.ngrams import ngram_weights
-from synsetmine.workers import WorkerPool
+from synsetmine.normalization import tokens
+from synsetmine.text.words import STOP_WORDS
+
+LENGTHS = (2, 3, 4)  # of character n-grams
+TEXTS_AT_ONCE = 25_000  # in memory with all their weights
+PAIRS_AT_ONCE = 1 << 12  # so that the texts of these pairs stay in the cache
+
+
+def ngram_weights(texts: Sequence[str], dtype: npt.DTypeLike = np.float64) -> Any:
+    """tf-idf of the character n-grams within words: a scipy.sparse.csr_array of unit rows.
+
+    weight(n-gram, text) = count · (log((texts + 1) / (texts with the n-gram + 1)) + 1), as in
+    scikit-learn's TfidfVectorizer with `char_wb`. A text of whitespace has a row of zeros. Weights
+    are computed in float64: in float32 a sum of many would depend on their order.
+    """
+    return word_ngram_weights(*string_counts(text.split() for text in texts), dtype)
+
+
+def word_ngram_weights(counts: Any, words: Sequence[str], dtype: npt.DTypeLike = np.float64) -> Any:
+    """The same for texts that are given by the counts of their words: (texts, words)."""
+    from scipy import sparse
+
+    of_words, ngrams = string_counts(
+        chain.from_iterable(map(_ngrams, word.split())) for word in words
+    )
+    if not of_words.nnz:
+        return sparse.csr_array((counts.shape[0], 1), dtype=dtype)
+    column_of = np.empty(len(ngrams), np.int32)  # sorted, so that sums have a fixed order
+    column_of[sorted(range(len(ngrams)), key=ngrams.__getitem__)] = np.arange(len(ngrams))
+    of_words.indices = column_of[of_words.indices]
+    of_words.has_sorted_indices = False
+    ngram_counts = counts @ of_words  # n-grams do not cross words: (texts, n-grams)
+    ngram_counts.sort_indices()
+    return _weigh(ngram_counts, dtype)
+
+
+def string_counts(rows: Iterable[Iterable[str]]) -> tuple[Any, list[str]]:
+    """How often each row has each string, a scipy.sparse.csr_array, and the strings."""
+    from scipy import sparse
+
+    number_of: dict[str, int] = {}
+    columns, ends = array("i"), array("q", [0])
+    for row in rows:
+        columns.extend([number_of.setdefault(string, len(number_of)) for string in row])
+        ends.append(len(columns))
+    distinct = list(number_of) or [""]
+    ones = np.ones(len(columns), np.float32)
+    shape = (len(ends) - 1, len(distinct))
+    counts = sparse.csr_array((ones, np.array(columns), np.array(ends)), shape=shape)
+    counts.sum_duplicates()
+    return counts, distinct
+
+
+def _ngrams(word: str) -> Iterator[str]:
+    """The n-grams of a word between two spaces; a shorter word counts once."""
+    padded = f" {word} "
+    for length in LENGTHS:
+        for start in range(max(1, len(padded) - length + 1)):
+            yield padded[start : start + length]
+        if len(padded) <= length:
+            break
+
+
+def _weigh(counts: Any, dtype: npt.DTypeLike) -> Any:
+    """The weights of n-grams by their counts; see `ngram_weights`."""
+    from scipy import sparse
+
+    texts = counts.shape[0]
+    shared = np.bincount(counts.indices, minlength=counts.shape[1])  # texts that have an n-gram
+    idf = np.log((texts + 1) / (shared + 1)) + 1
+    is_same = counts.data.dtype == np.dtype(dtype)
+    values = counts.data if is_same else np.empty(len(counts.data), dtype)
+    for start in range(0, texts, TEXTS_AT_ONCE):
+        ends = counts.indptr[start : start + TEXTS_AT_ONCE + 1]
+        part = slice(ends[0], ends[-1])
+        weights = counts.data[part] * idf[counts.indices[part]]
+        owner = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+        lengths = np.sqrt(np.bincount(owner, weights**2, minlength=len(ends) - 1))
+        values[part] = weights / lengths[owner]
+    return sparse.csr_array((values, counts.indices, counts.indptr), shape=counts.shape)
+
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 Numbers: TypeAlias = npt.NDArray[np.int64]
 
-# The columns of what `StringView` gives, each from 0 (nothing alike) to 1:
+# The columns of `StringView.pairs` and `block`, each from 0 (different) to 1:
 FEATURES = (
     "ngrams",  # cosine of the tf-idf weights of their character n-grams
     "jaccard",  # of their sets of words: shared by all
@@ -31,28 +111,17 @@ FEATURES = (
     "acronym",  # 1 where one is the initials of the other, with or without its stop words
     "digits",  # 1 where both hold the same numbers, or none
 )
-SLOW = ("edit", "sorted", "jaro_winkler")  # those that take longest
-# fmt: off
-STOP_WORDS = frozenset((
-    "a", "an", "and", "at", "by", "de", "del", "der", "des", "di", "du", "et", "for", "from", "in",
-    "la", "le", "les", "of", "on", "or", "the", "to", "und", "van", "von", "with",
-))
-# fmt: on
-MEANINGS = 20  # that letters may have, to be taken for an acronym without more to go by
-PIECE = 1 << 12  # pairs that are compared at a time: what they need stays in the cache
 
 
 @dataclass(frozen=True, eq=False)
 class StringView:
     """The similarities (`FEATURES`) of any two of some surfaces; case does not count.
 
-    `pairs` and `block` give the same values, the one for lists of pairs, the other for all pairs
-    between some rows and some columns. Words are those of `text.tokens`; a surface without any
-    is a word of its own. `_` counts as a blank.
+    `pairs` compares lists of pairs, `block` all pairs between rows and columns. Words are those
+    of `normalization.tokens`; a surface without any is one word. `_` counts as a space.
     """
 
     surfaces: Sequence[str]
-    pool: WorkerPool | None = field(default=None, repr=False)  # for what takes long
 
     def __len__(self) -> int:
         return len(self.surfaces)
@@ -62,16 +131,15 @@ class StringView:
         if len(left) != len(right):
             raise DataError(f"{len(left)} left sides but {len(right)} right sides of pairs")
         result = np.empty((len(left), len(FEATURES)), np.float32)
-        for start in range(0, len(left), PIECE):
-            part = slice(start, start + PIECE)
+        for start in range(0, len(left), PAIRS_AT_ONCE):
+            part = slice(start, start + PAIRS_AT_ONCE)
             self._compare_pairs(left[part], right[part], result[part])
         return result
 
-    def block(self, rows: Numbers, columns: Numbers | None = None, *, slow: bool = True) -> Floats:
-        """The similarities of each row with each column, of all without: (rows, columns, features).
+    def block(self, rows: Numbers, columns: Numbers | None = None) -> Floats:
+        """The similarities of each row with each column: (rows, columns, features).
 
-        It takes 4 bytes a value: keep to some hundred rows at a time. Those that are slow can be
-        left out, and are zero then.
+        Without columns the rows are compared with all surfaces. A value takes 4 bytes.
         """
         if columns is None:
             columns = np.arange(len(self))
@@ -79,7 +147,7 @@ class StringView:
         result[..., 0] = (self.ngrams[rows] @ self.ngrams[columns].T).toarray()
         shared = (self.words[rows] @ self.words[columns].T).toarray()
         self._word_shares(shared, rows[:, None], columns, result)
-        for feature, texts, scorer in self._scorers() if slow else ():
+        for feature, texts, scorer in self._scorers():
             queries, choices = _picked(texts, rows), _picked(texts, columns)
             if len(rows) and len(columns):  # it asks for something to compare
                 result[..., feature] = process.cdist(
@@ -87,35 +155,6 @@ class StringView:
                 )
         self._matches(rows[:, None], columns, result)
         return np.clip(result, 0, 1, out=result)
-
-    def slow_pairs(self, left: Numbers, right: Numbers) -> Floats:
-        """The slow similarities of surface left[i] and surface right[i]: (pairs, slow)."""
-        result = np.empty((len(left), len(SLOW)), np.float32)
-        for start in range(0, len(left), PIECE):
-            part = slice(start, start + PIECE)
-            for place, (_, texts, scorer) in enumerate(self._scorers()):
-                ends = _picked(texts, left[part]), _picked(texts, right[part])
-                result[part, place] = process.cpdist(*ends, scorer=scorer, dtype=np.float32)
-        return result
-
-    def acronym_pairs(self) -> tuple[Numbers, Numbers]:
-        """Pairs of which the first is the initials of the second.
-
-        Letters that could stand for many others tell nothing, and in a large vocabulary nearly
-        all short ones could: those that are the initials of more than `MEANINGS` are left out.
-        """
-        joined, initials = self.acronyms
-        whole: dict[int, list[int]] = {}
-        for surface, number in enumerate(joined.tolist()):
-            whole.setdefault(number, []).append(surface)
-        found: list[tuple[int, int]] = []
-        for letters in initials:
-            meanings = np.bincount(letters[letters >= 0], minlength=1)
-            few = (letters >= 0) & (meanings[letters] <= MEANINGS)
-            for long in np.flatnonzero(few).tolist():
-                found += [(short, long) for short in whole.get(int(letters[long]), ())]
-        pairs = np.array(found, np.int64).reshape(-1, 2)
-        return pairs[:, 0], pairs[:, 1]
 
     def _compare_pairs(self, left: Numbers, right: Numbers, result: Floats) -> None:
         result[:, 0] = row_dots(self.ngrams, left, right)
@@ -132,10 +171,12 @@ class StringView:
         result[..., 2] = shared / np.minimum(ours, theirs)
 
     def _scorers(self) -> tuple[tuple[int, list[str], Any], ...]:
-        similarity = distance.Indel.normalized_similarity
-        texts = (self.texts, self.sorted_texts, self.texts)
-        scorers = (similarity, similarity, distance.JaroWinkler.normalized_similarity)
-        return tuple(zip(map(FEATURES.index, SLOW), texts, scorers, strict=True))
+        edit = distance.Indel.normalized_similarity
+        return (
+            (3, self.texts, edit),
+            (4, self.sorted_texts, edit),
+            (5, self.texts, distance.JaroWinkler.normalized_similarity),
+        )
 
     def _matches(self, left: Numbers, right: Numbers, result: Floats) -> None:
         joined, initials = self.acronyms
@@ -149,7 +190,7 @@ class StringView:
     @cached_property
     def ngrams(self) -> Any:
         """The tf-idf weights of the character n-grams, rows of length one: (surfaces, n-grams)."""
-        return ngram_weights(self.texts, self.pool)
+        return ngram_weights(self.texts)
 
     @cached_property
     def texts(self) -> list[str]:
@@ -169,15 +210,7 @@ class StringView:
     @cached_property
     def words(self) -> Any:
         """1 where a surface has a word: (surfaces, words)."""
-        from scipy import sparse
-
-        number_of: dict[str, int] = {}
-        columns, ends = [], [0]
-        for words in self._tokens:
-            columns += [number_of.setdefault(word, len(number_of)) for word in dict.fromkeys(words)]
-            ends.append(len(columns))
-        shape = (len(self), max(len(number_of), 1))
-        return sparse.csr_array((np.ones(len(columns), np.float32), columns, ends), shape=shape)
+        return string_counts(map(dict.fromkeys, self._tokens))[0]
 
     @cached_property
     def word_counts(self) -> Floats:
@@ -186,23 +219,7 @@ class StringView:
 
     @cached_property
     def acronyms(self) -> tuple[Numbers, tuple[Numbers, Numbers]]:
-        """Numbers that are equal where one surface, joined, is the initials of another.
-
-        The initials of a single word are none, and have the number -1.
-        """
-        number_of: dict[str, int] = {}
-        joined = [number_of.setdefault("".join(w), len(number_of)) for w in self._tokens]
-
-        def initials(words: Sequence[str]) -> int:
-            letters = "".join(word[:1] for word in words)
-            return number_of.get(letters, -1) if len(words) > 1 else -1
-
-        every = [initials(words) for words in self._tokens]
-        telling = [initials([w for w in words if w not in STOP_WORDS]) for words in self._tokens]
-        return np.array(joined, np.int64), (
-            np.array(every, np.int64),
-            np.array(telling, np.int64),
-        )
+        return acronym_numbers(self._tokens)
 
     @cached_property
     def digits(self) -> Numbers:
@@ -212,13 +229,33 @@ class StringView:
         return np.array([number_of.setdefault(run, len(number_of)) for run in runs], np.int64)
 
 
+def acronym_numbers(
+    names: Sequence[Sequence[str]],
+) -> tuple[Numbers, tuple[Numbers, Numbers]]:
+    """A number for the letters of each name, and for its initials with and without stop words.
+
+    Names are given by their words. Two numbers are equal where the letters are; the initials of a
+    single word, and those that are the letters of no name, have the number -1.
+    """
+    number_of: dict[str, int] = {}
+    joined = [number_of.setdefault("".join(words), len(number_of)) for words in names]
+
+    def initials(words: Sequence[str]) -> int:
+        letters = "".join(word[:1] for word in words)
+        return number_of.get(letters, -1) if len(words) > 1 else -1
+
+    every = [initials(words) for words in names]
+    content = [initials([w for w in words if w not in STOP_WORDS]) for words in names]
+    return np.array(joined, np.int64), (np.array(every, np.int64), np.array(content, np.int64))
+
+
 def row_dots(matrix: Any, left: Numbers, right: Numbers) -> Any:
     """The dot product of row left[i] with row right[i] of a sparse matrix: (pairs,)."""
     return np.asarray(matrix[left].multiply(matrix[right]).sum(axis=1))
 
 
 def plain(surface: str) -> str:
-    """A surface as it is compared: case folded, `_` and runs of blanks as one blank."""
+    """A surface as it is compared: case folded, `_` and runs of whitespace as one space."""
     return " ".join(surface.casefold().replace("_", " ").split())
 
 

@@ -1,16 +1,19 @@
-"""A table of term vectors."""
+"""Vectors of terms, and all views of terms together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from synsetmine.errors import DataError
+from synsetmine.normalization import normal_form, tokens
+from synsetmine.text.evidence import Evidence
 from synsetmine.types import Term, first_repeated
 
 
@@ -89,3 +92,68 @@ def unit_rows(matrix: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         np.float32
     )
     return scaled
+
+
+View: TypeAlias = Literal["vectors", "strings", "encoder"]
+
+
+@dataclass(frozen=True)
+class TermViews:
+    """What is known of terms beside their surfaces."""
+
+    vectors: tuple[TermVectors, ...] = ()  # corpus vectors, the main table first
+    encoder: TermVectors | None = None  # a sentence encoder's vectors of the surfaces
+    learned: frozenset[str] = frozenset()  # surfaces that the encoder was tuned on
+    strings: bool = True  # whether models may look at the surfaces
+    evidence: Evidence | None = None  # what a corpus says of pairs of terms
+
+    def table(self, view: View) -> TermVectors:
+        """The table of a view that is one."""
+        table = self.encoder if view == "encoder" else next(iter(self.vectors), None)
+        if table is None or view == "strings":
+            raise DataError("there is no table of this view", value=view)
+        return table
+
+    def has(self, view: View) -> bool:
+        if view == "strings":
+            return self.strings
+        return bool(self.vectors) if view == "vectors" else self.encoder is not None
+
+    def only(self, views: Collection[View]) -> TermViews:
+        """These views and no others."""
+        return replace(
+            self,
+            vectors=self.vectors if "vectors" in views else (),
+            encoder=self.encoder if "encoder" in views else None,
+            strings="strings" in views,
+        )
+
+
+def vectors_for(terms: Iterable[Term], table: TermVectors) -> TermVectors:
+    """The vectors of the terms that the table knows, as written or in the same normal form.
+
+    A term of several words that the table does not hold as one gets the mean of its words'
+    vectors, if it has them all. Other terms are left out.
+    """
+    row_of: dict[str, int] = {}
+    for row, known in enumerate(table.terms):
+        row_of.setdefault(normal_form(known.surface), row)
+        row_of.setdefault(" ".join(tokens(known.surface)), row)  # `USA` also serves for `usa`
+    found: dict[Term, npt.NDArray[np.float32]] = {}
+    for term in dict.fromkeys(terms):
+        rows = _rows(term, table, row_of)
+        if rows:
+            found[term] = table.matrix[rows].mean(axis=0)
+    matrix = np.stack(list(found.values())) if found else np.zeros((0, table.dimension))
+    return TermVectors(tuple(found), matrix.astype(np.float32))
+
+
+def _rows(term: Term, table: TermVectors, row_of: dict[str, int]) -> list[int]:
+    if term in table:
+        return [int(table.rows([term])[0])]
+    words = tokens(term.surface)
+    for form in (normal_form(term.surface), " ".join(words)):
+        if form in row_of:
+            return [row_of[form]]
+    rows = [row_of[word] for word in words if word in row_of]
+    return rows if len(rows) == len(words) else []

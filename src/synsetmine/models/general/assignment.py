@@ -21,9 +21,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from synsetmine.evidence import Evidence
 from synsetmine.models.general.candidate_sets import (
-    LIMIT,
     CandidatePairs,
     CandidateSets,
     CandidateView,
@@ -31,37 +29,19 @@ from synsetmine.models.general.candidate_sets import (
     changes,
     is_seen,
 )
-from synsetmine.models.general.graph import sigmoid
+from synsetmine.models.general.linkage import sigmoid
 from synsetmine.models.general.name_table import NameTable, Positions
 from synsetmine.models.general.neighbours import Floats
 from synsetmine.models.general.pair_evidence import long_forms
-from synsetmine.models.rehearsal import Rehearsal
+from synsetmine.models.general.settings import AssignmentSettings
+from synsetmine.models.known import Rehearsal
+from synsetmine.text.evidence import Evidence
 from synsetmine.types import Progress
 
 Truth: TypeAlias = npt.NDArray[np.bool_]
 Doubles: TypeAlias = npt.NDArray[np.float64]
 
-CLIP = 6.0  # standard deviations of a feature
 NO_SET = -1
-
-
-@dataclass(frozen=True, kw_only=True)
-class AssignmentSettings:
-    """The numbers that shape the rehearsal; docs/decisions/0020-assignment.md has the reasons."""
-
-    seed: int = 0
-    neighbours: int = 10  # candidates of a name in each representation
-    hidden_share: float = 0.3  # of the names beside the first of a set, the preferred one
-    removed_share: float = 0.1  # of the sets
-    seen_queries: int = 4000  # hidden names that the corpus has, at most; as many of removed sets
-    unseen_queries: int = 8000  # hidden names that it has not, at most
-    unseen_removed: int = 3000  # the same of removed sets
-    seen_weight: float = 10.0  # of names that the corpus has: new names are such
-    unknown_share: float = 0.7  # of candidates that belong to no known set, in the calibration
-    hidden_layers: tuple[int, ...] = (64, 32)
-    epochs: int = 12
-    penalty: float = 10.0  # of the logistic regression
-    fewest_queries: int = 300  # hidden names; with fewer the general model judges new names
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,9 +92,8 @@ def assign(
     first = len(known.names) + len(terms)
     number_of = {form: number for number, form in enumerate(names[first:], start=first)}
     long_positions = {position: number_of[form] for position, form in long_of.items()}
-    view = CandidateView(
-        table, known, contexts, evidence, long_positions, drawn.references, settings.seed
-    )
+    view = CandidateView(table, known, contexts, evidence, long_positions, settings)
+    view.learn(drawn.references)
     pairs = view.pairs(drawn.queries, drawn.references, settings.neighbours)
     if not _has_both_outcomes(pairs, known.labels, drawn):
         return None
@@ -125,6 +104,7 @@ def assign(
         calibration = _Calibration.fit(view.sets(pairs, scores), drawn, settings)
     new = len(known.names) + np.arange(len(terms))
     every = np.arange(len(known.names))
+    view.learn(every)  # the hidden names teach words too
     final = view.pairs(new, every, settings.neighbours)
     tell(4, 5)
     scored = np.mean([network.log_odds(final.features) for network in networks], axis=0)
@@ -200,6 +180,7 @@ class _Network:
     deviations: Floats
     weights: tuple[Floats, ...]
     biases: tuple[Floats, ...]
+    settings: AssignmentSettings
 
     @classmethod
     def fit(
@@ -210,27 +191,29 @@ class _Network:
         means, deviations = features.mean(axis=0), features.std(axis=0) + np.float32(1e-3)
         network = MLPClassifier(
             settings.hidden_layers,
-            batch_size=512,
-            learning_rate_init=2e-3,
+            batch_size=settings.batch_pairs,
+            learning_rate_init=settings.learning_rate,
             max_iter=settings.epochs,
             n_iter_no_change=settings.epochs + 1,
             random_state=settings.seed,
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the number of epochs is meant
-            network.fit(_standard(features, means, deviations), true, sample_weight=weights)
-        return cls(means, deviations, tuple(network.coefs_), tuple(network.intercepts_))
+            network.fit(
+                _standard(features, means, deviations, settings.clip), true, sample_weight=weights
+            )
+        return cls(means, deviations, tuple(network.coefs_), tuple(network.intercepts_), settings)
 
     def log_odds(self, features: Floats) -> Doubles:
-        hidden = _standard(features, self.means, self.deviations)
+        hidden = _standard(features, self.means, self.deviations, self.settings.clip)
         for weights, biases in zip(self.weights[:-1], self.biases[:-1], strict=True):
             hidden = np.maximum(hidden @ weights + biases, 0)
         logits = (hidden @ self.weights[-1] + self.biases[-1])[:, 0].astype(np.float64)
-        return np.clip(logits, -LIMIT, LIMIT)
+        return np.clip(logits, -self.settings.limit, self.settings.limit)
 
 
-def _standard(features: Floats, means: Floats, deviations: Floats) -> Floats:
-    standard: Floats = np.clip((features - means) / deviations, -CLIP, CLIP)
+def _standard(features: Floats, means: Floats, deviations: Floats, clip: float) -> Floats:
+    standard: Floats = np.clip((features - means) / deviations, -clip, clip)
     return standard
 
 
@@ -274,6 +257,7 @@ class _Calibration:
     means: Floats
     deviations: Floats
     weights: Doubles  # (1 + features,), the bias first
+    clip: float
     rehearsal: Rehearsal
 
     @classmethod
@@ -287,7 +271,7 @@ class _Calibration:
         fold = drawn.folds[place]
         means = sets.features.mean(axis=0)
         deviations = sets.features.std(axis=0) + np.float32(1e-3)
-        standard = _standard(sets.features, means, deviations)
+        standard = _standard(sets.features, means, deviations, settings.clip)
         held_out = np.empty(len(true))
         for number in (0, 1):
             learned = fold != number
@@ -301,10 +285,11 @@ class _Calibration:
         rehearsal = Rehearsal(
             probabilities, right, drawn.labels != NO_SET, drawn.seen, drawn.weights
         )
-        return cls(means, deviations, _regression(standard, true, weights, settings), rehearsal)
+        values = _regression(standard, true, weights, settings)
+        return cls(means, deviations, values, settings.clip, rehearsal)
 
     def probabilities(self, features: Floats) -> Doubles:
-        standard = _standard(features, self.means, self.deviations)
+        standard = _standard(features, self.means, self.deviations, self.clip)
         return sigmoid(standard @ self.weights[1:] + self.weights[0])
 
 

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from synsetmine.differing import DifferingWords
-from synsetmine.evidence import Evidence
-from synsetmine.kinds import conflicting, is_abbreviation
-from synsetmine.models.general.graph import sigmoid
+from synsetmine.models.general.linkage import sigmoid
 from synsetmine.models.general.name_table import NameTable, Positions
 from synsetmine.models.general.neighbours import Floats, filled_rows
 from synsetmine.models.general.pair_evidence import StemWeights, TextEvidence
-from synsetmine.wordforms import SpelledNames
+from synsetmine.models.general.settings import AssignmentSettings
+from synsetmine.text.evidence import Evidence
+from synsetmine.text.kinds import DifferingWords, conflicting, is_abbreviation
+from synsetmine.text.word_forms import SpelledNames
 
 Truth: TypeAlias = npt.NDArray[np.bool_]
 Doubles: TypeAlias = npt.NDArray[np.float64]
 
-SHORT_FORM = 10  # letters of a name that may abbreviate another one
-LEAST = 1e-4  # probabilities of the networks are kept above this, and below 1 minus it
-LIMIT = float(np.log((1 - LEAST) / LEAST))  # of log-odds
 NO_NAME = -1
+BITS = 63  # of an integer, without its sign
+INITIAL = re.compile(r"(?<![^\W_])[^\W_]")
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +65,9 @@ class CandidateSets:
 
 
 class CandidateView:
-    """All that is known of the names of a table and of pairs of them."""
+    """All that is known of the names of a table and of pairs of them; first it has to `learn`."""
+
+    _stems: StemWeights
 
     def __init__(
         self,
@@ -73,31 +76,39 @@ class CandidateView:
         contexts: Sequence[Floats],
         evidence: Evidence | None,
         long_of: Mapping[int, int],  # positions of what names are short for
-        references: Positions,
-        seed: int,
+        settings: AssignmentSettings,
     ) -> None:
+        self._settings = settings
         self._table = table
         self._known = known
         self._contexts = contexts
         self._seen = is_seen(contexts, len(table))
-        self._is_short = np.array([len(name) <= SHORT_FORM for name in table.names], np.bool_)
+        self._is_short = np.array(
+            [len(name) <= settings.short_form for name in table.names], np.bool_
+        )
         self._long = np.full(len(table), NO_NAME)  # the position of what a name is short for
-        self._stems = StemWeights.learn(table, known.labels, references, seed)
         self._texts = TextEvidence(table, evidence) if evidence is not None else None
         for position, long in long_of.items():
             self._long[position] = long
 
+    def learn(self, references: Positions) -> None:
+        """Learn from these names which differing words matter, and which replace each other."""
+        self._stems = StemWeights.learn(self._table, self._known.labels, references, self._settings)
+
     def pairs(self, queries: Positions, references: Positions, count: int) -> CandidatePairs:
-        left, right = self._table.candidates(queries, references, count, self._contexts)
+        stems = self._stems
+        near = [
+            self._table.candidates(queries, references, count, self._contexts),
+            stems.substitutions.candidates(self._table, queries, references),
+        ]
         if self._texts is not None:
-            stated = self._texts.candidates(queries, references)
-            spelled_out = self._spelled_out(queries, references, count)
-            keys = np.concatenate([left, stated[0], spelled_out[0]]) * len(self._table)
-            keys = np.unique(keys + np.concatenate([right, stated[1], spelled_out[1]]))
-            left, right = keys // len(self._table), keys % len(self._table)
+            near.append(self._texts.candidates(queries, references))
+            near.append(self._spelled_out(queries, references, count))
+        keys = [left * len(self._table) + right for left, right in near]
+        left, right = np.divmod(np.unique(np.concatenate(keys)), len(self._table))
         parts = [
             self._table.features(left, right),
-            self._stems.features(self._table, left, right),
+            stems.features(self._table, left, right),
             self._abbreviations(left, right)[:, None],
             *(self._context(rows, left, right, references) for rows in self._contexts),
         ]
@@ -133,10 +144,11 @@ class CandidateView:
         starts = np.flatnonzero(changes(left) | changes(label))
         sizes = np.diff(np.append(starts, len(left)))
         best = value[starts]
-        second = np.where(sizes > 1, value[np.minimum(starts + 1, len(value) - 1)], -LIMIT)
+        limit = self._settings.limit
+        second = np.where(sizes > 1, value[np.minimum(starts + 1, len(value) - 1)], -limit)
         total = np.add.reduceat(sigmoid(value), starts)
         queries = left[starts]
-        other, first = _best_other(queries, best)
+        other, first = _best_other(queries, best, limit)
         maxima = np.maximum.reduceat(pairs.features[order], starts, axis=0)
         rows = order[starts]
         columns = [best, second, other, best - other, np.minimum(sizes, 10), np.minimum(total, 5)]
@@ -163,9 +175,26 @@ class CandidateView:
         """Whether one name is a short form of the other, where one is short enough to be."""
         values = np.zeros(len(left), np.float32)
         names, short = self._table.names, self._is_short
-        for pair in np.flatnonzero(short[left] != short[right]).tolist():
+        short_name, long_name = np.where(short[left], (left, right), (right, left))
+        first, initials = self._letters
+        possible = (short[left] != short[right]) & ((first[short_name] & initials[long_name]) != 0)
+        for pair in np.flatnonzero(possible).tolist():
             values[pair] = is_abbreviation(names[left[pair]], names[right[pair]])
         return values
+
+    @cached_property
+    def _letters(self) -> tuple[Positions, Positions]:
+        """Bits of the first letter of each name, and of the first letters of all its words.
+
+        A short form begins with a letter of the second kind. Names beyond ASCII have all bits,
+        since α may stand for "alpha".
+        """
+        first, initials = np.full((2, len(self._table)), -1, np.int64)
+        for number, name in enumerate(self._table.names):
+            if name.isascii():
+                bits = [1 << (ord(letter) % BITS) for letter in INITIAL.findall(name.casefold())]
+                first[number], initials[number] = sum(bits[:1]), sum(set(bits))
+        return first, initials
 
     def _context(
         self, rows: Floats, left: Positions, right: Positions, references: Positions
@@ -194,7 +223,7 @@ def changes(values: Positions) -> Truth:
     return np.append(True, values[1:] != values[:-1])[: len(values)]
 
 
-def _best_other(queries: Positions, best: Doubles) -> tuple[Doubles, Truth]:
+def _best_other(queries: Positions, best: Doubles, limit: float) -> tuple[Doubles, Truth]:
     """The best log-odds of another set of the same query, and whether an entry is the first."""
     order = np.lexsort((-best, queries))
     starts = np.flatnonzero(changes(queries[order]))
@@ -202,7 +231,7 @@ def _best_other(queries: Positions, best: Doubles) -> tuple[Doubles, Truth]:
     sizes = np.diff(np.append(starts, len(order)))
     value = best[order]
     following = value[np.minimum(starts + 1, max(len(value) - 1, 0))]
-    runner_up = np.where(sizes > 1, following, -LIMIT)
+    runner_up = np.where(sizes > 1, following, -limit)
     is_first = np.arange(len(order)) == starts[group]
     other, first = np.empty(len(best)), np.empty(len(best), np.bool_)
     other[order] = np.where(is_first, runner_up[group], value[starts][group])

@@ -22,14 +22,14 @@ import numpy as np
 import numpy.typing as npt
 from rapidfuzz import distance, process
 
+from synsetmine.engines.workers import in_threads
 from synsetmine.errors import ModelError
 from synsetmine.models.general.neighbours import Floats, nearest_rows, nearest_sparse_rows
-from synsetmine.views.ngrams import ngram_weights
-from synsetmine.views.static_encoder import StaticEncoder, name_words, word_counts
-from synsetmine.views.strings import STOP_WORDS
+from synsetmine.text.word_forms import designators
+from synsetmine.text.words import name_words
+from synsetmine.views.static_encoder import StaticEncoder
+from synsetmine.views.strings import acronym_numbers, ngram_weights, row_dots, string_counts
 from synsetmine.views.vectors import unit_rows
-from synsetmine.wordforms import designators
-from synsetmine.workers import in_threads
 
 Positions: TypeAlias = npt.NDArray[np.int64]
 
@@ -198,7 +198,7 @@ class NameFeatures:
             " ".join(sorted(words))[:LETTERS] or text
             for words, text in zip(self._words, self._texts, strict=True)
         ]
-        self._bags, distinct = word_counts(self._words)
+        self._bags, distinct = string_counts(self._words)
         self._word_vectors = encoder.encode_words(distinct)
         self._weights = word_weights
         self._word_weights = word_weights.of(distinct)
@@ -364,23 +364,7 @@ class NameFeatures:
 
     @cached_property
     def _acronyms(self) -> tuple[Positions, tuple[Positions, Positions]]:
-        """Of each name a number of its letters, and of its initials with and without stop words.
-
-        Two numbers are equal where the letters are; the initials of a single word are -1.
-        """
-        number_of: dict[str, int] = {}
-        joined = [number_of.setdefault("".join(w), len(number_of)) for w in self._words]
-
-        def initials(words: Sequence[str]) -> int:
-            letters = "".join(word[:1] for word in words)
-            return number_of.get(letters, -1) if len(words) > 1 else -1
-
-        every = [initials(words) for words in self._words]
-        content = [initials([w for w in words if w not in STOP_WORDS]) for words in self._words]
-        return np.array(joined, np.int64), (
-            np.array(every, np.int64),
-            np.array(content, np.int64),
-        )
+        return acronym_numbers(self._words)
 
 
 def _first_and_last(
@@ -421,11 +405,6 @@ def similarity(scorer: Any, texts: Sequence[str], left: Positions, right: Positi
     """The normalised similarity of the texts of each pair: (pairs,)"""
     sides = [list(map(texts.__getitem__, side.tolist())) for side in (left, right)]
     return process.cpdist(*sides, scorer=scorer.normalized_similarity, dtype=np.float32)
-
-
-def row_dots(matrix: Any, left: Positions, right: Positions) -> Any:
-    """The dot products of rows of a sparse matrix: (pairs,)"""
-    return np.asarray(matrix[left].multiply(matrix[right]).sum(axis=1)).ravel()
 
 
 def _acronym_pairs(

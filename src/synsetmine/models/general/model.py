@@ -1,9 +1,9 @@
 """The general model: f(S, t) for names, usable without training.
 
 A static name encoder and strings, and a sentence encoder's vectors if there are any, give the
-features of a pair of names; the comparer turns them into log-odds; the set function turns the
-log-odds between a set and a term into a probability. All three were learned from public name
-lists (`python -m experiments.general_model`) and come with the package.
+features of a pair of names. The pair classifier turns them into log-odds, and the set function
+turns the log-odds between a set and a term into a probability. All three were learned from public
+name lists (`python -m experiments.general_model`) and come with the package.
 """
 
 from __future__ import annotations
@@ -16,26 +16,23 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from synsetmine.differing import DifferingWords
+from synsetmine.engines.workers import cores, in_threads
 from synsetmine.errors import DataError, ModelError
+from synsetmine.io.traces import Action
 from synsetmine.models.base import Arrays
-from synsetmine.models.general.adaptation import Adaptation
 from synsetmine.models.general.assignment import assign
 from synsetmine.models.general.candidate_sets import KnownNames
-from synsetmine.models.general.comparer import Comparer
 from synsetmine.models.general.features import NameFeatures, Positions, WordWeights
-from synsetmine.models.general.graph import blocks, pair_graph, sigmoid
-from synsetmine.models.general.linkage import Linkage, SetFunction
+from synsetmine.models.general.linkage import Linkage, SetFunction, blocks, pair_graph, sigmoid
 from synsetmine.models.general.neighbours import Floats
-from synsetmine.models.general.pairs import Pairs
-from synsetmine.models.general.statements import Statements
+from synsetmine.models.general.pair_evidence import Statements
+from synsetmine.models.general.pairs import Adaptation, PairClassifier, PairFeatures
 from synsetmine.models.known import KNOWN_THRESHOLD, Candidate, KnownSets
 from synsetmine.models.task import Mined, Outcome, Task, TermIndex, joins, log_odds, with_known
-from synsetmine.trace import Action
+from synsetmine.text.kinds import DifferingWords
 from synsetmine.types import Progress, SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews, View, unit_rows
 from synsetmine.views.static_encoder import StaticEncoder
-from synsetmine.workers import cores, in_threads
 
 PAIRS_AT_ONCE = 1 << 14
 
@@ -50,7 +47,7 @@ class GeneralModel:
 
     encoder: StaticEncoder
     word_weights: WordWeights
-    comparer: Comparer
+    classifier: PairClassifier
     function: SetFunction
     uses_encoder: bool = False
     adaptation: Adaptation | None = None
@@ -173,7 +170,7 @@ class GeneralModel:
         *,
         tables: Sequence[TermVectors],
         strings: bool = True,
-    ) -> Pairs:
+    ) -> PairFeatures:
         """The pairs of terms in the views of the general model and in tables of vectors."""
         names = None
         if strings:
@@ -184,16 +181,16 @@ class GeneralModel:
                 [_rows(views.table("encoder"), terms)] if self.uses_encoder else [],
                 threads=cores(),
             )
-        return Pairs(
+        return PairFeatures(
             len(terms),
             names,
-            self.comparer,
+            self.classifier,
             [_rows(table, terms) for table in tables],
         )
 
     def _compare(
         self,
-        pairs: Pairs,
+        pairs: PairFeatures,
         statements: Statements | None,
         left: Positions,
         right: Positions,
@@ -227,7 +224,7 @@ class GeneralModel:
             "table": self.encoder.table,
             "scales": self.encoder.scales,
             "word_weights": self.word_weights.values,
-            **self.comparer.arrays(),
+            **self.classifier.arrays(),
         }
         if self.adaptation is not None:
             description["adaptation"], weights = self.adaptation.state()
@@ -244,7 +241,7 @@ class GeneralModel:
         return cls(
             encoder,
             WordWeights(arrays["word_weights"].astype(np.float32)),
-            Comparer.from_arrays(arrays),
+            PairClassifier.from_arrays(arrays),
             SetFunction(**{name: float(v) for name, v in description["set_function"].items()}),
             description["uses_encoder"],
             None if adaptation is None else Adaptation.from_state(adaptation, arrays),

@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 from rapidfuzz import distance
 
-from synsetmine.models.general.features import row_dots, similarity
+from synsetmine.models.general.features import similarity
 from synsetmine.models.general.neighbours import Floats, nearest_of, nearest_sparse_of
-from synsetmine.views.ngrams import word_ngram_weights
-from synsetmine.views.strings import STOP_WORDS
-from synsetmine.wordforms import Numbers, SpelledNames, designators, stem
+from synsetmine.text.word_forms import Numbers, SpelledNames, designators, stem
+from synsetmine.text.words import STOP_WORDS
+from synsetmine.views.strings import row_dots, word_ngram_weights
 
 Positions: TypeAlias = npt.NDArray[np.int64]
 

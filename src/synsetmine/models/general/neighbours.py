@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from synsetmine.workers import in_threads
+from synsetmine.engines.workers import in_threads
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 Positions: TypeAlias = npt.NDArray[np.int32]

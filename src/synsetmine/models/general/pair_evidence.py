@@ -1,4 +1,4 @@
-"""What distinguishes two names, and what a corpus says of both: features beside the strings."""
+"""What distinguishes two names, and what a corpus says of both."""
 
 from __future__ import annotations
 
@@ -9,20 +9,16 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from synsetmine.evidence import Evidence
-from synsetmine.models.general.name_table import NameTable, Positions, stem_keys
+from synsetmine.models.general.name_table import NameTable, Positions, stem_key, stem_keys
 from synsetmine.models.general.neighbours import Floats
-from synsetmine.patterns import OPPOSING
-from synsetmine.text import normal_form
+from synsetmine.models.general.settings import AssignmentSettings
+from synsetmine.models.general.substitutions import BagCodes, Substitutions, differing
+from synsetmine.normalization import normal_form
+from synsetmine.text.evidence import Evidence
+from synsetmine.text.kinds import DifferingWords, conflicting
+from synsetmine.text.patterns import OPPOSING
 
 Doubles: TypeAlias = npt.NDArray[np.float64]
-
-SMOOTHING = 0.5  # observations for either side, before any are counted
-SET_NAMES = 8  # of a set that are compared; large sets would outweigh the others
-SETS = 40_000  # whose names are compared, at most
-NAMES = 15_000  # whose near names of other sets are compared, at most
-NEAREST = 6  # of each representation
-DIFFERING = 3  # stems, at most, of a pair that teaches
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,39 +26,39 @@ class StemWeights:
     """How much the stems by which two names differ speak for one meaning, learned from the sets.
 
     log((same + s) / (different + s)), where `same` counts pairs of names of one set that differ by
-    a stem, and `different` near pairs of two sets. Two stems that alone make the difference have a
-    weight as a pair.
+    a stem, and `different` near pairs of two sets.
     """
 
     weights: Floats  # (stems,)
-    pair_keys: Positions  # sorted
-    pair_weights: Floats
+    substitutions: Substitutions
 
     @classmethod
     def learn(
-        cls, table: NameTable, labels: Positions, references: Positions, seed: int
+        cls,
+        table: NameTable,
+        labels: Positions,
+        references: Positions,
+        settings: AssignmentSettings,
     ) -> StemWeights:
         """Learn from the reference names, whose sets are `labels`."""
-        rng = np.random.default_rng(seed)
-        names = rng.permutation(references)[:NAMES]
-        left, right = table.candidates(names, references, NEAREST)
+        rng = np.random.default_rng(settings.seed)
+        names = rng.permutation(references)[: settings.taught_names]
+        left, right = table.candidates(names, references, settings.taught_neighbours)
         other = labels[left] != labels[right]
-        same, same_keys = _count(table, *_pairs_of_sets(labels, references, rng))
-        different, different_keys = _count(table, left[other], right[other])
-        scale = max(same.sum(), 1) / max(different.sum(), 1)  # both are samples
-        keys = np.unique(np.concatenate([same_keys, different_keys]))
-        counts = [
-            np.bincount(np.searchsorted(keys, some), minlength=len(keys))
-            for some in (same_keys, different_keys)
-        ]
-        return cls(
-            _log_ratio(same, scale * different), keys, _log_ratio(counts[0], scale * counts[1])
+        same = _pairs_of_sets(labels, references, rng, settings)
+        different = left[other], right[other]
+        counts = _count(table, *same, settings.taught_stems)
+        opposed = _count(table, *different, settings.taught_stems)
+        scale = max(counts.sum(), 1) / max(opposed.sum(), 1)  # both are samples
+        substitutions = Substitutions.learn(
+            table, BagCodes(table, settings.seed), same, labels[same[0]], different, scale, settings
         )
+        return cls(_log_ratio(counts, scale * opposed, settings.smoothing), substitutions)
 
     def features(self, table: NameTable, left: Positions, right: Positions) -> Floats:
-        """Smallest weight and sum of the stems of either side alone, and the pair's weight."""
-        own, theirs = _differing(table, left, right)
-        values = np.zeros((len(left), 5), np.float32)
+        """Smallest weight and sum of the stems of either side alone, and substitutions."""
+        own, theirs = differing(table, left, right)
+        values = np.zeros((len(left), 4), np.float32)
         for column, side in zip((0, 2), (own, theirs), strict=True):
             weights = self.weights[side.indices]
             filled = np.flatnonzero(np.diff(side.indptr))
@@ -70,73 +66,49 @@ class StemWeights:
                 starts = side.indptr[filled]
                 values[filled, column] = np.minimum.reduceat(weights, starts)
                 values[filled, column + 1] = np.add.reduceat(weights, starts)
-        rows, keys = _single_pairs(own, theirs)
-        if len(self.pair_keys) and len(keys):
-            place = np.minimum(np.searchsorted(self.pair_keys, keys), len(self.pair_keys) - 1)
-            known = self.pair_keys[place] == keys
-            values[rows[known], 4] = self.pair_weights[place[known]]
-        return values
+        return np.concatenate([values, self.substitutions.features(table, left, right)], axis=1)
 
 
-def _log_ratio(same: npt.NDArray[Any], different: npt.NDArray[Any]) -> Floats:
-    ratio: Floats = np.log((same + SMOOTHING) / (different + SMOOTHING)).astype(np.float32)
+def _log_ratio(same: npt.NDArray[Any], different: npt.NDArray[Any], smoothing: float) -> Floats:
+    ratio: Floats = np.log((same + smoothing) / (different + smoothing)).astype(np.float32)
     return ratio
 
 
-def _count(table: NameTable, left: Positions, right: Positions) -> tuple[Doubles, Positions]:
-    """How often names differ by each stem, and the keys of pairs that differ by one stem each.
+def _count(table: NameTable, left: Positions, right: Positions, most: int) -> Doubles:
+    """How often names differ by each stem, of those that differ by at most so many.
 
     Of several differing stems each counts a part. Names without a shared stem teach nothing.
     """
-    own, theirs = _differing(table, left, right)
+    own, theirs = differing(table, left, right)
     sizes = np.diff(own.indptr) + np.diff(theirs.indptr)
     shares_stem = np.diff(table.bags.indptr)[left] > np.diff(own.indptr)
-    taught = shares_stem & (sizes > 0) & (sizes <= DIFFERING)
+    taught = shares_stem & (sizes > 0) & (sizes <= most)
     counts = np.zeros(table.bags.shape[1])
     for side in (own, theirs):
         row = np.repeat(np.arange(side.shape[0]), np.diff(side.indptr))
         kept = taught[row]
         np.add.at(counts, side.indices[kept], 1 / sizes[row[kept]])
-    rows, keys = _single_pairs(own, theirs)
-    return counts, keys[taught[rows]]
+    return counts
 
 
 def _pairs_of_sets(
-    labels: Positions, references: Positions, rng: np.random.Generator
+    labels: Positions,
+    references: Positions,
+    rng: np.random.Generator,
+    settings: AssignmentSettings,
 ) -> tuple[Positions, Positions]:
     """The pairs of the first names of random sets; the names of a set stand together."""
     own = labels[references]
     starts = np.flatnonzero(np.append(True, own[1:] != own[:-1])[: len(own)])
-    sizes = np.minimum(np.diff(np.append(starts, len(own))), SET_NAMES)
-    several = rng.permutation(np.flatnonzero(sizes > 1))[:SETS]
+    sizes = np.minimum(np.diff(np.append(starts, len(own))), settings.taught_set_names)
+    several = rng.permutation(np.flatnonzero(sizes > 1))[: settings.taught_sets]
     left, right = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    for size in range(2, SET_NAMES + 1):
+    for size in range(2, settings.taught_set_names + 1):
         begins = starts[several[sizes[several] == size]]
         one, other = np.triu_indices(size, 1)
         left.append((begins[:, None] + one).ravel())
         right.append((begins[:, None] + other).ravel())
     return references[np.concatenate(left)], references[np.concatenate(right)]
-
-
-def _differing(table: NameTable, left: Positions, right: Positions) -> tuple[Any, Any]:
-    """The stems that only the left, and only the right name of each pair has: csr arrays."""
-    one, other = table.bags[left], table.bags[right]
-    shared = one.multiply(other)
-    sides = []
-    for bags in (one, other):
-        rest = (bags - shared).tocsr()
-        rest.eliminate_zeros()
-        rest.sort_indices()
-        sides.append(rest)
-    return sides[0], sides[1]
-
-
-def _single_pairs(own: Any, theirs: Any) -> tuple[Positions, Positions]:
-    """The pairs of names that differ by one stem each: their rows, and a key of both stems."""
-    rows = np.flatnonzero((np.diff(own.indptr) == 1) & (np.diff(theirs.indptr) == 1))
-    one = own.indices[own.indptr[rows]].astype(np.int64)
-    other = theirs.indices[theirs.indptr[rows]].astype(np.int64)
-    return rows, np.minimum(one, other) * own.shape[1] + np.maximum(one, other)
 
 
 def long_forms(names: Sequence[str], evidence: Evidence) -> dict[int, str]:
@@ -251,3 +223,55 @@ class _Values:
 def short_key(name: str) -> str:
     """The letters and digits of a short form; their case counts: "pH" is not "Ph"."""
     return "".join(filter(str.isalnum, name))
+
+
+RULED_OUT = -20.0  # log-odds of a pair that is two things
+DEFINED = 3.0  # log-odds of a defined pair: 95 in 100 definitions that were read are right
+EQUATED = 1000  # one "A (B)" outweighs any number of "A and B"
+DOUBTFUL = -3.0  # log-odds below which a pair needs no look at its words
+
+
+class Statements:
+    """The definitions and oppositions of a corpus, for the names of a vocabulary."""
+
+    def __init__(self, names: Sequence[str], evidence: Evidence, words: DifferingWords) -> None:
+        self._names = names
+        self._forms = [normal_form(name) for name in names]
+        self._short_keys = [short_key(name) for name in names]
+        self._stem_keys: dict[int, str] = {}
+        self._words = words
+        self._long = definitions(evidence)
+        self._balance: dict[tuple[str, str], int] = {}  # how often equated less how often opposed
+        for first, second, relation, count in evidence.pairs():
+            signed = -count if relation in OPPOSING else count * EQUATED
+            self._balance[first, second] = self._balance.get((first, second), 0) + signed
+
+    def judge(self, left: Positions, right: Positions, log_odds: Floats) -> Floats:
+        """The log-odds of pairs as the text and the words change them."""
+        judged = log_odds.copy()
+        for pair, (one, other) in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
+            if self._is_defined(one, other) or self._is_defined(other, one):
+                judged[pair] = max(judged[pair], DEFINED)
+            elif log_odds[pair] >= DOUBTFUL and self._is_ruled_out(one, other):
+                judged[pair] = RULED_OUT
+        return judged
+
+    def _is_defined(self, short: int, long: int) -> bool:
+        forms = self._long.get(self._short_keys[short])
+        return forms is not None and self._stem_key(long) in forms
+
+    def _is_ruled_out(self, one: int, other: int) -> bool:
+        forms = self._long.get(self._short_keys[one])
+        others = self._long.get(self._short_keys[other])
+        if forms and others and forms.keys().isdisjoint(others):
+            return True
+        pair = sorted((self._forms[one], self._forms[other]))
+        if self._balance.get((pair[0], pair[1]), 0) < 0:
+            return True
+        return conflicting(self._names[one], self._names[other], self._words)
+
+    def _stem_key(self, position: int) -> str:
+        key = self._stem_keys.get(position)
+        if key is None:
+            key = self._stem_keys[position] = stem_key(self._names[position])
+        return key

@@ -1,17 +1,24 @@
-"""The pairs of a vocabulary: candidates, features, and log-odds before and after an adaptation."""
+"""The log-odds that two terms are synonyms.
+
+The pair classifier is a network over the features of a pair. An adaptation, learned from sets of
+the user, adds a linear correction:
+
+    log-odds = network(standardised features) + w · standardised features of the adaptation + b
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from synsetmine.models.general.adaptation import Adaptation
-from synsetmine.models.general.comparer import Comparer
+from synsetmine.errors import ModelError
+from synsetmine.models.base import Arrays
 from synsetmine.models.general.features import (
     STRING_FEATURES,
     TABLE_FEATURES,
@@ -24,6 +31,118 @@ from synsetmine.models.general.features import (
 from synsetmine.models.general.neighbours import Floats
 from synsetmine.views.vectors import unit_rows
 
+COMPARED_AT_ONCE = 1 << 17
+
+
+@dataclass(frozen=True, eq=False)
+class PairClassifier:
+    """Log-odds of pairs: x_0 = (x - means) / deviations, x_(i+1) = ReLU(x_i W_i + b_i).
+
+    The last layer has one output and no ReLU.
+    """
+
+    means: Floats  # (features,)
+    deviations: Floats  # (features,)
+    weights: tuple[Floats, ...]  # of each layer: (inputs, outputs)
+    biases: tuple[Floats, ...]  # of each layer: (outputs,)
+
+    def __post_init__(self) -> None:
+        width = len(self.means)
+        if self.deviations.shape != (width,) or len(self.weights) != len(self.biases):
+            raise ModelError("means, deviations and layers of the pair classifier do not match")
+        for weights, bias in zip(self.weights, self.biases, strict=True):
+            if weights.ndim != 2 or len(weights) != width or bias.shape != (weights.shape[1],):
+                raise ModelError(f"a layer of the pair classifier has the shape {weights.shape}")
+            width = weights.shape[1]
+        if width != 1:
+            raise ModelError(f"the pair classifier ends in {width} outputs; expected 1")
+
+    @property
+    def width(self) -> int:
+        """The number of features that it takes."""
+        return len(self.means)
+
+    def log_odds(self, features: Floats) -> Floats:
+        """(pairs, features) -> (pairs,)"""
+        parts = [np.zeros(0, np.float32)]
+        for start in range(0, len(features), COMPARED_AT_ONCE):
+            hidden = (features[start : start + COMPARED_AT_ONCE] - self.means) / self.deviations
+            for layer, (weights, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+                hidden = hidden @ weights + bias
+                if layer + 1 < len(self.weights):
+                    np.maximum(hidden, 0, out=hidden)
+            parts.append(hidden[:, 0])
+        return np.concatenate(parts)
+
+    def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
+        layers = enumerate(zip(self.weights, self.biases, strict=True))
+        named = {
+            f"{n}.{i}": a for i, layer in layers for n, a in zip(("w", "b"), layer, strict=True)
+        }
+        return {"means": self.means, "deviations": self.deviations, **named}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray[Any, Any]]) -> PairClassifier:
+        layers = sum(name.startswith("w.") for name in arrays)
+        return cls(
+            arrays["means"],
+            arrays["deviations"],
+            tuple(arrays[f"w.{layer}"] for layer in range(layers)),
+            tuple(arrays[f"b.{layer}"] for layer in range(layers)),
+        )
+
+
+ARRAYS = ("means", "deviations", "weights")
+
+
+@dataclass(frozen=True, eq=False)
+class Adaptation:
+    """The weights of standardised features, and the views that the features are of."""
+
+    strings: bool  # whether the names are one of the views
+    tables: tuple[int, ...]  # the dimension of each table of vectors
+    means: Floats  # (features,)
+    deviations: Floats  # (features,)
+    weights: Floats  # (1 + features,), the bias first
+
+    def __post_init__(self) -> None:
+        width = (len(self.means),)
+        if (self.means.shape, self.deviations.shape) != (width, width):
+            shapes = f"{self.means.shape} and {self.deviations.shape}"
+            raise ModelError(f"means and deviations of the adaptation have the shapes {shapes}")
+        if self.weights.shape != (1 + width[0],):
+            raise ModelError(f"the weights of the adaptation have the shape {self.weights.shape}")
+
+    @property
+    def width(self) -> int:
+        """The number of features that it takes."""
+        return len(self.means)
+
+    def log_odds(self, features: Floats) -> Floats:
+        """The correction of the log-odds: (pairs, features) -> (pairs,)"""
+        standard = (features - self.means) / self.deviations
+        log_odds: Floats = (standard @ self.weights[1:] + self.weights[0]).astype(np.float32)
+        return log_odds
+
+    def state(self) -> tuple[dict[str, Any], Arrays]:
+        description = {"strings": self.strings, "tables": list(self.tables)}
+        arrays = {name: getattr(self, name) for name in ARRAYS}
+        return description, {f"adaptation.{name}": array for name, array in arrays.items()}
+
+    @classmethod
+    def from_state(cls, description: Mapping[str, Any], arrays: Arrays) -> Adaptation:
+        if not isinstance(description["strings"], bool):
+            raise ModelError("`strings` of the adaptation must be true or false")
+        means, deviations, weights = (arrays[f"adaptation.{name}"] for name in ARRAYS)
+        return cls(
+            description["strings"],
+            tuple(int(dimension) for dimension in description["tables"]),
+            means,
+            deviations,
+            weights,
+        )
+
+
 PAIRS_AT_ONCE = 1 << 16
 NO_NAMES = -3.0  # base log-odds without names: about the share of true pairs among candidates
 STRING_COLUMNS = [
@@ -31,7 +150,7 @@ STRING_COLUMNS = [
 ]
 
 
-class Pairs:
+class PairFeatures:
     """The candidate pairs of a vocabulary, in the views of the general model and in others.
 
     An adaptation takes features of its own. In the tables of the general model, a similarity is
@@ -43,12 +162,12 @@ class Pairs:
         self,
         count: int,
         names: NameFeatures | None,  # None: the strings are not looked at
-        comparer: Comparer,
+        classifier: PairClassifier,
         tables: Sequence[Floats] = (),  # unit rows beside the names; zeros where unknown
     ) -> None:
         self.count = count
         self._names = names
-        self._comparer = comparer
+        self._classifier = classifier
         self._tables = [NeighbourTable(rows) for rows in _with_joint(names, tables)]
 
     def candidates(self) -> tuple[Positions, Positions]:
@@ -77,7 +196,7 @@ class Pairs:
         for start in range(0, len(left), PAIRS_AT_ONCE):
             stop = start + PAIRS_AT_ONCE
             features = self._names.features(left[start:stop], right[start:stop])
-            parts.append(self._comparer.log_odds(features))
+            parts.append(self._classifier.log_odds(features))
         return np.concatenate(parts)
 
     def features(self, left: Positions, right: Positions) -> tuple[Floats, Floats]:
@@ -87,7 +206,7 @@ class Pairs:
             return self.base(left, right), np.concatenate(tables, axis=1)
         names = self._names.features(left, right)
         strings = names[:, self._names.string_columns][:, STRING_COLUMNS]
-        return self._comparer.log_odds(names), np.concatenate([strings, *tables], axis=1)
+        return self._classifier.log_odds(names), np.concatenate([strings, *tables], axis=1)
 
     @property
     def width(self) -> int:

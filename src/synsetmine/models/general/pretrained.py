@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -14,14 +13,11 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
 from synsetmine.errors import ModelError, shorten
-from synsetmine.models.general.comparer import Comparer
 from synsetmine.models.general.features import WordWeights
 from synsetmine.models.general.linkage import SetFunction
 from synsetmine.models.general.model import GeneralModel
+from synsetmine.models.general.pairs import PairClassifier
 from synsetmine.views.static_encoder import StaticEncoder
-
-# Thresholds of f by the name of a precision.
-PRECISION: Mapping[str, float] = {"cautious": 0.9, "balanced": 0.3, "bold": 0.15}
 
 
 def load_general(*, encoder: bool = False, folder: str | Path | None = None) -> GeneralModel:
@@ -51,7 +47,7 @@ def _read(folder: Path, encoder: bool) -> GeneralModel:
     return GeneralModel(
         StaticEncoder(tuple(pieces), static["table"], static["scales"].astype(np.float32)),
         WordWeights(static["word_weights"].astype(np.float32)),
-        Comparer.from_arrays(load_file(folder / f"comparer-{kind}.safetensors")),
+        PairClassifier.from_arrays(load_file(folder / f"comparer-{kind}.safetensors")),
         SetFunction(**config["set_function"][kind]),
         uses_encoder=encoder,
     )

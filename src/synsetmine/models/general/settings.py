@@ -9,48 +9,61 @@ from pathlib import Path
 from typing import Any, Self
 
 from synsetmine.errors import DataError, require
-from synsetmine.models.base import StoredModel, TrainingResult, TrainingStep, with_changes
-from synsetmine.models.general.pretrained import PRECISION
+from synsetmine.models.base import StoredModel, TrainingResult, TrainingStep
+from synsetmine.schema import check_settings, seed_setting, setting, with_changes
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermViews
+
+# Thresholds of f by the name of a precision.
+PRECISION: Mapping[str, float] = {"cautious": 0.9, "balanced": 0.3, "bold": 0.15}
 
 
 @dataclass(frozen=True, kw_only=True)
 class AdaptationSettings:
-    """Settings of training; `docs/decisions/0018-adaptation.md` has the measurements."""
+    """`[train]`: the model.
 
-    seed: int = 0
-    threshold: float = PRECISION["balanced"]  # θ of set generation, as in `group`
-    # Penalties to choose from, beside infinity.
-    ridges: tuple[int, ...] = (3000, 1000, 300, 100, 30, 10, 3, 1)
-    folds: int = 5  # of the cross-validation that chooses the penalty
-    margin: float = 2.0  # standard errors by which a weaker penalty must be better
-    vocabulary_names: tuple[int, ...] = (150, 500, 1500, 5000)  # sizes of vocabularies
-    names: int = 3000  # of whole sets, about, in the vocabularies of each size
-    easy_share: float = 0.2  # of the pairs that are clearly no synonyms; they teach little
-    fewest_sets: int = 10  # of two or more names; with fewer the general model stays as it is
-    weights: str = ""  # folder of other weights of the general model; empty: the package's
+    `docs/decisions/0018-adaptation.md` has the measurements.
+    """
+
+    seed: int = seed_setting("of the sample and the folds")
+    threshold: float = setting(
+        PRECISION["balanced"], ge=0, le=1, help="θ of set generation, kept with the model"
+    )
+    ridges: tuple[int, ...] = setting(
+        (3000, 1000, 300, 100, 30, 10, 3, 1),
+        ge=1,
+        help="penalties to choose from, beside infinity; descending",
+    )
+    folds: int = setting(5, ge=2, help="of the cross-validation that chooses the penalty")
+    margin: float = setting(
+        2.0, ge=0, help="standard errors by which a weaker penalty must be better"
+    )
+    vocabulary_names: tuple[int, ...] = setting(
+        (150, 500, 1500, 5000),
+        ge=10,
+        help="sizes of the vocabularies that are learned from; ascending",
+    )
+    names: int = setting(
+        3000, ge=100, help="names of whole sets, about, in the vocabularies of each size"
+    )
+    easy_share: float = setting(  # these pairs teach little
+        0.2, gt=0, le=1, help="share of the pairs that are clearly no synonyms, in (0, 1]"
+    )
+    fewest_sets: int = setting(
+        10, ge=2, help="sets of two or more names; with fewer the general model stays as it is"
+    )
+    weights: str = setting(
+        "", help="folder with other weights of the general model; those of the package by default"
+    )
 
     def __post_init__(self) -> None:
-        require(0 <= self.seed < 2**32, "seed must be in [0, 2**32)", self.seed)
-        require(0 <= self.threshold <= 1, "threshold must lie between 0 and 1", self.threshold)
-        ridges = [ridge for ridge in self.ridges if ridge > 0]
-        require(
-            len(ridges) == len(self.ridges) > 0 and ridges == sorted(ridges, reverse=True),
-            "ridges must be positive and descending",
-            self.ridges,
-        )
-        sizes = self.vocabulary_names
-        require(
-            bool(sizes) and min(sizes) >= 10 and list(sizes) == sorted(sizes),
-            "vocabulary_names must be 10 or more and ascending",
-            sizes,
-        )
-        require(self.folds >= 2, "folds must be 2 or more", self.folds)
-        require(0 <= self.margin < math.inf, "margin must be 0 or more", self.margin)
-        require(self.names >= 100, "names must be 100 or more", self.names)
-        require(0 < self.easy_share <= 1, "easy_share must be above 0, at most 1", self.easy_share)
-        require(self.fewest_sets >= 2, "fewest_sets must be 2 or more", self.fewest_sets)
+        check_settings(self)
+        descending = sorted(self.ridges, reverse=True)
+        problem = "ridges must be one or more penalties in descending order"
+        require(list(self.ridges) == descending != [], problem, self.ridges)
+        ascending = sorted(self.vocabulary_names)
+        problem = "vocabulary_names must be one or more sizes in ascending order"
+        require(list(self.vocabulary_names) == ascending != [], problem, self.vocabulary_names)
 
     @property
     def tunes_vectors(self) -> bool:
@@ -122,3 +135,44 @@ class AdaptationSettings:
                 problem += " that the encoder was not tuned on"
             raise DataError(f"{problem}, not", value=several)
         return sets.pick(new)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AssignmentSettings:
+    """The numbers that shape the assignment; docs/decisions/0020-assignment.md has the reasons."""
+
+    seed: int = 0
+    neighbours: int = 10  # candidates of a name in each representation
+    hidden_share: float = 0.3  # of the names beside the first of a set, the preferred one
+    removed_share: float = 0.1  # of the sets
+    seen_queries: int = 4000  # hidden names that the corpus has, at most; as many of removed sets
+    unseen_queries: int = 8000  # hidden names that it has not, at most
+    unseen_removed: int = 3000  # the same of removed sets
+    seen_weight: float = 10.0  # of names that the corpus has: new names are such
+    unknown_share: float = 0.7  # of candidates that belong to no known set, in the calibration
+    hidden_layers: tuple[int, ...] = (64, 32)
+    epochs: int = 12
+    penalty: float = 10.0  # of the logistic regression
+    fewest_queries: int = 300  # hidden names; with fewer the general model judges new names
+    batch_pairs: int = 512  # of a step of the network
+    learning_rate: float = 2e-3  # of the network
+    clip: float = 6.0  # standard deviations of a feature: outliers should not decide
+    least_probability: float = 1e-4  # of the network, and 1 minus it the largest
+    short_form: int = 10  # letters, at most, of a name that may abbreviate another one
+    # Words by which names differ
+    smoothing: float = 0.5  # observations for either side, before any are counted
+    taught_set_names: int = 12  # of a set that are compared; large sets would outweigh the others
+    taught_sets: int = 40_000  # whose names are compared, at most
+    taught_names: int = 15_000  # whose near names of other sets are compared, at most
+    taught_neighbours: int = 6  # near names in each representation
+    taught_stems: int = 3  # by which a pair differs, at most; more say little about each
+    # Words that replace each other
+    replaced_stems: int = 4  # on either side, at most
+    query_stems: int = 8  # of a new name in which stems are replaced, at most
+    replacements: int = 30  # of the same stems that are tried, those of most sets first
+    replaced_names: int = 4  # with the same stems; more are other orders of the same words
+
+    @property
+    def limit(self) -> float:
+        """The largest log-odds of the network."""
+        return math.log((1 - self.least_probability) / self.least_probability)

@@ -17,11 +17,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from synsetmine.models.general.adaptation import Adaptation
 from synsetmine.models.general.features import Positions
 from synsetmine.models.general.model import GeneralModel
 from synsetmine.models.general.neighbours import Floats
-from synsetmine.models.general.pairs import Pairs
+from synsetmine.models.general.pairs import Adaptation, PairFeatures
 from synsetmine.models.general.pretrained import load_general
 from synsetmine.models.general.settings import AdaptationSettings
 from synsetmine.types import Progress, SynonymSets
@@ -185,7 +184,7 @@ def _vocabularies(
 def _pairs_of(
     sets: SynonymSets,
     numbers: Positions,  # of the sets, among all training sets
-    pairs: Pairs,
+    pairs: PairFeatures,
     settings: AdaptationSettings,
     rng: np.random.Generator,
 ) -> _Examples:

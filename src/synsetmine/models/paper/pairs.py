@@ -17,14 +17,14 @@ from torch import Tensor
 
 from synsetmine.errors import DataError
 from synsetmine.models.paper.settings import Strategy
-from synsetmine.text import tokens
+from synsetmine.normalization import tokens
 from synsetmine.types import SynonymSets, Term
 
 LARGEST_SUBSET = 100
 
 
 @dataclass(frozen=True)
-class Pairs:
+class SetInstancePairs:
     """One epoch's pairs: (S, held-out term) is positive, (S, each negative) is not."""
 
     members: Tensor  # (sets, widest): numbers of the terms of S, padded
@@ -79,7 +79,7 @@ class PairSampler:
     def __len__(self) -> int:
         return len(self.sizes)
 
-    def draw(self, seed: int) -> Pairs:
+    def draw(self, seed: int) -> SetInstancePairs:
         """One pair of each kind for each set: sets in random order, the same for the same seed."""
         random = torch.Generator(self.device).manual_seed(seed)
         order = torch.randperm(len(self), generator=random, device=self.device)
@@ -104,7 +104,7 @@ class PairSampler:
             spare = self._complete_random(starts, sizes, share_draws, random)
             negatives = torch.cat([negatives, torch.where(lonely, spare, partners)], dim=1)
             fallbacks = lonely.sum() * share_draws
-        return Pairs(
+        return SetInstancePairs(
             members=members,
             mask=mask.float(),
             candidates=torch.cat([held_out.unsqueeze(1), negatives], dim=1),

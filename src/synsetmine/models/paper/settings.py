@@ -1,7 +1,7 @@
 """Hyper-parameters, with the paper's and the released program's values as presets.
 
-torch is imported when training starts: project files have these settings, and reading one must
-not take seconds.
+Light to import: project files and the command line have these settings. torch is imported when
+training starts.
 """
 
 from __future__ import annotations
@@ -10,59 +10,63 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 from synsetmine.devices import require_torch
-from synsetmine.errors import DataError
-from synsetmine.models.base import TrainingResult, TrainingStep, with_changes
-from synsetmine.types import SynonymSets, Term
-from synsetmine.views import TermViews
+from synsetmine.errors import DataError, require
+from synsetmine.schema import check_settings, seed_setting, setting, with_changes
+
+if TYPE_CHECKING:
+    from synsetmine.models.base import TrainingResult, TrainingStep
+    from synsetmine.types import SynonymSets, Term
+    from synsetmine.views import TermViews
 
 Strategy = Literal["complete-random", "share-token", "mixture"]
-Metric = Literal["ari", "fmi", "pair_f1"]
+Metric = Literal["fmi", "ari", "pair_f1"]
+PresetName = Literal["paper", "released-nyt", "released-wiki", "released-pubmed", "project"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingSettings:
     """Hyper-parameters of the set-instance classifier and its training."""
 
-    embed_sizes: tuple[int, ...] = (50, 250)  # hidden sizes of the embedding transformer
-    post_sizes: tuple[int, ...] = (500, 250)  # hidden sizes of the post transformer
-    dropout: float = 0.5
-    learning_rate: float = 1e-3
-    amsgrad: bool = False
-    negatives: int = 20  # K, for each positive pair
-    strategy: Strategy = "complete-random"
-    batch_sets: int = 32  # training sets in a batch; each gives 1 + K pairs
-    epochs: int = 500
-    patience: int = 100  # epochs without a better validation score before training stops
-    validate_every: int = 5  # epochs
-    held_out: float = 0.1  # share of the training sets kept for validation
-    validation_orders: int = 5  # random vocabulary orders a validation score is the mean of
-    select_by: Metric = "fmi"
-    threshold: float = 0.5  # θ of set generation
-    train_vectors: bool = False
-    seed: int = 0
+    embed_sizes: tuple[int, ...] = setting(
+        (50, 250), ge=1, help="hidden sizes of the embedding transformer; empty leaves it out"
+    )
+    post_sizes: tuple[int, ...] = setting(
+        (500, 250), ge=1, help="hidden sizes of the post transformer; empty leaves it out"
+    )
+    dropout: float = setting(0.5, ge=0, lt=1, help="before the last layer, in [0, 1)")
+    learning_rate: float = setting(1e-3, gt=0, lt=1, help="of Adam", option="--learning-rate,--lr")
+    amsgrad: bool = setting(False, help="Adam's AMSGrad variant")
+    negatives: int = setting(20, ge=1, help="K, negatives for each positive pair")
+    strategy: Strategy = setting("complete-random", help="how the negatives are drawn")
+    batch_sets: int = setting(32, ge=1, help="sets in a batch, each with 1 + K pairs")
+    epochs: int = setting(500, ge=1, help="at most so many epochs")
+    patience: int = setting(
+        100, ge=1, help="epochs without a better validation score before training stops"
+    )
+    validate_every: int = setting(5, ge=1, help="epochs between validations; at most `patience`")
+    held_out: float = setting(
+        0.1, gt=0, lt=1, help="share of the sets kept for validation, of at most 2,000 terms"
+    )
+    validation_orders: int = setting(
+        5, ge=1, help="random orders that a validation score is the mean of"
+    )
+    select_by: Metric = setting("fmi", help="the measure that chooses the epoch")
+    threshold: float = setting(0.5, ge=0, le=1, help="θ of set generation, kept with the model")
+    train_vectors: bool = setting(
+        False,
+        help="tune the vectors of the training terms too",
+        option="--train-vectors/--freeze-vectors",
+    )
+    seed: int = seed_setting("of weights, split, pairs and dropout")
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "patience", "validate_every", "batch_sets", "negatives"):
-            _require(getattr(self, name) >= 1, name, "at least 1", getattr(self, name))
-        _require(
-            self.validation_orders >= 1, "validation_orders", "at least 1", self.validation_orders
-        )
+        check_settings(self)
         # Otherwise training could stop before it has looked at a score.
         late = self.validate_every > self.patience
-        _require(not late, "validate_every", "at most patience", self.validate_every)
-        _require(0 <= self.dropout < 1, "dropout", "in [0, 1)", self.dropout)
-        _require(0 < self.held_out < 1, "held_out", "between 0 and 1", self.held_out)
-        _require(0 <= self.threshold <= 1, "threshold", "between 0 and 1", self.threshold)
-        _require(0 < self.learning_rate < 1, "learning_rate", "in (0, 1)", self.learning_rate)
-        for name in ("embed_sizes", "post_sizes"):
-            sizes = getattr(self, name)
-            _require(all(size >= 1 for size in sizes), name, "positive whole numbers", sizes)
-        _require(0 <= self.seed < 2**32, "seed", "in [0, 2**32)", self.seed)
-        _require(self.strategy in get_args(Strategy), "strategy", get_args(Strategy), self.strategy)
-        _require(self.select_by in get_args(Metric), "select_by", get_args(Metric), self.select_by)
+        require(not late, "validate_every must be at most patience", self.validate_every)
 
     @property
     def tunes_vectors(self) -> bool:
@@ -131,11 +135,6 @@ def architecture(name: str) -> dict[str, tuple[int, ...]]:
         x, y = int(sizes[1]), int(sizes[2])
         return {"embed_sizes": (50, x), "post_sizes": (y, x)}
     raise DataError("expected both-X-Y (such as both-250-500), no-et or no-pt", value=name)
-
-
-def _require(holds: bool, name: str, allowed: object, value: object) -> None:
-    if not holds:
-        raise DataError(f"{name} must be {allowed}", value=value)
 
 
 RELEASED = TrainingSettings(learning_rate=1e-4, dropout=0.3, amsgrad=True, patience=200)

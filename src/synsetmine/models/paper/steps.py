@@ -1,16 +1,73 @@
-"""Gradient steps over an epoch's pairs; on a GPU captured once and replayed."""
+"""Steps of training, and the checkpoint that they resume from."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
+from synsetmine.errors import CheckpointError
+from synsetmine.io.files import atomic_write
 from synsetmine.models.paper.network import SetScorer
-from synsetmine.models.paper.pairs import Pairs
+from synsetmine.models.paper.pairs import SetInstancePairs
+
+FORMAT = "synsetmine-checkpoint-1"
+
+
+class Checkpoint:
+    """A checkpoint file that belongs to one run, known by its fingerprint.
+
+    One of another run is an error, or, with `replace`, as good as none.
+    """
+
+    def __init__(self, path: Path, fingerprint: str, *, replace: bool = False) -> None:
+        self.path = path
+        self.fingerprint = fingerprint
+        self.replace = replace
+
+    def save(self, tensors: Mapping[str, Tensor], progress: Mapping[str, Any]) -> None:
+        meta = {
+            "format": FORMAT,
+            "fingerprint": self.fingerprint,
+            "progress": json.dumps(progress),
+        }
+        with atomic_write(self.path) as temporary:
+            save_file({k: v.cpu().contiguous() for k, v in tensors.items()}, temporary, meta)
+
+    def load(self, device: torch.device) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
+        """(tensors, progress) of this run, or None where there is no checkpoint yet."""
+        if not self.path.exists():
+            return None
+        try:
+            tensors, meta = self._read(device)
+        except CheckpointError:
+            if self.replace:
+                return None
+            raise
+        return tensors, json.loads(meta["progress"])
+
+    def _read(self, device: torch.device) -> tuple[dict[str, Tensor], dict[str, str]]:
+        try:
+            with safe_open(self.path, framework="pt") as stored:
+                meta = stored.metadata() or {}
+                names = stored.keys()
+                tensors = {name: stored.get_tensor(name).to(device) for name in names}
+        except (SafetensorError, OSError) as error:
+            raise CheckpointError(f"{self.path} is damaged ({error})") from error
+        if meta.get("format") != FORMAT:
+            raise CheckpointError(f"{self.path} is not a checkpoint of this version")
+        if meta.get("fingerprint") != self.fingerprint:
+            raise CheckpointError(f"{self.path} belongs to a run with other data or settings")
+        return tensors, meta
+
 
 WARM_UPS = 3
 
@@ -44,7 +101,7 @@ class Steps:
         self._graph: torch.cuda.CUDAGraph | None = None
         self._capture_next = on_gpu
 
-    def run(self, pairs: Pairs) -> float:
+    def run(self, pairs: SetInstancePairs) -> float:
         """One step for each batch of an epoch; the mean loss."""
         device = self.table.device
         if device.type != "cuda":
@@ -52,7 +109,7 @@ class Steps:
         with torch.cuda.device(device), _tensor_cores():
             return self._run(pairs)
 
-    def _run(self, pairs: Pairs) -> float:
+    def _run(self, pairs: SetInstancePairs) -> float:
         self.scorer.train()
         self._total.zero_()
         for start in range(0, len(pairs), self.batch_sets):

@@ -21,12 +21,11 @@ from synsetmine.models.base import (
     fingerprint,
     generate_sets,
 )
-from synsetmine.models.paper.checkpoint import Checkpoint
 from synsetmine.models.paper.generate import one_pass_of_orders
 from synsetmine.models.paper.network import SetScorer
 from synsetmine.models.paper.pairs import PairSampler
 from synsetmine.models.paper.settings import Metric, TrainingSettings
-from synsetmine.models.paper.steps import Steps
+from synsetmine.models.paper.steps import Checkpoint, Steps
 from synsetmine.types import SynonymSets, Term, order_terms
 from synsetmine.views import TermVectors
 

@@ -19,14 +19,14 @@ from typing import Any
 
 import torch
 
+from synsetmine.engines.workers import WorkerDiedError, WorkerPool
 from synsetmine.errors import DataError, SynsetmineError
-from synsetmine.files import numbered_lines, write_text
+from synsetmine.io.files import numbered_lines, write_text
 from synsetmine.models.base import fingerprint
 from synsetmine.models.paper.settings import TrainingSettings
 from synsetmine.models.paper.train import Validation, train_scorer
 from synsetmine.types import Progress, SynonymSets
 from synsetmine.views import TermVectors
-from synsetmine.workers import Crew, WorkerDiedError
 
 RESULTS = "results.jsonl"
 BEST = "best.json"
@@ -121,24 +121,24 @@ def _run(
             yield key, _score_fold(*job)
         return
     threads = max(torch.get_num_threads() // workers, 1)
-    crew = Crew(workers, partial(torch.set_num_threads, threads))
+    pool = WorkerPool(workers, partial(torch.set_num_threads, threads))
     try:
         queue = iter(jobs)
         running: dict[Future[dict[str, Any]], str] = {}
         # Only a few jobs are handed over at a time: each carries its own copy of the data.
         for key, job in itertools.islice(queue, 2 * workers):
-            running[crew.submit(_score_fold, *job)] = key
+            running[pool.submit(_score_fold, *job)] = key
         while running:
             finished, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in finished:
                 yield running.pop(future), future.result()
                 for key, job in itertools.islice(queue, 1):
-                    running[crew.submit(_score_fold, *job)] = key
+                    running[pool.submit(_score_fold, *job)] = key
     except WorkerDiedError as error:
         problem = "a worker process died, perhaps for lack of memory; fewer --workers need less"
         raise SynsetmineError(f"{problem}, and the same command goes on") from error
     finally:
-        crew.close()
+        pool.close()
 
 
 def _score_fold(

@@ -1,0 +1,131 @@
+"""Commands on files of names and vectors: apply-names, convert, lint."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from synsetmine.cli import console
+from synsetmine.cli.console import a_file, check_apart
+from synsetmine.cli.inputs import SkipBad, load_sets, load_vectors
+
+if TYPE_CHECKING:
+    from synsetmine.export.lint import Lint, Severity
+
+
+def apply_names(
+    patch: Annotated[
+        Path,
+        typer.Argument(help="New names, as `export --format patch` has them.", show_default=False),
+    ],
+    kb: Annotated[
+        Path,
+        typer.Argument(help="The knowledge base's file: JSONL, CSV, TSV, OBO.", show_default=False),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            "-o",
+            callback=a_file,
+            help="File for the new knowledge base.",
+            show_default=False,
+        ),
+    ],
+    form: Annotated[
+        Literal["jsonl", "csv", "tsv", "obo"] | None,
+        typer.Option(help="jsonl, csv, tsv or obo; else guessed."),
+    ] = None,
+    reviewed: Annotated[
+        bool, typer.Option("--reviewed", help="Only names that a reviewer called correct.")
+    ] = False,
+) -> None:
+    """Add new names to a knowledge base; everything else in its file stays as it is.
+
+    Names that a reviewer called incorrect or was unsure of are left out, as are names that are
+    there already and names of entities that the knowledge base lacks.
+
+    Example: `synsetmine apply-names new-names.tsv mesh.jsonl.gz --out mesh-more.jsonl.gz`
+    """
+    check_apart(out, patch)
+    from synsetmine.errors import Skipped
+    from synsetmine.export.patch import read_patch
+    from synsetmine.kb import apply_names as apply
+
+    refused = Skipped()
+    names = read_patch(patch, refused=refused, reviewed=reviewed)
+    applied = apply(kb, out, names, refused=refused, form=form)
+    console.report_left_out(refused)
+    entities = "1 entity" if applied.entities == 1 else f"{applied.entities:,} entities"
+    console.say(f"{console.counted(applied.names, 'name')} added to {entities}, written to {out}")
+
+
+def convert(
+    source: Annotated[Path, typer.Argument(help="Sets or vectors.", show_default=False)],
+    target: Annotated[
+        Path,
+        typer.Argument(callback=a_file, help="The file to write.", show_default=False),
+    ],
+    skip_bad: SkipBad = False,
+) -> None:
+    """Convert sets (.set, .jsonl) or vectors (text, .bin, .safetensors) between their forms.
+
+    Example: `synsetmine convert vectors.txt vectors.safetensors`
+    """
+    from synsetmine.errors import DataError
+    from synsetmine.io.sets import is_set_file, write_sets
+    from synsetmine.views import write_vectors
+
+    of_sets = is_set_file(source)
+    if of_sets != is_set_file(target):
+        kind = "sets (.set or .jsonl)" if of_sets else "vectors (text, .bin or .safetensors)"
+        raise DataError(f"the target must be a file of {kind} too", value=str(target))
+    if of_sets:
+        sets = load_sets(source, skip_bad)
+        write_sets(target, sets)
+        console.say(f"{len(sets)} sets of {len(sets.terms)} terms written to {target}")
+    else:
+        vectors = load_vectors(source, skip_bad)
+        write_vectors(target, vectors)
+        console.say(f"{len(vectors)} vectors of {vectors.dimension} dimensions written to {target}")
+
+
+def lint(
+    files: Annotated[
+        list[Path], typer.Argument(help="Files such as synonyms.txt.", show_default=False)
+    ],
+    limit: Annotated[
+        int, typer.Option(min=0, help="Most rules that your engine takes in a file; 0: any number.")
+    ] = 10_000,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Check synonyms.txt files, of whatever origin, before Solr or Elasticsearch reads them.
+
+    Errors are what an engine refuses or misreads, warnings what hardly is meant, notes what is
+    good to know. With an error the exit code is 1.
+
+    Example: `synsetmine lint synonyms.txt`
+    """
+    from synsetmine.export import lint_file
+
+    found = {path: lint_file(path, limit=limit) for path in files}
+    if as_json:
+        console.show_json([{"file": str(path), **asdict(result)} for path, result in found.items()])
+    for path, result in found.items():
+        if not as_json:
+            for finding in result.findings:
+                message = console.one_line(finding.message)
+                console.show(f"{path}:{finding.line}: {finding.severity}: {message}")
+        console.say(_summary(path, result))
+    if any(result.count("error") for result in found.values()):
+        raise typer.Exit(1)
+
+
+def _summary(path: Path, result: Lint) -> str:
+    rules, terms = console.counted(result.rules, "rule"), console.counted(result.terms, "term")
+    kinds: tuple[Severity, ...] = ("error", "warning", "note")
+    found = ", ".join(console.counted(result.count(kind), kind) for kind in kinds)
+    return f"{path}: {rules} of {terms}; {found}"

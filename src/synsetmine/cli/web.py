@@ -1,0 +1,315 @@
+"""Commands on reviews and the HTTP API."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from synsetmine.cli import console
+from synsetmine.errors import SynsetmineError
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+    from synsetmine.review.web.server import AccessPolicy
+import html
+import os
+import sys
+import webbrowser
+from collections import Counter
+from contextlib import ExitStack
+from pathlib import Path
+from threading import Thread
+
+from synsetmine.cli.console import a_file
+from synsetmine.cli.inputs import Among, Device, Encoder, SkipBad, Source, Tables, open_source
+from synsetmine.io.temporary import temporary_folder
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+    from synsetmine.cli.inputs import ModelSource
+    from synsetmine.review.web.answers import ModelAnswers
+    from synsetmine.review.web.server import AccessPolicy
+
+
+SHORTEST = 16
+
+Host = Annotated[
+    str,
+    typer.Option(
+        help="Where to listen: 0.0.0.0 is every network of this machine. Everybody has to show "
+        "the token, which is printed as a part of the address."
+    ),
+]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="0 picks a free one.")]
+Token = Annotated[
+    str | None,
+    typer.Option(
+        envvar="SYNSETMINE_TOKEN",
+        help="Ask for this token. Others can see a command's options, so rather set "
+        "SYNSETMINE_TOKEN. Default: a new one at each start.",
+        show_default=False,
+    ),
+]
+NoToken = Annotated[
+    bool,
+    typer.Option(
+        "--no-token",
+        help="Ask for no token: every user and program of this machine can read, and with "
+        "`review` decide. Only where the server listens on this machine alone.",
+    ),
+]
+
+
+def listen_and_serve(
+    make_app: Callable[[AccessPolicy], ASGIApp],
+    *,
+    host: str,
+    port: int,
+    token: str | None,
+    no_token: bool,
+    what: str,
+    on_ready: Callable[[str], None] | None = None,
+) -> None:
+    """Open the port first, since all else takes longer; then serve until Ctrl-C."""
+    from synsetmine.review.web.server import (
+        LOOPBACK,
+        AccessPolicy,
+        address_of,
+        listen,
+        new_token,
+        run_server,
+    )
+
+    if token is not None and len(token) < SHORTEST:
+        raise SynsetmineError(f"a token needs {SHORTEST} characters or more")
+    if no_token and token is not None:
+        raise SynsetmineError("give either --no-token or a token (--token, SYNSETMINE_TOKEN)")
+    if no_token and host not in LOOPBACK:
+        raise SynsetmineError(f"--no-token is for 127.0.0.1 only, not for --host {host}")
+    if not no_token:
+        token = token or new_token()
+    with listen(host, port) as listening:
+        policy = AccessPolicy.of(host, token)
+        address = address_of(listening, host, policy.token)
+
+        def ready() -> None:
+            console.say(f"{what} at {address} (Ctrl-C ends)")
+            if on_ready is not None:
+                on_ready(address)
+
+        console.say("reading …")
+        run_server(make_app(policy), listening, ready)
+    console.say("ended")
+
+
+def check_installed() -> None:
+    """The web's packages are optional; without them there is one clear line."""
+    try:
+        import msgspec
+        import starlette
+        import uvicorn
+    except ModuleNotFoundError as error:
+        problem = f"{error.name} is not installed; pip install 'synsetmine[web]'"
+        raise SynsetmineError(problem) from None
+    del msgspec, starlette, uvicorn
+
+
+def review(
+    run: Annotated[
+        Path, typer.Argument(help="Folder of a run that has mined sets.", show_default=False)
+    ],
+    host: Host = "127.0.0.1",
+    port: Port = 8765,
+    token: Token = None,
+    no_token: NoToken = False,
+    open_browser: Annotated[
+        bool, typer.Option("--open/--no-open", help="Open the page in a browser.")
+    ] = True,
+) -> None:
+    """Review mined sets in a browser: accept, reject, correct, split and merge them.
+
+    The least certain sets come first. Decisions are kept in the run's `reviews.sqlite`, each as
+    soon as it is made; several people may review at the same time. Whoever opens the printed
+    address may decide; it has a token that is new at each start.
+
+    Example: `synsetmine review run`
+    """
+    check_installed()
+
+    def make_app(policy: AccessPolicy) -> ASGIApp:
+        from synsetmine.review.web.routes import reviewing_app
+        from synsetmine.review.web.session import ReviewSession
+
+        return reviewing_app(ReviewSession(run), policy, title=run.resolve().name)
+
+    with ExitStack() as stack:
+
+        def show(address: str) -> None:
+            if open_browser and _has_screen():
+                if "?token=" in address:
+                    address = _hide_token(address, stack.enter_context(temporary_folder()))
+                # It may wait for the browser, so it does not belong into the server's own thread.
+                Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+
+        listen_and_serve(
+            make_app,
+            host=host,
+            port=port,
+            token=token,
+            no_token=no_token,
+            what=f"{run} is reviewed",
+            on_ready=show,
+        )
+
+
+def _hide_token(address: str, folder: Path) -> str:
+    """The address of a private file that leads on to an address with a token.
+
+    Every user of the machine can see the arguments of the browser's process.
+    """
+    target = html.escape(address)
+    page = (
+        '<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer">'
+        f'<meta http-equiv="refresh" content="0; url={target}"><title>synsetmine review</title>'
+        f'<p><a href="{target}">To the review page</a></p>\n'
+    )
+    path = folder / "review.html"
+    path.touch(0o600, exist_ok=False)
+    path.write_text(page, "utf-8")
+    return path.as_uri()
+
+
+def _has_screen() -> bool:
+    """Whether a browser would have a window; in a bare terminal one would take the terminal."""
+    screens = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+    return sys.platform != "linux" or any(os.environ.get(name) for name in screens)
+
+
+Run = Annotated[
+    Path, typer.Argument(help="Folder of a run that has mined sets.", show_default=False)
+]
+
+
+def export_reviews(
+    run: Run,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", callback=a_file, help="TSV file for the decisions.")
+    ],
+) -> None:
+    """Write what people decided to a TSV file, to be kept under git and read on other runs.
+
+    The same decisions always give the same bytes; new ones are new lines.
+
+    Example: `synsetmine export-reviews run --out reviews.tsv`
+    """
+    from synsetmine.review.feedback import find_decisions
+    from synsetmine.review.tsv import write_decisions
+
+    decisions = find_decisions(run)
+    write_decisions(out, decisions)
+    console.say(f"{len(decisions)} decisions written to {out}")
+
+
+def import_reviews(
+    run: Run,
+    file: Annotated[Path, typer.Argument(help="TSV file of `export-reviews`.", show_default=False)],
+) -> None:
+    """Take decisions in that were made elsewhere or on an earlier run, each one once.
+
+    They are carried out on the sets of this run as far as their terms are there.
+
+    Example: `synsetmine import-reviews run reviews.tsv`
+    """
+    from synsetmine.review import ReviewState, ReviewStore
+    from synsetmine.review.tsv import read_decisions
+    from synsetmine.runs import read_results
+    from synsetmine.runs.folder import Artefacts
+
+    mined = read_results(run)
+    given = read_decisions(file)
+    with ReviewStore(Artefacts(run).reviews) as store:
+        new = store.take_in(given)
+        state = ReviewState(mined, store.decisions())
+    console.say(f"{len(given)} decisions in {file}, {new} of them new to {run}")
+    extents = Counter(state.extents.values())
+    console.say(
+        f"{len(state.extents)} stand: {extents['whole']} hold for these sets as a whole, "
+        f"{extents['part']} in part, {extents['none']} not at all"
+    )
+
+
+def serve(
+    source: Source,
+    vectors: Tables = None,
+    encoder: Encoder = None,
+    vocabulary: Among = None,
+    sets_only: Annotated[
+        bool,
+        typer.Option(
+            "--sets-only", help="Answer from a run's mined sets only, without loading its model."
+        ),
+    ] = False,
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
+    token: Token = None,
+    no_token: NoToken = False,
+    device: Device = "auto",
+    skip_bad: SkipBad = False,
+) -> None:
+    """Answer questions about synonyms over HTTP, with JSON.
+
+    A run answers from its mined sets, as far as reviewers let them stand, and with its model. A
+    bare model needs `--vectors`, and expands a term by ranking. `/openapi.json` describes it all.
+
+    Requests show the token that is printed at the start, as `Authorization: Bearer TOKEN`.
+
+    Example: `synsetmine serve run --no-token`, then
+    `curl 'http://127.0.0.1:8000/v1/expand?term=aspirin'`
+    """
+    check_installed()
+    from synsetmine.runs.folder import is_run
+
+    from_run = is_run(source)
+    if from_run and (vectors or encoder or vocabulary):
+        raise SynsetmineError("a run has its own vectors; give them with a bare model only")
+    if sets_only and not from_run:
+        raise SynsetmineError(f"{source} is no run; there are no mined sets")
+
+    def make_app(policy: AccessPolicy) -> ASGIApp:
+        from synsetmine.review.web.answers import Answers, MinedAnswers
+        from synsetmine.review.web.api import serving_app
+
+        model = None
+        if not sets_only:
+            opened = open_source(source, vectors, encoder, vocabulary, skip_bad=skip_bad)
+            model = _answers_of_model(opened, device)
+            if not from_run:
+                missing = [term for term in opened.vocabulary if term not in model]
+                note = "are not known to the model"
+                console.report_missing(missing, len(opened.vocabulary), note)
+        return serving_app(
+            Answers(MinedAnswers.of_run(source) if from_run else None, model), policy
+        )
+
+    listen_and_serve(
+        make_app,
+        host=host,
+        port=port,
+        token=token,
+        no_token=no_token,
+        what=f"{source} is served",
+    )
+
+
+def _answers_of_model(source: ModelSource, device: str) -> ModelAnswers:
+    from synsetmine.review.web.answers import ModelAnswers
+
+    prepared = source.prepare(device=device)
+    if not prepared.terms:
+        raise SynsetmineError("no term of the vocabulary has a vector")
+    prepared.rank(prepared.terms[:1])  # computes now what the first question would wait for
+    return ModelAnswers(prepared, source.stored.threshold)

@@ -1,0 +1,296 @@
+"""Lists of names and pairs of names: files of several formats, and what Python programs hold."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args
+
+from synsetmine.corpus.documents import check_unicode
+from synsetmine.corpus.records import batch_rows, table_rows, values_of
+from synsetmine.errors import DataError, Skipped, raise_or_keep, shorten
+from synsetmine.io.files import STDIN, numbered_lines, parquet_error, plain_name
+from synsetmine.io.tables import unguarded
+from synsetmine.normalization import name_key
+from synsetmine.types import SynonymSets
+
+ListFormat: TypeAlias = Literal["text", "csv", "tsv", "jsonl", "parquet"]
+LIST_FORMATS: tuple[ListFormat, ...] = get_args(ListFormat)
+COLUMNS = ("name", "term", "label", "surface", "title")  # taken where nobody names a column
+PAIR_HEADER = ("name", "other")
+GROUP_HEADER = ("set_id", "canonical", "name")  # of our own CSV files, whose cells are guarded
+NO_LISTS = (".json", ".set", ".tab", ".xls", ".xlsx", ".ods", ".xml", ".html", ".pdf")
+
+_OnColumn: TypeAlias = Callable[[str], None]
+_Rejected: TypeAlias = list[DataError] | Skipped | None
+
+
+def read_names(
+    path: str | Path,
+    *,
+    column: str | None = None,
+    format: ListFormat | None = None,  # noqa: A002 (the word of the field)
+    skipped: list[DataError] | Skipped | None = None,
+    on_column: Callable[[str], None] | None = None,
+) -> list[str]:
+    """The names in a file, in its order; a missing one is an empty string.
+
+    The ending says which format it is: CSV, TSV, JSON lines or Parquet, anything else is text with
+    one name a line. `-` is standard input. A table needs a `column`, unless it has only one or one
+    with a usual name (`name`, `term`, `label`, `surface`, `title`); `on_column` is called with the
+    column that was chosen. With `skipped`, broken lines are left out and their errors kept there.
+    """
+    source = STDIN if str(path) == "-" else Path(path)
+    if format is None and (ending := Path(plain_name(source)).suffix.lower()) in NO_LISTS:
+        problem = f"{ending} is no format of name lists; convert it, or name its format"
+        raise DataError(f"{problem}: {', '.join(LIST_FORMATS)}", path=source)
+    kind = format or format_of(source)
+    if kind not in LIST_FORMATS:
+        raise DataError(f"no such format; there are {', '.join(LIST_FORMATS)}", value=kind)
+    choose = _Column(source, column, on_column)
+    if kind == "text":
+        if column is not None:
+            problem = "text has one name a line and no columns; name the format if it is a table"
+            raise DataError(problem, path=source, value=column)
+        return [line for _, line in numbered_lines(source, skipped=skipped)]
+    if kind == "parquet" and source == STDIN:
+        raise DataError("Parquet cannot be read from standard input; name a file")
+    cells = {"jsonl": _json_cells, "parquet": _parquet_cells}.get(kind)
+    values = (
+        cells(source, choose, skipped)
+        if cells is not None
+        else _table_cells(source, choose, skipped, quotes=kind == "csv")
+    )
+    return list(_checked(values, source, skipped))
+
+
+def format_of(path: Path) -> ListFormat:
+    """The format that the ending of a file says."""
+    ending = Path(plain_name(path)).suffix.lower().removeprefix(".")
+    return next((kind for kind in LIST_FORMATS if kind == ending), "text")
+
+
+def read_pairs(
+    path: str | Path,
+    *,
+    known: SynonymSets | None = None,
+    skipped: list[DataError] | None = None,
+) -> list[tuple[str, str]]:
+    """Cannot-link pairs: JSON lists in .jsonl, the first two columns in .csv, else between tabs.
+
+    A first row with the cells `name` and `other` is a header. A pair that one of the `known` sets
+    has is an error, and so is one of two spellings of one name.
+    """
+    sets_of: dict[str, set[int]] = {}
+    for number, terms in enumerate(known or ()):
+        for term in terms:
+            sets_of.setdefault(name_key(term.surface), set()).add(number)
+    source = Path(path)
+    kind = format_of(source)
+    if kind == "parquet":
+        raise DataError("expected pairs of names in .csv, .tsv, .txt or .jsonl", path=source)
+    rows = (
+        _json_rows(source, skipped)
+        if kind == "jsonl"
+        else table_rows(source, quotes=kind == "csv", skipped=skipped)
+    )
+    pairs: list[tuple[str, str]] = []
+    ours = False  # whether it has our header, and so cells that are guarded
+    for position, (number, cells) in enumerate(rows):
+        if not position and tuple(cell.strip().casefold() for cell in cells[:2]) == PAIR_HEADER:
+            ours = kind == "csv"
+            continue
+        try:
+            pairs.append(_pair([unguarded(cell) for cell in cells] if ours else cells, sets_of))
+        except DataError as error:
+            raise_or_keep(error.at(source, number), skipped)
+    return pairs
+
+
+def names_in(names: Any, column: str | None = None) -> Iterator[str]:
+    """The names that an object of Python holds; a missing one is an empty string.
+
+    Any iterable of strings: a list, an array, a Series of pandas or polars, a column of Arrow; or a
+    table of these with a `column`, which is chosen as in a file. None and NaN are missing.
+    """
+    if isinstance(names, str | bytes | PathLike):
+        problem = "expected several names, not one string; `read_names` reads a file"
+        raise DataError(problem, value=names if isinstance(names, str | bytes) else str(names))
+    if isinstance(names, Mapping):
+        raise DataError("expected a list of names, not a mapping; pass its .values()")
+    if hasattr(names, "collect"):
+        raise DataError("a LazyFrame has no names yet; pass its .collect()")
+    headers = getattr(names, "column_names", getattr(names, "columns", None))
+    if headers is not None:
+        chosen = choose_column([str(header) for header in headers], column)
+        names = names[headers[chosen]]
+    elif column is not None:
+        raise DataError("only a table has columns", value=column)
+    for position, value in enumerate(_values(names)):
+        try:
+            yield _name(value)
+        except DataError as error:
+            raise DataError(f"{error.problem} (item {position})", value=error.value) from None
+
+
+def choose_column(headers: Sequence[str], column: str | None = None) -> int:
+    """The position of the column with the names."""
+    listed = shorten(", ".join(headers), 1000)
+    if column is not None:
+        column = str(column)  # the names of columns may be numbers
+        if (count := list(headers).count(column)) != 1:
+            problem = "no column has" if not count else f"{count} columns have"
+            raise DataError(f"{problem} this name; there are {listed}", value=column)
+        return list(headers).index(column)
+    if len(headers) == 1:
+        return 0
+    plain = [header.strip().casefold() for header in headers]
+    for usual in COLUMNS:
+        if plain.count(usual) == 1:
+            return plain.index(usual)
+    raise DataError(f"which column has the names? There are {listed}")
+
+
+class _Column:
+    """Chooses the column of a file, and tells which it is."""
+
+    def __init__(self, path: Path, name: str | None, on_column: _OnColumn | None) -> None:
+        self._path = path
+        self._name = name
+        self._on_column = on_column
+
+    def __call__(self, headers: Sequence[str], line: int | None = None) -> int:
+        try:
+            chosen = choose_column(headers, self._name)
+        except DataError as error:
+            raise error.at(self._path, line) from None
+        if self._on_column is not None:
+            self._on_column(headers[chosen])
+        return chosen
+
+
+def _table_cells(
+    path: Path, choose: _Column, skipped: _Rejected, *, quotes: bool
+) -> Iterator[tuple[int, object]]:
+    chosen: int | None = None
+    is_guarded = False
+    for number, row in table_rows(path, quotes=quotes, skipped=skipped):
+        if chosen is None:
+            chosen = choose(row, number)
+            is_guarded = tuple(row[: len(GROUP_HEADER)]) == GROUP_HEADER
+        else:
+            yield number, unguarded(row[chosen]) if is_guarded else row[chosen]
+
+
+def _json_cells(path: Path, choose: _Column, skipped: _Rejected) -> Iterator[tuple[int, object]]:
+    """A string a line, or an object with a field for the name; the first object says which."""
+    column: str | None = None
+    for number, line in numbered_lines(path, skipped=skipped):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            raise_or_keep(DataError("not JSON", path=path, line=number, value=line), skipped)
+            continue
+        if isinstance(value, dict):
+            if column is None:
+                headers = list(value)
+                column = headers[choose(headers, number)]
+            value = value.get(column)
+        yield number, value
+
+
+def _parquet_cells(path: Path, choose: _Column, skipped: _Rejected) -> Iterator[tuple[int, object]]:
+    del skipped  # a damaged file has no rows to leave out
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    number = 0
+    try:
+        with pq.ParquetFile(path, buffer_size=2**16, pre_buffer=False) as file:
+            headers = file.schema_arrow.names
+            column = headers[choose(headers)]
+            for batch in file.iter_batches(batch_rows(file), columns=[column]):
+                for value in values_of(batch.column(0)):
+                    number += 1
+                    yield number, value
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise parquet_error(error, path) from error
+
+
+def _checked(cells: Iterable[tuple[int, object]], path: Path, skipped: _Rejected) -> Iterator[str]:
+    for number, value in cells:
+        try:
+            yield _name(value)
+        except DataError as error:
+            raise_or_keep(error.at(path, number), skipped)
+
+
+def _name(value: object) -> str:
+    if isinstance(value, str):
+        check_unicode(value)
+        return str(value)  # numpy has strings of its own
+    if _is_missing(value):
+        return ""
+    raise DataError("a name must be a string", value=value)
+
+
+def _is_missing(value: object) -> bool:
+    """None, NaN of Python and numpy, NA and NaT of pandas: none of them equals itself."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:  # NA is neither equal nor unequal
+        return True
+    except ValueError:  # an array of several values
+        return False
+
+
+def _values(names: Any) -> Iterable[object]:
+    """The values of a column in a list where it can make one, which is faster than iterating."""
+    for method in ("to_pylist", "to_list", "tolist"):
+        if hasattr(names, method):
+            values = getattr(names, method)()
+            return values if isinstance(values, list) else [values]
+    if not isinstance(names, Iterable):
+        raise DataError("expected a list of names", value=names)
+    return names
+
+
+def _json_rows(path: Path, skipped: _Rejected) -> Iterator[tuple[int, list[str]]]:
+    for number, line in numbered_lines(path, skipped=skipped):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            value = None
+        if isinstance(value, list) and all(isinstance(cell, str) for cell in value):
+            yield number, value
+        else:
+            problem = 'expected ["name", "other name"]'
+            raise_or_keep(DataError(problem, path=path, line=number, value=line), skipped)
+
+
+def _pair(cells: Sequence[str], sets_of: Mapping[str, set[int]]) -> tuple[str, str]:
+    if len(cells) < 2 or not cells[0].strip() or not cells[1].strip():
+        raise DataError("expected two names", value="\t".join(cells))
+    one, other = cells[:2]
+    for name in (one, other):
+        check_unicode(name)
+    check_pair(one, other, sets_of)
+    return one, other
+
+
+def check_pair(one: str, other: str, sets_of: Mapping[str, set[int]]) -> None:
+    """Refuse a cannot-link pair that cannot hold; `sets_of` has the known sets of a name's key."""
+    keys = name_key(one), name_key(other)
+    if keys[0] == keys[1]:
+        raise DataError("two spellings of one name cannot be separated", value=f"{one} / {other}")
+    if not sets_of.get(keys[0], set()).isdisjoint(sets_of.get(keys[1], ())):
+        problem = "a known set has both names of a cannot-link pair"
+        raise DataError(problem, value=f"{one} / {other}")

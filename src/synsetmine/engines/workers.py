@@ -1,0 +1,246 @@
+"""Pools of processes and threads."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from itertools import chain, islice
+from multiprocessing import forkserver, get_context, parent_process, resource_tracker
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerContext, SpawnContext, SpawnProcess
+from multiprocessing.popen_spawn_posix import Popen
+from multiprocessing.process import BaseProcess
+from threading import Lock, Thread, local
+from types import TracebackType
+from typing import Any, ParamSpec, TypeVar
+
+from synsetmine.errors import SynsetmineError
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class _SpawnedProcess(SpawnProcess):
+    @staticmethod
+    def _Popen(process_obj: BaseProcess) -> Popen:  # noqa: N802 (the name is multiprocessing's)
+        with _importing_nothing_from_here():
+            return SpawnProcess._Popen(process_obj)
+
+
+class _SpawnContext(SpawnContext):
+    Process = _SpawnedProcess
+
+
+def spawning() -> SpawnContext:
+    """Processes that begin anew, without what this one has in memory."""
+    with _importing_nothing_from_here():
+        resource_tracker.ensure_running()
+    return _SpawnContext()
+
+
+def fork_serving() -> ForkServerContext:
+    """Processes that begin as copies of one that has begun anew."""
+    with _importing_nothing_from_here():
+        resource_tracker.ensure_running()
+        forkserver.ensure_running()
+    return get_context("forkserver")
+
+
+@contextmanager
+def _importing_nothing_from_here() -> Iterator[None]:
+    """Keep Python from importing modules of the working directory in the processes it starts.
+
+    It starts them with `python -c "from multiprocessing …"`, which looks there first: a file
+    multiprocessing.py in a run folder of somebody else would be executed. Other processes that
+    this one starts are not affected.
+    """
+    before = os.environ.get("PYTHONSAFEPATH")
+    os.environ["PYTHONSAFEPATH"] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["PYTHONSAFEPATH"]
+        else:
+            os.environ["PYTHONSAFEPATH"] = before
+
+
+def end_with_parent() -> None:
+    """Call it in a worker: without it, one whose parent was killed waits for work for ever."""
+    Thread(target=_wait_for_parent, daemon=True).start()
+
+
+def _wait_for_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+Parameters = ParamSpec("Parameters")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class WorkerDiedError(Exception):
+    """The process that had this task was killed; another takes its place for the next."""
+
+
+AHEAD = 2  # tasks in flight for each worker
+
+
+class WorkerPool:
+    """Worker processes, which start with the first task; with one, `map` runs in this process.
+
+    Each worker has a thread here that hands it one task after the other. `prepare` is called
+    first in each worker. Functions, arguments and results must be picklable. The number of
+    workers changes nothing in the results. As with all of Python's pools, a script needs
+    `if __name__ == "__main__":`.
+    """
+
+    def __init__(self, workers: int = 1, prepare: Callable[[], None] | None = None) -> None:
+        self.workers = workers
+        self._prepare = prepare
+        self._own = local()
+        self._lock = Lock()
+        self._threads = ThreadPoolExecutor(workers)
+        self._processes: list[_Worker] = []
+        self._closed = False
+
+    def __enter__(self) -> WorkerPool:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def submit(
+        self,
+        function: Callable[Parameters, Result],
+        *args: Parameters.args,
+        **kwargs: Parameters.kwargs,
+    ) -> Future[Result]:
+        """One task; its result is a `WorkerDiedError` if its worker was killed."""
+        return self._threads.submit(self._call, function, args, kwargs)
+
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """The results in the order of the items, of which a few are in flight."""
+        stream = iter(items)
+        first = list(islice(stream, 2))
+        if self.workers == 1 or len(first) < 2:  # a single item is faster here
+            yield from map(function, chain(first, stream))
+            return
+        waiting: deque[Future[Result]] = deque()
+        for item in chain(first, stream):
+            waiting.append(self.submit(function, item))
+            if len(waiting) >= AHEAD * self.workers:
+                yield _result(waiting.popleft())
+        while waiting:
+            yield _result(waiting.popleft())
+
+    def close(self) -> None:
+        """Kill all workers; running tasks fail, tasks that wait are cancelled."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        with self._lock:
+            self._closed = True
+            for worker in self._processes:
+                worker.end()
+        self._threads.shutdown(wait=True)
+
+    def _call(self, function: Callable[..., Result], args: Any, kwargs: Any) -> Result:
+        task = pickle.dumps((function, args, kwargs))
+        worker = self._worker()
+        try:
+            answer = worker.ask(task)
+        except (EOFError, OSError) as error:
+            worker.end()
+            del self._own.worker
+            raise WorkerDiedError from error
+        is_good, result, trace = pickle.loads(answer)  # noqa: S301 - it comes from our own process
+        if not is_good:
+            raise result from RuntimeError(trace)
+        return result  # type: ignore[no-any-return]
+
+    def _worker(self) -> _Worker:
+        """The worker of this thread."""
+        if not hasattr(self._own, "worker"):
+            with self._lock:
+                if self._closed:
+                    raise WorkerDiedError
+                self._own.worker = _Worker(self._prepare)
+                self._processes.append(self._own.worker)
+        return self._own.worker  # type: ignore[no-any-return]
+
+
+def _result(future: Future[Result]) -> Result:
+    try:
+        return future.result()
+    except WorkerDiedError as error:
+        problem = "a worker process died, perhaps for lack of memory; fewer --workers need less"
+        raise SynsetmineError(problem) from error
+
+
+class _Worker:
+    def __init__(self, prepare: Callable[[], None] | None) -> None:
+        context = spawning()
+        self._pipe, theirs = context.Pipe()
+        self._process = context.Process(target=_work, args=(theirs, prepare), daemon=True)
+        self._process.start()
+        theirs.close()  # so that it is closed when the worker has ended
+
+    def ask(self, task: bytes) -> bytes:
+        self._pipe.send_bytes(task)
+        return self._pipe.recv_bytes()
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.join()
+
+
+def _work(pipe: Connection, prepare: Callable[[], None] | None) -> None:
+    end_with_parent()
+    if prepare is not None:
+        prepare()
+    with suppress(EOFError, OSError, KeyboardInterrupt):  # the parent closed the pipe
+        while True:
+            pipe.send_bytes(_answer(pipe.recv_bytes()))
+
+
+def _answer(task: bytes) -> bytes:
+    """Whether the task succeeded, its result or error, and the traceback of an error."""
+    try:
+        function, args, kwargs = pickle.loads(task)  # noqa: S301
+        return pickle.dumps((True, function(*args, **kwargs), ""))
+    except Exception as error:
+        trace = f"In a worker process:\n{traceback.format_exc()}"
+        try:
+            return pickle.dumps((False, error, trace))
+        except Exception:  # an error that cannot travel
+            return pickle.dumps((False, RuntimeError(f"{type(error).__name__}: {error}"), trace))
+
+
+def in_threads(
+    function: Callable[[Item], Result], items: Iterable[Item], threads: int
+) -> Iterator[Result]:
+    """The results in the order of the items; a few are held at a time."""
+    waiting: deque[Future[Result]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        for item in items:
+            waiting.append(pool.submit(function, item))
+            if len(waiting) > threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()

@@ -1,0 +1,1 @@
+"""Files: sets, tables, traces, SQLite, SVG."""

@@ -1,0 +1,333 @@
+"""Opening and writing files so that a name never stands for something half-written."""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import errno
+import gzip
+import hashlib
+import io
+import json
+import os
+import re
+import stat
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from synsetmine.errors import DataError, Skipped, SynsetmineError, raise_or_keep
+from synsetmine.io.temporary import check_no_link_inside, temporary_file
+
+COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".zst": "zstd"}
+
+NO_ROOM = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EFBIG: "a file may not be that large here (ulimit -f, or the file system)",
+}
+# Standard input, opened by its descriptor: its name cannot be opened where it is a socket, and
+# begins anew where it is a file of which something was read.
+STDIN = Path("/dev/stdin")
+
+LONGEST = 64 * 2**20  # bytes of a line, or of a file that is held whole: they must fit in memory
+_BUFFER = 2**16
+
+
+@contextmanager
+def atomic_write(path: Path) -> Iterator[Path]:
+    """Yield a temporary path beside `path`; it takes the place of `path` only on success.
+
+    A file that is replaced keeps its permissions.
+    """
+    check_file(path)
+    target = path.resolve()  # a link stays a link
+    with naming_place(path):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with temporary_file(target) as temporary, naming_place(path, temporary):
+            yield temporary
+            _sync(temporary)
+            temporary.chmod(_mode(target))
+            temporary.replace(target)
+
+
+def check_file(path: Path) -> None:
+    """Refuse a path at which no file can be written, before any work is done for it.
+
+    A device or a pipe would be replaced by a file, so they are refused too.
+    """
+    _check_links(path)
+    if path.is_dir():
+        raise DataError("this is a folder; name a file to write", path=path)
+    if path.exists() and not path.is_file():
+        raise DataError("this is a device or a pipe; name a file to write", path=path)
+    check_folder(path.parent)
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder in which no file can be written; one that is missing can be made."""
+    _check_links(folder)
+    there = folder
+    while not there.exists() and there != there.parent:
+        there = there.parent
+    if not there.is_dir():
+        raise DataError("this is not a folder, so nothing can be written in it", path=there)
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise DataError("nothing can be written in this folder", path=there)
+
+
+def _check_links(path: Path) -> None:
+    check_no_link_inside(path)
+    try:
+        path.stat()
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise DataError("this is a link that leads in a circle", path=path) from None
+
+
+@contextmanager
+def naming_place(path: Path, temporary: Path | None = None) -> Iterator[None]:
+    """A full disk and its like as an error that names the file, which the system's own does not."""
+    try:
+        yield
+    except Exception as error:
+        number = _system_number(error)
+        ours = number in NO_ROOM or getattr(error, "filename", None) == str(temporary)
+        if number is None or not ours:
+            raise
+        why = NO_ROOM.get(number) or os.strerror(number)
+        raise SynsetmineError(f"{path}: {why}; nothing of it was written") from error
+
+
+def _system_number(error: Exception) -> int | None:
+    """The operating system's number of a problem, which libraries in Rust have in words only."""
+    if isinstance(error, OSError):
+        return error.errno
+    found = re.search(r"\(os error (\d+)\)", str(error))
+    return int(found[1]) if found else None
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file for writing, whole or not at all, compressing .gz, .bz2 and .zst."""
+    with atomic_write(path) as temporary, temporary.open("wb") as stream:
+        compression = compression_of(path)
+        if compression is None:
+            yield stream
+            return
+        with _compressed(stream, compression) as compressed:
+            yield compressed
+
+
+def write_text(path: Path, text: str) -> None:
+    with writing(path) as stream:
+        stream.write(text.encode())
+
+
+def numbered_lines(
+    path: Path,
+    *,
+    skipped: list[DataError] | Skipped | None = None,
+    on_read: Callable[[int], None] | None = None,
+) -> Iterator[tuple[int, str]]:
+    """Yield (line number, line without its end) of a UTF-8 text file, plain or compressed.
+
+    With `skipped`, lines that are too long or not UTF-8 are left out and their errors kept there.
+    """
+    for number, raw in byte_lines(path, skipped=skipped, on_read=on_read):
+        try:
+            line = raw.decode()
+        except UnicodeDecodeError as error:
+            around = raw[max(error.start - 40, 0) : error.start + 80]
+            raise_or_keep(DataError("not UTF-8", path=path, line=number, value=around), skipped)
+            continue
+        yield number, line.rstrip("\r\n")
+
+
+def byte_lines(
+    path: Path,
+    *,
+    skipped: list[DataError] | Skipped | None = None,
+    on_read: Callable[[int], None] | None = None,
+) -> Iterator[tuple[int, bytes]]:
+    """Yield (line number, line with its end) of a file, without a byte order mark.
+
+    A line of more than 64 MiB is an error; with `skipped`, it is passed over in small pieces.
+    """
+    with open_binary(path, on_read=on_read) as stream:
+        number = 0
+        while raw := stream.readline(LONGEST + 1):
+            number += 1
+            if len(raw) > LONGEST:
+                start = raw[:80]
+                while raw and not raw.endswith(b"\n"):
+                    raw = stream.readline(_BUFFER)
+                problem = "a line is longer than 64 MiB"
+                raise_or_keep(DataError(problem, path=path, line=number, value=start), skipped)
+                continue
+            yield number, raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
+
+
+def read_text(path: Path) -> str:
+    """The whole text of a small UTF-8 file, without a byte order mark."""
+    raw = read_whole(path).removeprefix(codecs.BOM_UTF8)
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        around = raw[max(error.start - 40, 0) : error.start + 80]
+        raise DataError("not UTF-8", path=path, line=line, value=around) from None
+
+
+def read_json(path: Path) -> Any:
+    """What a small JSON file holds."""
+    text = read_text(path)
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise DataError(f"not JSON ({error.msg})", path=path, line=error.lineno) from None
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, deep nesting
+        raise DataError("not JSON", path=path, value=text[:120]) from error
+
+
+def read_whole(path: Path) -> bytes:
+    """All bytes of a file that has to be held at once; more than 64 MiB are an error."""
+    with open_binary(path) as stream:
+        content = stream.read(LONGEST + 1)
+    if len(content) > LONGEST:
+        raise DataError("the file is longer than 64 MiB", path=path, value=content[:80])
+    return content
+
+
+@contextmanager
+def open_binary(path: Path, *, on_read: Callable[[int], None] | None = None) -> Iterator[IO[bytes]]:
+    """Open a file for reading, decompressing .gz, .bz2 and .zst.
+
+    A file that cannot be read is a clear error. `on_read` is told the number of bytes each time
+    some were read from the file as it lies on the disk.
+    """
+    compression = compression_of(path)
+    try:
+        with (
+            io.BufferedReader(_Watched(path, on_read), _BUFFER) as raw,
+            _decompressed(raw, compression) as stream,
+        ):
+            yield stream
+    except (OSError, EOFError, zlib.error) as error:
+        # What the operating system says has a number; what a decompressor says has none.
+        if compression is not None and getattr(error, "errno", None) is None:
+            raise DataError(f"damaged {compression} file", path=path, value=str(error)) from error
+        problem = getattr(error, "strerror", None) or "cannot be read"
+        raise DataError(problem, path=path) from error
+
+
+def compression_of(path: Path) -> str | None:
+    """How a file is compressed, by its ending."""
+    return COMPRESSIONS.get(path.suffix.lower())
+
+
+def plain_name(path: Path) -> str:
+    """The name without the ending of a compression: `x.jsonl` of `x.jsonl.gz`."""
+    return path.stem if compression_of(path) else path.name
+
+
+def parquet_error(error: Exception, path: Path) -> DataError:
+    """What the operating system or the Parquet library says about a file, in one line."""
+    number = getattr(error, "errno", None)
+    if isinstance(error, FileNotFoundError):
+        number = errno.ENOENT  # pyarrow leaves it out
+    if number is not None:
+        return DataError(os.strerror(number), path=path)
+    return DataError("damaged Parquet file", path=path, value=str(error))
+
+
+def sha256(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+class _Watched(io.FileIO):
+    """A file that tells how much of it is read."""
+
+    def __init__(self, path: Path, on_read: Callable[[int], None] | None) -> None:
+        super().__init__(0 if path == STDIN else path, closefd=path != STDIN)
+        self._on_read = on_read
+
+    def readinto(self, buffer: Any) -> int | None:
+        return self._tell(super().readinto(buffer))
+
+    def readall(self) -> bytes:
+        content = super().readall()
+        self._tell(len(content))
+        return content
+
+    def _tell(self, size: int | None) -> int | None:
+        if size and self._on_read is not None:
+            self._on_read(size)
+        return size
+
+
+@contextmanager
+def _decompressed(raw: IO[bytes], compression: str | None) -> Iterator[IO[bytes]]:
+    if compression is None:
+        yield raw
+    elif compression == "gzip":
+        with gzip.GzipFile(fileobj=raw) as stream:
+            yield stream  # type: ignore[misc]
+    elif compression == "bzip2":
+        with bz2.BZ2File(raw) as stream:
+            yield stream
+    else:
+        import pyarrow as pa  # Python itself reads zstd from 3.14 on
+
+        with io.BufferedReader(pa.CompressedInputStream(raw, "zstd"), _BUFFER) as stream:
+            yield stream
+
+
+@contextmanager
+def _compressed(stream: IO[bytes], compression: str) -> Iterator[IO[bytes]]:
+    if compression == "gzip":
+        # No name and no time inside: the same text makes the same file.
+        with gzip.GzipFile("", "wb", fileobj=stream, mtime=0) as compressed:
+            yield compressed  # type: ignore[misc]
+    elif compression == "bzip2":
+        with bz2.BZ2File(stream, "wb") as compressed:
+            yield compressed
+    else:
+        import pyarrow as pa
+
+        with pa.CompressedOutputStream(stream, "zstd") as compressed:
+            yield compressed
+
+
+def _sync(path: Path) -> None:
+    with path.open("rb") as stream:
+        os.fsync(stream.fileno())
+
+
+def _mode(target: Path) -> int:
+    try:
+        return stat.S_IMODE(target.stat().st_mode) & 0o777
+    except FileNotFoundError:
+        return 0o666 & ~_umask()
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def cache_root() -> Path:
+    """Where downloads and encodings are kept: $SYNSETMINE_CACHE or in the user's own cache."""
+    if own := os.environ.get("SYNSETMINE_CACHE"):
+        return Path(own)
+    if shared := os.environ.get("XDG_CACHE_HOME"):
+        return Path(shared, "synsetmine")
+    try:
+        return Path.home() / ".cache" / "synsetmine"
+    except RuntimeError as error:  # a user without a name, as in a container
+        problem = "there is no home folder for a cache; name one in SYNSETMINE_CACHE"
+        raise SynsetmineError(problem) from error

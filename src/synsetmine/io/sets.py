@@ -1,0 +1,250 @@
+"""Files of synonym sets and vocabularies, and ids of sets that last from run to run."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import re
+import warnings
+from collections import Counter
+from collections.abc import Callable, Collection, Container, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from synsetmine.errors import DataError, Skipped, raise_or_keep
+from synsetmine.io.files import numbered_lines, plain_name, write_text
+from synsetmine.normalization import is_unicode
+from synsetmine.types import SynonymSets, Term
+
+DIGITS = 10  # of a hash: two of a million sets collide once in two runs, and are told apart
+
+
+def lasting_ids(
+    sets: SynonymSets, *, fixed: Collection[str] = (), earlier: SynonymSets | None = None
+) -> dict[str, str]:
+    """For each id of a set the id that it is to have.
+
+    Ids in `fixed` (those of known entities) stay. A set that shares more than half of its terms
+    with more than half of an earlier set is that set, and there can be only one such. The others
+    are called after a hash of their terms, so that the same set has the same id everywhere.
+    """
+    kept = set(fixed)
+    names = {set_id: set_id for set_id in sets.ids if set_id in kept}
+    others = [(i, members) for i, members in zip(sets.ids, sets, strict=True) if i not in names]
+    taken = set(names.values()) | kept
+    if earlier is not None:
+        for set_id, members in others:
+            name = _same_set(members, earlier)
+            if name is not None and name not in taken:
+                names[set_id] = name
+                taken.add(name)
+    for set_id, members in others:
+        if set_id not in names:
+            names[set_id] = new_id(members, taken)
+            taken.add(names[set_id])
+    return names
+
+
+def _same_set(members: Collection[Term], earlier: SynonymSets) -> str | None:
+    shared = Counter(earlier.label_of(term) for term in members if term in earlier)
+    if not shared:
+        return None
+    number, count = shared.most_common(1)[0]
+    same = 2 * count > len(members) and 2 * count > len(earlier.sets[number])
+    return earlier.ids[number] if same else None
+
+
+def new_id(members: Collection[Term], taken: Container[str]) -> str:
+    """An id for a set of these terms that no other has."""
+    text = "\n".join(sorted(map(str, members)))
+    name = f"s{hashlib.sha256(text.encode()).hexdigest()[:DIGITS]}"
+    number, free = 2, name
+    while free in taken:
+        free, number = f"{name}-{number}", number + 1
+    return free
+
+
+# A quoted term up to its comma, or to the end of the set.
+_QUOTED = re.compile(
+    r"""\s*('(?:[^'\\\0\r\n]|\\[^\0\r\n])*'|"(?:[^"\\\0\r\n]|\\[^\0\r\n])*")\s*(?:,\s*|\Z)"""
+)
+
+
+def read_sets(
+    path: str | Path, *, skipped: list[DataError] | None = None, allow_empty: bool = False
+) -> SynonymSets:
+    """Read a `.set` or `.jsonl` file (either may be .gz, .bz2 or .zst).
+
+    A broken line raises a DataError with file, line and value. With a list `skipped`, broken
+    lines are left out and their errors collected there. A file without sets is an error too,
+    unless it may be empty.
+    """
+    path = Path(path)
+    parse = _parser_for(path)
+    first_line_of: dict[Term, int] = {}
+    ids: dict[str, int] = {}
+    sets: list[tuple[Term, ...]] = []
+    for number, line in numbered_lines(path, skipped=skipped):
+        if not line.strip():
+            continue
+        try:
+            set_id, terms = parse(line)
+            _check_new(set_id, terms, ids, first_line_of)
+        except DataError as error:
+            raise_or_keep(error.at(path, number), skipped)
+            continue
+        ids[set_id] = number
+        first_line_of.update(dict.fromkeys(terms, number))
+        sets.append(terms)
+    if not sets and not allow_empty:
+        raise DataError("no synonym sets in this file", path=path)
+    return SynonymSets(tuple(sets), tuple(ids))
+
+
+def write_sets(path: str | Path, sets: SynonymSets) -> None:
+    """Write a `.set` or `.jsonl` file, whole or not at all."""
+    path = Path(path)
+    check_ids(path, sets.ids)
+    form = _format_jsonl if _is_jsonl(path) else _format_paper
+    lines = (form(i, terms) for i, terms in zip(sets.ids, sets.sets, strict=True))
+    write_text(path, "".join(f"{line}\n" for line in lines))
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Terms to mine in the order of their file, with counts where the file has them."""
+
+    terms: tuple[Term, ...]
+    counts: dict[Term, int]
+
+
+def read_vocabulary(
+    path: str | Path,
+    *,
+    skipped: list[DataError] | Skipped | None = None,
+    allow_empty: bool = False,
+) -> Vocabulary:
+    """Read one term a line, optionally followed by a tab and its count."""
+    path = Path(path)
+    terms: dict[Term, None] = {}
+    counts: dict[Term, int] = {}
+    for number, line in numbered_lines(path, skipped=skipped):
+        if not line.strip():
+            continue
+        text, tab, count = line.rpartition("\t")
+        try:
+            term = Term.parse(text if tab else line)
+            if term in terms:
+                raise DataError("this term stands in the vocabulary twice", value=str(term))
+            if tab:
+                counts[term] = parse_count(count)
+        except DataError as error:
+            raise_or_keep(error.at(path, number), skipped)
+            continue
+        terms[term] = None
+    if not terms and not allow_empty:
+        raise DataError("no terms in this file", path=path)
+    return Vocabulary(tuple(terms), counts)
+
+
+def parse_count(text: str) -> int:
+    """A whole number that 64 bits hold."""
+    digits = text.strip()
+    if not digits.isascii() or not digits.isdigit() or len(digits) > 18:
+        raise DataError("expected a count after the tab", value=text)
+    return int(digits)
+
+
+def is_set_file(path: Path) -> bool:
+    """Whether the ending says that a file holds sets."""
+    return _is_jsonl(path) or plain_name(path).endswith(".set")
+
+
+def check_ids(path: Path, ids: Iterable[str]) -> None:
+    """Refuse ids that a file of this form cannot hold."""
+    for set_id in ids:
+        if not _is_jsonl(path) and (not set_id or any(c.isspace() for c in set_id)):
+            raise DataError("an id in a .set file may not be empty or hold blanks", value=set_id)
+
+
+def _is_jsonl(path: Path) -> bool:
+    return plain_name(path).endswith(".jsonl")
+
+
+def _parser_for(path: Path) -> Callable[[str], tuple[str, tuple[Term, ...]]]:
+    return _parse_jsonl if _is_jsonl(path) else _parse_paper
+
+
+def _check_new(
+    set_id: str, terms: tuple[Term, ...], ids: dict[str, int], first_line_of: dict[Term, int]
+) -> None:
+    if set_id in ids:
+        raise DataError(f"line {ids[set_id]} has this id already", value=set_id)
+    seen: set[Term] = set()
+    for term in terms:
+        if term in first_line_of:
+            problem = f"the set on line {first_line_of[term]} holds this term already"
+            raise DataError(problem, value=str(term))
+        if term in seen:
+            raise DataError("this term stands in the set twice", value=str(term))
+        seen.add(term)
+
+
+def _parse_paper(line: str) -> tuple[str, tuple[Term, ...]]:
+    set_id, blank, literal = line.strip().partition(" ")
+    if not blank or not literal.startswith("{"):
+        raise DataError("expected `id {'term', 'term'}`", value=line)
+    return set_id, tuple(Term.parse(text) for text in _set_literal(literal))
+
+
+def _set_literal(literal: str) -> Iterator[str]:
+    """The strings of a Python set display, in the order written; nothing is evaluated.
+
+    Term by term: a syntax tree of the line would take fifty times its size.
+    """
+    place, end = 1, len(literal.rstrip()) - 1
+    if end < 1 or literal[end] != "}":
+        raise DataError("expected a set of quoted terms", value=literal)
+    while place < end:
+        found = _QUOTED.match(literal, place, end)
+        if found is None:
+            raise DataError("expected a quoted term", value=literal[place : min(place + 120, end)])
+        yield _unquoted(found[1])
+        place = found.end()
+    if end == 1:
+        raise DataError("expected a set of quoted terms", value=literal)  # {} is no set
+
+
+def _unquoted(written: str) -> str:
+    if "\\" not in written:
+        return written[1:-1]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # '\d' is a broken escape, not a term
+            return str(ast.literal_eval(written))
+    except (SyntaxError, ValueError) as error:
+        raise DataError("expected a set of quoted terms", value=written) from error
+
+
+def _parse_jsonl(line: str) -> tuple[str, tuple[Term, ...]]:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise DataError("not JSON", value=line) from error
+    match record:
+        case {"id": str(set_id), "terms": [_, *_] as terms} if all(
+            isinstance(term, str) for term in terms
+        ):
+            if not is_unicode(set_id):
+                raise DataError("an id must be valid Unicode", value=set_id)
+            return set_id, tuple(Term.parse(term) for term in terms)
+    raise DataError('expected {"id": "…", "terms": ["…", …]}', value=line)
+
+
+def _format_paper(set_id: str, terms: tuple[Term, ...]) -> str:
+    return f"{set_id} {{{', '.join(repr(str(term)) for term in terms)}}}"
+
+
+def _format_jsonl(set_id: str, terms: tuple[Term, ...]) -> str:
+    return json.dumps({"id": set_id, "terms": [str(term) for term in terms]}, ensure_ascii=False)

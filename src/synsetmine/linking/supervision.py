@@ -1,0 +1,256 @@
+"""Distant supervision: training sets from links between surfaces and entities.
+
+Linkers err, so a link counts only if its surface is among the entity's known names (the paper's
+filter). The surfaces that stay linked to one entity are a training set; nobody labels anything.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol, get_args
+
+from synsetmine.errors import DataError
+from synsetmine.kb import KnowledgeBase
+from synsetmine.normalization import normal_form
+from synsetmine.types import Ambiguous, Link, SynonymSets, Term
+
+NO_WORD = "no letter or digit in the surface"
+UNKNOWN_ENTITY = "the entity is not in the knowledge base"
+UNKNOWN_NAME = "not a known name of its entity"
+RARE = "seen too seldom"
+SEVERAL = "names several entities"
+LOST = "another entity is named so more often"
+ALONE = "the only name of its entity that was seen"
+
+EXAMPLES = 5
+
+
+class KnownNames(Protocol):
+    """What supervision asks of a knowledge base."""
+
+    def __contains__(self, entity: object) -> bool: ...
+
+    def known_form(self, entity: str, surface: str) -> str | None: ...
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many links, and mentions behind them, met one fate, with the most frequent of them."""
+
+    links: int
+    mentions: int
+    examples: tuple[Link, ...]
+
+
+@dataclass(frozen=True)
+class Supervision:
+    """Training sets, one an entity (its id is the set's), and what became of every link."""
+
+    sets: SynonymSets  # of `min_terms` or more terms, each set's most frequent first
+    alone: SynonymSets  # known names of the other entities: known, but no use for training
+    counts: Mapping[Term, int]  # of every known name that was seen, also the only one of an entity
+    rejected: Mapping[Term, int]  # surfaces that lost all their links: candidates all the same
+    kept: Tally
+    dropped: Mapping[str, Tally]  # by reason
+
+
+def supervise(
+    links: Iterable[Link],
+    kb: KnownNames,
+    *,
+    min_count: int = 5,
+    min_terms: int = 2,
+    ambiguous: Ambiguous = "common",
+) -> Supervision:
+    """Filter links by known names and group what stays by entity.
+
+    Surfaces of one normal form are one term, shown as it is written most often. A term that names
+    several entities goes to the one it is linked to most often, and to none if two are equal
+    (`common`), to none (`skip`), or to each as a sense of its own (`senses`). Terms seen fewer
+    than `min_count` times are left out, and so are sets of fewer than `min_terms` terms.
+    """
+    if ambiguous not in get_args(Ambiguous):
+        raise DataError(f"ambiguous must be one of {get_args(Ambiguous)}", value=ambiguous)
+    fate: dict[Link, str] = {}  # why each link that goes is dropped
+    form_of: dict[Link, str] = {}
+    entities_of: dict[str, Counter[str]] = {}  # form -> how often it names each entity
+    written: dict[str, Counter[str]] = {}  # form -> how often it is written so
+    for link in _merged(links):
+        known = kb.known_form(link.entity, link.surface) if link.entity in kb else None
+        form = form_of[link] = known or normal_form(link.surface)
+        written.setdefault(form, Counter())[link.surface] += link.count
+        if known is None:
+            fate[link] = _mistake(link, form, kb)
+        else:
+            entities_of.setdefault(form, Counter())[link.entity] += link.count
+
+    verdict_on = {form: _judge(seen, ambiguous, min_count) for form, seen in entities_of.items()}
+    members: dict[str, dict[Term, int]] = {}  # entity -> its terms and how often each was seen
+    for link, form in form_of.items():
+        if link in fate:
+            continue
+        verdict = verdict_on[form]
+        if (problem := verdict.dropped.get(link.entity)) is not None:
+            fate[link] = problem
+            continue
+        sense = link.entity if len(verdict.kept) > 1 else ""
+        term = Term(_most_written(written[form]), sense)
+        members.setdefault(link.entity, {})[term] = entities_of[form][link.entity]
+
+    for link in form_of:
+        if link not in fate and len(members[link.entity]) < min_terms:
+            fate[link] = ALONE
+    taken = {form_of[link] for link in form_of if fate.get(link, ALONE) is ALONE}
+    rejected = {form: seen for form, seen in written.items() if form and form not in taken}
+    return Supervision(
+        sets=_sets_of(members, lambda size: size >= min_terms),
+        alone=_sets_of(members, lambda size: size < min_terms),
+        counts=_sorted({term: n for terms in members.values() for term, n in terms.items()}),
+        rejected=_sorted({Term(_most_written(seen)): seen.total() for seen in rejected.values()}),
+        kept=_tally(link for link in form_of if link not in fate),
+        dropped={
+            reason: _tally(link for link in fate if fate[link] == reason)
+            for reason in _reasons(fate)
+        },
+    )
+
+
+def known_sets(
+    kb: KnowledgeBase, seen: SynonymSets, *, without: Container[str] = ()
+) -> SynonymSets:
+    """All names of all entities as sets; those that the corpus has stand as it writes them.
+
+    `seen` are the sets of names in the corpus, by entity: a name in it belongs to its set alone,
+    as linking has decided. Of the other names, one of several entities goes to the first that
+    prefers it, or to none. Entities in `without` are left out. The preferred name of an entity
+    stands first in its set, then the other names that the corpus has.
+    """
+    taken = {normal_form(term.surface) for term in seen.terms}
+    terms_of = dict(zip(seen.ids, seen, strict=True))
+    forms, preferred = kb.forms, kb.preferred_forms
+    ambiguous = {forms[int(number)].as_py() for number in kb.ambiguous_forms}
+    members: dict[str, list[Term]] = {}
+    for row, entity in enumerate(kb):
+        if entity in without:
+            continue
+        own = members.setdefault(entity, list(terms_of.get(entity, ())))
+        first = forms[int(preferred[row])].as_py()
+        for name in kb.names(entity):
+            form = normal_form(name)
+            is_own = form not in ambiguous or form == first
+            if form not in taken and is_own:
+                taken.add(form)
+                own.append(Term(name))
+        own.sort(key=lambda term: normal_form(term.surface) != first)
+    kept = {entity: terms for entity, terms in members.items() if terms}
+    return SynonymSets.of(kept.values(), kept.keys())
+
+
+def split_entities(
+    sets: SynonymSets, fraction: float, *, seed: int
+) -> tuple[SynonymSets, SynonymSets]:
+    """Split by entity into (training, test) that share no surface, about `fraction` for testing.
+
+    Entities that share a surface, as senses do, go to the same side together. The test part is
+    empty if none can be held out: of no or one entity, or where all share surfaces.
+    """
+    if not 0 < fraction < 1:
+        raise DataError("the held-out fraction must lie between 0 and 1", value=fraction)
+    groups = _linked_by_surface(sets)
+    random.Random(seed).shuffle(groups)  # noqa: S311
+    wanted = fraction * len(sets)
+    test: set[int] = set()
+    for group in groups:
+        if len(test) + len(group) / 2 <= max(wanted, 1) and len(test) + len(group) < len(sets):
+            test.update(group)
+    return sets.pick(i for i in range(len(sets)) if i not in test), sets.pick(sorted(test))
+
+
+@dataclass(frozen=True)
+class _Verdict:
+    """Which entities a form may name, and why not the others."""
+
+    kept: frozenset[str]
+    dropped: Mapping[str, str]
+
+
+def _merged(links: Iterable[Link]) -> list[Link]:
+    """Links with the same surface and entity as one."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for link in links:
+        counts[link.surface, link.entity] += link.count
+    return [Link(surface, entity, count) for (surface, entity), count in counts.items()]
+
+
+def _mistake(link: Link, form: str, kb: KnownNames) -> str:
+    """Why a link cannot be right."""
+    if not form:
+        return NO_WORD
+    return UNKNOWN_NAME if link.entity in kb else UNKNOWN_ENTITY
+
+
+def _judge(seen: Counter[str], ambiguous: Ambiguous, min_count: int) -> _Verdict:
+    dropped = {entity: RARE for entity, count in seen.items() if count < min_count}
+    often = [entity for entity in seen if entity not in dropped]
+    if len(seen) > 1 and ambiguous == "skip":
+        dropped = dict.fromkeys(seen, SEVERAL)
+    elif len(often) > 1 and ambiguous == "common":
+        (first, most), (_, next_most) = seen.most_common(2)
+        dropped |= dict.fromkeys(often, SEVERAL if most == next_most else LOST)
+        if most > next_most:
+            del dropped[first]
+    return _Verdict(frozenset(seen) - frozenset(dropped), dropped)
+
+
+def _most_written(written: Counter[str]) -> str:
+    return min(written, key=lambda surface: (-written[surface], surface))
+
+
+def _sets_of(
+    members: Mapping[str, Mapping[Term, int]], wanted: Callable[[int], bool]
+) -> SynonymSets:
+    """The entities with a wanted number of terms, in the order of their ids."""
+    kept = [entity for entity in sorted(members) if wanted(len(members[entity]))]
+    return SynonymSets.of([_sorted(members[entity]) for entity in kept], kept)
+
+
+def _sorted(counts: Mapping[Term, int]) -> dict[Term, int]:
+    """Most frequent first; equal counts by the alphabet: the order of the links is no matter."""
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _tally(links: Iterable[Link]) -> Tally:
+    most_frequent_first = sorted(links, key=lambda link: (-link.count, link.surface, link.entity))
+    return Tally(
+        links=len(most_frequent_first),
+        mentions=sum(link.count for link in most_frequent_first),
+        examples=tuple(most_frequent_first[:EXAMPLES]),
+    )
+
+
+def _reasons(fate: Mapping[Link, str]) -> list[str]:
+    given = set(fate.values())
+    order = (NO_WORD, UNKNOWN_ENTITY, UNKNOWN_NAME, RARE, SEVERAL, LOST, ALONE)
+    return [reason for reason in order if reason in given]
+
+
+def _linked_by_surface(sets: SynonymSets) -> list[list[int]]:
+    """Groups of sets, by number, of which no two share a surface."""
+    group_of = list(range(len(sets)))
+
+    def root(i: int) -> int:
+        while group_of[i] != i:
+            group_of[i] = i = group_of[group_of[i]]
+        return i
+
+    first_with: dict[str, int] = {}
+    for number, members in enumerate(sets):
+        for term in members:
+            group_of[root(number)] = root(first_with.setdefault(term.surface, number))
+    groups: dict[int, list[int]] = {}
+    for number in range(len(sets)):
+        groups.setdefault(root(number), []).append(number)
+    return list(groups.values())

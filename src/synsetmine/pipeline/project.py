@@ -1,0 +1,186 @@
+"""The project file: all settings of a run, and the template that `init` writes."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import MISSING, dataclass, field, replace
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from synsetmine.errors import DataError, SynsetmineError
+from synsetmine.io.files import read_text, write_text
+from synsetmine.models import DEFAULT_PRESET, ModelSettings, preset_names, settings_of
+from synsetmine.pipeline.settings import (
+    CorpusSettings,
+    EncoderSettings,
+    EvaluateSettings,
+    KbSettings,
+    LinkSettings,
+    MineSettings,
+    ReportSettings,
+    SuperviseSettings,
+    VectorSettings,
+    VocabularySettings,
+)
+from synsetmine.schema import Setting, from_values, settings_in
+from synsetmine.views.encoder import MINILM
+
+PROJECT_FILE = "synsetmine.toml"
+PRESET = (
+    f"adapts the general model; or the paper's: {', '.join(preset_names()[1:])}, with the "
+    "settings of `synsetmine train`"
+)
+HEADER = """\
+# A run of synsetmine: `synsetmine run` carries it out, stage by stage.
+# Lines that begin with `# ` and a name show defaults. Paths are relative to this file.
+
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Project:
+    """All settings of a run."""
+
+    corpus: CorpusSettings
+    kb: KbSettings
+    link: LinkSettings = field(default_factory=LinkSettings)
+    supervise: SuperviseSettings = field(default_factory=SuperviseSettings)
+    vocabulary: VocabularySettings = field(default_factory=VocabularySettings)
+    vectors: VectorSettings = field(default_factory=VectorSettings)
+    encoder: EncoderSettings = field(default_factory=EncoderSettings)
+    train: ModelSettings = field(default_factory=lambda: settings_of(DEFAULT_PRESET))
+    mine: MineSettings = field(default_factory=MineSettings)
+    evaluate: EvaluateSettings = field(default_factory=EvaluateSettings)
+    report: ReportSettings = field(default_factory=ReportSettings)
+    run: str = "run"  # the folder for all results
+
+    def __post_init__(self) -> None:
+        self.train.check_inputs(tables=1, encoder=bool(self.encoder.model))
+
+
+def sections() -> dict[str, type]:
+    """The classes of the sections of a project file; that of `[train]` is the default model's."""
+    classes = {name: kind for name, kind in get_type_hints(Project).items() if kind is not str}
+    return classes | {"train": type(settings_of(DEFAULT_PRESET))}
+
+
+def section_title(kind: type) -> str:
+    """What a section is about: the first line of its class, without the name of the section."""
+    return (kind.__doc__ or "").partition("\n")[0].partition("`: ")[2].rstrip(".")
+
+
+def template(*, corpus: str, kb: str, run: str) -> str:
+    """A project file that shows every setting with its default and its help text."""
+    paths = {"corpus": corpus, "kb": kb}
+    lines = [f"run = {toml(run)}  # the folder for all results"]
+    for section, kind in sections().items():
+        lines += ["", f"[{section}]  # {section_title(kind)}"]
+        if section == "train":
+            lines.append(_line_of("preset", DEFAULT_PRESET, PRESET))
+        lines += _section_lines(settings_in(kind).values(), paths.get(section))
+    return HEADER + "\n".join(lines) + "\n"
+
+
+def toml(value: Any) -> str:
+    """A value as TOML has it: JSON is TOML too, for all values of settings."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def write_project(path: Path, *, corpus: str, kb: str, run: str, overwrite: bool = False) -> None:
+    """Write a commented project file; an existing one stays unless `overwrite` is set."""
+    if path.exists() and not overwrite:
+        raise SynsetmineError(f"{path} exists already; --overwrite replaces it")
+    write_text(path, template(corpus=corpus, kb=kb, run=run))
+
+
+def _section_lines(definitions: Any, path: str | None) -> Iterator[str]:
+    definition: Setting
+    for definition in definitions:
+        if definition.default is MISSING:
+            yield f"{definition.name} = {toml(path)}  # {definition.help}"
+        else:
+            example = definition.example
+            value = definition.default if example is None else example
+            yield _line_of(definition.name, value, definition.description)
+
+
+def _line_of(name: str, value: Any, description: str) -> str:
+    return f"{f'# {name} = {toml(value)}':<24} # {description}".rstrip()
+
+
+def read_project(path: str | Path) -> Project:
+    """Read a project file; paths in it are relative to its folder."""
+    path = Path(path)
+    if not path.exists():
+        raise DataError("no such file; `synsetmine init` writes one", path=path)
+    text = read_text(path)
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise DataError(f"not TOML ({error})", path=path) from error
+    except (ValueError, RecursionError) as error:  # thousands of digits, or of brackets
+        raise DataError("not TOML", path=path, value=text[:120]) from error
+    values: dict[str, Any] = {}
+    for name, table in tables.items():
+        try:
+            values[name] = _read_section(name, table)
+        except DataError as error:
+            problem = f"[{name}] {error.problem}" if name in sections() else error.problem
+            raise DataError(problem, path=path, line=_line(text, name), value=error.value) from None
+    for name in ("corpus", "kb"):
+        if name not in values:
+            raise DataError(f"the section [{name}] with its path is missing", path=path)
+    try:
+        project = Project(**values)
+    except DataError as error:  # of the two sections that must fit together
+        raise error.at(path, _line(text, "encoder")) from None
+    return _with_absolute_paths(project, path)
+
+
+def _read_section(name: str, table: Any) -> Any:
+    if name == "run":
+        if isinstance(table, str):
+            return table
+        raise DataError("run must be a text", value=table)
+    if name not in sections():
+        raise DataError(f"no such section; there are {', '.join(sections())}", value=name)
+    if not isinstance(table, dict):
+        raise DataError("expected a section with settings", value=table)
+    if name == "train":
+        changes = dict(table)
+        return settings_of(changes.pop("preset", DEFAULT_PRESET)).updated(changes)
+    return from_values(sections()[name], table)
+
+
+def _line(text: str, section: str) -> int:
+    """The line on which a section begins."""
+    header = re.compile(rf"\s*\[?\s*{re.escape(section)}\s*[\].=]")
+    lines = text.splitlines()
+    return next((n for n, line in enumerate(lines, start=1) if header.match(line)), 1)
+
+
+def _with_absolute_paths(project: Project, file: Path) -> Project:
+    def absolute(path: str) -> str:
+        try:
+            return str(file.parent / Path(path).expanduser()) if path else path
+        except RuntimeError:
+            raise DataError("no user has this name", path=file, value=path) from None
+
+    # A name on the hub looks like a path; it is one if there is such a folder.
+    model = project.encoder.model
+    is_folder = model != MINILM and Path(absolute(model)).is_dir()
+    weights = project.train.to_dict().get("weights")
+    train = project.train.updated({"weights": absolute(weights)}) if weights else project.train
+    return replace(
+        project,
+        encoder=replace(project.encoder, model=absolute(model) if is_folder else model),
+        corpus=replace(project.corpus, path=tuple(map(absolute, project.corpus.path))),
+        kb=replace(project.kb, path=absolute(project.kb.path)),
+        vocabulary=replace(project.vocabulary, list=absolute(project.vocabulary.list)),
+        vectors=replace(project.vectors, path=absolute(project.vectors.path)),
+        train=train,
+        run=absolute(project.run),
+    )

@@ -1,0 +1,204 @@
+"""The charts of the report, as inline SVG whose colours come from the page's style sheet."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from markupsafe import Markup
+
+from synsetmine.io.svg import Frame, Scale, drawable, drawing, short, tag, ticks, whole_ticks
+from synsetmine.pipeline.report.findings import Epochs, Penalties
+
+WIDTH, HEIGHT = 480, 300
+LEFT, RIGHT, BOTTOM = 52, 466, 258
+
+# Sizes of one bar each, then ranges: few sets are large, and they still want to be seen.
+_BINS = [(n, n) for n in range(2, 11)]
+_BINS += [(11, 15), (16, 20), (21, 30), (31, 50), (51, 100), (101, 10**9)]
+
+SERIES = ("ARI", "FMI", "pair F1")
+
+
+def nothing_to_show(why: str) -> Markup:
+    """What stands where a chart has no data."""
+    return tag("p", why, class_="nothing")
+
+
+def training_curve(training: Epochs | Penalties) -> Markup:
+    """The figure of either kind of training."""
+    return epoch_curve(training) if isinstance(training, Epochs) else penalty_curve(training)
+
+
+def penalty_curve(training: Penalties) -> Markup:
+    """The held-out loss against the penalty, with the one that was chosen."""
+    finite = [(penalty, loss) for penalty, loss in training.losses if penalty is not None]
+    points = sorted((math.log10(penalty), loss) for penalty, loss in finite if drawable(loss))
+    if not points:
+        return nothing_to_show("Nothing to show: too few sets to hold some out.")
+    # A loss too large to draw, even that of the penalty chosen, still is on the axis.
+    positions = [math.log10(penalty) for penalty, _ in finite]
+    positions += [math.log10(training.chosen)] if training.chosen is not None else []
+    x = Scale(min(positions), max(positions), LEFT, RIGHT)
+    frame, marks = _panel(x, points, 34, BOTTOM)
+    dots = [
+        (position, loss, f"penalty {10**position:.4g}: loss {loss:.4g}")
+        for position, loss in points
+    ]
+    parts = [
+        tag("text", "loss", x=LEFT, y=18, class_="name a"),
+        frame.rows(marks),
+        frame.columns([position for position, _ in points]),
+        tag("text", "log of the penalty", x=RIGHT, y=HEIGHT - 4, class_="tick end"),
+        frame.line(points, "a"),
+        frame.dots(_at_most(dots), "dot a"),
+    ]
+    label = "Held-out loss by penalty."
+    if training.chosen is not None:
+        position = math.log10(training.chosen)
+        parts.append(frame.marker(position, f"chosen: {training.chosen:g}", top=34))
+        label += f" The penalty chosen is {training.chosen:g}."
+    return drawing(label, WIDTH, HEIGHT, *parts)
+
+
+def epoch_curve(training: Epochs) -> Markup:
+    """The validation score above, the loss below, on one axis of epochs."""
+    history, best_epoch, select_by = training.history, training.best, training.select_by
+    losses = [(float(epoch), loss) for epoch, loss, _ in history if drawable(loss)]
+    scores = [(float(e), s) for e, _, s in history if s is not None and drawable(s)]
+    if not losses and not scores:
+        return nothing_to_show("Nothing to show: no epoch was recorded.")
+    epochs = [epoch for epoch, *_ in history]
+    x = Scale(min(epochs), max(epochs), LEFT, RIGHT)
+    panels = [(f"validation {select_by}", scores, "a"), ("loss", losses, "b")]
+    panels = [panel for panel in panels if panel[1]]
+    parts: list[Markup] = []
+    for number, (name, points, class_) in enumerate(panels):
+        top, bottom = _share_of_height(number, len(panels))
+        frame, marks = _panel(x, points, top, bottom)
+        dots = [(e, v, f"epoch {e:.0f}: {name} {v:.4g}") for e, v in points]
+        parts += [
+            tag("text", name, x=LEFT, y=top - 10, class_=f"name {class_}"),
+            frame.rows(marks),
+            frame.line(points, class_),
+            frame.dots(_at_most(dots), f"dot {class_}"),
+        ]
+    frame = Frame(x, Scale(0, 1, BOTTOM, 0))
+    parts.append(frame.columns(whole_ticks(min(epochs), max(epochs))))
+    parts.append(tag("text", "epoch", x=RIGHT, y=HEIGHT - 4, class_="tick end"))
+    if min(epochs) <= best_epoch <= max(epochs):
+        parts.append(frame.marker(best_epoch, f"best: {best_epoch}", top=_share_of_height(0, 1)[0]))
+    label = _training_in_words(losses, scores, best_epoch, select_by)
+    return drawing(label, WIDTH, HEIGHT, *parts)
+
+
+def _at_most(
+    dots: Sequence[tuple[float, float, str]], most: int = 60
+) -> Sequence[tuple[float, float, str]]:
+    return dots if len(dots) <= most else dots[:: len(dots) // most + 1]
+
+
+def _share_of_height(number: int, panels: int) -> tuple[float, float]:
+    """Top and bottom of one of the panels that stand above each other."""
+    gap, top = 36, 28
+    height = (BOTTOM - top - gap * (panels - 1)) / panels
+    start = top + number * (height + gap)
+    return start, start + height
+
+
+def _panel(
+    x: Scale, points: Sequence[tuple[float, float]], top: float, bottom: float
+) -> tuple[Frame, list[float]]:
+    values = [value for _, value in points]
+    marks = ticks(min(values), max(values), 3)
+    return Frame(x, Scale(marks[0], marks[-1], bottom, top)), marks
+
+
+def _training_in_words(
+    losses: Sequence[tuple[float, float]],
+    scores: Sequence[tuple[float, float]],
+    best_epoch: int,
+    select_by: str,
+) -> str:
+    sentences = ["Training curve."]
+    if losses:
+        (_, first), (epoch, last) = losses[0], losses[-1]
+        sentences.append(f"The loss goes from {first:.4g} to {last:.4g} in epoch {epoch:.0f}.")
+    if scores:
+        at_best = dict(scores).get(float(best_epoch))
+        value = "" if at_best is None else f" with {at_best:.4g}"
+        sentences.append(f"Validation {select_by} is best in epoch {best_epoch}{value}.")
+    return " ".join(sentences)
+
+
+def size_histogram(sizes: Iterable[int]) -> Markup:
+    """How many sets have two terms, three terms, and so on."""
+    rows = size_table(sizes)
+    if not rows:
+        return nothing_to_show("Nothing to show: no set has two or more terms.")
+    marks = [v for v in ticks(0, max(count for _, count in rows), 4) if float(v).is_integer()]
+    y = Scale(0, marks[-1], BOTTOM, 34)
+    frame = Frame(Scale(0, len(rows), LEFT, RIGHT), y)
+    parts = [frame.rows(marks), tag("text", "sets", x=LEFT - 8, y=18, class_="tick end")]
+    for number, (name, count) in enumerate(rows):
+        left, right = frame.x(number + 0.12), frame.x(number + 0.88)
+        middle = (left + right) / 2
+        tooltip = tag("title", f"{count:,} sets of {name} terms")
+        bar = {"x": left, "y": y(count), "width": right - left, "height": BOTTOM - y(count)}
+        parts.append(tag("rect", tooltip, rx=2, class_="bar", **bar))
+        if count:
+            parts.append(tag("text", short(count), x=middle, y=y(count) - 6, class_="value middle"))
+        parts.append(tag("text", name, x=middle, y=BOTTOM + 20, class_="tick middle"))
+    parts.append(tag("text", "terms in a set", x=RIGHT, y=HEIGHT - 4, class_="tick end"))
+    words = ", ".join(f"{count:,} of {name}" for name, count in rows)
+    return drawing(f"Histogram of set sizes: sets by number of terms, {words}.", WIDTH, 300, *parts)
+
+
+def size_table(sizes: Iterable[int]) -> list[tuple[str, int]]:
+    """The bars: (number of terms, number of sets), up to the largest set there is."""
+    counts = Counter(sizes)
+    largest = max((size for size in counts if size > 1), default=0)
+    rows = []
+    for low, high in _BINS:
+        if low > largest:
+            break
+        name = str(low) if low == high else f"{low}–{high}" if high < 10**9 else f"{low}+"
+        rows.append((name, sum(n for size, n in counts.items() if low <= size <= high)))
+    return rows
+
+
+def threshold_curve(thresholds: Sequence[tuple[float, float, float, float]], used: float) -> Markup:
+    """ARI, FMI and pair F1 on held-out entities against θ, with the θ that was used."""
+    rows = sorted(row for row in thresholds if all(map(drawable, row)))
+    if not rows:
+        return nothing_to_show("Nothing to show: no other thresholds were tried.")
+    at = [row[0] for row in rows] + ([used] if drawable(used) else [])
+    values = [value for row in rows for value in row[1:]]
+    across = [v for v in ticks(min(at), max(at), 6) if min(at) <= v <= max(at)]
+    marks = ticks(min(0.0, *values), max(values), 5)
+    frame = Frame(Scale(min(at), max(at), LEFT, RIGHT), Scale(marks[0], marks[-1], BOTTOM, 44))
+    parts = [frame.rows(marks), frame.columns(across), _legend(SERIES)]
+    if drawable(used):
+        parts.append(frame.marker(used, f"θ = {used:.4g}", top=36))
+    for number, (name, class_) in enumerate(zip(SERIES, "abc", strict=True), start=1):
+        points = [(row[0], row[number]) for row in rows]
+        dots = [(x, y, f"θ {x:.4g}: {name} {y:.4g}") for x, y in points]
+        parts.append(frame.line(points, class_))
+        parts.append(frame.dots(dots if len(dots) <= 60 else [], f"dot {class_}"))
+    parts.append(tag("text", "threshold θ", x=RIGHT, y=HEIGHT - 4, class_="tick end"))
+    best = max(rows, key=lambda row: row[1])
+    label = (
+        f"Scores against the threshold from {rows[0][0]:.4g} to {rows[-1][0]:.4g}. "
+        f"ARI is best at {best[0]:.4g} with {best[1]:.4g}; the run used {used:.4g}."
+    )
+    return drawing(label, WIDTH, HEIGHT, *parts)
+
+
+def _legend(names: Sequence[str]) -> Markup:
+    parts = Markup("")
+    for number, (name, class_) in enumerate(zip(names, "abc", strict=True)):
+        x = LEFT + 100 * number
+        parts += tag("line", x1=x, x2=x + 22, y1=13, y2=13, class_=f"line {class_}")
+        parts += tag("text", name, x=x + 28, y=18, class_="name")
+    return parts

@@ -1,0 +1,327 @@
+"""The review page: its addresses and forms."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib import resources
+from typing import Any, get_args
+from urllib.parse import parse_qs
+
+from anyio import CapacityLimiter, to_thread
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
+
+from synsetmine.errors import DataError, SynsetmineError
+from synsetmine.review import Conflict, Decision, Kind, StoreReplacedError
+from synsetmine.review.web.pages import QueueQuery, read_position, render, work_page
+from synsetmine.review.web.server import AccessMiddleware, AccessPolicy, cookie_name
+from synsetmine.review.web.session import NotShownError, ReviewSession
+from synsetmine.runs import Scope, Verdict
+from synsetmine.runs.results import Reviewer
+
+FIELDS = 10_000  # of a form, at most
+# What a button asks for, and the kind of decision that it is.
+ACTS: Mapping[str, tuple[Kind, Verdict | None]] = {
+    "accept": ("accept", None),
+    "reject": ("reject", None),
+    "unsure": ("unsure", None),
+    "correct": ("judge", "correct"),
+    "incorrect": ("judge", "incorrect"),
+    "doubt": ("judge", "unsure"),
+    "remove": ("remove", None),
+    "split": ("split", None),
+    "merge": ("merge", None),
+    "rename": ("rename", None),
+}
+LAST: frozenset[Kind] = frozenset({"accept", "reject", "unsure"})  # then comes the next set
+WITH_TERMS: frozenset[Kind] = frozenset({"judge", "remove", "split", "rename"})
+
+
+@dataclass(frozen=True)
+class Form:
+    """The fields of a form, each with all its values."""
+
+    fields: Mapping[str, Sequence[str]]
+
+    @classmethod
+    def read(cls, body: bytes) -> Form:
+        try:
+            return cls(parse_qs(body.decode(), keep_blank_values=True, max_num_fields=FIELDS))
+        except ValueError as error:
+            raise DataError(f"this form cannot be read ({error})") from None
+
+    def __getitem__(self, name: str) -> str:
+        return next(iter(self.fields.get(name, ())), "")
+
+    def all(self, name: str) -> Sequence[str]:
+        return self.fields.get(name, ())
+
+    @property
+    def asked(self) -> QueueQuery:
+        """The page from which the form was sent."""
+        return QueueQuery.of({name: values[0] for name, values in self.fields.items()})
+
+
+def decide(session: ReviewSession, form: Form, reviewer: str) -> QueueQuery:
+    """Record what a button asks for; where to go then.
+
+    `Conflict` if somebody was faster, `NotShownError` if the page showed other sets.
+    """
+    asked, set_id = form.asked, form["set"]
+    if form["act"] not in ACTS:
+        raise DataError(f"act must be one of {', '.join(ACTS)}", value=form["act"])
+    kind, verdict = ACTS[form["act"]]
+    found = session.get(set_id)
+    if found is None:
+        if gone := [d for d in session.history(set_id) if d.kind != "undo"]:
+            raise Conflict(gone[:1])
+        raise DataError("there is no such set", value=set_id)
+    shown = {set_id: form["shown"]}
+    if kind == "merge":
+        shown[form["other"]] = form["shown_other"]
+    session.decide(
+        kind,
+        set_id,
+        seen=_number(form["seen"]),
+        shown=shown,
+        reviewer=reviewer,
+        terms=form.all("term") if kind in WITH_TERMS else (),
+        other=form["other"] if kind == "merge" else "",
+        verdict=verdict,
+        scope=_scope(form["scope"]) if kind == "judge" else None,
+    )
+    if kind not in LAST:
+        return replace(asked, set=set_id, find="")
+    return asked.behind(read_position(asked.at) or found.place)
+
+
+def undo(session: ReviewSession, form: Form, reviewer: str) -> QueueQuery:
+    """Take back a decision, or one's own last; the set that it was about is shown."""
+    shown = form["last"] if "last" in form.fields else None
+    taken = session.undo(reviewer, form["target"] or None, shown=shown)
+    return form.asked.opened(taken.set_id)
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal() or len(text) > 18:
+        raise DataError("seen must be a number", value=text)
+    return int(text)
+
+
+def _scope(text: str) -> Scope:
+    for scope in get_args(Scope):
+        if scope == text:
+            return scope  # type: ignore[no-any-return]
+    raise DataError(f"scope must be one of {', '.join(get_args(Scope))}", value=text)
+
+
+YEAR = 365 * 24 * 3600
+_name_page = partial(render, "reviewer.html")
+
+Act = Callable[[ReviewSession, Form, str], QueueQuery]
+
+
+def reviewing_app(session: ReviewSession, policy: AccessPolicy, *, title: str) -> ASGIApp:
+    """The application, behind its access checks."""
+    site = _Site(session, title)
+    static = resources.files("synsetmine.review.web") / "static"
+    app = Starlette(
+        routes=[
+            Route("/", site.work),
+            Route("/reviewer", site.ask_name),
+            Route("/reviewer", site.take_name, methods=["POST"]),
+            Route("/blind", site.take_blind, methods=["POST"]),
+            Route("/decide", site.decide, methods=["POST"]),
+            Route("/undo", site.undo, methods=["POST"]),
+            Route("/palette.css", _palette),
+            Mount("/static", StaticFiles(directory=str(static))),
+        ],
+        exception_handlers={HTTPException: _refuse, SynsetmineError: _refuse, Exception: _fail},
+        lifespan=site.open,
+    )
+    return AccessMiddleware(app, policy, _refuse)
+
+
+class _Site:
+    """What is behind each address. One request at a time uses the session."""
+
+    def __init__(self, session: ReviewSession, title: str) -> None:
+        self._session = session
+        self._title = title
+        self._one: CapacityLimiter | None = None
+
+    @asynccontextmanager
+    async def open(self, _: Starlette) -> AsyncIterator[None]:
+        self._one = CapacityLimiter(1)
+        self._session.open()
+        try:
+            yield
+        finally:
+            self._session.close()
+
+    async def work(self, request: Request) -> Response:
+        reviewer = _reviewer(request)
+        if reviewer is None:
+            return RedirectResponse(f"{_root(request)}/reviewer", 303)
+        asked = QueueQuery.of(request.query_params)
+        return await self._in_turn(self._work, request, asked, reviewer)
+
+    async def decide(self, request: Request) -> Response:
+        return await self._act(request, decide)
+
+    async def undo(self, request: Request) -> Response:
+        return await self._act(request, undo)
+
+    async def ask_name(self, request: Request) -> Response:
+        reviewer = _reviewer(request) or Reviewer("")
+        return _answer(request, _name_page, title=self._title, typed=reviewer, problem="")
+
+    async def take_name(self, request: Request) -> Response:
+        form = await _form(request)
+        try:
+            reviewer = Reviewer.of(form["name"], form["orcid"])
+        except DataError as error:
+            typed = Reviewer(form["name"], form["orcid"])
+            values = {"title": self._title, "typed": typed, "problem": error.problem}
+            return _answer(request, _name_page, 400, **values)
+        answer = RedirectResponse(f"{_root(request)}/", 303)
+        _set_cookie(answer, request, "reviewer", reviewer.cookie)
+        return answer
+
+    async def take_blind(self, request: Request) -> Response:
+        form = await _form(request)
+        answer = RedirectResponse(f"{_root(request)}{form.asked.address()}", 303)
+        _set_cookie(answer, request, "blind", "1" if form["blind"] else "")
+        return answer
+
+    async def _act(self, request: Request, act: Act) -> Response:
+        form = await _form(request)
+        reviewer = _reviewer(request)
+        if reviewer is None:
+            return RedirectResponse(f"{_root(request)}/reviewer", 303)
+        return await self._in_turn(self._carry_out, request, act, form, reviewer)
+
+    def _carry_out(self, request: Request, act: Act, form: Form, reviewer: Reviewer) -> Response:
+        self._session.sync()
+        try:
+            following = act(self._session, form, str(reviewer))
+            return RedirectResponse(f"{_root(request)}{following.address()}", 303)
+        except Conflict as conflict:
+            other, own = conflict.newer[-1], form["act"]
+            return self._work(request, form.asked, reviewer, conflict=other, wanted=own)
+        except NotShownError as error:
+            own = form["act"]
+            return self._work(request, form.asked, reviewer, stale=str(error), wanted=own)
+        except DataError as error:
+            return self._work(request, form.asked, reviewer, problem=str(error))
+
+    def _work(
+        self,
+        request: Request,
+        asked: QueueQuery,
+        reviewer: Reviewer,
+        *,
+        conflict: Decision | None = None,
+        stale: str = "",
+        wanted: str = "",
+        problem: str = "",
+    ) -> Response:
+        """The page; with what somebody else decided meanwhile, or with what is wrong.
+
+        `stale` says why a decision on an earlier page was refused.
+        """
+        self._session.sync()
+        if conflict is not None and self._session.get(asked.set) is None:
+            asked = asked.opened(conflict.set_id)  # it was merged into that one
+        page = partial(work_page, self._session, asked, reviewer)
+        return _answer(
+            request,
+            page,
+            409 if conflict is not None or stale else 400 if problem else 200,
+            title=self._title,
+            blind=bool(_cookie(request, "blind")),
+            conflict=conflict,
+            stale=stale,
+            wanted=wanted,
+            problem=problem,
+        )
+
+    async def _in_turn(self, work: Callable[..., Response], *given: Any) -> Response:
+        """In a thread, so that the server goes on meanwhile, and one after the other."""
+        return await to_thread.run_sync(work, *given, limiter=self._one)
+
+
+def _palette(_: Request) -> Response:
+    """The colours, which the report has too."""
+    return FileResponse(str(resources.files("synsetmine.runs") / "palette.css"))
+
+
+def _answer(
+    request: Request, page: Callable[..., str], status: int = 200, **values: Any
+) -> Response:
+    """A page with the token that its forms send back, which a cookie holds too."""
+    token = _cookie(request, "form") or secrets.token_urlsafe(18)
+    root = _root(request)
+    answer = HTMLResponse(page(form_token=token, root=root, **values), status)
+    if token != _cookie(request, "form"):
+        _set_cookie(answer, request, "form", token, path=root or "/")
+    return answer
+
+
+async def _form(request: Request) -> Form:
+    """The form of a request, if it came from one of our pages."""
+    form = Form.read(await request.body())
+    token = _cookie(request, "form")
+    if not token or not secrets.compare_digest(form["form_token"].encode(), token.encode()):
+        raise HTTPException(403, "this form is not from a page of this server; open it anew")
+    return form
+
+
+def _reviewer(request: Request) -> Reviewer | None:
+    return Reviewer.from_cookie(_cookie(request, "reviewer"))
+
+
+def _cookie(request: Request, what: str) -> str:
+    return request.cookies.get(cookie_name(what, request), "")
+
+
+def _set_cookie(
+    answer: Response, request: Request, what: str, value: str, *, path: str = "/"
+) -> None:
+    """Set a cookie that stays; not a strict one, which the first page after a start would lack.
+
+    A browser that is opened on a file with the address comes from another site.
+    """
+    name = cookie_name(what, request)
+    answer.set_cookie(name, value, max_age=YEAR, path=path, httponly=True, samesite="lax")
+
+
+def _root(request: Request) -> str:
+    """The path above all pages."""
+    return str(request.scope.get("root_path", ""))
+
+
+def _refuse(request: Request, error: Exception) -> Response:
+    headers = None
+    if isinstance(error, HTTPException):
+        status, said, headers = error.status_code, error.detail, error.headers
+    else:
+        status, said = 503 if isinstance(error, StoreReplacedError) else 400, str(error)
+    page = render("problem.html", root=_root(request), status=status, said=said)
+    return HTMLResponse(page, status, headers)
+
+
+def _fail(request: Request, error: Exception) -> Response:
+    """What should not happen; the traceback goes to the log."""
+    del error
+    said = "The server failed; its log says more. Nothing was recorded."
+    return HTMLResponse(render("problem.html", root=_root(request), status=500, said=said), 500)

@@ -1,0 +1,444 @@
+"""A review session: the sets, their order, neighbours and sentences."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import math
+import os
+import sqlite3
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from synsetmine.engines.workers import spawning
+from synsetmine.errors import SynsetmineError
+from synsetmine.io.files import atomic_write
+from synsetmine.io.sqlite import has_schema
+from synsetmine.io.temporary import check_plain_file, kind_of
+from synsetmine.normalization import normal_form, tokens
+from synsetmine.review import Page, QueueFilter, QueuePosition, ReviewedSet, ReviewState, queue_page
+from synsetmine.runs import Sentence, example_sentences
+from synsetmine.runs.folder import Artefacts, RunFolder
+from synsetmine.types import Term
+from synsetmine.views import read_vectors, unit_rows
+
+if TYPE_CHECKING:
+    from multiprocessing.context import SpawnProcess
+from collections.abc import Mapping
+from typing import Any, NoReturn, get_args
+
+from synsetmine.errors import DataError
+from synsetmine.review import (
+    Conflict,
+    Decision,
+    Kind,
+    ReviewStore,
+    Status,
+)
+from synsetmine.runs import read_results
+
+KEPT = 8  # lists; each holds a reference for each of its sets
+
+
+class Listings:
+    """The wanted sets of a state in their order, for the last few that somebody wanted."""
+
+    def __init__(self, state: ReviewState) -> None:
+        self._state = state
+        self._lists: dict[QueueFilter, list[ReviewedSet]] = {}
+
+    def page(self, wanted: QueueFilter, *, after: QueuePosition | None, count: int) -> Page:
+        """What `ReviewState.queue` gives."""
+        found = self._lists.pop(wanted, None)
+        if found is None:
+            found = list(self._state.queue(wanted, count=len(self._state)).sets)
+        self._lists[wanted] = found  # the last one that was used stands last
+        if len(self._lists) > KEPT:
+            del self._lists[next(iter(self._lists))]
+        return queue_page(found, after, count)
+
+    def change(self, before: Iterable[ReviewedSet], after: Iterable[ReviewedSet]) -> None:
+        """Some sets went, others came, or the same ones are different now."""
+        gone, come = list(before), list(after)
+        for wanted, found in self._lists.items():
+            for old in gone:
+                place = bisect_left(found, old.place, key=_place)
+                if place < len(found) and found[place].id == old.id:
+                    del found[place]
+            for new in come:
+                if new in wanted:
+                    found.insert(bisect_left(found, new.place, key=_place), new)
+
+    def clear(self) -> None:
+        self._lists.clear()
+
+
+def _place(found: ReviewedSet) -> QueuePosition:
+    return found.place
+
+
+COMMON = 500  # a word of more terms than this says little
+ALIKE = 0.45  # the least share of words, from 0 to 1
+LOOKED_AT = 60  # terms that are near, of each kind
+
+
+class Neighbours:
+    """The terms of a run, all that were mined, by what brings them near each other."""
+
+    def __init__(self, keys: Sequence[str], vectors: Path) -> None:
+        self._keys = keys
+        self._vectors = vectors
+        self._words: dict[str, list[int]] = {}  # the terms with each word
+        self._rows: dict[str, int] = {}  # of those that have a vector
+        self._unit: npt.NDArray[np.float32] | None = None  # (rows, dimension)
+        self._named: list[str] = []  # (rows,)
+
+    def start(self) -> None:
+        Thread(target=self.fill, daemon=True).start()
+
+    def fill(self) -> None:
+        words: dict[str, list[int]] = {}
+        for number, key in enumerate(self._keys):
+            for word in _words(key):
+                words.setdefault(word, []).append(number)
+        self._words = words
+        if self._vectors.exists():
+            try:
+                self._read_vectors()
+            except SynsetmineError as error:  # the page does without
+                logging.getLogger(__name__).warning("near sets by words only: %s", error)
+
+    def near(self, keys: Sequence[str]) -> Iterator[str]:
+        """Other terms, the nearest first: one by vectors, one by words, and so on."""
+        given = set(keys)
+        for pair in zip_longest(self._by_vectors(keys), self._by_words(keys)):
+            for key in pair:
+                if key is not None and key not in given:
+                    given.add(key)
+                    yield key
+
+    def _read_vectors(self) -> None:
+        table = read_vectors(self._vectors)
+        wanted = [term for term in map(Term.parse, self._keys) if term in table]
+        self._named = list(map(str, wanted))
+        self._rows = {key: row for row, key in enumerate(self._named)}
+        self._unit = unit_rows(table.matrix[table.rows(wanted)])
+
+    def _by_vectors(self, keys: Sequence[str]) -> list[str]:
+        own = [self._rows[key] for key in keys if key in self._rows]
+        if self._unit is None or not own:
+            return []
+        closeness = self._unit @ self._unit[own].mean(axis=0)  # (terms,)
+        closeness[own] = -np.inf
+        count = min(LOOKED_AT, len(closeness))
+        best = np.argpartition(-closeness, count - 1)[:count]
+        return [self._named[row] for row in best[np.argsort(-closeness[best])].tolist()]
+
+    def _by_words(self, keys: Sequence[str]) -> list[str]:
+        """Terms that share words with one of these: most of them, and rare ones count more."""
+        found: dict[int, float] = {}
+        for key in keys:
+            shared: dict[int, float] = {}
+            for word in _words(key):
+                having = self._words.get(word, ())
+                for number in having if len(having) <= COMMON else ():
+                    shared[number] = shared.get(number, 0.0) + self._weight(word)
+            own = sum(map(self._weight, _words(key)))
+            for number, weight in shared.items():
+                theirs = sum(map(self._weight, _words(self._keys[number])))
+                alike = weight / math.sqrt(own * theirs)
+                if alike > found.get(number, ALIKE):
+                    found[number] = alike
+        best = sorted(found, key=lambda number: (-found[number], number))
+        return [self._keys[number] for number in best[: LOOKED_AT + len(keys)]]
+
+    def _weight(self, word: str) -> float:
+        return math.log(1 + len(self._keys) / (1 + len(self._words.get(word, ()))))
+
+
+def _words(key: str) -> set[str]:
+    return set(tokens(Term.parse(key).surface))
+
+
+PER_TERM = 3
+TABLES = (
+    "CREATE TABLE about (key TEXT)",
+    "CREATE TABLE sentences (form TEXT, document TEXT, text TEXT, first INTEGER, last INTEGER)",
+    "CREATE INDEX by_form ON sentences (form)",
+)
+
+
+class SentenceCache:
+    """The sentences of a run's terms, as soon as they were found."""
+
+    def __init__(self, run: Path, surfaces: Sequence[str]) -> None:
+        at = Artefacts(run)
+        self._run, self._path = run, at.sentences
+        self._needs = at.documents, at.places
+        self._surfaces = surfaces
+        self._key = _key(run, surfaces)
+        self._connection = _open(self._path, self._key)
+        self._process: SpawnProcess | None = None
+
+    def start(self) -> None:
+        """Begin to look for them, where that was not done before."""
+        if self._connection is not None or not all(path.exists() for path in self._needs):
+            return
+        # A process of its own: a thread would take turns with the pages.
+        given = self._run, self._surfaces, self._path, self._key
+        self._process = spawning().Process(target=_find, args=given, daemon=True)
+        self._process.start()
+
+    def get(self, texts: Sequence[str]) -> dict[str, list[Sentence]] | None:
+        """The sentences of each of the terms' texts; None while they are looked up."""
+        if self._connection is None:
+            searching = self._process is not None and self._process.is_alive()
+            self._connection = _open(self._path, self._key)
+            if self._connection is None:
+                return None if searching else {}
+        query = "SELECT document, text, first, last FROM sentences WHERE form = ? ORDER BY rowid"
+        return {
+            text: [Sentence(*row) for row in self._connection.execute(query, [normal_form(text)])]
+            for text in texts
+        }
+
+    def close(self) -> None:
+        if self._process is not None:
+            self._process.terminate()
+            self._process.join()
+        if self._connection is not None:
+            self._connection.close()
+
+
+def _open(path: Path, key: str) -> sqlite3.Connection | None:
+    """The stored sentences, if they are there and of these terms and this corpus."""
+    if kind_of(path) != "a file":
+        return None
+    # Immutable: the file is only ever replaced, and SQLite opens no journal beside it.
+    address = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
+    connection = sqlite3.connect(address, uri=True, check_same_thread=False)
+    try:
+        ours = has_schema(connection, TABLES)
+        if ours and connection.execute("SELECT key FROM about").fetchall() == [(key,)]:
+            return connection
+    except sqlite3.Error:  # something else; it is made anew
+        pass
+    connection.close()
+    return None
+
+
+def _key(run: Path, surfaces: Sequence[str]) -> str:
+    """What the sentences depend on: the corpus, the places of terms in it, and the terms."""
+    stages = RunFolder(run).stages
+    outputs = [str(stages.get(name, {}).get("outputs")) for name in ("read", "vocabulary")]
+    told = [*outputs, str(PER_TERM), *sorted(set(surfaces))]
+    return hashlib.sha256("\n".join(told).encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def _find(run: Path, surfaces: Sequence[str], path: Path, key: str) -> None:
+    """Look for sentences and store them, whole or not at all; end with the server."""
+    server = os.getppid()
+    os.nice(10)
+
+    def watch(_done: int, _total: int) -> None:
+        if os.getppid() != server:
+            raise SystemExit
+
+    found = example_sentences(Artefacts(run), surfaces, PER_TERM, watch)
+    check_plain_file(path)  # again: the search has taken a while
+    with atomic_write(path) as temporary:
+        connection = sqlite3.connect(temporary)
+        # Without a journal, which a kill would leave: the file is whole or not there at all.
+        for command in ("PRAGMA journal_mode = OFF", *TABLES):
+            connection.execute(command)
+        connection.execute("INSERT INTO about VALUES (?)", [key])
+        rows = (
+            (form, sentence.document, sentence.text, sentence.start, sentence.end)
+            for form, sentences in found.items()
+            for sentence in sentences
+        )
+        connection.executemany("INSERT INTO sentences VALUES (?, ?, ?, ?, ?)", rows)
+        connection.commit()
+        connection.close()
+
+
+NEAREST = 6
+FOUND = 12  # sets that a search for one to merge shows
+ANY: frozenset[Status] = frozenset(get_args(Status))
+
+
+class NotShownError(SynsetmineError):
+    """A decision was made on a page that showed something else than there is now."""
+
+
+class ReviewSession:
+    """A run under review. One thread at a time; other processes may write to the same store."""
+
+    def __init__(self, run: Path) -> None:
+        at = Artefacts(run)
+        mined = read_results(run)
+        self._store = ReviewStore(at.reviews)
+        made = self._store.decisions()
+        self._state = ReviewState(mined, made)
+        self._listings = Listings(self._state)
+        self._made_on: dict[str, list[Decision]] = {}  # by the sets that they touch
+        self._made_by: dict[str, dict[str, Decision]] = {}  # by reviewer and id; those that stand
+        self._homes: dict[str, str] = {}  # the set of each term, as far as we were told
+        for found in self._state.sets:
+            self._homes.update(dict.fromkeys(found.keys, found.id))
+        for decision in made:
+            self._note(decision)
+        surfaces = [term.text for found in mined if len(found.terms) > 1 for term in found.terms]
+        self._sentences = SentenceCache(run, surfaces)
+        self._neighbours = Neighbours(list(self._homes), at.vectors)
+
+    def open(self) -> None:
+        """Make the first list; begin the search for sentences and near terms beside the page."""
+        self.queue(QueueFilter(), count=0)
+        self._neighbours.start()
+        self._sentences.start()
+
+    def close(self) -> None:
+        self._sentences.close()
+        self._store.close()
+
+    # --- What there is ---
+
+    def sync(self, own: Decision | None = None) -> None:
+        """Take in what was stored since: our own, and what another process decided meanwhile."""
+        self._store.check_in_place()
+        for decision in self._store.decisions(since=self._state.number):
+            self._take_in(decision)
+            if decision != own:  # it may touch any sets
+                self._listings.clear()
+
+    @property
+    def seen(self) -> int:
+        """The number of the last decision; whoever decides next tells what they had seen."""
+        return int(self._state.number)
+
+    @property
+    def progress(self) -> dict[Status, int]:
+        """How many sets of two or more terms are of which status."""
+        return self._state.progress
+
+    def queue(self, wanted: QueueFilter, *, after: QueuePosition | None = None, count: int) -> Page:
+        return self._listings.page(wanted, after=after, count=count)
+
+    def get(self, set_id: str) -> ReviewedSet | None:
+        return self._state[set_id] if set_id in self._state else None  # noqa: SIM401
+
+    def history(self, set_id: str) -> list[Decision]:
+        """What was decided on a set, last first."""
+        return self._made_on.get(set_id, [])[::-1]
+
+    def stands(self, decision: Decision) -> bool:
+        """Whether it was not taken back."""
+        return decision.id in self._made_by.get(decision.reviewer, {})
+
+    def last_of(self, reviewer: str) -> Decision | None:
+        """What the next undo of a reviewer takes back."""
+        return next(reversed(self._made_by.get(reviewer, {}).values()), None)
+
+    def sentences(self, found: ReviewedSet) -> dict[str, list[Sentence]] | None:
+        """Where the terms of a set occur, by their texts; None while that is looked up."""
+        return self._sentences.get([term.text for term in found.mined.terms])
+
+    def nearest(self, found: ReviewedSet) -> list[ReviewedSet]:
+        """Other sets that share words with this one, or occur in alike places."""
+        homes = (self._homes.get(key, "") for key in self._neighbours.near(found.keys))
+        near = dict.fromkeys(home for home in homes if home in self._state and home != found.id)
+        return [self._state[home] for home in list(near)[:NEAREST]]
+
+    def search(self, text: str, found: ReviewedSet) -> list[ReviewedSet]:
+        """Other sets that have a text in them, of any size and status."""
+        page = self.queue(QueueFilter(status=ANY, text=text, min_size=1), count=FOUND + 1)
+        return [other for other in page.sets if other.id != found.id][:FOUND]
+
+    # --- What is decided ---
+
+    def decide(
+        self,
+        kind: Kind,
+        set_id: str,
+        *,
+        seen: int,
+        shown: Mapping[str, str] | None = None,
+        **more: Any,
+    ) -> Decision:
+        """Record a decision and carry it out; `Conflict` if somebody else was faster.
+
+        `shown` has the digests of the sets as the reviewer's page showed them, by id. If one of
+        them is different now, that is a `NotShownError` and nothing is recorded.
+        """
+        same = shown is None or (seen <= self.seen and self._digests(shown) == shown)
+        try:
+            decision = self._state.decide(kind, set_id, **more)
+        except DataError:
+            if not same and shown and all(shown.values()):
+                self._refuse_stale(shown, seen)
+            raise
+        if not same:
+            self._refuse_stale(shown or {}, seen)
+        made = self._store.add(decision, seen=seen)
+        self.sync(made)
+        return made
+
+    def _digests(self, sets: Iterable[str]) -> dict[str, str]:
+        return {name: self._state[name].digest for name in sets if name in self._state}
+
+    def _refuse_stale(self, shown: Iterable[str], seen: int) -> NoReturn:
+        """Say why a page is out of date: somebody's decision, or else another run."""
+        later = {d.number: d for name in shown for d in self.history(name) if d.number > seen}
+        if later and seen <= self.seen:
+            raise Conflict([later[number] for number in sorted(later)])
+        raise NotShownError(
+            "The set on your page is not the one that this server has: the run was mined anew, "
+            "or the server was started for another run."
+        )
+
+    def undo(
+        self, reviewer: str, target: str | None = None, *, shown: str | None = None
+    ) -> Decision:
+        """Take back a decision, by its id, or one's own last.
+
+        `shown` is the id of the last decision on the reviewer's page; None: any.
+        """
+        last = self.last_of(reviewer)
+        if target is None and shown is not None and shown != (last.id if last else ""):
+            raise NotShownError(
+                "Your last decision is not the one on your page: you decided on another page, or "
+                "the server was started for another run."
+            )
+        made = self._store.undo(reviewer, target)
+        self.sync(made)
+        return made
+
+    def _take_in(self, decision: Decision) -> None:
+        before = self._there(decision)
+        self._state.apply(decision)
+        after = self._there(decision)
+        self._listings.change(before, after)
+        for found in after:
+            self._homes.update(dict.fromkeys(found.keys, found.id))
+        self._note(decision)
+
+    def _there(self, decision: Decision) -> list[ReviewedSet]:
+        names = dict.fromkeys(decision.sets)
+        return [self._state[name] for name in names if name in self._state]
+
+    def _note(self, decision: Decision) -> None:
+        for set_id in decision.sets:
+            self._made_on.setdefault(set_id, []).append(decision)
+        if decision.kind != "undo":
+            self._made_by.setdefault(decision.reviewer, {})[decision.id] = decision
+            return
+        for theirs in self._made_by.values():
+            theirs.pop(decision.undoes, None)

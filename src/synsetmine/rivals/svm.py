@@ -1,0 +1,292 @@
+"""An SVM over pairs of terms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from synsetmine.errors import DataError
+from synsetmine.rivals.base import Choice, Floats, Labels, Task, TrainingData, grid
+from synsetmine.rivals.communities import louvain
+from synsetmine.types import SynonymSets
+from synsetmine.views import View, unit_rows
+
+Rows: TypeAlias = npt.NDArray[np.int64]
+Table: TypeAlias = Any  # (terms, dimension), rows of length one: a float32 array or a sparse one
+
+POOL = 20_000  # terms among which the hard negatives are looked for
+BLOCK = 1 << 24  # similarities that are held at a time
+
+
+@dataclass(frozen=True)
+class LabelledPairs:
+    """Pairs of terms as rows of `training.terms`."""
+
+    left: Rows
+    right: Rows
+    same: npt.NDArray[np.bool_]  # whether they are synonyms
+
+    def __len__(self) -> int:
+        return len(self.same)
+
+
+def training_pairs(
+    training: SynonymSets,
+    tables: Sequence[Table] = (),
+    *,
+    negatives: int = 20,
+    most: int = 30_000,
+    seed: int = 0,
+) -> LabelledPairs:
+    """All pairs within the sets, at most `most` of them, and `negatives` others for each.
+
+    One term of each positive pair is paired with half its negatives at random, and with half
+    hard ones: drawn from its nearest terms of other sets, twice as many as are needed, in each
+    of the tables in turn. These are looked for among all terms, or among `POOL` random ones
+    where there are more. A term that is like no other in a table (such as one without a vector)
+    has random ones there. Two terms of one set are never a negative pair; the same negative pair
+    may stand there twice.
+    """
+    if negatives < 1 or most < 1:
+        raise DataError("expected a number from 1 on", value=min(negatives, most))
+    rng = np.random.default_rng([seed, 0])
+    sizes = np.array(training.sizes, np.int64)
+    left, right = _positives(sizes, most, rng)
+    if not len(left) or len(sizes) < 2:
+        raise DataError("learning needs two training sets and two terms in one of them")
+    anchors = np.where(rng.random(len(left)) < 0.5, left, right)
+    others = _random_others(np.repeat(anchors[:, None], negatives, axis=1), sizes, rng)
+    for turn, table in enumerate(tables):
+        columns = np.arange(turn, negatives // 2, len(tables))
+        _fill(others, columns, anchors, table, sizes, rng)
+    same = np.zeros(len(left) * (1 + negatives), np.bool_)
+    same[: len(left)] = True
+    return LabelledPairs(
+        np.concatenate([left, np.repeat(anchors, negatives)]),
+        np.concatenate([right, others.ravel()]),
+        same,
+    )
+
+
+def nearest_in(
+    pool: Table, queries: Table, count: int, *, groups: tuple[Labels, Labels]
+) -> tuple[Rows, Floats]:
+    """The rows of the pool with the highest cosines to each query, and these, best first.
+
+    `groups` are labels of the queries and of the pool: what shares a query's label (itself, or
+    its set) is left out. Where too few are left, what follows them has the cosine -inf.
+    """
+    ours, theirs = groups
+    count = min(count, pool.shape[0])
+    index = np.empty((queries.shape[0], count), np.int64)
+    cosine = np.empty((queries.shape[0], count), np.float32)
+    for rows in blocks(queries.shape[0], pool.shape[0]):
+        found = queries[rows] @ pool.T
+        similar = found if isinstance(found, np.ndarray) else found.toarray()  # (rows, pool)
+        similar[ours[rows, None] == theirs] = -np.inf
+        best = np.argpartition(similar, -count, axis=1)[:, similar.shape[1] - count :]
+        values = np.take_along_axis(similar, best, axis=1)
+        order = np.argsort(-values, axis=1, kind="stable")
+        index[rows] = np.take_along_axis(best, order, axis=1)
+        cosine[rows] = np.take_along_axis(values, order, axis=1)
+    return index, cosine
+
+
+def blocks(rows: int, width: int, *, most: int = BLOCK) -> Iterator[slice]:
+    """Slices of the rows such that each, times `width`, has at most `most` values."""
+    step = max(most // max(width, 1), 1)
+    for start in range(0, rows, step):
+        yield slice(start, min(start + step, rows))
+
+
+def _positives(sizes: Rows, most: int, rng: np.random.Generator) -> tuple[Rows, Rows]:
+    """Pairs of rows within sets, whose terms stand one after another."""
+    ends = np.cumsum(sizes * (sizes - 1) // 2)
+    total = int(ends[-1]) if len(ends) else 0
+    numbers = np.arange(total)
+    if total > most:
+        numbers = np.sort(rng.choice(total, most, replace=False, shuffle=False))
+    owner = np.searchsorted(ends, numbers, side="right")
+    within = numbers - np.append(0, ends)[owner]
+    # The pairs of a set in the order (0, 1), (0, 2), (1, 2), (0, 3), ...: number = b(b-1)/2 + a.
+    second = ((1 + np.sqrt(1 + 8 * within)) // 2).astype(np.int64)
+    first = within - second * (second - 1) // 2
+    start = np.append(0, np.cumsum(sizes))[owner]
+    return start + first, start + second
+
+
+def _random_others(anchors: Rows, sizes: Rows, rng: np.random.Generator) -> Rows:
+    """For each anchor a term of another set; each of them is as likely as the next."""
+    ends = np.cumsum(sizes)
+    owner = np.searchsorted(ends, anchors, side="right")
+    start, size = (ends - sizes)[owner], sizes[owner]
+    drawn: Rows = rng.integers(0, ends[-1] - size)
+    return drawn + np.where(drawn >= start, size, 0)  # steps over the anchor's own set
+
+
+def _fill(
+    others: Rows,
+    columns: Rows,
+    anchors: Rows,
+    table: Table,
+    sizes: Rows,
+    rng: np.random.Generator,
+) -> None:
+    """Put hard negatives of one table in these columns of `others`."""
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    pool = np.arange(len(labels))
+    if len(pool) > POOL:
+        pool = np.sort(rng.choice(pool, POOL, replace=False))
+    queries, of_anchor = np.unique(anchors, return_inverse=True)
+    index, cosine = nearest_in(
+        table[pool], table[queries], 2 * len(columns), groups=(labels[queries], labels[pool])
+    )
+    order = rng.random((len(anchors), index.shape[1])).argsort(axis=1)[:, : len(columns)]
+    rows = np.take_along_axis(index[of_anchor], order, axis=1)
+    hard = np.take_along_axis(cosine[of_anchor], order, axis=1) > 0
+    filled = columns[: order.shape[1]]  # fewer where there are hardly any terms
+    others[:, filled] = np.where(hard, pool[rows], others[:, filled])
+
+
+# Below 0 too: where vectors are poor, hardly a pair of the many others' side crosses the border.
+BARS = (0.0, *(-tenth / 10 for tenth in range(1, 9)), 0.5, 1.0, 1.5, 2.0)
+EDGES = 20  # for each term on average at most; a denser graph shows no sets
+COMPONENTS = 300  # of the approximate RBF kernel
+POSITIVES = {"linear": 10_000, "rbf": 3_000}  # at most; with more it learns for many minutes
+VALUES = 1 << 22  # features that are held at a time
+BATCH = 256  # rows of the square of all pairs whose edges are kept before the least certain go
+
+Edges: TypeAlias = npt.NDArray[np.int64]  # (edges, 2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SvmLouvain:
+    """A support vector machine says which pairs are synonyms; Louvain finds sets in their graph.
+
+    With a and b the vectors of two terms at length one, a pair's features are |a - b|, a * b
+    (both for each dimension) and the cosine, standardised. For each pair of synonyms there are 20
+    others, half of them hard. The RBF kernel is Nystroem's approximation with 300 components. A
+    pair becomes an edge when its distance from the border, negative on the wrong side, is above
+    `bar`. Of more edges than 20 times the terms only the most certain ones stay.
+    """
+
+    kernel: Literal["linear", "rbf"] = "linear"
+    C: float = 1.0
+    needs: ClassVar[frozenset[View]] = frozenset({"vectors"})
+    needs_k: ClassVar[bool] = False
+    ordered: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.kernel not in ("linear", "rbf"):
+            raise DataError("the kernel is linear or rbf", value=self.kernel)
+        if not self.C > 0:
+            raise DataError("C must be positive", value=self.C)
+
+    @property
+    def choices(self) -> Sequence[Choice]:
+        return grid("bar", BARS)
+
+    def fit(self, data: TrainingData) -> LearnedSvm:
+        from sklearn.kernel_approximation import Nystroem
+        from sklearn.preprocessing import StandardScaler
+        from sklearn.svm import LinearSVC
+
+        unit = unit_rows(data.views.table("vectors").select(data.training.terms))
+        most = POSITIVES[self.kernel]
+        pairs = training_pairs(data.training, [unit], most=most, seed=data.seed)
+        features = pair_features(unit[pairs.left], unit[pairs.right])
+        scaler = StandardScaler(copy=False).fit(features)
+        features = scaler.transform(features)
+        svm = LinearSVC(C=self.C, dual=False)
+        if self.kernel == "linear":
+            svm.fit(features, pairs.same)
+            return LearnedSvm.of(scaler, svm.coef_[0], svm.intercept_)
+        distinct = np.unique(features, axis=0)  # two equal centres would make it very inexact
+        components, gamma = min(COMPONENTS, len(distinct)), 1 / features.shape[1]
+        kernel = Nystroem(gamma=gamma, n_components=components, random_state=data.seed)
+        svm.fit(kernel.fit(distinct).transform(features), pairs.same)
+        weights = kernel.normalization_.T @ svm.coef_[0]
+        return LearnedSvm.of(scaler, weights, svm.intercept_, kernel.components_, gamma)
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedSvm:
+    """The border between synonyms and others, as plain arrays."""
+
+    mean: Floats  # (features,)
+    scale: Floats  # (features,)
+    weights: Floats  # (features,), of the RBF kernel (centres,)
+    bias: np.float32
+    centres: Floats | None = None  # (centres, features), standardised; None for the linear kernel
+    gamma: float = 0.0
+
+    @classmethod
+    def of(
+        cls, scaler: Any, weights: Any, bias: Any, centres: Any = None, gamma: float = 0.0
+    ) -> LearnedSvm:
+        """From what scikit-learn has fitted."""
+        return cls(
+            mean=scaler.mean_.astype(np.float32),
+            scale=scaler.scale_.astype(np.float32),
+            weights=weights.astype(np.float32),
+            bias=np.float32(bias[0]),
+            centres=centres,
+            gamma=gamma,
+        )
+
+    def distance(self, features: Floats) -> Floats:
+        """How far pairs lie from the border, in the SVM's own measure; positive for synonyms."""
+        if self.centres is None:
+            weights = self.weights / self.scale
+            return features @ weights + (self.bias - self.mean @ weights)
+        standard = (features - self.mean) / self.scale
+        products = standard @ self.centres.T  # (pairs, centres)
+        lengths = np.square(standard).sum(axis=1, keepdims=True)
+        squares = lengths + np.square(self.centres).sum(axis=1) - 2 * products
+        kernel: Floats = np.exp(np.float32(-self.gamma) * np.maximum(squares, 0))
+        return kernel @ self.weights + self.bias
+
+    def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
+        unit = unit_rows(task.views.table("vectors").select(task.terms))
+        lowest = min((choice["bar"] for choice in choices), default=0.0)
+        edges, margins = self.edges(unit, lowest)
+        for choice in choices:
+            yield louvain(len(unit), edges[margins > choice["bar"]], seed=task.seed)
+
+    def edges(self, unit: Floats, bar: float) -> tuple[Edges, Floats]:
+        """The most certain pairs i < j above the bar, and how far they lie from the border."""
+        edges, margins = np.empty((0, 2), np.int64), np.empty(0, np.float32)
+        found: list[tuple[Edges, Floats]] = []
+        for first in range(len(unit) - 1):
+            for part in blocks(len(unit) - first - 1, 2 * unit.shape[1] + 1, most=VALUES):
+                features = pair_features(unit[first], unit[first + 1 :][part])
+                distance = self.distance(features)
+                above = np.flatnonzero(distance > bar)
+                later = above + first + 1 + part.start
+                found.append(
+                    (np.column_stack([np.full_like(later, first), later]), distance[above])
+                )
+            if len(found) >= BATCH or first == len(unit) - 2:
+                edges = np.concatenate([edges, *(pairs for pairs, _ in found)])
+                margins = np.concatenate([margins, *(distances for _, distances in found)])
+                edges, margins = _most_certain(edges, margins, EDGES * len(unit))
+                found = []
+        return edges, margins
+
+
+def _most_certain(edges: Edges, margins: Floats, most: int) -> tuple[Edges, Floats]:
+    if len(edges) <= most:
+        return edges, margins
+    kept = np.sort(np.argpartition(margins, -most)[-most:])
+    return edges[kept], margins[kept]
+
+
+def pair_features(left: Floats, right: Floats) -> Floats:
+    """|a - b|, a * b and the cosine of unit rows a and b: (pairs, 2 x dimension + 1)."""
+    product = left * right
+    cosine = product.sum(axis=-1, keepdims=True)
+    return np.concatenate([np.abs(left - right), product, cosine], axis=-1)

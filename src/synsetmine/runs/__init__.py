@@ -1,0 +1,29 @@
+"""What was mined, with all that is known of it: the common ground of report, export and review."""
+
+from synsetmine.runs.results import (
+    Judgement,
+    MinedSet,
+    MinedTerm,
+    Verdict,
+    describe_sets,
+    example_sentences,
+    read_counts,
+    read_results,
+)
+from synsetmine.runs.sentences import find_sentences
+from synsetmine.text.sentences import Sentence
+from synsetmine.types import Scope
+
+__all__ = [
+    "Judgement",
+    "MinedSet",
+    "MinedTerm",
+    "Scope",
+    "Sentence",
+    "Verdict",
+    "describe_sets",
+    "example_sentences",
+    "find_sentences",
+    "read_counts",
+    "read_results",
+]

@@ -1,0 +1,293 @@
+"""The run folder: its manifest, and stages that are skipped when nothing changed.
+
+A stage is known by the hash of its settings, of the files it reads and of the program's version.
+Its artefacts are written first, each whole or not at all, and its entry in the manifest last; so
+whenever a run is broken off, what the manifest lists is good, and the rest is done again.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import platform
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Protocol
+
+from synsetmine import __version__
+from synsetmine.errors import DataError, SynsetmineError
+from synsetmine.io.files import read_json, sha256, write_text
+from synsetmine.io.temporary import check_plain_file, check_plain_folder, clear, kind_of, open_plain
+
+MANIFEST = "manifest.json"
+LOCK = ".lock"
+FORMAT = "synsetmine-run 1"
+STAGES = (
+    "read",
+    "knowledge",
+    "link",
+    "supervise",
+    "vocabulary",
+    "vectors",
+    "encode",
+    "train",
+    "mine",
+    "evaluate",
+    "report",
+)
+PACKAGES = (
+    *("numpy", "scipy", "scikit-learn", "torch", "pyarrow", "duckdb", "daachorse", "gensim"),
+    "sentence-transformers",
+)
+
+# What the manifest must say of each stage and each file for a run to go on from it.
+_KINDS: dict[str, dict[str, Any]] = {
+    "stages": {"inputs": list, "counts": dict, "outputs": dict, "seconds": int | float},
+    "files": {"size": int, "time": int, "sha256": str},
+}
+
+Counts = dict[str, Any]  # what a stage counted, for the manifest
+# Keys of counts that hold no number: problems with examples; warnings; sentences that sum up.
+SKIPPED, NOTES, SUMMARY = "skipped", "notes", "summary"
+
+
+class Watcher(Protocol):
+    """Who is told how a run goes on; the command line shows it."""
+
+    def started(self, stage: str) -> None: ...
+
+    def progress(self, done: int, total: int, note: str = "") -> None: ...
+
+    def finished(self, stage: str, record: Mapping[str, Any], *, skipped: bool) -> None: ...
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One step of a run: what it depends on, what it leaves, and the work itself.
+
+    The work returns the counts that the manifest keeps.
+    """
+
+    name: str
+    settings: Mapping[str, Any]
+    inputs: Sequence[Path]
+    outputs: Sequence[Path]
+    work: Callable[[], Mapping[str, Any]] = field(compare=False)
+
+
+class Artefacts:
+    """The files of a run folder, which may come from other people.
+
+    A folder in which one of them is a link, a pipe or a device is refused before any is opened.
+    The folder itself may be a link: the user has named it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.manifest = folder / MANIFEST
+        self.lock = folder / LOCK
+        self.documents = folder / "documents.parquet"
+        self.knowledge = folder / "knowledge.arrow"
+        self.matcher = folder / "knowledge.matcher"
+        self.mentions = folder / "mentions.parquet"
+        self.links = folder / "links.tsv"
+        self.words = folder / "words.parquet"
+        self.runs = folder / "runs.parquet"
+        self.abbreviations = folder / "abbreviations.parquet"
+        self.training = folder / "training.jsonl"
+        self.test = folder / "test.jsonl"
+        self.alone = folder / "alone.jsonl"
+        self.known = (self.training, self.alone)  # what may be known when the rest is scored
+        self.names = folder / "names.tsv"
+        self.rejected = folder / "rejected.tsv"
+        self.supervision = folder / "supervision.json"
+        self.vocabulary = folder / "vocabulary.tsv"
+        self.evidence = folder / "evidence.parquet"
+        self.places = folder / "places.parquet"
+        self.cooccurrence = folder / "cooccurrence.safetensors"
+        self.vectors = folder / "vectors.safetensors"
+        self.encoded = folder / "encoded.safetensors"
+        self.model = folder / "model"
+        self.mined = folder / "mined.jsonl"
+        self.trace = folder / "trace.jsonl"
+        self.candidates = folder / "candidates.parquet"
+        self.rehearsal = folder / "rehearsal.json"
+        self.scores = folder / "scores.json"
+        self.report = folder / "report.html"
+        self.reviews = folder / "reviews.sqlite"
+        self.decisions = folder / "reviews.tsv"  # the same, as it was when the model was trained
+        self.sentences = folder / "sentences.sqlite"
+        self.spotlight_cache = folder / "spotlight.sqlite"
+        self._check()
+
+    def _check(self) -> None:
+        for path in vars(self).values():
+            if path == self.model:
+                check_plain_folder(path)
+            elif isinstance(path, Path):
+                check_plain_file(path)
+
+
+class RunFolder:
+    """A folder with the artefacts of a run and the manifest that vouches for them."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._at = Artefacts(path)
+        self._manifest = self._read()
+
+    @property
+    def stages(self) -> Mapping[str, Mapping[str, Any]]:
+        """What the manifest says of each stage that is done, in their order."""
+        done = self._manifest["stages"]
+        return {name: done[name] for name in STAGES if name in done}
+
+    @property
+    def counts(self) -> dict[str, Any]:
+        """What each stage that is done counted."""
+        return {name: record["counts"] for name, record in self.stages.items() if name != "report"}
+
+    @property
+    def summary(self) -> list[str]:
+        """Sentences that sum up the result of the stages that are done."""
+        return [line for counts in self.counts.values() for line in counts.get(SUMMARY, [])]
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep a second run out of this folder."""
+        if self.path.is_dir() and any(self.path.iterdir()) and not self._begun():
+            raise SynsetmineError(
+                f"{self.path} holds other files; name an empty folder for the run"
+            )
+        self.path.mkdir(parents=True, exist_ok=True)
+        lock = open_plain(self._at.lock, os.O_RDWR | os.O_CREAT)
+        try:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise SynsetmineError(f"another run is at work in {self.path}") from None
+            for folder in (self.path, self._at.model):
+                clear(folder, ".*.part")  # of a run that was killed
+            yield
+        finally:
+            os.close(lock)
+
+    def _begun(self) -> bool:
+        return self._at.lock.exists() or self._at.manifest.exists()
+
+    def carry_out(self, stage: Stage, watcher: Watcher) -> None:
+        """Do a stage, unless the manifest knows it done with the same settings and inputs."""
+        key = self._key(stage)
+        record = self._manifest["stages"].get(stage.name)
+        if record is not None and record.get("key") == key and self._unharmed(record, stage):
+            watcher.finished(stage.name, record, skipped=True)
+            return
+        watcher.started(stage.name)
+        self._manifest["stages"].pop(stage.name, None)
+        self._write()
+        begin = time.monotonic()
+        counts = stage.work()
+        record = {
+            "key": key,
+            "settings": dict(stage.settings),
+            "versions": versions(),
+            "inputs": [path.name for path in stage.inputs],
+            "seconds": round(time.monotonic() - begin, 2),
+            "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+            "counts": dict(counts),
+            "outputs": {
+                path.relative_to(self.path).as_posix(): self._hash(path) for path in stage.outputs
+            },
+        }
+        self._manifest["stages"][stage.name] = record
+        self._write()
+        watcher.finished(stage.name, record, skipped=False)
+
+    def _key(self, stage: Stage) -> str:
+        described = {
+            "stage": stage.name,
+            "version": __version__,
+            "settings": dict(stage.settings),
+            "inputs": [[path.name, self._hash(path)] for path in stage.inputs],
+        }
+        text = json.dumps(described, sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def _unharmed(self, record: Mapping[str, Any], stage: Stage) -> bool:
+        """Whether the artefacts are still there as the manifest knows them."""
+        return all(
+            path.is_file()
+            and record.get("outputs", {}).get(path.relative_to(self.path).as_posix())
+            == self._hash(path)
+            for path in stage.outputs
+        )
+
+    def _hash(self, path: Path) -> str:
+        """The hash of a file's content; taken again only if its size or time changed."""
+        stat = path.stat()
+        name = str(path.relative_to(self.path) if path.is_relative_to(self.path) else path)
+        known = self._manifest["files"].get(name)
+        if known is None or [known["size"], known["time"]] != [stat.st_size, stat.st_mtime_ns]:
+            known = {"size": stat.st_size, "time": stat.st_mtime_ns, "sha256": sha256(path)}
+            self._manifest["files"][name] = known
+        return str(known["sha256"])
+
+    def _read(self) -> dict[str, Any]:
+        fresh: dict[str, Any] = {"format": FORMAT, "versions": {}, "stages": {}, "files": {}}
+        path = self._at.manifest
+        if not path.exists():
+            return fresh
+        try:
+            found = read_json(path)
+        except DataError as error:
+            raise SynsetmineError(f"{error}; delete it to start anew") from error
+        if not isinstance(found, dict) or (form := found.get("format")) is None:
+            raise DataError("not the manifest of a run", path=path)
+        if form != FORMAT:
+            problem = f"of another version; this synsetmine reads {FORMAT!r}"
+            raise DataError(problem, path=path, value=form)
+        for name, kinds in _KINDS.items():
+            parts = found.get(name, {})
+            if not isinstance(parts, dict) or not all(_has(part, kinds) for part in parts.values()):
+                raise DataError(f"broken {name}; delete the manifest to start anew", path=path)
+        return fresh | found
+
+    def _write(self) -> None:
+        self._manifest["versions"] = versions()
+        text = json.dumps(self._manifest, indent=2, ensure_ascii=False)
+        write_text(self._at.manifest, f"{text}\n")
+
+
+def is_run(folder: Path) -> bool:
+    """Whether a folder has a manifest, of whatever kind: opening the run refuses a wrong one."""
+    return kind_of(folder / MANIFEST) is not None
+
+
+def _has(part: object, kinds: Mapping[str, Any]) -> bool:
+    return isinstance(part, dict) and all(isinstance(part.get(n), k) for n, k in kinds.items())
+
+
+def versions() -> dict[str, str]:
+    """The versions of everything that has a say in the result."""
+    found = {"synsetmine": __version__, "python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def in_words(counts: Mapping[str, Any]) -> str:
+    """What a stage counted, for a person; sentences and skipped pieces are shown elsewhere."""
+    return ", ".join(
+        f"{n:,} {what}" if isinstance(n, int) else f"{n} {what}"
+        for what, n in counts.items()
+        if what not in (SKIPPED, NOTES, SUMMARY)
+    )

@@ -1,0 +1,250 @@
+"""Finds known names in texts: leftmost, longest, at the borders of tokens, in one pass.
+
+Every word that stands in some name has a code of two characters. A name becomes the codes of its
+words, a text those of its own, and an Aho-Corasick automaton finds the ones in the other. So
+matches begin and end only where tokens do, and the automaton has a few states for each name
+instead of one for each letter.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from daachorse import MATCH_KIND_LEFTMOST_LONGEST
+from daachorse import CharwiseDoubleArrayAhoCorasick as Automaton
+from numpy.typing import NDArray
+
+from synsetmine.errors import DataError
+from synsetmine.io.files import open_binary, writing
+from synsetmine.normalization import fold, keeps_case, normal_form, tokens
+from synsetmine.text.tokens import BORDER, Tokens, WordTable, tokens_of
+from synsetmine.types import first_repeated
+
+IntArray = NDArray[np.int64]
+
+MARK = b"synsetmine names 1\n"
+HALF = 1 << 10  # so many characters can be second in the code of a word, and others first
+
+
+@dataclass(frozen=True, eq=False)
+class Matches:
+    """Where names were found, text by text and from left to right: one entry for each match."""
+
+    text: IntArray  # the number of the text
+    start: IntArray
+    end: IntArray
+    form: IntArray  # the number of the form
+
+    def __len__(self) -> int:
+        return len(self.text)
+
+    @property
+    def columns(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+        """The four arrays: text, start, end, form."""
+        return self.text, self.start, self.end, self.form
+
+
+class NameMatcher:
+    """Finds names that are given by their normal forms; the number of a form is its position.
+
+    Case counts for nothing, but for forms that keep theirs: `WHO` is found only where the text
+    writes just that. Where the text writes `WHO` and that is no name, it can still be `who`.
+    """
+
+    def __init__(
+        self,
+        *,
+        words: Sequence[str],
+        automaton: Automaton,
+        folded: NDArray[np.int32],
+        capitals: dict[str, int],
+        fingerprint: str,
+    ) -> None:
+        self._words = words
+        self._automaton = automaton
+        self._folded = folded  # (patterns,): the form that may be written in any case, or -1
+        self._capitals = capitals  # the numbers of the forms that keep their case
+        self._fingerprint = fingerprint
+        self._table = WordTable(words)
+        self._is_cased = np.zeros(len(folded), np.bool_)  # (patterns,): of forms in capitals
+        for piece in tokens_of([*capitals]):
+            self._is_cased[self._matches(piece)[2]] = True
+
+    @classmethod
+    def build(cls, forms: Sequence[str] | pa.Array) -> NameMatcher:
+        """Build from distinct normal forms."""
+        names: Sequence[str] = forms.to_pylist() if isinstance(forms, pa.Array) else forms
+        if len(set(names)) < len(names):
+            raise DataError("this name is there twice", value=first_repeated(names))
+        capitals = {name: number for number, name in enumerate(names) if _is_cased(name)}
+        in_any_case = [fold(name) if name in capitals else name for name in names]
+        _require_normal(in_any_case)
+        counts = Counter(chain.from_iterable(map(str.split, in_any_case)))
+        words = [word for word, _ in counts.most_common()]
+        codes = _coded(np.arange(len(words)))
+        code_of = {word: codes[2 * i : 2 * i + 2] for i, word in enumerate(words)}
+        number_of: dict[str, int] = {}  # by pattern
+        for number, form in enumerate(in_any_case):
+            pattern = "".join(map(code_of.__getitem__, form.split()))
+            if names[number] in capitals:
+                number_of.setdefault(pattern, -1)
+            else:
+                number_of[pattern] = number
+        patterns = sorted(number_of)  # which the automaton takes in less time
+        return cls(
+            words=words,
+            automaton=Automaton(patterns, MATCH_KIND_LEFTMOST_LONGEST, use_prefilter=False),
+            folded=np.array([number_of[pattern] for pattern in patterns], np.int32),
+            capitals=capitals,
+            fingerprint=_fingerprint(forms),
+        )
+
+    def is_built_from(self, forms: Sequence[str] | pa.Array) -> bool:
+        """Whether the numbers of matches are positions among these forms."""
+        return self._fingerprint == _fingerprint(forms)
+
+    def find(self, texts: Sequence[str]) -> Matches:
+        """All names in the texts; where some overlap, the leftmost and of those the longest."""
+        none = np.empty((4, 0), np.int64)
+        found = np.concatenate([none, *map(self._find, tokens_of(texts))], axis=1)
+        return Matches(*found[:, np.argsort(found[0], kind="stable")])
+
+    def _find(self, piece: Tokens) -> IntArray:
+        first, last, pattern = self._matches(piece)
+        start, end = piece.starts[first], piece.ends[last]
+        form = self._folded[pattern].astype(np.int64)
+        # Only single tokens keep their case. So a match may be turned down after the search:
+        # nothing shorter begins at its token, and the search went on at the next one.
+        cased = np.flatnonzero(self._is_cased[pattern])
+        cased = cased[~_in_small_letters(piece.joined, start[cased])]
+        spans = zip(cased.tolist(), start[cased].tolist(), end[cased].tolist(), strict=True)
+        for match, begin, stop in spans:
+            written = unicodedata.normalize("NFC", piece.joined[begin:stop])
+            form[match] = self._capitals.get(written, form[match])
+        text = np.searchsorted(piece.offsets, start, side="right") - 1
+        offset = piece.offsets[text]
+        found = np.stack([piece.numbers[text], start - offset, end - offset, form])
+        return found[:, form >= 0]
+
+    def _matches(self, piece: Tokens) -> tuple[IntArray, IntArray, IntArray]:
+        """The first and the last token and the pattern of each match."""
+        words = self._table.find(piece.letters, piece.word_starts, piece.word_ends)
+        matches = self._automaton.find(_coded(words))
+        flat = np.fromiter(chain.from_iterable(matches), np.int64, 3 * len(matches))
+        start, end, pattern = flat.reshape(-1, 3).T  # two characters a token
+        return start // 2, end // 2 - 1, pattern
+
+    def save(self, path: Path) -> None:
+        """Write one file, whole or not at all."""
+        parts = [
+            "\n".join(self._words).encode(),
+            "\n".join(self._capitals).encode(),
+            np.array([*self._capitals.values()], "<i4").tobytes(),
+            self._folded.astype("<i4").tobytes(),
+            self._automaton.serialize(),
+        ]
+        header = {"engine": _engine(), "of": self._fingerprint, "sizes": [*map(len, parts)]}
+        body = [json.dumps(header).encode(), b"\n", *parts]
+        with writing(path) as stream:
+            stream.writelines([MARK, _checksum(body), *body])
+
+    @classmethod
+    def load(cls, path: Path) -> NameMatcher:
+        """Read what `save` wrote; a file that is not whole is told before anything is used."""
+        with open_binary(path) as stream:
+            if stream.read(len(MARK)) != MARK:
+                raise DataError("not a name matcher saved by this version of synsetmine", path=path)
+            checksum, body = stream.read(32), stream.read()
+        if _checksum([body]) != checksum:
+            raise DataError("a damaged name matcher: its checksum differs", path=path)
+        try:
+            return cls._of(body)
+        except DataError as error:
+            raise error.at(path) from None
+        except (LookupError, TypeError, ValueError, RecursionError) as error:
+            raise DataError("a name matcher that was forged", path=path) from error
+
+    @classmethod
+    def _of(cls, body: bytes) -> NameMatcher:
+        end = body.index(b"\n")
+        header = json.loads(body[:end])
+        if header["engine"] != _engine():  # which may take the automaton for another
+            problem = f"a name matcher saved by {header['engine']}, but this is {_engine()}"
+            raise DataError(f"{problem}: build it anew")
+        borders = np.cumsum([end + 1, *header["sizes"]]).tolist()
+        words, capitals, numbers, folded, automaton = (body[a:b] for a, b in pairwise(borders))
+        forms = np.frombuffer(numbers, "<i4").tolist()
+        return cls(
+            words=words.decode().split(),
+            automaton=Automaton.deserialize(automaton),
+            folded=np.frombuffer(folded, "<i4"),
+            capitals=dict(zip(capitals.decode().split(), forms, strict=True)),
+            fingerprint=header["of"],
+        )
+
+
+def _is_cased(form: str) -> bool:
+    """Whether a form is one of those that keep their case."""
+    # Some scripts fold to capitals. A form that is its own fold is found in any case.
+    single = keeps_case(form) and " " not in form
+    return single and normal_form(form) == form and fold(form) != form
+
+
+def _require_normal(forms: Sequence[str]) -> None:
+    """Refuse forms that no text has; those of a piece are compared with its tokens at once."""
+    for piece in tokens_of(forms):
+        given = [forms[number] for number in piece.numbers.tolist()]
+        if "" in given or f" {BORDER} ".join(given) != " ".join(piece.words):
+            wrong = next(form for form in given if not form or " ".join(tokens(form)) != form)
+            raise DataError("not the normal form of a name", value=wrong)
+
+
+def _in_small_letters(text: str, places: IntArray) -> NDArray[np.bool_]:
+    """Where a to z stands. It spares most look-ups: `as` and `it` are seldom As and IT."""
+    points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)[places]
+    return (points >= ord("a")) & (points <= ord("z"))
+
+
+def _coded(words: IntArray) -> str:
+    """Two characters for the number of each word, and two zeros for -1.
+
+    What can be first is never second, so that no match begins in the middle of a word.
+    """
+    codes = np.zeros((len(words), 2), "<u4")
+    known = words >= 0
+    codes[known, 0] = 1 + HALF + words[known] // HALF
+    codes[known, 1] = 1 + words[known] % HALF
+    return codes.tobytes().decode("utf-32-le")
+
+
+def _fingerprint(forms: Sequence[str] | pa.Array) -> str:
+    array = forms if isinstance(forms, pa.Array) else pa.array(forms, pa.large_string())
+    array = array.cast(pa.large_string())
+    if not len(array):  # such an array may come without buffers
+        return _checksum([]).hex()
+    _, starts, letters = array.buffers()
+    borders = np.frombuffer(starts, np.int64)[array.offset :][: len(array) + 1]
+    sizes = np.diff(borders).astype("<i8")
+    return _checksum([sizes, memoryview(letters)[borders[0] : borders[-1]]]).hex()
+
+
+def _checksum(parts: Iterable[Any]) -> bytes:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    return digest.digest()
+
+
+def _engine() -> str:
+    return f"daachorse {version('daachorse')}"

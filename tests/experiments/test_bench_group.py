@@ -1,0 +1,95 @@
+"""Names with known sets are what they claim; the benchmark on them starts and ends well."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.bench_group import _labels
+from benchmarks.names import LabelledNames, listed_names, made_up_names, read_entities
+from synsetmine.errors import DataError
+from synsetmine.normalization import name_key
+
+ROOT = Path(__file__).parents[2]
+ENTITIES = [["USA", "United States"], ["usa", "US of A"], ["Paris"], ["WHO", " ", "World Health"]]
+
+
+@pytest.fixture
+def lists(tmp_path: Path) -> Path:
+    folder = tmp_path / "lists"
+    folder.mkdir()
+    lines = [json.dumps({"names": names}) + "\n" for names in ENTITIES]
+    (folder / "one.jsonl").write_text("".join(lines[:2]), encoding="utf-8")
+    with gzip.open(folder / "two.jsonl.gz", "wt", encoding="utf-8") as file:
+        file.write("".join(lines[2:]))
+    return folder
+
+
+def test_lists_are_read_from_files_and_folders(lists: Path) -> None:
+    without_blank = [[name for name in names if name.strip()] for names in ENTITIES]
+    assert list(read_entities(lists)) == without_blank
+    assert list(read_entities(lists / "one.jsonl")) == without_blank[:2]
+    with pytest.raises(DataError, match="no lists"):
+        list(read_entities(lists.parent))
+
+
+@pytest.mark.parametrize("count", [1, 6, 40, 300])
+def test_names_are_different_and_as_many_as_asked_for(lists: Path, count: int) -> None:
+    """Also where the lists have fewer: entities are made of entities."""
+    made = listed_names(lists, count, seed=1)
+    assert len(made.names) == len(made.labels) == count
+    assert len({name_key(name) for name in made.names}) == count
+    again = listed_names(lists, count, seed=1)
+    assert again.names == made.names
+    assert np.array_equal(again.labels, made.labels)
+
+
+def test_the_names_of_an_entity_have_one_label(lists: Path) -> None:
+    made = listed_names(lists, 200, seed=0)
+    label_of = dict(zip(made.names, made.labels.tolist(), strict=True))
+    assert label_of["WHO"] == label_of["World Health"] != label_of["Paris"]
+    suffixed = [name for name in label_of if name.startswith("WHO ")]
+    assert suffixed
+    for name in suffixed:
+        other = f"World Health{name.removeprefix('WHO')}"
+        assert label_of.get(other, label_of[name]) == label_of[name]
+
+
+def test_names_can_be_kept(tmp_path: Path) -> None:
+    made = made_up_names(50, seed=2)
+    made.save(tmp_path / "names.txt")
+    kept = LabelledNames.load(tmp_path / "names.txt")
+    assert kept.names == made.names
+    assert np.array_equal(kept.labels, made.labels)
+
+
+def test_names_of_no_set_stand_alone(tmp_path: Path) -> None:
+    sets = tmp_path / "sets.jsonl"
+    sets.write_text('{"terms": ["b", "C"]}\n{"terms": ["d", "e"]}\n', encoding="utf-8")
+    labels = _labels(sets, ["a", "b", "c", "d", "e", "f"]).tolist()
+    assert labels[1] == labels[2]
+    assert labels[3] == labels[4]
+    assert len(set(labels)) == 4
+
+
+@pytest.mark.slow
+def test_bench_group_measures_each_method(tmp_path: Path) -> None:
+    options = ("--sizes", "200", "400", "--training", "200", "--folder", str(tmp_path))
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.bench_group", *options, "--methods", "agglomerative"],
+        cwd=ROOT,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.split("| names |")[1].splitlines()[2:]
+    assert len(lines) == 2 * 2
+    assert all("×" in line for line in lines)

@@ -1,0 +1,204 @@
+"""Addresses of others: where they may lead, and what of them is told."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from synsetmine.engines import LocalEngine
+from synsetmine.errors import DataError
+from synsetmine.io import addresses
+from synsetmine.io.addresses import is_private, shown
+from synsetmine.io.datasets import check_address, receive
+from synsetmine.linking.spotlight import SpotlightLinker
+from synsetmine.pipeline.project import read_project
+from synsetmine.pipeline.run import run_project
+from synsetmine.types import Document
+from tests.support.paperfiles import FILES, LISTING, RAW, TEST, fetch
+from tests.support.paperserver import Fault, PaperServer, row
+from tests.support.spotlightserver import SpotlightServer
+
+OUTSIDE = "93.184.216.34"
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[PaperServer]:
+    monkeypatch.setenv("no_proxy", "*")
+    with PaperServer({f"NYT/{name}": c for name, c in FILES.items()}).running() as running:
+        yield running
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("https://example.org/a", "https://example.org/a"),
+        ("https://me:secret@example.org:8/a@b", "https://example.org:8/a@b"),
+        ("https://secret@example.org", "https://example.org"),
+        ("https://a@b:secret@example.org/", "https://example.org/"),
+        ("me:secret@example.org/a", "example.org/a"),
+        ("https://example.org/a?token=secret#x", "https://example.org/a?…"),
+        ("http://[secret@", "http://"),
+        ("", ""),
+    ],
+)
+def test_what_may_be_secret_is_not_shown(url: str, said: str) -> None:
+    assert shown(url) == said
+
+
+@pytest.mark.parametrize(
+    ("host", "inside"),
+    [
+        ("127.0.0.1", True),
+        ("localhost", True),
+        ("[::1]", True),
+        ("[::ffff:127.0.0.1]", True),
+        ("2130706433", True),  # 127.0.0.1 as one number
+        ("0.0.0.0", True),
+        ("10.1.2.3", True),
+        ("192.168.0.1", True),
+        ("169.254.169.254", True),  # where clouds keep the secrets of a machine
+        ("[fe80::1]", True),
+        ("[fd00::1]", True),
+        (OUTSIDE, False),
+        ("[2606:2800:220:1::1]", False),
+    ],
+)
+def test_where_an_address_leads(host: str, inside: bool) -> None:
+    assert is_private(f"http://{host}:80/x") is inside
+
+
+def test_a_name_of_several_machines_is_private_if_one_of_them_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = {"both.example": {OUTSIDE, "10.0.0.1"}, "out.example": {OUTSIDE}, "none.example": set()}
+    monkeypatch.setattr(addresses, "_numbers", found.__getitem__)
+    assert [is_private(f"https://{name}/") for name in found] == [True, False, False]
+
+
+# --- Downloads --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def outside(server: PaperServer, monkeypatch: pytest.MonkeyPatch) -> PaperServer:
+    """The server as one that is out in the world; `localhost` stays within."""
+    cloud = "169.254.169.254"
+    numbers = {"127.0.0.1": {OUTSIDE}, "localhost": {"127.0.0.1"}, cloud: {cloud}}
+    monkeypatch.setattr(addresses, "_numbers", lambda host: numbers[host])
+    return server
+
+
+@pytest.mark.parametrize("path", [LISTING, RAW])
+def test_nobody_outside_leads_us_into_the_own_network(
+    outside: PaperServer, tmp_path: Path, path: str
+) -> None:
+    for place in (f"http://localhost:{outside.server_port}/raw/secret", "http://169.254.169.254/x"):
+        outside.always_fail(path, Fault(location=place))
+        with pytest.raises(DataError, match=r"302 redirect to http://.* own network") as caught:
+            fetch(outside, tmp_path)
+        assert "\n" not in str(caught.value)
+    assert outside.asked("/raw/secret") == []
+
+
+def test_nor_does_what_is_listed_outside(outside: PaperServer, tmp_path: Path) -> None:
+    inside = f"http://localhost:{outside.server_port}/raw/secret"
+    outside.extra_rows = [row(TEST, b"secret", inside)]
+    with pytest.raises(DataError, match="this leads into the own network, from outside of it"):
+        fetch(outside, tmp_path)
+    assert outside.asked("/raw/secret") == []
+    assert not list(tmp_path.rglob("*.set*"))
+
+
+def test_redirects_have_an_end(server: PaperServer, tmp_path: Path) -> None:
+    server.always_fail(LISTING, Fault(location=LISTING))
+    with pytest.raises(DataError, match=r"302 .* infinite loop") as caught:
+        fetch(server, tmp_path)
+    assert "\n" not in str(caught.value)
+    assert len(server.asked(LISTING)) <= 11
+
+
+@pytest.mark.parametrize("size", [-1, 1 << 40])
+def test_a_listing_cannot_fill_the_disk(server: PaperServer, tmp_path: Path, size: int) -> None:
+    server.extra_rows = [row(TEST, b"", f"{server.root}/raw/x") | {"size": size}]
+    with pytest.raises(DataError, match=rf"{TEST} would have {size} bytes"):
+        fetch(server, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["../evil", "/etc/evil", "..", "a/../../evil", "evil\0", "evil"])
+def test_a_listing_names_no_files_of_its_own(
+    server: PaperServer, tmp_path: Path, name: str
+) -> None:
+    server.extra_rows = [row(name, b"evil", f"{server.root}/raw/evil")]
+    fetch(server, tmp_path / "cache")
+    assert not [path for path in tmp_path.rglob("*") if "evil" in path.name]
+    assert server.asked("/raw/evil") == []
+
+
+def test_a_password_is_neither_sent_nor_told(server: PaperServer, tmp_path: Path) -> None:
+    with_password = server.home.replace("http://", "http://me:secret@")
+    with pytest.raises(DataError, match="an address with a user or password") as caught:
+        fetch(server, tmp_path, home=with_password)
+    assert "secret" not in str(caught.value)
+    server.always_fail(LISTING, Fault(location=f"http://me:secret@127.0.0.1:{server.server_port}/"))
+    with pytest.raises(DataError, match=r"redirect to http://127.0.0.1.* refused") as caught:
+        fetch(server, tmp_path)
+    assert "secret" not in str(caught.value)
+    with pytest.raises(DataError, match="404") as caught:
+        list(receive(f"{server.root}/none?token=secret", 100, 5))
+    assert "secret" not in str(caught.value)
+
+
+def test_encryption_is_not_given_up() -> None:
+    check_address("http://a.example/", "http://b.example/")
+    with pytest.raises(DataError, match="give up encryption"):
+        check_address("http://a.example/", "https://a.example/")
+
+
+# --- Spotlight --------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("no_proxy")
+def test_no_log_has_the_password_of_a_service(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    with SpotlightServer().running() as server:
+        url = server.url.replace("http://", "http://me:se%40cret@")
+        SpotlightLinker(url=url, retries=0).link([Document("d", "In Berlin")])
+        assert server.seen[0].headers["Authorization"] == "Basic bWU6c2VAY3JldA=="  # me:se@cret
+    assert "POST" in caplog.text
+    assert "cret" not in caplog.text
+
+
+def test_a_wrong_address_of_a_service_is_told_without_its_password() -> None:
+    for url in ("ftp://me:secret@example.org/", "https://me:secret@example.org/?x=secret"):
+        with pytest.raises(DataError, match="must be the http") as caught:
+            SpotlightLinker(url=url)
+        assert "secret" not in str(caught.value)
+
+
+class Silent:
+    """Watches a run and says nothing."""
+
+    def started(self, stage: str) -> None: ...
+
+    def progress(self, done: int, total: int, note: str = "") -> None: ...
+
+    def finished(self, stage: str, record: Mapping[str, Any], *, skipped: bool) -> None: ...
+
+
+def test_the_manifest_does_not_know_the_password(tmp_path: Path) -> None:
+    (tmp_path / "texts.txt").write_text("A heart attack is one.\n")
+    (tmp_path / "kb.jsonl").write_text('{"id": "1", "name": "heart attack"}\n')
+    (tmp_path / "synsetmine.toml").write_text(
+        'corpus.path = "texts.txt"\nkb.path = "kb.jsonl"\n'
+        '[link]\nurl = "https://me:secret@example.org/en"\n'
+    )
+    project = read_project(tmp_path / "synsetmine.toml")
+    assert project.link.url == "https://me:secret@example.org/en"
+    run_project(project, Silent(), engine=LocalEngine(1), until="link")
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert manifest["stages"]["link"]["settings"]["url"] == "https://example.org/en"
+    assert "secret" not in json.dumps(manifest)

@@ -1,0 +1,115 @@
+"""Temporary files and folders: what killed processes left is removed, what is in use is not."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from synsetmine.io.files import atomic_write, write_text
+from synsetmine.io.temporary import temporary_folder
+
+WRITING = """
+import sys
+from pathlib import Path
+from synsetmine.io.files import atomic_write
+from synsetmine.io.temporary import temporary_folder
+with atomic_write(Path(sys.argv[1])) as temporary, temporary_folder() as folder:
+    temporary.write_text("half")
+    (folder / "large").write_text("half")
+    print(temporary.name, folder, flush=True)
+    sys.stdin.readline()
+    temporary.write_text("whole")
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "scratch"))
+    (tmp_path / "scratch").mkdir()
+    return tmp_path / "out.txt"
+
+
+def writer(path: Path) -> tuple[subprocess.Popen[str], str, Path]:
+    """A process that has begun to write, and its temporary file and folder."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", WRITING, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    part, folder = process.stdout.readline().split()
+    return process, part, Path(folder)
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(entry.name for entry in folder.iterdir())
+
+
+def test_what_a_killed_writer_left_goes_with_the_next(path: Path) -> None:
+    process, part, folder = writer(path)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert names(path.parent) == [part, "scratch"]
+    assert names(folder) == ["large"]
+    write_text(path, "new")
+    assert names(path.parent) == ["out.txt", "scratch"]
+    with temporary_folder() as another:
+        assert names(path.parent / "scratch") == [another.name]
+    assert names(path.parent / "scratch") == []
+
+
+def test_what_a_living_writer_has_is_left_alone(path: Path) -> None:
+    process, part, folder = writer(path)
+    write_text(path, "new")
+    with temporary_folder() as another:
+        assert names(path.parent / "scratch") == sorted([folder.name, another.name])
+    assert (path.parent / part).read_text() == "half"
+    process.communicate("\n")
+    assert process.returncode == 0
+    assert path.read_text() == "whole"
+    assert names(path.parent) == ["out.txt", "scratch"]
+    assert names(path.parent / "scratch") == []
+
+
+def test_what_belongs_to_other_files_is_left_alone(path: Path) -> None:
+    others = [".other.txt.abc.part", ".out.txt.notes", "out.txt.part", "synsetmine-notes"]
+    for name in others:
+        (path.parent / name).write_text("mine")
+    (path.parent / "scratch" / "synsetmine-link.held").symlink_to(path.parent)
+    (path.parent / "scratch" / "synsetmine-tests").mkdir()
+    write_text(path, "new")
+    with temporary_folder():
+        pass
+    assert names(path.parent) == sorted([*others, "out.txt", "scratch"])
+    assert names(path.parent / "scratch") == ["synsetmine-link.held", "synsetmine-tests"]
+
+
+def test_many_may_write_one_file(path: Path) -> None:
+    """None takes the file of another, just made, for one that was left."""
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda n: write_text(path, f"{n}" * 100), range(400)))
+    assert len(path.read_text()) in (100, 200, 300)
+    assert names(path.parent) == ["out.txt", "scratch"]
+
+
+def test_where_there_are_no_locks_nothing_is_cleared(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(38, "Function not implemented")
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    with atomic_write(path) as first:
+        first.write_text("one")
+        write_text(path, "two")
+        assert first.exists()
+    assert path.read_text() == "one"
+    assert names(path.parent / "scratch") == []

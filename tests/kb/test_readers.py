@@ -1,0 +1,114 @@
+"""What holds for readers of knowledge bases in all forms."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from synsetmine.errors import DataError, SynsetmineError
+from synsetmine.kb import Entity, Form, KnowledgeBase, read_kb
+from tests.support.kbfiles import ATOMS, DUMP, OBO, SKOS, content_of, stored
+
+quick = settings(max_examples=40, deadline=None)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("kb")
+
+
+def test_labels_alone_do_not_make_a_dump_of_wikidata(tmp_path: Path) -> None:
+    path = stored(tmp_path, '{"id": "1", "name": "x", "labels": ["y"]}', "x.jsonl")
+    assert content_of(read_kb(path, names_field="labels")) == {"1": ("x", "y")}
+
+
+def test_a_saved_knowledge_base_is_read(tmp_path: Path) -> None:
+    kb = KnowledgeBase.of([Entity("a", "x", ("y",))])
+    kb.save(tmp_path / "x.kb")
+    assert content_of(read_kb(tmp_path / "x.kb")) == {"a": ("x", "y")}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("x.bin", "something else"), ("x", ""), ("x.html", "<html></html>")]
+)
+def test_a_file_of_no_known_form_is_told(tmp_path: Path, name: str, text: str) -> None:
+    path = stored(tmp_path, text, name)
+    with pytest.raises(DataError, match=f"{path}: cannot tell the form of this file; name one of"):
+        read_kb(path)
+    with pytest.raises(DataError, match=r"the form must be one of saved, jsonl, .*: 'xlsx'"):
+        read_kb(path, form="xlsx")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv", "tsv", "obo", "rdf", "umls", "wikidata"])
+def test_empty_and_missing_files_are_told(tmp_path: Path, form: Form) -> None:
+    with pytest.raises(DataError, match="x: no entities with a usable name in this file"):
+        read_kb(stored(tmp_path, "", "x"), form=form)
+    with pytest.raises(DataError, match="gone: No such file or directory"):
+        read_kb(tmp_path / "gone", form=form)
+    with pytest.raises(DataError, match=f"{tmp_path}: Is a directory"):
+        read_kb(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("package", "name", "text", "form"),
+    [("fastobo", "x.obo", OBO, "OBO"), ("pyoxigraph", "x.ttl", SKOS, "RDF")],
+)
+def test_a_missing_package_is_told(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    package: str,
+    name: str,
+    text: str,
+    form: str,
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(SynsetmineError) as caught:
+        read_kb(stored(tmp_path, text, name))
+    assert str(caught.value) == (
+        f"reading {form} needs the extra: pip install 'synsetmine[ontology]'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("x.jsonl", '{"id": "1", "name": "x"}\n' * 5000),
+        ("x.csv", "id,name\n" + "1,x\n" * 5000),
+        ("x.obo", OBO * 50),
+        ("x.ttl", SKOS * 50),
+        ("x.nt", '<http://x> <http://www.w3.org/2004/02/skos/core#prefLabel> "x" .\n' * 5000),
+        ("MRCONSO.RRF", ATOMS * 50),
+        ("x.json", DUMP * 50),
+    ],
+    ids=lambda text: text[:10],
+)
+def test_progress_and_damaged_files(tmp_path: Path, name: str, text: str) -> None:
+    data = gzip.compress(text.encode())
+    told: list[tuple[int, int]] = []
+    path = stored(tmp_path, data, f"{name}.gz")
+    assert len(read_kb(path, progress=lambda done, total: told.append((done, total))))
+    assert told == sorted(told)
+    assert told[-1] == (len(data), len(data))
+    stored(tmp_path, data[: len(data) // 2], f"{name}.gz")
+    with pytest.raises(DataError, match=f"{path}: damaged gzip file"):
+        read_kb(path)
+
+
+@given(st.binary(max_size=60), st.sampled_from([b"", b"[Term]\nid: X:1\n", b"@prefix", b"{", b"["]))
+@quick
+def test_any_file_is_a_knowledge_base_or_a_data_error(
+    folder: Path, data: bytes, start: bytes
+) -> None:
+    forms: tuple[Form, ...] = (
+        "saved", "jsonl", "csv", "tsv", "obo", "rdf", "umls", "wikidata", "mediawiki",
+    )  # fmt: skip
+    path = stored(folder, start + data, "any.txt")
+    for form in forms:
+        with suppress(DataError):  # any other error fails
+            assert len(read_kb(path, form=form))

@@ -1,0 +1,118 @@
+"""What a run says of its new names: counts, expectations, kinds."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from synsetmine.io.traces import Decision
+from synsetmine.models import Mined
+from synsetmine.models.description import COMPARED, describe_joins
+from synsetmine.models.known import KnownSets, Rehearsal
+from synsetmine.pipeline.new_names import NewNames
+from synsetmine.pipeline.report import RehearsalFindings, RehearsalLevel
+from synsetmine.pipeline.report.findings import percent
+from synsetmine.runs import MinedTerm
+from synsetmine.runs.results import description
+from synsetmine.types import SynonymSets, Term
+
+HEART = (Term("heart failure"), Term("DALYs"), Term("Disability-Adjusted Life Year"))
+KNOWN = SynonymSets.of([HEART, [Term("fever")]], ["D1", "D2"])
+
+
+def mined_with(joined: dict[str, float], groups: list[int], rehearsal: Rehearsal | None) -> Mined:
+    """Names that joined D1, and groups of unknown terms of these sizes."""
+    unknown = [[Term(f"g{i} t{j}") for j in range(size)] for i, size in enumerate(groups)]
+    sets = SynonymSets.of(
+        [[*HEART, *map(Term, joined)], [Term("fever")], *unknown],
+        ["D1", "D2", *(f"s{i}" for i in range(len(groups)))],
+    )
+    trace = [Decision(Term(name), "D1", p, "joined") for name, p in joined.items()]
+    for i, (first, *others) in enumerate(unknown):
+        trace.append(Decision(first, None, 0.0, "opened"))
+        trace += [Decision(term, f"s{i}", 0.7, "joined") for term in others]
+    return Mined(sets, tuple(trace), (), KnownSets(KNOWN, {}, rehearsal))
+
+
+def rehearsal() -> Rehearsal:
+    """200 hidden names: 110 at 0.95, all but one right; 90 at 0.2, all wrong; 100 others."""
+    probabilities = np.repeat([0.95, 0.2, 0.1], [110, 90, 100])
+    right = np.zeros(300, np.bool_)
+    right[:109] = True
+    hidden = np.arange(300) < 200
+    return Rehearsal(probabilities, right, hidden, np.ones(300, np.bool_), np.ones(300))
+
+
+@given(
+    joined=st.lists(st.floats(0.5, 1), max_size=20),
+    groups=st.lists(st.integers(1, 4), max_size=10),
+)
+def test_every_mined_term_is_counted_once(joined: list[float], groups: list[int]) -> None:
+    mined = mined_with({f"n{i}": p for i, p in enumerate(joined)}, groups, None)
+    new = NewNames.of(mined, KNOWN)
+    counts = new.counts
+    assert counts["new names of known entities"] == len(joined)
+    assert counts["groups of unknown terms"] == sum(size > 1 for size in groups)
+    assert len(mined.trace) == (
+        counts["new names of known entities"]
+        + counts["unknown terms in groups"]
+        + counts["unknown terms that stand alone"]
+    )
+    assert ("apart from these" in " ".join(new.sentences)) == any(size > 1 for size in groups)
+
+
+def test_the_sentences_of_a_run() -> None:
+    new = NewNames.of(mined_with({"a": 0.95, "b": 0.9, "c": 0.6}, [3, 2, 1], rehearsal()), KNOWN)
+    assert new.sentences == [
+        "3 new names for 1 entity; at 0.9 and above 2, of which about 2 should be right",
+        "apart from these, 2 groups of 5 unknown terms",
+    ]
+    (alone,) = NewNames.of(mined_with({"a": 0.95}, [], None), KNOWN).sentences
+    assert alone == (
+        "1 new name for 1 entity; there was no rehearsal, so the probabilities are the model's own"
+    )
+    record = json.loads(json.dumps(new.to_dict()))
+    assert record["hidden names"] == 200
+    highest = record["levels"][-1]
+    assert highest["hidden names assigned"] == 110
+    assert highest["precision"] == round(109 / 110, 4)
+    assert highest["recall"] == round(109 / 200, 4)
+    assert highest["new names"] == 2
+
+
+def test_the_rehearsal_in_words() -> None:
+    level = RehearsalLevel(0.9, 2, 1.9, 1.0, 0.545, 0.0)
+    said = RehearsalFindings(1200, [level], [], 0.01).sentences
+    assert said[0] == "In a rehearsal, 1,200 known names were hidden and looked for."
+    assert said[1].startswith("At 0.9 and above, it found 55 % of them, and 100 % of what it")
+    assert [percent(share) for share in (0, 0.0071, 0.5, 0.9959, 1)] == [
+        *("0.0 %", "0.7 %", "50 %", "99.6 %", "100 %")
+    ]
+
+
+def test_the_nearest_name_is_one_of_the_kind() -> None:
+    """The model's nearest name may be of another kind than the most alike one."""
+    mined = mined_with({"DALY": 0.99}, [], None)
+    near = Decision(Term("DALY"), "D1", 0.99, "joined", nearest="Disability-Adjusted Life Year")
+    (decision,) = describe_joins(Mined(mined.sets, (near,), (), mined.known), None).trace
+    assert (decision.kind, decision.nearest) == ("inflection", "DALYs")
+
+
+def test_a_huge_group_is_described_by_some_of_its_terms() -> None:
+    mined = mined_with({}, [10 * COMPARED], None)
+    joined = [d for d in describe_joins(mined, None).trace if d.action == "joined"]
+    first = {f"g0 t{i}" for i in range(COMPARED + 1)}
+    assert len(joined) == 10 * COMPARED - 1
+    assert {decision.nearest for decision in joined} <= first
+
+
+def test_a_long_form_is_called_one() -> None:
+    term = MinedTerm("World Health Organization", 1, "joined", False, kind="abbreviation")
+    long = MinedTerm(term.text, 1, "joined", False, kind="abbreviation", nearest="WHO")
+    short = MinedTerm("WHO", 1, "joined", False, kind="abbreviation", nearest=term.text)
+    assert description(long) == "long form of “WHO”"
+    assert description(short) == f"abbreviation of “{term.text}”"
+    assert description(term) == "abbreviation"

@@ -1,0 +1,83 @@
+"""The site: it builds without a warning, has every page, and needs nothing from elsewhere."""
+
+from __future__ import annotations
+
+import re
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import urldefrag, urlsplit
+
+import pytest
+
+from docs.sitepages import OUTSIDE
+from tests.support.walks import run
+
+ROOT = Path(__file__).parents[2]
+NO_PAGES = {"results/medline-mesh/notes.md"}  # a part of the page above it
+PAGES = sorted(
+    {str(path.relative_to(ROOT / "docs")) for path in ROOT.glob("docs/**/*.md")} - NO_PAGES
+)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
+    said = run(command, ROOT, stderr_too=True)
+    assert "WARNING" not in said
+    return folder
+
+
+class Links(HTMLParser):
+    """What a page links to and loads, and where one can jump to in it."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.targets: list[str] = []
+        self.loaded: list[str] = []
+        self.anchors: set[str] = set()
+        self.feed(page.read_text("utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        self.anchors.add(given.get("id", ""))
+        self.targets += [given[name] for name in ("href", "src") if tag == "a" and name in given]
+        self.loaded += [given[name] for name in ("href", "src") if tag != "a" and name in given]
+
+
+def test_every_page_is_on_the_site(site: Path) -> None:
+    names = [re.sub("README$", "index", page.removesuffix(".md")) for page in PAGES]
+    names += [f"project/{re.sub('README$', 'index', name[:-3])}" for name in OUTSIDE]
+    missing = [name for name in names if not (site / f"{name}.html").is_file()]
+    assert not missing
+
+
+def test_every_page_is_in_the_nav_and_in_the_index() -> None:
+    nav = (ROOT / "mkdocs.yml").read_text("utf-8")
+    index = (ROOT / "docs/README.md").read_text("utf-8")
+    for page in PAGES:
+        assert f" {page}\n" in nav, f"mkdocs.yml lacks {page}"
+        assert page == "README.md" or f"]({page})" in index, f"docs/README.md lacks {page}"
+
+
+def test_links_on_the_site_lead_somewhere_and_nothing_is_loaded_from_elsewhere(site: Path) -> None:
+    pages = {page: Links(page) for page in site.rglob("*.html") if page.name != "404.html"}
+    for page, links in pages.items():
+        for target in links.targets + links.loaded:
+            address, anchor = urldefrag(target)
+            if urlsplit(address).scheme:
+                assert target in links.targets, f"{page} loads {target}"
+                continue
+            goal = (page.parent / address).resolve() if address else page
+            assert goal.is_file(), f"{page}: {target}"
+            if anchor and goal.suffix == ".html":
+                assert anchor in pages[goal].anchors, f"{page}: {target}"
+
+
+def test_the_site_shows_pages_as_the_repository_does(site: Path) -> None:
+    """Two things that Markdown on the site would leave as they are written."""
+    for page in site.rglob("*.html"):
+        text = page.read_text("utf-8")
+        assert not re.search(r"<p>(?:(?!</p>).)*\n[-*] ", text, re.S), f"a list of {page}"
+        assert not re.search(r"<code>[^<]*\\\|", text), f"an escaped bar of {page}"

@@ -1,0 +1,175 @@
+"""Reviews in a run and on the command line: they change training and mining, and only these."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from synsetmine.cli import app
+from synsetmine.errors import DataError, SynsetmineError
+from synsetmine.io.sets import read_sets, write_sets
+from synsetmine.models import load_model
+from synsetmine.review import Decision, ReviewState, ReviewStore
+from synsetmine.review.tsv import read_decisions
+from synsetmine.runs import MinedSet, read_results
+from synsetmine.runs.folder import STAGES, Artefacts, RunFolder
+from synsetmine.types import Term
+from tests.pipeline.test_run import carry_out
+from tests.support.reviewparts import mined_set
+from tests.support.viewworlds import name_world
+from tests.support.worlds import write_text_world
+
+
+def call(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    project = write_text_world(tmp_path_factory.mktemp("world"))
+    carry_out(project)
+    return project
+
+
+@pytest.fixture
+def project(finished: Path, tmp_path: Path) -> Path:
+    """A finished run of one's own."""
+    shutil.copytree(finished.parent, tmp_path / "world")
+    return tmp_path / "world" / finished.name
+
+
+def keys(found: MinedSet) -> list[Term]:
+    return [Term(term.text, term.sense) for term in found.terms]
+
+
+@pytest.mark.slow
+def test_a_run_learns_from_its_reviews(project: Path) -> None:
+    at = Artefacts(project.parent / "run")
+    mined = read_results(at.mined.parent)
+    joined = [found for found in mined if found.least is not None and found.entity]
+    wrong, right = joined[0], joined[1]
+    out = next(term for term in wrong.terms if term.probability is not None)
+    state = ReviewState(mined)
+    with ReviewStore(at.reviews) as store:
+        for decision in (
+            state.decide("remove", wrong.id, reviewer="ann", terms=[out.text]),
+            state.decide("accept", right.id, reviewer="ann"),
+        ):
+            state.apply(store.add(decision, seen=state.number))
+    scores = at.scores.read_text()
+    folder, skipped = carry_out(project)
+    assert [stage for stage in STAGES if not skipped[stage]] == [*STAGES[STAGES.index("train") :]]
+    assert len(read_decisions(at.decisions)) == 2
+    again = read_sets(at.mined)
+    assert len(set(again.labels(keys(right)))) == 1
+    assert again.ids[again.label_of(keys(right)[0])] == right.id
+    stays = [term for term in keys(wrong) if term.surface != out.text]
+    home = again.label_of(Term(out.text, out.sense))
+    assert home not in again.labels(stays)
+    counts = folder.counts
+    assert counts["mine"]["reviewed sets"] == 1
+    assert counts["mine"]["reviewed pairs kept apart"] == len(stays)
+    assert {name for name in counts["train"] if name.startswith("reviewed")}
+    assert json.loads(at.scores.read_text()).keys() == json.loads(scores).keys()
+    _, skipped = carry_out(project)
+    assert skipped == dict.fromkeys(STAGES, True)
+    replayed = ReviewState(read_results(at.mined.parent), read_decisions(at.decisions))
+    assert replayed[right.id].status == "accepted"
+    assert set(replayed.extents.values()) == {"whole"}
+
+
+def test_reviews_of_entities_held_out_are_not_learned(project: Path) -> None:
+    at = Artefacts(project.parent / "run")
+    test = read_sets(at.test)
+    before = load_model(at.model).training["losses"]
+    mined = [found for found in read_results(at.mined.parent) if found.id in test.ids]
+    state = ReviewState(mined)
+    with ReviewStore(at.reviews) as store:
+        for found in mined:
+            state.apply(store.add(state.decide("accept", found.id, reviewer="ann")))
+    folder, _ = carry_out(project)
+    assert folder.counts["train"]["reviewed sets of entities held out"] > 0
+    assert load_model(at.model).training["losses"] == before
+
+
+def test_a_run_may_leave_reviews_aside(project: Path) -> None:
+    at = Artefacts(project.parent / "run")
+    with ReviewStore(at.reviews) as store:
+        carry_out(project)
+        assert not at.decisions.exists()  # a store without decisions changes nothing
+        state = ReviewState(read_results(at.mined.parent))
+        store.add(state.decide("reject", state.sets[0].id, reviewer="ann"))
+    project.write_text(project.read_text() + "mine.reviews = false\n")
+    _, skipped = carry_out(project)
+    assert skipped == dict.fromkeys(STAGES, True)
+
+
+def test_decisions_travel_from_run_to_run(project: Path, tmp_path: Path) -> None:
+    run, other = project.parent / "run", tmp_path / "other"
+    shutil.copytree(run, other)
+    state = ReviewState(read_results(run))
+    least = state.sets[0]
+    with ReviewStore(Artefacts(run).reviews) as store:
+        store.add(state.decide("accept", least.id, reviewer="ann", note="sure"))
+        store.add(Decision(kind="unsure", reviewer="bob", set_id="gone", members=("not", "there")))
+    file = tmp_path / "reviews.tsv"
+    done = call("export-reviews", run, "--out", file)
+    assert (done.exit_code, done.stderr) == (0, f"2 decisions written to {file}\n")
+    for new in (2, 0):
+        done = call("import-reviews", other, file)
+        assert done.stderr == (
+            f"2 decisions in {file}, {new} of them new to {other}\n"
+            "2 stand: 1 hold for these sets as a whole, 0 in part, 1 not at all\n"
+        )
+    again = tmp_path / "again.tsv"
+    call("export-reviews", other, "--out", again)
+    assert again.read_bytes() == file.read_bytes()
+
+
+def test_what_cannot_be_done_is_told(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    done = call("export-reviews", tmp_path / "run", "--out", tmp_path / "x.tsv")
+    assert isinstance(done.exception, SynsetmineError)
+    assert str(done.exception) == f"{tmp_path / 'run'} has no reviews yet"
+    done = call("import-reviews", tmp_path / "run", tmp_path / "x.tsv")
+    assert "no folder of a run that has mined sets" in str(done.exception)
+    assert RunFolder(tmp_path / "run").stages == {}
+    assert not list((tmp_path / "run").iterdir())
+
+
+def test_loose_files_take_reviews_too(tmp_path: Path) -> None:
+    """`train --reviews` and `mine --reviews`, without a run."""
+    sets, _ = name_world(24, seed=3)
+    training, rest = sets.pick(range(14)), sets.pick(range(14, 24))
+    write_sets(tmp_path / "train.jsonl", training)
+    (tmp_path / "terms.txt").write_text("".join(f"{term}\n" for term in rest.terms))
+    members = [str(term) for term in rest.sets[0]]
+    one, other = [str(term) for term in rest.sets[1][:2]]
+    state = ReviewState([mined_set("good", *members), mined_set("bad", one, other)])
+    with ReviewStore(tmp_path / "reviews.sqlite") as store:
+        store.add(state.decide("accept", "good", reviewer="ann"))
+        store.add(state.decide("reject", "bad", reviewer="ann"))
+    files = ["--reviews", tmp_path / "reviews.sqlite", "--out"]
+    train = ["train", tmp_path / "train.jsonl", *files, tmp_path / "model"]
+    done = call(*train)
+    assert done.exit_code == 0, done.output
+    assert f"from reviews: 1 sets, {len(members)} terms, 2 terms told apart\n" in done.stderr
+    assert "holds this model already" in call(*train).stderr
+    with ReviewStore(tmp_path / "reviews.sqlite") as store:
+        store.add(state.decide("unsure", "good", reviewer="ann"))
+    assert "holds another finished model" in str(call(*train).exception)
+    out = tmp_path / "mined.jsonl"
+    mine = ["mine", tmp_path / "model", "--vocabulary", tmp_path / "terms.txt"]
+    done = call(*mine, *files, out)
+    assert done.exit_code == 0, done.output
+    assert "from reviews: 1 sets, 1 pairs kept apart\n" in done.stderr
+    mined = read_sets(out)
+    assert set(map(Term.parse, members)) <= set(mined.sets[mined.ids.index("good")])
+    assert mined.label_of(Term.parse(one)) != mined.label_of(Term.parse(other))
+    done = call(*mine, "--reviews", tmp_path / "no.tsv", "--out", out)
+    assert isinstance(done.exception, DataError)
+    assert str(done.exception) == f"{tmp_path / 'no.tsv'}: No such file or directory"

@@ -1,0 +1,280 @@
+"""The parts of the review page on their own: near terms, sentences, places, people, words."""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+import sqlite3
+import time
+from contextlib import suppress
+from importlib import resources
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from synsetmine.errors import DataError
+from synsetmine.review import Conflict, Decision, QueueFilter
+from synsetmine.review.web.answers import TermIndex
+from synsetmine.review.web.pages import (
+    QueueQuery,
+    decided,
+    name_of,
+    read_position,
+    render,
+    title_of,
+    when,
+    written_position,
+)
+from synsetmine.review.web.routes import Form
+from synsetmine.review.web.schemas import ApiError
+from synsetmine.review.web.session import Neighbours, ReviewSession, SentenceCache
+from synsetmine.runs import MinedSet, MinedTerm
+from synsetmine.runs.results import Reviewer, probability, share
+from synsetmine.types import Term
+from tests.support.webserver import write_near_vectors, write_run
+
+texts = st.text(max_size=20)
+
+
+@given(st.floats(allow_nan=False), texts)
+def test_places_survive_an_address(least: float, set_id: str) -> None:
+    assert read_position(written_position((least, set_id))) == (least, set_id)
+
+
+@given(texts)
+def test_anything_may_stand_in_an_address(text: str) -> None:
+    place = read_position(text)
+    assert place is None or not math.isnan(place[0])
+    asked = QueueQuery.of({"show": text, "q": text, "after": text, "set": text, "x": text})
+    assert asked.show in ("todo", "accepted", "rejected", "unsure", "changed", "all")
+
+
+@given(st.lists(st.sampled_from(["q", "set", "after", "find", "new"]), unique=True), st.data())
+def test_an_address_leads_back_to_what_was_asked(names: list[str], data: st.DataObject) -> None:
+    whole = st.text(st.characters(codec="utf-8"), max_size=9)
+    asked = QueueQuery.of({name: data.draw(whole) for name in names})
+    query = parse_qs(urlsplit(asked.address()).query, keep_blank_values=True, strict_parsing=False)
+    assert QueueQuery.of({name: values[0] for name, values in query.items()}) == asked
+
+
+def test_people() -> None:
+    ada = Reviewer.of(" Ada \t Lovelace ", "orcid:0000-0002-1694-233x")
+    assert str(ada) == "Ada Lovelace (orcid:0000-0002-1694-233X)"
+    assert Reviewer.from_cookie(ada.cookie) == ada
+    assert name_of(str(ada)) == "Ada Lovelace"
+    assert Reviewer.from_cookie("") is None
+    assert Reviewer.from_cookie("Ada%20%28orcid%3A0000-0002-1825-0098%29") is None
+    with pytest.raises(DataError):
+        Reviewer.of("Ada\u202e")
+
+
+@given(st.text(st.characters(codec="utf-8"), max_size=30))
+def test_names_survive_a_cookie(name: str) -> None:
+    try:
+        reviewer = Reviewer.of(name)
+    except DataError:
+        return
+    assert reviewer.cookie.isascii()
+    found = Reviewer.from_cookie(reviewer.cookie)
+    assert found is not None
+    assert str(found) == str(reviewer)
+
+
+def test_forms() -> None:
+    form = Form.read(b"term=a&term=%C3%A4&set=s1&empty=")
+    assert (form["term"], form.all("term"), form["empty"], form["nothing"]) == (
+        *("a", ["a", "ä"], ""),
+        "",
+    )
+    with pytest.raises(DataError, match="this form cannot be read"):
+        Form.read(b"\xff=1")
+
+
+def test_words_for_decisions() -> None:
+    def said(kind: str, **more: object) -> str:
+        given = {"reviewer": "A", "set_id": "s", "members": ("a", "b||x", "c", "d", "e")}
+        return decided(Decision(kind=kind, **{**given, **more}))  # type: ignore[arg-type]
+
+    assert said("accept", terms=("a",)) == "accepted it"
+    assert said("judge", terms=("b||x",), verdict="incorrect", scope="exact") == (
+        "called “b” incorrect"
+    )
+    assert said("judge", terms=("a",), verdict="correct", scope="broad") == (
+        "called “a” correct (broad)"
+    )
+    assert said("split", terms=("a", "b||x", "c", "d"), other="t") == (
+        "split off “a”, “b”, “c” and 1 more"
+    )
+    assert said("undo", undoes="x") == "took a decision back"
+
+
+def test_words_for_numbers_and_times() -> None:
+    assert [probability(p) for p in (None, math.nan, 0.999, 1.0, 0.004, 0.0, 0.5)] == [
+        *("–", "–", "> 0.99", "1.00", "< 0.01", "0.00", "0.50")
+    ]
+    assert [share(None), share(0.5), share(3, 2), share(1, 0), share(math.nan)] == [
+        *("0.0", "50.0", "100.0", "0.0", "0.0")
+    ]
+    assert when("2026-03-01T09:30:00.125Z") == "1 Mar 2026, 09:30 UTC"
+    term = MinedTerm("a", 1, "", True)
+    assert title_of(MinedSet("s", (term,))) == "a"
+    assert title_of(MinedSet("s", (term,), "E", "Name")) == "Name"
+    assert title_of(MinedSet("s", (term,), "E", "Name", preferred="a")) == "a"
+
+
+def test_the_how_to_has_every_key() -> None:
+    page = (Path(__file__).parents[2] / "docs/how-to/review.md").read_text("utf-8")
+    box = render("keys.html")
+    keys = re.findall(r"<kbd>(.*?)</kbd>", box)
+    assert len(keys) == 20
+    for key in keys:
+        for single in key.split():
+            assert f"`{single}`" in page, single
+
+
+def test_the_script_and_the_templates_name_no_page_without_its_root() -> None:
+    web = resources.files("synsetmine.review.web")
+    script = (web / "static" / "review.js").read_text("utf-8")
+    addresses = re.findall(r"""["'`](/[^"'`]*)["'`]""", re.sub(r"//.*", "", script))
+    assert addresses == ["/"]  # the key of the search
+    for template in (web / "templates").iterdir():
+        found = re.findall(r'(?:href|src|action)="(?!\{\{ root \}\}|#)[^"]*"', template.read_text())
+        assert found == [], template.name
+
+
+# --- Lists ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_list_that_is_kept_is_the_one_that_is_made(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    bench = ReviewSession(write_run(tmp_path))
+    wishes = [
+        QueueFilter(),
+        QueueFilter(text="card"),
+        QueueFilter(status=frozenset({"accepted", "rejected"})),
+        QueueFilter(new_names=True, min_size=1),
+    ]
+    fresh = bench._state.queue
+    for _ in range(60):
+        for wanted in wishes:
+            whole = fresh(wanted, count=99)
+            assert bench.queue(wanted, count=99) == whole
+            after = chance.choice([None, *(found.place for found in whole.sets)])
+            count = chance.randint(0, 3)
+            assert bench.queue(wanted, after=after, count=count) == fresh(
+                wanted, after=after, count=count
+            )
+        _decide_something(bench, chance)
+    bench.close()
+
+
+def _decide_something(bench: ReviewSession, chance: random.Random) -> None:
+    found, other = chance.choices(bench._state.sets, k=2)
+    kind = chance.choice(["accept", "reject", "judge", "remove", "split", "merge", "undo", "undo"])
+    terms = chance.sample(found.keys, chance.randint(1, len(found.keys)))
+    more = {"verdict": "incorrect"} if kind == "judge" else {"other": other.id}
+    with suppress(DataError, Conflict):
+        if kind == "undo":
+            bench.undo("Ada")
+            return
+        bench.decide(kind, found.id, seen=bench.seen, reviewer="Ada", terms=terms, **more)  # type: ignore[arg-type]
+
+
+# --- Near terms -------------------------------------------------------------------------------
+
+
+def test_words_that_are_shared_bring_terms_near(tmp_path: Path) -> None:
+    keys = ["heart attack", "attack of the heart", "heart", "panic attack", "fever", "hay fever||x"]
+    near = Neighbours(keys, tmp_path / "none")
+    assert list(near.near(["fever"])) == []  # nothing is known yet
+    near.fill()
+    assert list(near.near(["fever"])) == ["hay fever||x"]
+    assert next(near.near(["heart attack"])) == "heart"
+    assert set(near.near(["heart attack"])) <= set(keys) - {"heart attack"}
+    assert list(near.near(["unknown"])) == []
+
+
+def test_vectors_bring_terms_near(tmp_path: Path) -> None:
+    run = write_run(tmp_path)
+    write_near_vectors(run, [["aspirin", "albuterol"], ["fever", "chf"], ["stranger"]])
+    near = Neighbours(["fever", "albuterol", "chf", "aspirin"], run / "vectors.safetensors")
+    near.fill()
+    assert next(near.near(["aspirin"])) == "albuterol"
+    assert next(near.near(["chf"])) == "fever"
+    assert "stranger" not in list(near.near(["chf"]))  # no term that was mined
+
+
+def test_broken_vectors_are_done_without(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "v.safetensors").write_text("nothing")
+    near = Neighbours(["hay fever", "fever"], tmp_path / "v.safetensors")
+    near.fill()
+    assert list(near.near(["fever"])) == ["hay fever"]
+    assert "near sets by words only" in caplog.text
+
+
+# --- Sentences --------------------------------------------------------------------------------
+
+
+def test_a_run_without_documents_has_no_sentences(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    (run / "documents.parquet").unlink()
+    shelf = SentenceCache(run, ["fever"])
+    shelf.start()
+    assert shelf.get(["fever"]) == {}
+    shelf.close()
+
+
+def test_other_terms_have_other_sentences(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    (run / "sentences.sqlite").write_text("something else")
+    for surfaces in (["fever"], ["fever", "chf"]):
+        shelf = SentenceCache(run, surfaces)
+        shelf.start()
+        until = time.monotonic() + 20
+        while (found := shelf.get(surfaces)) is None:
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        shelf.close()
+        assert [[s.text for s in found[text]] for text in surfaces] == [
+            [f"A patient with {text} came in."] for text in surfaces
+        ]
+
+
+def test_sentences_of_a_stranger_are_not_read(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    shelf = SentenceCache(run, ["fever"])
+    connection = sqlite3.connect(run / "sentences.sqlite")
+    connection.execute(f"CREATE VIEW about AS SELECT '{shelf._key}' AS key")
+    connection.execute(
+        "CREATE VIEW sentences AS SELECT 'fever' form, 'd' document, 'evil' text, 0 first, 1 last"
+    )
+    connection.close()
+    assert shelf.get(["fever"]) == {}
+    shelf.close()
+
+
+# --- Terms ------------------------------------------------------------------------------------
+
+
+def test_what_a_text_means() -> None:
+    index = TermIndex(map(Term.parse, ["Heart-Attack", "WHO", "who", "us||1", "us||2", "a b||x"]))
+
+    def found(text: str) -> str:
+        try:
+            return str(index.find(text))
+        except ApiError as error:
+            return error.detail.code
+
+    assert found("heart attack") == "Heart-Attack"
+    assert found("WHO") == "WHO"
+    assert found("who") == "who"
+    assert found("us") == "ambiguous_term"
+    assert found("us||2") == "us||2"
+    assert found("us||3") == "unknown_term"
+    assert found("A B") == "a b||x"
+    assert found("…") == "unknown_term"

@@ -1,0 +1,222 @@
+"""Bad lists of names, known sets and pairs for `group`."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tests.support.badinput.case import Case
+from tests.support.badinput.inputs import DEEP, OVER, Make, bomb, files, nothing, packed, repeated
+
+NAMES = "heart failure\nlung\n"
+
+
+def _group(
+    name: str, content: str | bytes | Make, what: str, code: int, says: str, *more: str
+) -> Case:
+    make = content if callable(content) else files({name: content})
+    command = ("group", name, "-o", "out.csv", *more)
+    return Case("names", what, make, command, code, says, ("out.csv",) if code == 0 else ())
+
+
+def _with(option: str, name: str, content: str, what: str, code: int, says: str) -> Case:
+    make = files({"x.txt": NAMES, name: content})
+    command = ("group", "x.txt", option, name, "-o", "out.csv")
+    return Case("names", what, make, command, code, says, ("out.csv",) if code == 0 else ())
+
+
+def _numbers() -> bytes:
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table({"name": [1, 2]}), sink)
+    return bytes(sink.getvalue())
+
+
+_text = partial(_group, "x.txt")
+_csv = partial(_group, "x.csv")
+_jsonl = partial(_group, "x.jsonl")
+
+NAME_CASES = (
+    _text("", "an empty list", 0, "there are no names"),
+    _text("\n \n", "nothing but blank lines", 0, "there are no names"),
+    _text("lung\n", "one name", 0, ""),
+    _text(nothing, "a missing list", 1, "x.txt: No such file or directory"),
+    _text(files({"x.txt/y": ""}), "a folder for a list", 1, "x.txt: Is a directory"),
+    _text(b"lung\nZ\xfcrich\n", "a list in Latin-1", 1, "x.txt:2: not UTF-8: b'Z\\xfcrich\\n'"),
+    _text("\ufefflung\r\nheart\r\n", "a list with a byte order mark and CRLF", 0, ""),
+    _text(
+        files({"x.txt": repeated("a ", 2**20)}),
+        "a megabyte in one name",
+        0,
+        "1 name longer than 10,000 characters and not compared",
+    ),
+    _text(
+        files({"x.txt": repeated("a", OVER)}),
+        "a name of 65 MiB",
+        1,
+        "x.txt:1: a line is longer than 64 MiB: b'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…",
+    ),
+    _text("Москва\n東京\nالقاهرة\n\u202eabc\na\0b\n", "many scripts, marks and a NUL", 0, ""),
+    _group(
+        "x.txt.gz",
+        packed(NAMES * 999)[:-20],
+        "a list in a .gz file that is cut",
+        1,
+        "x.txt.gz: damaged gzip file: 'Compressed file ended before the end-of-stream mar…",
+    ),
+    _group(
+        "x.txt.gz",
+        files({"x.txt.gz": bomb}),
+        "a gzip bomb for a list",
+        1,
+        "x.txt.gz:1: a line is longer than 64 MiB: b'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…",
+    ),
+    _text(
+        NAMES,
+        "a column of a text",
+        1,
+        "x.txt: text has one name a line and no columns; name the format if it is a table: 'name'",
+        "--column",
+        "name",
+    ),
+    _csv(
+        "id,value\n1,a\n",
+        "a table in which no column says that it has names",
+        1,
+        "x.csv:1: which column has the names? There are id, value",
+    ),
+    _csv(
+        "id,value\n1,a\n",
+        "a column that is not there",
+        1,
+        "x.csv:1: no column has this name; there are id, value: 'title'",
+        "--column",
+        "title",
+    ),
+    _csv(
+        "id,name\n1,a\n2\n",
+        "a row of names that is short",
+        1,
+        "x.csv:3: another number of columns than in the header: 1",
+    ),
+    _csv(
+        "id,name\n1,a\n2\n",
+        "a short row of names, with --skip-bad",
+        0,
+        "left out 1 broken line:",
+        "--skip-bad",
+    ),
+    _csv('id,name\n1,"a\n', "a quote that is not closed", 1, "x.csv:2: a broken row: 'unexpe…"),
+    _csv("id,name\n1,=cmd|x\n2,\n", "a formula and an empty cell for names", 0, ""),
+    _jsonl(
+        '{"name": "a"\n', "names in JSON that is cut", 1, 'x.jsonl:1: not JSON: \'{"name": "a"\''
+    ),
+    _jsonl(
+        '{"name": ["a"]}\n', "a list for a name", 1, "x.jsonl:1: a name must be a string: ['a']"
+    ),
+    _jsonl(
+        '"a"\n{"name": "\\ud800"}\n',
+        "half of a surrogate pair in a name",
+        1,
+        "x.jsonl:2: not valid Unicode: '\\ud800'",
+    ),
+    _jsonl(
+        "[" * DEEP + "\n",
+        "names in JSON nested 100,000 deep",
+        1,
+        "x.jsonl:1: not JSON: '[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[…",
+    ),
+    _group("x.parquet", "PAR1", "a damaged Parquet list", 1, "x.parquet: damaged Parquet file: …"),
+    _group(
+        "x.parquet",
+        files({"x.parquet": _numbers}),
+        "numbers for names",
+        1,
+        "x.parquet:1: a name must be a string: 1",
+    ),
+    _with(
+        "--known",
+        "known.jsonl",
+        '{"id": "c1"}\n',
+        "known sets without names",
+        1,
+        'known.jsonl:1: expected {"id": "…", "terms": ["…", …]}: \'{"id": "c1"}\'',
+    ),
+    _with(
+        "--known",
+        "known.set",
+        "c1 {'Lung', 'pulmo'}\nc2 {'lung', 'the other lung'}\n",
+        "a name in two known sets",
+        0,
+        "1 name in several known sets and not compared",
+    ),
+    _with(
+        "--never", "p.tsv", "lung\n", "a pair of one name", 1, "p.tsv:1: expected two names: 'lung'"
+    ),
+    _with(
+        "--never",
+        "p.tsv",
+        "lung\tLUNG\n",
+        "a pair of two spellings of one name",
+        1,
+        "p.tsv:1: two spellings of one name cannot be separated: 'lung / LUNG'",
+    ),
+    _with(
+        "--never",
+        "p.jsonl",
+        '["lung", 3]\n',
+        "a number in a pair",
+        1,
+        'p.jsonl:1: expected ["name", "other name"]: \'["lung", 3]\'',
+    ),
+    _with(
+        "--never",
+        "p.csv",
+        "lung,liver\n",
+        "a pair with a name that is nowhere",
+        0,
+        "1 pair of --never left out: a name is neither listed nor known",
+    ),
+    Case(
+        "names",
+        "a pair that a known set has",
+        files({"x.txt": NAMES, "k.set": "c1 {'lung', 'pulmo'}\n", "p.tsv": "lung\tpulmo\n"}),
+        ("group", "x.txt", "--known", "k.set", "--never", "p.tsv", "-o", "out.csv"),
+        1,
+        "p.tsv:1: a known set has both names of a cannot-link pair: 'lung / pulmo'",
+    ),
+    Case(
+        "names",
+        "an ending that no format has",
+        files({"x.txt": NAMES}),
+        ("group", "x.txt", "-o", "out.xlsx"),
+        1,
+        "unknown file extension; expected .jsonl, .csv, .parquet, .txt; all but .parquet "
+        "also with .gz, .bz2 or .zst: 'out.xlsx'",
+    ),
+    Case(
+        "names",
+        "a level of precision that is none",
+        files({"x.txt": NAMES}),
+        ("group", "x.txt", "--precision", "perfect"),
+        1,
+        "the precision must be cautious, balanced, bold or a number from 0 to 1: 'perfect'",
+    ),
+    Case(
+        "names",
+        "a threshold that is not between 0 and 1",
+        files({"x.txt": NAMES}),
+        ("group", "x.txt", "--precision", "1.5"),
+        1,
+        "the precision must be cautious, balanced, bold or a number from 0 to 1: '1.5'",
+    ),
+    Case(
+        "names",
+        "the list for its own result",
+        files({"x.csv": "name\na\n"}),
+        ("group", "x.csv", "-o", "x.csv"),
+        1,
+        "x.csv: the command would write over this file of its own",
+    ),
+)

@@ -1,0 +1,220 @@
+"""Option values that mean nothing, and options that contradict each other."""
+
+from __future__ import annotations
+
+from tests.support.badinput.case import Case
+from tests.support.badinput.world import world
+
+MINE = ("mine", "model", "-v", "vectors.txt", "-o", "out.jsonl")
+TRAIN = ("train", "train.set", "-v", "vectors.txt", "-o", "out")
+PAPER = (*TRAIN, "--preset", "paper")
+LINK = ("link", "documents.parquet", "knowledge.arrow", "-o", "out.tsv", "--workers", "1")
+TUNE = ("tune", "train.set", "-v", "vectors.txt", "-o", "out", "-g")
+EXPORT = ("export", "new.jsonl", "-f", "solr", "-o", "out.txt")
+VECTORS = ("vectors", "documents.parquet", "--terms", "a", "-o", "out.txt")
+
+# An option, its value, the rest of a command that would do without; typer refuses it itself.
+WRONG = (
+    ("--input-format", "docx", ("group", "names.txt")),
+    ("--threshold", "1.5", MINE),
+    ("--threshold", "-0.1", MINE),
+    ("--threshold", "nan", MINE),
+    ("--threshold", "high", MINE),
+    ("--max-sets", "0", MINE),
+    ("--min-size", "0", MINE),
+    ("--device", "tpu", MINE),
+    ("--order", "backwards", MINE),
+    ("--preset", "nosuch", TRAIN),
+    ("--strategy", "nosuch", PAPER),
+    ("--form", "docx", ("read", "corpus.jsonl", "-o", "out.parquet")),
+    ("--form", "docx", ("knowledge", "kb.jsonl", "-o", "out.arrow")),
+    ("--anchors", "-1", ("knowledge", "kb.jsonl", "-o", "out.arrow")),
+    ("--linker", "nosuch", LINK),
+    ("--engine", "nosuch", LINK),
+    ("--confidence", "nan", LINK),
+    ("--confidence", "7", LINK),
+    ("--support", "-5", LINK),
+    ("--per-second", "-1", LINK),
+    ("--concurrency", "0", LINK),
+    ("--held-out", "nan", ("supervise", "links.tsv", "knowledge.arrow", "-o", "out")),
+    ("--min-count", "0", ("supervise", "links.tsv", "knowledge.arrow", "-o", "out")),
+    ("--ambiguous", "nosuch", ("supervise", "links.tsv", "knowledge.arrow", "-o", "out")),
+    ("--phrases", "-1", ("vocabulary", "documents.parquet", "-o", "out.tsv")),
+    ("--method", "nosuch", VECTORS),
+    ("--dimension", "-1", VECTORS),
+    ("--dimension", "100000", VECTORS),
+    ("--seed", "-1", VECTORS),
+    ("--format", "nosuch", ("export", "new.jsonl", "-o", "out.txt")),
+    ("--limit", "-1", EXPORT),
+    ("--limit", "-1", ("lint", "out.txt")),
+    ("--form", "rdf", ("apply-names", "names.tsv", "kb.jsonl", "-o", "out.jsonl")),
+    ("--port", "65536", ("serve", "model", "-v", "vectors.txt")),
+    ("--port", "-1", ("review", "run")),
+    ("--sentences", "-1", ("report", "run")),
+    ("--top", "0", ("rank", "model", "-v", "vectors.txt", "--set", "a")),
+    ("--folds", "1", (*TUNE, "dropout=0.3")),
+    ("--seeds", "0", ("compare", "train.set", "-v", "vectors.txt")),
+    ("--workers", "0", ("demo", "-o", "out")),
+    ("--workers", "0", ("run",)),
+)
+
+
+def _wrong(option: str, value: str, rest: tuple[str, ...]) -> Case:
+    says = f"Invalid value for '{option}'…: …"
+    return Case(rest[0], f"{option} {value}", world, (*rest, option, value), 2, says)
+
+
+def _refused(part: str, input_: str, command: tuple[str, ...], says: str) -> Case:
+    return Case(part, input_, world, command, 1, says)
+
+
+OPTION_CASES: tuple[Case, ...] = (
+    *(_wrong(*wrong) for wrong in WRONG),
+    Case("synsetmine", "no such command", world, ("mien",), 2, "No such command 'mien'.…"),
+    Case("mine", "no such option", world, (*MINE, "--teta", "1"), 2, "No such option…--teta…"),
+    Case("mine", "no output", world, MINE[:4], 2, "Missing option '--out'….…"),
+    Case("datasets", "no such data", world, ("datasets", "bbc"), 2, "…'bbc' is not one of…"),
+    Case("compare", "no sets", world, ("compare",), 2, "Invalid value for SETS: …"),
+    _refused(
+        "mine",
+        "a device that is not there",
+        (*MINE, "--device", "cuda"),
+        "cannot use device 'cuda': there is no CUDA device",
+    ),
+    _refused(
+        "mine",
+        "by frequency without counts",
+        (*MINE, "--order", "frequent"),
+        "order 'frequent' needs term counts",
+    ),
+    _refused(
+        "train",
+        "--threshold nan",
+        (*TRAIN, "--threshold", "nan"),
+        "threshold must be between 0 and 1: nan",
+    ),
+    _refused(
+        "train", "--seed -1", (*TRAIN, "--seed", "-1"), "seed must be between 0 and 4294967295: -1"
+    ),
+    _refused(
+        "train",
+        "a setting of another preset",
+        (*TRAIN, "--epochs", "5"),
+        "no such setting; there are seed, threshold, ridges, folds, margin, vocabulary_names, "
+        "names, easy_share, fewest_sets, weights: 'epochs'",
+    ),
+    _refused("train", "--epochs 0", (*PAPER, "--epochs", "0"), "epochs must be at least 1: 0"),
+    _refused("train", "--lr nan", (*PAPER, "--lr", "nan"), "learning_rate must be in (0, 1): nan"),
+    _refused(
+        "train",
+        "no such architecture",
+        (*PAPER, "--architecture", "deep"),
+        "expected both-X-Y (such as both-250-500), no-et or no-pt: 'deep'",
+    ),
+    _refused(
+        "train",
+        "two tables for the paper's model",
+        (*PAPER, "-v", "other.txt"),
+        "the paper's model takes one --vectors table, not: 2",
+    ),
+    _refused(
+        "link",
+        "a master for the local engine",
+        (*LINK, "--master", "local[2]"),
+        "a master is for the engine spark: --engine spark --master URL",
+    ),
+    _refused(
+        "link",
+        "workers for Spark",
+        (*LINK, "--engine", "spark"),
+        "workers are for the engine local; with spark the master says how many, as in local[4]",
+    ),
+    _refused(
+        "link",
+        "a service without an address",
+        (*LINK, "--linker", "spotlight", "--url", "somewhere"),
+        "the url must be the http(s) address of a service, without ? and #: 'somewhere'",
+    ),
+    _refused(
+        "vectors",
+        "pretrained vectors for another method",
+        (
+            *("vectors", "documents.parquet", "--terms", "new.jsonl", "-o", "out.txt"),
+            *("--pretrained", "vectors.txt"),
+        ),
+        "method \"file\", and no other, needs the path of a vector file: 'vectors.txt'",
+    ),
+    _refused(
+        "tune", "no grid", (*TUNE, "nonsense"), "expected --grid name=value,value: 'nonsense'"
+    ),
+    _refused(
+        "tune", "no such setting", (*TUNE, "depth=1"), "no such setting; there are …: 'depth'"
+    ),
+    _refused("tune", "a wrong value", (*TUNE, "dropout=2"), "dropout must be in [0, 1): 2.0"),
+    _refused(
+        "tune",
+        "more folds than sets",
+        (*TUNE, "dropout=0.3", "--folds", "99"),
+        "the number of folds must lie between 2 and 14: 99",
+    ),
+    _refused(
+        "compare",
+        "no such method",
+        ("compare", "train.set", "-m", "magic"),
+        "no such method…'magic'",
+    ),
+    _refused(
+        "compare",
+        "--held-out 2",
+        ("compare", "train.set", "--held-out", "2"),
+        "the held-out fraction must lie between 0 and 1: 2.0",
+    ),
+    _refused(
+        "finetune",
+        "--epochs 0",
+        ("finetune", "train.set", "-o", "out", "--epochs", "0"),
+        "epochs must be at least 1: 0",
+    ),
+    _refused(
+        "finetune",
+        "no such encoder",
+        ("finetune", "train.set", "-o", "out", "--encoder", "./nosuch"),
+        "nosuch: there is no such folder with an encoder",
+    ),
+    _refused(
+        "export",
+        "--threshold nan",
+        (*EXPORT, "--threshold", "nan"),
+        "the threshold must lie between 0 and 1: nan",
+    ),
+    _refused(
+        "export",
+        "an option of another format",
+        (*EXPORT, "--language", "en"),
+        "--language means nothing to solr, only to skos…",
+    ),
+    _refused(
+        "export", "accepted without reviews", (*EXPORT, "--accepted"), "--accepted needs reviews, …"
+    ),
+    _refused(
+        "run", "no such stage", ("run", "--until", "dinner"), "there is no such stage; …: 'dinner'"
+    ),
+    _refused(
+        "serve",
+        "a short token",
+        ("serve", "model", "-v", "vectors.txt", "--token", "secret"),
+        "a token needs 16 characters or more",
+    ),
+    _refused(
+        "serve",
+        "a token and none",
+        ("serve", "model", "-v", "vectors.txt", "--no-token", "--token", "a-secret-of-mine"),
+        "give either --no-token or a token (--token, SYNSETMINE_TOKEN)",
+    ),
+    _refused(
+        "review",
+        "no token for other machines",
+        ("review", "run", "--no-token", "--host", "0.0.0.0"),
+        "--no-token is for 127.0.0.1 only, not for --host 0.0.0.0",
+    ),
+)

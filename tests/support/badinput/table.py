@@ -1,0 +1,9 @@
+"""All bad input, part by part."""
+
+from __future__ import annotations
+
+from tests.support.badinput.case import Case
+from tests.support.badinput.commandcases import COMMAND_CASES
+from tests.support.badinput.readercases import READER_CASES
+
+CASES: tuple[Case, ...] = (*READER_CASES, *COMMAND_CASES)
