@@ -55,23 +55,28 @@ def fork_serving() -> ForkServerContext:
     return get_context("forkserver")
 
 
+_ENVIRONMENT = Lock()
+
+
 @contextmanager
 def _importing_nothing_from_here() -> Iterator[None]:
     """Keep Python from importing modules of the working directory in the processes it starts.
 
     It starts them with `python -c "from multiprocessing …"`, which looks there first: a file
     multiprocessing.py in a run folder of somebody else would be executed. Other processes that
-    this one starts are not affected.
+    this one starts are not affected. One thread at a time, since the environment is shared: the
+    second of two would restore the value that the first had set.
     """
-    before = os.environ.get("PYTHONSAFEPATH")
-    os.environ["PYTHONSAFEPATH"] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["PYTHONSAFEPATH"]
-        else:
-            os.environ["PYTHONSAFEPATH"] = before
+    with _ENVIRONMENT:
+        before = os.environ.get("PYTHONSAFEPATH")
+        os.environ["PYTHONSAFEPATH"] = "1"
+        try:
+            yield
+        finally:
+            if before is None:
+                del os.environ["PYTHONSAFEPATH"]
+            else:
+                os.environ["PYTHONSAFEPATH"] = before
 
 
 def end_with_parent() -> None:
