@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
+from multiprocessing import resource_tracker
 from pathlib import Path
 from threading import Event, Thread
 
@@ -14,8 +15,7 @@ import pytest
 
 from faults.processes import LOG, group, living
 from synsetmine.engines import LocalEngine
-from synsetmine.engines import workers as workers_module
-from synsetmine.engines.workers import WorkerDiedError, WorkerPool
+from synsetmine.engines.workers import WorkerDiedError, WorkerPool, spawning
 from synsetmine.errors import SynsetmineError
 from synsetmine.models.paper import tune as tuning
 from synsetmine.pipeline.project import read_project
@@ -158,10 +158,10 @@ def test_threads_that_start_processes_at_once_leave_the_environment_as_it_was(
             second_started.set()
             assert first_left.wait(10)
 
-    second = Thread(target=workers_module.spawning)
-    monkeypatch.setattr(workers_module.resource_tracker, "ensure_running", wait_for_the_other)
+    second = Thread(target=spawning)
+    monkeypatch.setattr(resource_tracker, "ensure_running", wait_for_the_other)
     monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
-    workers_module.spawning()
+    spawning()
     first_left.set()
     second.join(10)
     assert "PYTHONSAFEPATH" not in os.environ
