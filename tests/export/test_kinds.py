@@ -79,6 +79,24 @@ def test_the_kind_that_the_run_tells_counts_where_it_is_more_alike() -> None:
     assert names("other-words", found=plain)[0] == ["CF", "heart failure"]
 
 
+def test_a_long_form_of_other_words_is_no_abbreviation() -> None:
+    """"DA" also shortens "dopaminergic", but the run says that the new name is other words."""
+    short = replace(term("DA", 0.9, count=5), kind="abbreviation")
+    long = replace(term("dopaminergic", 0.9), kind="other-words")
+    found = MinedSet("D1", (term("dopamine", count=9), short, long))
+    assert names("abbreviation", found=found)[0] == ["dopamine", "DA"]
+    assert names("other-words", found=found)[0] == ["dopamine", "dopaminergic"]
+
+
+def test_the_name_in_the_knowledge_base_is_preferred_in_any_case() -> None:
+    terms = (term("HF", 0.9, count=9), term("heart failure"), term("Heart failure"))
+    (entry,) = choose_entries([MinedSet("D1", terms, "D1", "Heart Failure")])
+    assert entry.preferred.text == "Heart failure"
+    exact = MinedSet("D1", (*terms, term("Heart Failure")), "D1", "Heart Failure")
+    assert choose_entries([exact])[0].preferred.text == "Heart Failure"
+    assert choose_entries([exact], preferred="frequent")[0].preferred.text == "HF"
+
+
 def test_what_was_judged_incorrect_or_is_below_the_threshold_is_no_example() -> None:
     found = MinedSet("s", (MinedTerm("tumor", 9, "joined", False, 0.1), *SET.terms))
     skipped = Skipped()

@@ -162,8 +162,8 @@ def _of_kinds(
 ) -> list[MinedTerm]:
     """The first term that no decision put there, which always stays, and those of these kinds.
 
-    The kind of a term is the one that the run tells, or that of a comparison with the terms
-    before it, whichever is more alike: of two new inflections of one word one is left.
+    The kind of a term is the one that the run gives. If the term is a variant of one before it,
+    its kind is that kind of variant: of two new inflections of one word one is left.
     """
     known = (term for term in entry.terms if term.action in ("seed", "opened"))
     first = next(known, entry.preferred)
@@ -180,7 +180,11 @@ def _of_kinds(
 
 def _kind(term: MinedTerm, others: Sequence[MinedTerm]) -> NameKind:
     kind = name_kind(term.text, [other.text for other in others]).kind
-    return kind if term.kind is None else min(kind, term.kind, key=KINDS.index)
+    if term.kind is None:
+        return kind
+    if kind == "abbreviation":  # perhaps it is the long form of a short one
+        return term.kind
+    return min(kind, term.kind, key=KINDS.index)
 
 
 def _entry(mined: MinedSet, terms: list[MinedTerm], preferred: Preferred) -> Entry:
@@ -188,9 +192,9 @@ def _entry(mined: MinedSet, terms: list[MinedTerm], preferred: Preferred) -> Ent
     first = min(by_count, key=lambda term: term.scope != "exact")
     names = [mined.preferred] + [mined.name] * (preferred == "knowledge")
     for name in filter(None, names):
-        match = next((term for term in by_count if term.text == name), None)
-        if match is not None:
-            first = match
+        equal = [term for term in by_count if term.text.casefold() == name.casefold()]
+        if equal:
+            first = min(equal, key=lambda term: term.text != name)
             break
     others = tuple(term for term in by_count if term is not first)
     return Entry(mined.id, first, others, mined.entity, mined.name)
