@@ -26,7 +26,7 @@ from synsetmine.errors import in_one_line
 from synsetmine.io.files import write_text
 from synsetmine.io.sets import read_sets
 from synsetmine.kb import KnowledgeBase
-from synsetmine.runs.folder import STAGES, Artefacts, RunFolder, in_words
+from synsetmine.runs.folder import STAGES, Artefacts, RunFolder, StageResult
 
 ROOT = Path(__file__).parents[1]
 MEASURES = {"ari": "ARI", "fmi": "FMI", "pair_f1": "pair F1", "nmi": "NMI"}
@@ -56,7 +56,7 @@ def _carry_out(options: argparse.Namespace, results: Path) -> None:
     subprocess.run([sys.executable, "-m", "synsetmine", "run", str(project)], check=True)  # noqa: S603
     run = RunFolder(options.work / "run")
     record = {
-        "stages": {s: [run.stages[s]["seconds"], run.stages[s]["counts"]] for s in STAGES},
+        "stages": {s: [run.stages[s].seconds, run.results[s].to_dict()] for s in STAGES},
         "peak GiB": round(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20, 2),
     }
     drawn = _sets_with_new_names(Artefacts(run.path))
@@ -89,7 +89,10 @@ def _page(results: Path) -> str:
         "",
         "| stage | seconds | what came out |",
         "| --- | --- | --- |",
-        *(f"| {s} | {seconds} | {in_words(counts)} |" for s, (seconds, counts) in stages.items()),
+        *(
+            f"| {s} | {seconds} | {StageResult.from_dict(counts)} |"
+            for s, (seconds, counts) in stages.items()
+        ),
         "",
         f"In all {sum(seconds for seconds, _ in stages.values()):.0f} s; the largest process took "
         f"{record['peak GiB']} GiB.",

@@ -85,7 +85,7 @@ def _model_form(kind: str) -> Form:
 
 def _check_manifest(path: Path) -> None:
     run = RunFolder(path.parent)
-    json.dumps([dict(run.stages), run.counts])
+    json.dumps([record.to_dict() for record in run.stages.values()])
 
 
 _PROJECT = b"""run = "~/run"

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from experiments.hidden_names.hiding import (
     HiddenName,
@@ -31,7 +30,7 @@ from synsetmine.normalization import normal_form
 from synsetmine.pipeline.project import Project
 from synsetmine.pipeline.run import run_project
 from synsetmine.pipeline.settings import CorpusSettings, KbSettings, VocabularySettings
-from synsetmine.runs.folder import Artefacts
+from synsetmine.runs.folder import Artefacts, StageRecord
 from synsetmine.text.counters import count_together
 from synsetmine.text.evidence import read_evidence
 from synsetmine.text.matcher import NameMatcher
@@ -214,5 +213,5 @@ class _Watcher:
 
     def progress(self, done: int, total: int, note: str = "") -> None: ...
 
-    def finished(self, stage: str, record: Mapping[str, Any], *, skipped: bool) -> None:
-        self._report(f"{stage}: {'as before' if skipped else record['seconds']}")
+    def finished(self, stage: str, record: StageRecord, *, skipped: bool) -> None:
+        self._report(f"{stage}: {'as before' if skipped else record.seconds}")

@@ -80,7 +80,7 @@ def test_the_kind_that_the_run_tells_counts_where_it_is_more_alike() -> None:
 
 
 def test_a_long_form_of_other_words_is_no_abbreviation() -> None:
-    """"DA" also shortens "dopaminergic", but the run says that the new name is other words."""
+    """ "DA" also shortens "dopaminergic", but the run says that the new name is other words."""
     short = replace(term("DA", 0.9, count=5), kind="abbreviation")
     long = replace(term("dopaminergic", 0.9), kind="other-words")
     found = MinedSet("D1", (term("dopamine", count=9), short, long))

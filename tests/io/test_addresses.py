@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,6 +17,7 @@ from synsetmine.io.datasets import check_address, receive
 from synsetmine.linking.spotlight import SpotlightLinker
 from synsetmine.pipeline.project import read_project
 from synsetmine.pipeline.run import run_project
+from synsetmine.runs.folder import StageRecord
 from synsetmine.types import Document
 from tests.support.paperfiles import FILES, LISTING, RAW, TEST, fetch
 from tests.support.paperserver import Fault, PaperServer, row
@@ -186,7 +186,7 @@ class Silent:
 
     def progress(self, done: int, total: int, note: str = "") -> None: ...
 
-    def finished(self, stage: str, record: Mapping[str, Any], *, skipped: bool) -> None: ...
+    def finished(self, stage: str, record: StageRecord, *, skipped: bool) -> None: ...
 
 
 def test_the_manifest_does_not_know_the_password(tmp_path: Path) -> None:

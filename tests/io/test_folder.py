@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from synsetmine.errors import SynsetmineError
-from synsetmine.runs.folder import MANIFEST, RunFolder, Stage
+from synsetmine.runs.folder import MANIFEST, RunFolder, Stage, StageRecord, StageResult
 
 
 class Silent:
@@ -26,7 +26,7 @@ class Silent:
     def progress(self, done: int, total: int, note: str = "") -> None:
         pass
 
-    def finished(self, stage: str, record: Mapping[str, Any], *, skipped: bool) -> None:
+    def finished(self, stage: str, record: StageRecord, *, skipped: bool) -> None:
         self.skipped[stage] = skipped
 
 
@@ -53,17 +53,17 @@ class Line:
         source, target = places[name]
         return Stage(name, settings, [source], [target], work)
 
-    def copy(self, shout: bool) -> Callable[[], dict[str, int]]:
-        def work() -> dict[str, int]:
+    def copy(self, shout: bool) -> Callable[[], StageResult]:
+        def work() -> StageResult:
             text = self.source.read_text()
             self.first.write_text(text.upper() if shout else text)
-            return {"letters": len(text)}
+            return StageResult({"letters": len(text)})
 
         return work
 
-    def count(self) -> dict[str, int]:
+    def count(self) -> StageResult:
         self.second.write_text(str(len(self.first.read_text())))
-        return {}
+        return StageResult()
 
 
 @pytest.fixture
@@ -162,7 +162,7 @@ def test_two_inputs_of_one_name_both_count(tmp_path: Path) -> None:
         watcher = Silent()
         folder = RunFolder(tmp_path / "run")
         with folder.locked():
-            stage = Stage("read", {}, inputs, [], dict)
+            stage = Stage("read", {}, inputs, [], StageResult)
             folder.carry_out(stage, Silent())
             changed.write_text(f"other text in {changed}")
             folder.carry_out(stage, watcher)

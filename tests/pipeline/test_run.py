@@ -9,10 +9,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -30,7 +29,7 @@ from synsetmine.pipeline.model_stages import score_held_out
 from synsetmine.pipeline.project import read_project
 from synsetmine.pipeline.run import run_project
 from synsetmine.pipeline.settings import EvaluateSettings, MineSettings
-from synsetmine.runs.folder import STAGES, Artefacts, RunFolder
+from synsetmine.runs.folder import STAGES, Artefacts, RunFolder, StageRecord
 from synsetmine.text.evidence import read_evidence
 from synsetmine.types import Term
 from synsetmine.views import encoder, read_vectors
@@ -51,7 +50,7 @@ class Watch:
     def progress(self, done: int, total: int, note: str = "") -> None:
         assert 0 <= done <= total
 
-    def finished(self, stage: str, record: Mapping[str, Any], *, skipped: bool) -> None:
+    def finished(self, stage: str, record: StageRecord, *, skipped: bool) -> None:
         self.skipped[stage] = skipped
 
 
@@ -101,9 +100,9 @@ def test_the_default_model_is_adapted_to_vectors_and_strings(finished: Path) -> 
     assert model.kind == "general"
     assert model.views == ("vectors", "strings")
     assert "encoder" not in model.training
-    assert folder.counts["train"]["names"] == model.training["names"]
-    assert folder.counts["train"]["pairs"] == model.training["pairs"]
-    assert folder.counts["encode"] == {}
+    assert folder.results["train"].counts["names"] == model.training["names"]
+    assert folder.results["train"].counts["pairs"] == model.training["pairs"]
+    assert folder.results["encode"].counts == {}
     assert not at.encoded.exists()
     scores = json.loads(at.scores.read_text())
     assert scores["on their own"]["ari"][0] > 0.6
@@ -118,7 +117,7 @@ def test_a_set_of_most_terms_is_counted_and_warned_of(tmp_path: Path) -> None:
     said = subprocess.run([*COMMAND, "run", project], capture_output=True, text=True, check=True)
     folder = RunFolder(tmp_path / "run")
     terms = len(read_sets(Artefacts(folder.path).mined).terms)
-    assert folder.counts["mine"]["in one set"] == terms
+    assert folder.results["mine"].counts["in one set"] == terms
     assert f"synsetmine: warning: one set holds {terms} terms" in said.stderr
 
 
@@ -128,7 +127,7 @@ def test_the_papers_model_is_a_preset(tmp_path: Path) -> None:
     folder, _ = carry_out(project)
     at = Artefacts(folder.path)
     assert isinstance(load_model(at.model).model, SetScorer)
-    assert folder.counts["train"]["epochs"] == 5
+    assert folder.results["train"].counts["epochs"] == 5
     assert not list(at.model.glob("checkpoint*"))
     assert "The loss goes from" in at.report.read_text()
     _, skipped = carry_out(project)
@@ -162,12 +161,12 @@ def test_an_encoder_is_one_more_view(counter: LetterCounter, tmp_path: Path) -> 
     encoded = read_vectors(at.encoded)
     everyone = {*read_vocabulary(at.vocabulary).terms, *read_sets(at.mined).terms}
     assert set(encoded.terms) == everyone
-    assert folder.counts["encode"] == {"vectors": len(everyone), "dimension": 10}
+    assert folder.results["encode"].counts == {"vectors": len(everyone), "dimension": 10}
     model = load_model(at.model)
     assert model.views == ("vectors", "strings", "encoder")
     assert model.training["encoder"] == "letters"
     for stage in ("train", "mine", "evaluate"):
-        assert "encoded.safetensors" in folder.stages[stage]["inputs"]
+        assert "encoded.safetensors" in folder.stages[stage].inputs
     project.write_text(project.read_text() + "train.seed = 1\n")
     _, skipped = carry_out(project, until="train")
     assert [stage for stage in skipped if not skipped[stage]] == ["train"]
@@ -356,8 +355,8 @@ def test_a_corpus_that_links_nearly_nothing_is_mined_by_the_general_model(
     assert scores == {"test sets": 0, "test terms": 0, "threshold": scores["threshold"]}
     page = at.report.read_text()
     assert "No held-out entities were scored." in page
-    links, sets = (0, 0) if world is no_entity else (folder.counts["link"]["links"], 1)
-    notes = {stage: counts["notes"] for stage, counts in folder.counts.items() if "notes" in counts}
+    links, sets = (0, 0) if world is no_entity else (folder.results["link"].counts["links"], 1)
+    notes = {stage: result.notes for stage, result in folder.results.items() if result.notes}
     expected = {
         "supervise": f"only {sets} entities have 2 or more known names in the corpus",
         "train": f"{sets} training set{'s' if sets != 1 else ''} of two or more names are too few",
@@ -366,7 +365,7 @@ def test_a_corpus_that_links_nearly_nothing_is_mined_by_the_general_model(
     if not links:
         expected["link"] = "the dictionary linker found no mention of an entity"
     assert set(notes) == set(expected)
-    new = folder.counts["mine"]["new names of known entities"]
+    new = folder.results["mine"].counts["new names of known entities"]
     assert folder.summary[0].startswith(f"{new} new name")
     assert "there was no rehearsal" in folder.summary[0]
     for stage, note in expected.items():
@@ -387,9 +386,9 @@ def test_terms_that_stray_into_other_entities_cost_precision(
     """With a threshold of 0 nearly all held-out terms join a known entity."""
     at = Artefacts(finished.parent / "run")
     gold = read_sets(at.test)
-    counts = {}
+    results = {}
     for threshold in (0.0, 0.999):
-        counts[threshold] = score_held_out(
+        results[threshold] = score_held_out(
             EvaluateSettings(orders=1),
             MineSettings(threshold=threshold),
             at.model,
@@ -408,5 +407,5 @@ def test_terms_that_stray_into_other_entities_cost_precision(
         assert (scores["pair_precision"] < 0.5) == (threshold == 0)
         assert (scores["ari"] < 0.5) == (threshold == 0)
     strayed = "of the test terms joined to another entity"
-    assert counts[0.0][strayed] > 0.9 * len(gold.terms)
-    assert counts[0.999][strayed] < 0.1 * len(gold.terms)
+    assert results[0.0].counts[strayed] > 0.9 * len(gold.terms)
+    assert results[0.999].counts[strayed] < 0.1 * len(gold.terms)

@@ -70,10 +70,10 @@ def test_a_run_learns_from_its_reviews(project: Path) -> None:
     stays = [term for term in keys(wrong) if term.surface != out.text]
     home = again.label_of(Term(out.text, out.sense))
     assert home not in again.labels(stays)
-    counts = folder.counts
-    assert counts["mine"]["reviewed sets"] == 1
-    assert counts["mine"]["reviewed pairs kept apart"] == len(stays)
-    assert {name for name in counts["train"] if name.startswith("reviewed")}
+    counts = folder.results["mine"].counts
+    assert counts["reviewed sets"] == 1
+    assert counts["reviewed pairs kept apart"] == len(stays)
+    assert {name for name in folder.results["train"].counts if name.startswith("reviewed")}
     assert json.loads(at.scores.read_text()).keys() == json.loads(scores).keys()
     _, skipped = carry_out(project)
     assert skipped == dict.fromkeys(STAGES, True)
@@ -92,7 +92,7 @@ def test_reviews_of_entities_held_out_are_not_learned(project: Path) -> None:
         for found in mined:
             state.apply(store.add(state.decide("accept", found.id, reviewer="ann")))
     folder, _ = carry_out(project)
-    assert folder.counts["train"]["reviewed sets of entities held out"] > 0
+    assert folder.results["train"].counts["reviewed sets of entities held out"] > 0
     assert load_model(at.model).training["losses"] == before
 
 

@@ -111,17 +111,8 @@ def report_missing(terms: Sequence[Term], total: int, consequence: str) -> None:
     warn(f"{len(terms)} of {total} terms have no vector and {consequence}: {named}{more}")
 
 
-def report_giant(terms: int) -> None:
-    """Say that one set has swallowed so many terms."""
-    if terms:
-        warn(
-            f"one set holds {terms:,} terms, which the model does not tell apart: the vectors may "
-            "say too little, or the threshold be too low"
-        )
-
-
 def report_reviews(counts: Mapping[str, int]) -> None:
-    """Say what reviews had a say in."""
+    """Print what was taken from reviews."""
     if counts:
         say(f"from reviews: {', '.join(f'{count} {what}' for what, count in counts.items())}")
 

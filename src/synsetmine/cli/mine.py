@@ -222,63 +222,62 @@ def mine(
     check_apart(out, trace, *read)
     if trace is not None:
         check_apart(trace, ids, *read)
-    from synsetmine.io.sets import check_ids, lasting_ids, write_sets
+    from synsetmine.io.sets import check_ids, write_sets
     from synsetmine.io.traces import write_trace
-    from synsetmine.models import generate_sets, load_model
-    from synsetmine.models.description import describe_joins
+    from synsetmine.models import load_model
+    from synsetmine.pipeline.model_stages import (
+        NO_SETS,
+        mine_terms,
+        mining_notes,
+        order_vocabulary,
+    )
     from synsetmine.pipeline.new_names import NewNames
     from synsetmine.review.feedback import seed_sets
-    from synsetmine.types import SynonymSets, order_terms
 
     stored = load_model(model)
     tables = [load_vectors(path, skip_bad) for path in vectors or ()]
     wanted = load_vocabulary(vocabulary, tables[0] if tables else None, skip_bad)
-    walk = order_terms(
-        wanted.terms, settings.order, seed=settings.seed, counts=wanted.counts or None
-    )
-    said = load_reviews(reviews)
-    informed = seed_sets(SynonymSets((), ()) if seeds is None else load_sets(seeds, skip_bad), said)
+    terms = order_vocabulary(wanted, settings)
+    constraints = load_reviews(reviews)
+    informed = seed_sets(NO_SETS if seeds is None else load_sets(seeds, skip_bad), constraints)
     console.report_reviews(informed.counts)
     known = informed.sets
     check_ids(out, known.ids)
     named = choose_encoder(encoder, stored)
-    everyone = (*walk, *known.terms)
-    views = load_views(tables, named, everyone, device=device)
+    views = load_views(tables, named, (*terms, *known.terms), device=device)
     stored.check(views)
-    if walk and not stored.known(walk, views):
-        first = shorten(str(walk[0]), 60)
+    if terms and not stored.known(terms, views):
+        first = shorten(str(terms[0]), 60)
         raise DataError(
             "none of the terms of the vocabulary has a vector; the first is", value=first
         )
     judged = set(stored.known(known.terms, views))
     missing = [term for term in known.terms if term not in judged]
     console.report_missing(missing, len(known.terms), "have no say in seeds")
+    earlier = None if ids is None else load_sets(ids, skip_bad)
     with console.progress_bar("mining") as bar:
-        mined = generate_sets(
+        mined = mine_terms(
             stored,
             views,
-            walk,
-            threshold=stored.threshold if settings.threshold is None else settings.threshold,
-            known_threshold=settings.known_threshold,
-            max_sets=max_sets,
+            terms,
+            settings,
             seeds=known,
-            cannot_link=said.cannot_link,
+            cannot_link=constraints.cannot_link,
+            max_sets=max_sets,
+            earlier=earlier,
             device=choose_device(device, uses_torch=stored.uses_torch),
             progress=bar.update,
         )
-    mined = describe_joins(mined, views.evidence)
-    earlier = None if ids is None else load_sets(ids, skip_bad)
-    mined = mined.renamed(lasting_ids(mined.sets, fixed=known.ids, earlier=earlier))
-    kept = [i for i, size in enumerate(mined.sets.sizes) if size >= min_size]
-    sets = SynonymSets.of([mined.sets.sets[i] for i in kept], [mined.sets.ids[i] for i in kept])
+    sets = mined.sets.pick(i for i, size in enumerate(mined.sets.sizes) if size >= min_size)
     write_sets(out, sets)
     if trace is not None:
         write_trace(trace, mined.trace)
-    console.report_missing(mined.without_vector, len(walk), "stand alone")
-    console.report_giant(mined.giant)
+    console.report_missing(mined.without_vector, len(terms), "stand alone")
+    for note in mining_notes(mined):
+        console.warn(note)
     several = sum(size > 1 for size in sets.sizes)
     console.say(
-        f"{len(walk)} terms: {len(mined.sets)} sets, {several} of two or more terms; "
+        f"{len(terms)} terms: {len(mined.sets)} sets, {several} of two or more terms; "
         f"{len(sets)} written to {out}"
     )
     if known:

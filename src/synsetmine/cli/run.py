@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -16,7 +15,7 @@ from synsetmine.cli.inputs import Device
 from synsetmine.devices import choose_device
 
 if TYPE_CHECKING:
-    from synsetmine.runs.folder import Artefacts
+    from synsetmine.runs.folder import Artefacts, StageRecord, StageResult
 
 
 BYTES = ("read", "knowledge")  # the stages that count bytes
@@ -138,7 +137,7 @@ def report(
 
     target = out or Artefacts(folder).report
     run = RunFolder(folder)
-    made = run.stages.get("report", {}).get("settings", {})
+    made = run.stages["report"].settings if "report" in run.stages else {}
     given = {"title": title, "sentences": sentences, "map_terms": map_terms}
     settings = replace(
         ReportSettings(),
@@ -146,8 +145,8 @@ def report(
         | {name: value for name, value in given.items() if value is not None},
     )
     with console.progress_bar("sentences") as bar:
-        counts = write_run_report(settings, run, target, bar.update)
-    tell(counts, f"written to {target}")
+        result = write_run_report(settings, run, target, bar.update)
+    report_result(result, f"written to {target}")
 
 
 class ShownStages:
@@ -175,18 +174,15 @@ class ShownStages:
         if self._bar is not None:
             self._bar.update(done, total, note)
 
-    def finished(self, stage: str, record: Mapping[str, Any], *, skipped: bool) -> None:
-        from synsetmine.pipeline.model_stages import IN_ONE
+    def finished(self, stage: str, record: StageRecord, *, skipped: bool) -> None:
         from synsetmine.runs.folder import Artefacts
 
         self._close()
-        how = "unchanged" if skipped else f"{record['seconds']:.1f} s"
+        how = "unchanged" if skipped else f"{record.seconds:.1f} s"
         console.say(f"{stage} ({how}):")
-        tell(record["counts"])
+        report_result(record.result)
         if stage == "supervise" and not skipped:
-            show_fates(Artefacts(self._folder).supervision)
-        if stage == "mine":
-            console.report_giant(record["counts"].get(IN_ONE, 0))
+            show_links(Artefacts(self._folder).supervision)
 
     def _close(self) -> None:
         if self._shown is not None:
@@ -194,20 +190,18 @@ class ShownStages:
         self._shown = self._bar = None
 
 
-def tell(counts: Mapping[str, Any], where: str = "") -> None:
-    """Say what a stage counted, what it left out, and its notes."""
-    from synsetmine.runs.folder import NOTES, SKIPPED, in_words
-
-    for found in counts.get(SKIPPED, []):
-        console.warn(f"{found['count']} left out: {found['examples'][0]}")
-    for note in counts.get(NOTES, []):
+def report_result(result: StageResult, where: str = "") -> None:
+    """Print what a stage counted, what it left out, and its warnings."""
+    for found in result.skipped:
+        console.warn(f"{found.count} left out: {found.examples[0]}")
+    for note in result.notes:
         console.warn(note)
-    said = in_words(counts) or "nothing to do"
-    console.say(f"{said}; {where}" if where else said)
+    counts = str(result) or "nothing to do"
+    console.say(f"{counts}; {where}" if where else counts)
 
 
-def show_fates(path: Path) -> None:
-    """What became of the links, as a table."""
+def show_links(path: Path) -> None:
+    """Print a table of the links that were kept, and of those dropped for each reason."""
     record = json.loads(path.read_text(encoding="utf-8"))
     rows = [
         (

@@ -14,7 +14,7 @@ import typer
 from synsetmine.cli import console
 from synsetmine.cli.console import a_file, a_folder, check_apart
 from synsetmine.cli.options import SettingOptions, with_settings
-from synsetmine.cli.run import EngineName, Master, Workers, show_fates, tell
+from synsetmine.cli.run import EngineName, Master, Workers, report_result, show_links
 from synsetmine.pipeline.settings import (
     CorpusSettings,
     KbSettings,
@@ -57,8 +57,8 @@ def read(
 
     settings = CorpusSettings(path=tuple(corpus), **options)
     with console.progress_bar("reading", unit="bytes") as bar:
-        counts = read_documents(settings, out, bar.update)
-    tell(counts, f"written to {out}")
+        result = read_documents(settings, out, bar.update)
+    report_result(result, f"written to {out}")
 
 
 @with_settings
@@ -76,8 +76,8 @@ def knowledge(
 
     settings = KbSettings(path=str(kb), **options)
     with console.progress_bar("reading", unit="bytes") as bar:
-        counts = read_knowledge(settings, out, bar.update)
-    tell(counts, f"written to {out}")
+        result = read_knowledge(settings, out, bar.update)
+    report_result(result, f"written to {out}")
 
 
 @with_settings
@@ -112,7 +112,7 @@ def link(
         open_engine(engine, workers=workers, master=master) as where,
         console.progress_bar("linking") as bar,
     ):
-        counts = link_documents(
+        result = link_documents(
             LinkSettings(**options),
             documents,
             knowledge,
@@ -123,7 +123,7 @@ def link(
             engine=where,
             progress=bar.update,
         )
-    tell(counts, f"written to {out} and {mentions}")
+    report_result(result, f"written to {out} and {mentions}")
 
 
 def _matcher_of(knowledge: Path, out: Path) -> Path:
@@ -161,7 +161,7 @@ def supervise(
     """
     from synsetmine.pipeline.corpus_stages import supervise_links
 
-    counts = supervise_links(
+    result = supervise_links(
         SuperviseSettings(**options),
         LinkSettings(**ambiguous).ambiguous,
         links,
@@ -173,8 +173,8 @@ def supervise(
         rejected=out / "rejected.tsv",
         record=out / "supervision.json",
     )
-    show_fates(out / "supervision.json")
-    tell(counts, f"written to {out}")
+    show_links(out / "supervision.json")
+    report_result(result, f"written to {out}")
 
 
 @with_settings
@@ -237,7 +237,7 @@ def vocabulary(
                 documents, texts, min_count=settings.min_count, engine=where, progress=bar.update
             )
         with console.progress_bar("counting") as bar:
-            counts = choose_vocabulary(
+            result = choose_vocabulary(
                 settings,
                 documents,
                 texts,
@@ -255,7 +255,7 @@ def vocabulary(
                 engine=where,
                 progress=bar.update,
             )
-    tell(counts, f"written to {out}")
+    report_result(result, f"written to {out}")
 
 
 @with_settings
@@ -297,7 +297,7 @@ def vectors(
         open_engine(engine, workers=workers, master=master) as where,
         console.progress_bar("vectors") as bar,
     ):
-        made = make_vectors(
+        result = make_vectors(
             settings,
             documents,
             terms,
@@ -306,4 +306,4 @@ def vectors(
             engine=where,
             progress=bar.update,
         )
-    tell(made, f"written to {out}")
+    report_result(result, f"written to {out}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -32,14 +31,13 @@ from synsetmine.io.temporary import check_model_folder
 from synsetmine.models.paper.settings import PRESETS, PresetName, TrainingSettings
 
 if TYPE_CHECKING:
-    from synsetmine.models import ModelSettings, TrainingResult, TrainingStep
+    from synsetmine.models import ModelSettings, TrainingStep
     from synsetmine.types import SynonymSets
     from synsetmine.views import TermViews
 
 
 Preset = Literal["general", PresetName]
 
-CHECKPOINT = "checkpoint.safetensors"
 TRAINING = "Training"
 
 
@@ -105,6 +103,8 @@ def train(
     """
     if architecture is not None:
         options["architecture"] = architecture
+    from synsetmine.pipeline.model_stages import CHECKPOINT, train_to_folder
+
     check_model_folder(out)
     chosen = _resolve(preset, settings, options)
     chosen.check_inputs(tables=len(vectors or ()), encoder=encoder is not None)
@@ -122,8 +122,27 @@ def train(
     _report_missing(vectors or (), views, training_sets, chosen)
     if (out / CHECKPOINT).exists():
         console.say(f"there is a checkpoint in {out}")
-    trained = _train(training_sets, views, chosen, target, out / CHECKPOINT, overwrite, tensorboard)
-    _save(out, trained, inputs, encoder)
+    with console.progress_bar("training") as bar, _Curves(tensorboard) as curves:
+
+        def on_step(step: TrainingStep) -> None:
+            curves.add(step)
+            validated = "validation/score" in step.values if step.values else None
+            bar.update(step.done, step.total, step.note, line=validated)
+
+        try:
+            trained = train_to_folder(
+                chosen,
+                training_sets,
+                views,
+                out,
+                encoder=encoder,
+                record={"inputs": inputs},
+                device=target,
+                replace_checkpoint=overwrite,
+                on_step=on_step,
+            )
+        except CheckpointError as error:
+            raise CheckpointError(f"{error}; --overwrite starts anew") from error
     for warning in trained.warnings:
         console.warn(warning)
     for note in trained.notes:
@@ -185,46 +204,6 @@ def _report_missing(
         )
     unknown = [term for term in sets.terms if term not in known]
     console.report_missing(unknown, len(sets.terms), "are not trained on")
-
-
-def _train(
-    sets: SynonymSets,
-    views: TermViews,
-    settings: ModelSettings,
-    device: str,
-    checkpoint: Path,
-    overwrite: bool,
-    tensorboard: Path | None,
-) -> TrainingResult:
-    with console.progress_bar("training") as bar, _Curves(tensorboard) as curves:
-
-        def on_step(step: TrainingStep) -> None:
-            curves.add(step)
-            validated = "validation/score" in step.values if step.values else None
-            bar.update(step.done, step.total, step.note, line=validated)
-
-        try:
-            return settings.train(
-                sets,
-                views,
-                device=device,
-                checkpoint=checkpoint,
-                replace_checkpoint=overwrite,
-                on_step=on_step,
-            )
-        except CheckpointError as error:
-            raise CheckpointError(f"{error}; --overwrite starts anew") from error
-
-
-def _save(out: Path, trained: TrainingResult, inputs: dict[str, Any], encoder: str | None) -> None:
-    from synsetmine.models import save_model
-    from synsetmine.views.encoder import kept_name
-
-    record = {"inputs": inputs, **trained.model.training}
-    if encoder is not None:
-        record["encoder"] = kept_name(encoder)
-    save_model(out, replace(trained.model, training=record))
-    (out / CHECKPOINT).unlink(missing_ok=True)
 
 
 class _Curves:

@@ -47,7 +47,7 @@ from synsetmine.pipeline.settings import (
     VectorSettings,
     VocabularySettings,
 )
-from synsetmine.runs.folder import NOTES, SKIPPED, Counts
+from synsetmine.runs.folder import SkippedRecords, StageResult
 from synsetmine.runs.sentences import PlaceCounter, PlaceTable
 from synsetmine.text.counters import BatchCounter, count_together
 from synsetmine.text.evidence import (
@@ -76,7 +76,7 @@ from synsetmine.views.vectors import vectors_for
 FEW_SETS = 10  # training and held-out sets; with fewer the run says why there are so few
 
 
-def read_documents(settings: CorpusSettings, out: Path, progress: Progress) -> Counts:
+def read_documents(settings: CorpusSettings, out: Path, progress: Progress) -> StageResult:
     """Corpus files to one table of documents."""
     for source in find_sources(settings.path, settings.form):
         if source.path.resolve() == out.resolve():
@@ -91,7 +91,7 @@ def read_documents(settings: CorpusSettings, out: Path, progress: Progress) -> C
         progress=progress,
     )
     written = write_documents(out, _some(documents, settings.path, skipped))
-    return {"documents": written, **_told(skipped)}
+    return StageResult({"documents": written}, _skipped(skipped))
 
 
 def _some(
@@ -105,7 +105,7 @@ def _some(
     yield from documents
 
 
-def read_knowledge(settings: KbSettings, out: Path, progress: Progress) -> Counts:
+def read_knowledge(settings: KbSettings, out: Path, progress: Progress) -> StageResult:
     """A knowledge base of any form to our own."""
     skipped = Skipped()
     kb = read_kb(
@@ -119,7 +119,7 @@ def read_knowledge(settings: KbSettings, out: Path, progress: Progress) -> Count
         progress=progress,
     )
     kb.save(out)
-    return {"entities": len(kb), "names": kb.name_count, **_told(skipped)}
+    return StageResult({"entities": len(kb), "names": kb.name_count}, _skipped(skipped))
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def link_documents(
     min_count: int = 1,
     engine: Engine,
     progress: Progress,
-) -> Counts:
+) -> StageResult:
     """Documents to mentions and the links they add up to, and to `texts` in the same pass."""
     batch_sizes(documents)  # a file that is no stored corpus is reported first
     skipped = Skipped()
@@ -188,12 +188,7 @@ def link_documents(
     write_links(links, counted)
     if not counted:
         notes.append(f"the {settings.linker} linker found no mention of an entity")
-    return {
-        "mentions": total,
-        "links": len(counted),
-        **_told(skipped),
-        **({NOTES: notes} if notes else {}),
-    }
+    return StageResult({"mentions": total, "links": len(counted)}, _skipped(skipped), notes)
 
 
 def count_texts(
@@ -253,7 +248,7 @@ def supervise_links(
     names: Path,
     rejected: Path,
     record: Path,
-) -> Counts:
+) -> StageResult:
     """Links to training sets and held-out test sets, by entity."""
     found = supervise(
         read_links(links),
@@ -269,13 +264,15 @@ def supervise_links(
     write_vocabulary(names, found.counts)
     write_vocabulary(rejected, found.rejected)
     write_sets(alone, found.alone)
-    return {
-        "training sets": len(for_training),
-        "test sets": len(for_test),
-        "known terms": len(found.counts),
-        "rejected surfaces": len(found.rejected),
-        **({NOTES: [_few(found, settings.min_terms)]} if len(found.sets) < FEW_SETS else {}),
-    }
+    return StageResult(
+        {
+            "training sets": len(for_training),
+            "test sets": len(for_test),
+            "known terms": len(found.counts),
+            "rejected surfaces": len(found.rejected),
+        },
+        notes=[_few(found, settings.min_terms)] if len(found.sets) < FEW_SETS else [],
+    )
 
 
 @dataclass(frozen=True)
@@ -300,7 +297,7 @@ def choose_vocabulary(
     vectors: VectorSettings | None = None,
     engine: Engine,
     progress: Progress,
-) -> Counts:
+) -> StageResult:
     """The terms to mine, most frequent first, and what the corpus says of them, in one pass.
 
     The terms of a list are mined however rare they are. Terms that are neither known nor listed
@@ -335,7 +332,7 @@ def choose_vocabulary(
         raise DataError(f"no term is seen {settings.min_count} times or more; lower min_count")
     write_vocabulary(out, chosen)
     sizes = {name: len(source) for name, source in sources.items()}
-    return {"terms": len(chosen), **sizes, **_told(skipped)}
+    return StageResult({"terms": len(chosen), **sizes}, _skipped(skipped))
 
 
 def _count_terms(
@@ -448,7 +445,7 @@ def make_vectors(
     cooccurrence: Path | None = None,
     engine: Engine,
     progress: Progress,
-) -> Counts:
+) -> StageResult:
     """A vector for each term of these vocabularies and sets, from the corpus or from a file.
 
     Where `cooccurrence` has the counts of a corpus, its text is not read.
@@ -481,7 +478,9 @@ def make_vectors(
         raise DataError("no term has a vector")
     write_vectors(out, vectors)
     without = len(vectors.missing(terms))
-    return {"vectors": len(vectors), "dimension": vectors.dimension, "terms without": without}
+    return StageResult(
+        {"vectors": len(vectors), "dimension": vectors.dimension, "terms without": without}
+    )
 
 
 def _terms(path: Path) -> Sequence[Term]:
@@ -496,20 +495,14 @@ def _seen(path: Path) -> Sequence[Term]:
     return read_vocabulary(path, allow_empty=True).terms
 
 
-def _told(skipped: Skipped) -> Counts:
-    """What was left out, for the manifest; nothing if nothing was."""
-    told = [
-        {
-            "problem": problem,
-            "count": count,
-            "examples": [str(e) for e in skipped.examples[problem]],
-        }
+def _skipped(skipped: Skipped) -> list[SkippedRecords]:
+    return [
+        SkippedRecords(problem, count, [str(e) for e in skipped.examples[problem]])
         for problem, count in skipped.counts.most_common()
     ]
-    return {SKIPPED: told} if told else {}
 
 
-def _record(found: Supervision) -> Counts:
+def _record(found: Supervision) -> dict[str, Any]:
     tallies = {"kept": found.kept, **found.dropped}
     return {
         reason: {

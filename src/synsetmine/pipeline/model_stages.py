@@ -18,7 +18,8 @@ from synsetmine.metrics import ClusterReport, evaluate
 from synsetmine.models import (
     Mined,
     ModelSettings,
-    PreparedModel,
+    StoredModel,
+    TrainingResult,
     TrainingStep,
     generate_sets,
     load_model,
@@ -31,7 +32,7 @@ from synsetmine.pipeline.settings import EncoderSettings, EvaluateSettings, Mine
 from synsetmine.review.feedback import Constraints, seed_sets, training_sets
 from synsetmine.review.store import read_store
 from synsetmine.review.tsv import read_decisions, write_decisions
-from synsetmine.runs.folder import NOTES, SUMMARY, Counts
+from synsetmine.runs.folder import StageResult
 from synsetmine.text.evidence import read_evidence
 from synsetmine.types import Progress, SynonymSets, Term, order_terms
 from synsetmine.views import TermViews, encode_terms, find_encoder, read_vectors, write_vectors
@@ -59,20 +60,18 @@ def read_constraints(reviews: Sequence[Path]) -> Constraints:
     )
 
 
-def told(counts: Mapping[str, int]) -> Counts:
-    """What a stage tells of the reviews that it took in."""
+def _review_counts(counts: Mapping[str, int]) -> dict[str, int]:
+    """The reviews that a stage took in, for its counts."""
     return {f"reviewed {what}": count for what, count in counts.items()}
 
 
 CHECKPOINT = "checkpoint.safetensors"
 NO_SETS = SynonymSets((), ())
-IN_ONE = "in one set"  # counted only where that is a tenth of all terms or more
 THRESHOLDS = tuple(round(0.1 * i, 1) for i in range(1, 10))
-NOT_SCORED = "no entity could be held out, so there are no scores"
-FEW_TESTED = 10  # entities held out; the scores of fewer are rough
-SHOWN = ("ari", "fmi", "nmi", "pair_precision", "pair_recall", "pair_f1", "bcubed_f1")
+FEW_TEST_SETS = 10  # the scores of fewer are rough
+SCORES = ("ari", "fmi", "nmi", "pair_precision", "pair_recall", "pair_f1", "bcubed_f1")
 
-Noted = Callable[[int, int, str], None]  # done, of how much, a few words
+NotedProgress = Callable[[int, int, str], None]  # done, of how much, a few words
 
 
 def encode_known(
@@ -83,11 +82,11 @@ def encode_known(
     *,
     device: str,
     progress: Progress,
-) -> Counts:
+) -> StageResult:
     """The encoder's vectors of all terms; without an encoder there is nothing to do."""
     if not settings.model:
         out.unlink(missing_ok=True)  # of an earlier run
-        return {}
+        return StageResult()
     vectors = encode_terms(
         [*read_vocabulary(vocabulary).terms, *_together(sets).terms],
         find_encoder(settings.model),
@@ -96,7 +95,7 @@ def encode_known(
         progress=progress,
     )
     write_vectors(out, vectors)
-    return {"vectors": len(vectors), "dimension": vectors.dimension}
+    return StageResult({"vectors": len(vectors), "dimension": vectors.dimension})
 
 
 def train_model(
@@ -109,8 +108,8 @@ def train_model(
     reviews: Sequence[Path],
     held_out: Path,
     device: str,
-    progress: Noted,
-) -> Counts:
+    progress: NotedProgress,
+) -> StageResult:
     """Train a model; training that was interrupted resumes.
 
     `views` are the file of vectors and, where there is an encoder, that of its vectors, here and
@@ -122,28 +121,57 @@ def train_model(
         held_out=read_sets(held_out, allow_empty=True),
     )
     term_views = _read_views(views)
-    record: dict[str, str] = {}
     if encoder.model:
         learned = learned_surfaces(find_encoder(encoder.model))
         term_views = replace(term_views, learned=learned)
-        record["encoder"] = kept_name(encoder.model)
 
     def on_step(step: TrainingStep) -> None:
         progress(step.done, step.total, step.note)
 
-    trained = settings.train(
+    trained = train_to_folder(
+        settings,
         informed.sets,
         term_views,
+        folder,
+        encoder=encoder.model or None,
         device=device,
-        checkpoint=folder / CHECKPOINT,
         replace_checkpoint=True,
         on_step=on_step,
     )
-    model = trained.model
-    save_model(folder, replace(model, training={**record, **model.training}))
+    return StageResult(
+        {**trained.figures, **_review_counts(informed.counts)}, notes=trained.warnings
+    )
+
+
+def train_to_folder(
+    settings: ModelSettings,
+    sets: SynonymSets,
+    views: TermViews,
+    folder: Path,
+    *,
+    encoder: str | None,
+    record: Mapping[str, Any] | None = None,
+    device: str,
+    replace_checkpoint: bool,
+    on_step: Callable[[TrainingStep], None],
+) -> TrainingResult:
+    """Train a model and store it with the name of its encoder and a record of its inputs.
+
+    A checkpoint in the folder is where training that was interrupted goes on.
+    """
+    trained = settings.train(
+        sets,
+        views,
+        device=device,
+        checkpoint=folder / CHECKPOINT,
+        replace_checkpoint=replace_checkpoint,
+        on_step=on_step,
+    )
+    named = {} if encoder is None else {"encoder": kept_name(encoder)}
+    training = {**named, **(record or {}), **trained.model.training}
+    save_model(folder, replace(trained.model, training=training))
     (folder / CHECKPOINT).unlink(missing_ok=True)
-    notes: Counts = {NOTES: list(trained.warnings)} if trained.warnings else {}
-    return {**trained.figures, **told(informed.counts), **notes}
+    return trained
 
 
 def mine_sets(
@@ -162,44 +190,90 @@ def mine_sets(
     rehearsal: Path,
     device: str,
     progress: Progress,
-) -> Counts:
+) -> StageResult:
     """A vocabulary to synonym sets; the entities' names seed them, ids of an earlier run stay.
 
     `known` are the sets of names that the corpus has; all other names of the knowledge base take
     part too. What people called correct is a seed too; terms that they separated cannot be linked.
     Entities without a name in the corpus that no term joined are not written.
     """
-    terms = read_vocabulary(vocabulary)
-    said = read_constraints(reviews)
-    seen = _together(known)
-    names = known_sets(KnowledgeBase.load(knowledge), seen) if settings.known else NO_SETS
-    informed = seed_sets(names, said)
+    constraints = read_constraints(reviews)
+    in_corpus = _together(known)
+    names = known_sets(KnowledgeBase.load(knowledge), in_corpus) if settings.known else NO_SETS
+    informed = seed_sets(names, constraints)
     seeds = informed.sets
-    miner = _Miner(model, views, evidence, device, settings)
-    mined = miner.mine(
-        _walk(settings, terms), seeds=seeds, cannot_link=said.cannot_link, progress=progress
+    mined = mine_terms(
+        load_model(model),
+        _read_views(views, evidence),
+        order_vocabulary(read_vocabulary(vocabulary), settings),
+        settings,
+        seeds=seeds,
+        cannot_link=constraints.cannot_link,
+        earlier=read_sets(out) if out.exists() else None,
+        device=device,
+        progress=progress,
     )
-    mined = describe_joins(mined, miner.evidence)
-    earlier = read_sets(out) if out.exists() else None
-    mined = mined.renamed(lasting_ids(mined.sets, fixed=seeds.ids, earlier=earlier))
     write_candidates(candidates, mined.known)
     new = NewNames.of(mined, seeds)
     write_text(rehearsal, json.dumps(new.to_dict(), indent=2) + "\n")
-    write_sets(out, _in_corpus(mined.sets, seeds, seen, said.must_link.terms))
+    write_sets(out, _in_corpus(mined.sets, seeds, in_corpus, constraints.must_link.terms))
     write_trace(trace, mined.trace)
-    return {
-        **new.counts,
-        "without vector": len(mined.without_vector),
-        **({IN_ONE: mined.giant} if mined.giant else {}),
-        SUMMARY: new.sentences,
-    } | told(informed.counts)
+    counts = {**new.counts, "without vector": len(mined.without_vector)}
+    if mined.giant:
+        counts["in one set"] = mined.giant
+    return StageResult(
+        counts | _review_counts(informed.counts), notes=mining_notes(mined), summary=new.sentences
+    )
+
+
+def mine_terms(
+    model: StoredModel,
+    views: TermViews,
+    terms: Sequence[Term],
+    settings: MineSettings,
+    *,
+    seeds: SynonymSets = NO_SETS,
+    cannot_link: Iterable[tuple[Term, Term]] = (),
+    max_sets: int | None = None,
+    earlier: SynonymSets | None = None,
+    device: str,
+    progress: Progress,
+) -> Mined:
+    """Mine terms in this order; the trace describes each new name.
+
+    Sets that are those of `earlier` keep their ids.
+    """
+    mined = generate_sets(
+        model,
+        views,
+        terms,
+        threshold=model.threshold if settings.threshold is None else settings.threshold,
+        known_threshold=settings.known_threshold,
+        max_sets=max_sets,
+        seeds=seeds,
+        cannot_link=cannot_link,
+        device=device,
+        progress=progress,
+    )
+    mined = describe_joins(mined, views.evidence)
+    return mined.renamed(lasting_ids(mined.sets, fixed=seeds.ids, earlier=earlier))
+
+
+def mining_notes(mined: Mined) -> list[str]:
+    """Warnings on a result."""
+    if not mined.giant:
+        return []
+    return [
+        f"one set holds {mined.giant:,} terms, which the model does not tell apart: the vectors "
+        "may say too little, or the threshold be too low"
+    ]
 
 
 def _in_corpus(
-    sets: SynonymSets, seeds: SynonymSets, seen: SynonymSets, reviewed: Iterable[Term]
+    sets: SynonymSets, seeds: SynonymSets, in_corpus: SynonymSets, reviewed: Iterable[Term]
 ) -> SynonymSets:
     """The sets without those seeds that have no name in the corpus and no new term."""
-    here = {*seen.terms, *reviewed}
+    here = {*in_corpus.terms, *reviewed}
     return sets.pick(
         number
         for number, members in enumerate(sets)
@@ -221,7 +295,7 @@ def score_held_out(
     out: Path,
     device: str,
     progress: Progress,
-) -> Counts:
+) -> StageResult:
     """How well the sets of the entities held out are found again.
 
     Twice: among the whole vocabulary, the training sets known as in mining (the real task), and
@@ -230,111 +304,79 @@ def score_held_out(
     are no scores.
     """
     gold = read_sets(test, allow_empty=True)
-    miner = _Miner(model, views, evidence, device, mining)
+    stored, term_views = load_model(model), _read_views(views, evidence)
+    threshold = stored.threshold if mining.threshold is None else mining.threshold
     scores: dict[str, Any] = {
         "test sets": len(gold),
         "test terms": len(gold.terms),
-        "threshold": miner.threshold,
+        "threshold": threshold,
     }
     if not gold:
         write_text(out, json.dumps(scores, indent=2) + "\n")
-        return {"test sets": 0, NOTES: [NOT_SCORED]}
+        note = "no entity could be held out, so there are no scores"
+        return StageResult({"test sets": 0}, notes=[note])
     kb = KnowledgeBase.load(knowledge)
-    seen = SynonymSets.together([_together(known), gold])
-    others = known_sets(kb, seen, without=frozenset(gold.ids))
+    in_corpus = SynonymSets.together([_together(known), gold])
+    others = known_sets(kb, in_corpus, without=frozenset(gold.ids))
     terms = read_vocabulary(vocabulary)
     # Test terms that are too rare for the vocabulary come last; in their sets' order they would
     # stand beside their synonyms, and that would leak.
     rare = [term for term in order_terms(gold.terms, "random") if term not in terms.counts]
-    among_all = miner.mine(
-        [*_walk(mining, terms), *rare],
+    among_all = generate_sets(
+        stored,
+        term_views,
+        [*order_vocabulary(terms, mining), *rare],
+        threshold=threshold,
+        known_threshold=mining.known_threshold,
         seeds=others if mining.known else NO_SETS,
+        device=device,
         progress=progress,
     )
     among = evaluate(among_all.sets, gold, known=others)
     exact = [members for members in among_all.sets if frozenset(members) in gold.partition]
     orders = [order_terms(gold.terms, "random", seed=i) for i in range(settings.orders)]
-    prepared = miner.prepare(orders[0])
+    prepared = stored.prepare(orders[0], term_views, device=device)
     alone = [
-        evaluate(prepared.generate(order=order, threshold=miner.threshold).sets, gold)
-        for order in orders
+        evaluate(prepared.generate(order=order, threshold=threshold).sets, gold) for order in orders
     ]
     curve = {θ: evaluate(prepared.generate(threshold=θ).sets, gold) for θ in THRESHOLDS}
     scores |= {
         "test terms too rare for the vocabulary": len(rare),
-        "test terms that the encoder was tuned on": miner.learned(gold.terms),
+        "test terms that the encoder was tuned on": _tuned_on(stored, gold.terms),
         "among all terms": among.to_dict(),
         "found exactly": [[str(term) for term in members] for members in exact],
-        "on their own": {name: _mean_and_spread(alone, name) for name in SHOWN},
+        "on their own": {name: _mean_and_spread(alone, name) for name in SCORES},
         "thresholds": [[θ, at.ari, at.fmi, at.pair_f1] for θ, at in curve.items()],
     }
     write_text(out, json.dumps(scores, indent=2, ensure_ascii=False) + "\n")
     rough = f"scores on so few entities are rough: {len(gold)} held out"
-    return {
-        "ARI among all terms": round(among.ari, 4),
-        "pair precision among all terms": round(among.pair_precision, 4),
-        "ARI on their own": round(mean(report.ari for report in alone), 4),
-        "of the test sets found exactly": len(exact),
-        "of the test terms joined to another entity": among.strayed_terms,
-        **({NOTES: [rough]} if len(gold) < FEW_TESTED else {}),
-    }
+    return StageResult(
+        {
+            "ARI among all terms": round(among.ari, 4),
+            "pair precision among all terms": round(among.pair_precision, 4),
+            "ARI on their own": round(mean(report.ari for report in alone), 4),
+            "of the test sets found exactly": len(exact),
+            "of the test terms joined to another entity": among.strayed_terms,
+        },
+        notes=[rough] if len(gold) < FEW_TEST_SETS else [],
+    )
 
 
-class _Miner:
-    """A stored model with its views."""
-
-    def __init__(
-        self,
-        model: Path,
-        views: Sequence[Path],
-        evidence: Path,
-        device: str,
-        settings: MineSettings,
-    ) -> None:
-        self._model = load_model(model)
-        self.evidence = read_evidence(evidence)
-        self._views = replace(_read_views(views), evidence=self.evidence)
-        self._device = device
-        self._known_threshold = settings.known_threshold
-        self._encoder: str | None = self._model.training.get("encoder")
-        chosen = settings.threshold
-        self.threshold = self._model.threshold if chosen is None else chosen
-
-    def learned(self, terms: Sequence[Term]) -> int:
-        """How many of the terms the encoder was tuned on; their score is then too good."""
-        surfaces = learned_surfaces(find_encoder(self._encoder)) if self._encoder else frozenset()
-        return sum(term.surface in surfaces for term in terms)
-
-    def prepare(self, terms: Sequence[Term]) -> PreparedModel:
-        return self._model.prepare(terms, self._views, device=self._device)
-
-    def mine(
-        self,
-        terms: Sequence[Term],
-        *,
-        seeds: SynonymSets,
-        cannot_link: Iterable[tuple[Term, Term]] = (),
-        progress: Progress,
-    ) -> Mined:
-        return generate_sets(
-            self._model,
-            self._views,
-            terms,
-            threshold=self.threshold,
-            known_threshold=self._known_threshold,
-            seeds=seeds,
-            cannot_link=cannot_link,
-            device=self._device,
-            progress=progress,
-        )
-
-
-def _read_views(paths: Sequence[Path]) -> TermViews:
+def _read_views(paths: Sequence[Path], evidence: Path | None = None) -> TermViews:
     vectors, *encoded = map(read_vectors, paths)
-    return TermViews((vectors,), next(iter(encoded), None))
+    found = None if evidence is None else read_evidence(evidence)
+    return TermViews((vectors,), next(iter(encoded), None), evidence=found)
 
 
-def _walk(settings: MineSettings, vocabulary: Vocabulary) -> list[Term]:
+def _tuned_on(model: StoredModel, terms: Sequence[Term]) -> int:
+    """How many of the terms the encoder was tuned on; their score is then too good."""
+    encoder: str | None = model.training.get("encoder")
+    surfaces = learned_surfaces(find_encoder(encoder)) if encoder else frozenset()
+    return sum(term.surface in surfaces for term in terms)
+
+
+def order_vocabulary(vocabulary: Vocabulary, settings: MineSettings) -> list[Term]:
+    """The terms in the order in which they are mined."""
     return order_terms(
         vocabulary.terms, settings.order, seed=settings.seed, counts=vocabulary.counts or None
     )

@@ -29,7 +29,7 @@ from synsetmine.pipeline.report import (
 from synsetmine.pipeline.report.term_map import term_map
 from synsetmine.pipeline.settings import ReportSettings
 from synsetmine.runs import MinedSet, describe_sets, example_sentences, read_counts
-from synsetmine.runs.folder import NOTES, SKIPPED, STAGES, Artefacts, RunFolder, in_words
+from synsetmine.runs.folder import STAGES, Artefacts, RunFolder, StageRecord, StageResult
 from synsetmine.types import Link, Progress, SynonymSets, Term
 from synsetmine.views import read_vectors
 
@@ -48,7 +48,7 @@ def write_run_report(
     folder: RunFolder,
     out: Path,
     progress: Progress,
-) -> Mapping[str, Any]:
+) -> StageResult:
     """Gather everything and write the HTML file."""
     unfinished = [stage for stage in STAGES[:-1] if stage not in folder.stages]
     if unfinished:
@@ -78,8 +78,15 @@ def write_run_report(
             ("corpus", _named(folder.stages["read"])),
             ("knowledge base", _named(folder.stages["knowledge"])),
         ],
-        stages=[_stage(name, record) for name, record in folder.stages.items()],
-        skipped=_skipped(folder),
+        stages=[
+            Stage(name, record.seconds, str(record.result))
+            for name, record in folder.stages.items()
+        ],
+        skipped=[
+            (found.problem, found.count, found.examples[0])
+            for result in folder.results.values()
+            for found in result.skipped
+        ],
         kept=kept,
         dropped=dropped,
         entity_names=_entity_names(kb, sets, [kept, *dropped.values()]),
@@ -89,16 +96,14 @@ def write_run_report(
         threshold=threshold,
         sets=sets,
         points=_points(at, mined, counts, settings.map_terms, model),
-        notes=[
-            (name, note)
-            for name, record in folder.stages.items()
-            for note in record["counts"].get(NOTES, [])
-        ],
+        notes=[(name, note) for name, result in folder.results.items() for note in result.notes],
         summary=folder.summary,
         rehearsal=rehearsal,
     )
     write_report(out, findings)
-    return {"new names": len(findings.new_names), "groups of unknown terms": len(findings.groups)}
+    return StageResult(
+        {"new names": len(findings.new_names), "groups of unknown terms": len(findings.groups)}
+    )
 
 
 def _training(model: StoredModel) -> Epochs | Penalties:
@@ -152,23 +157,11 @@ def _rehearsal(record: Mapping[str, Any]) -> RehearsalFindings | None:
     )
 
 
-def _named(record: Mapping[str, Any]) -> str:
-    """The files that a stage read and what it found in them, in words."""
-    names = record["inputs"]
+def _named(record: StageRecord) -> str:
+    """The files that a stage read, and how much it found in them."""
+    names = record.inputs
     more = f" and {len(names) - 3} more files" if len(names) > 3 else ""
-    return f"{', '.join(names[:3])}{more}: {in_words(record['counts'])}"
-
-
-def _stage(name: str, record: Mapping[str, Any]) -> Stage:
-    return Stage(name, record["seconds"], in_words(record["counts"]))
-
-
-def _skipped(folder: RunFolder) -> list[tuple[str, int, str]]:
-    return [
-        (found["problem"], found["count"], found["examples"][0])
-        for record in folder.stages.values()
-        for found in record["counts"].get(SKIPPED, [])
-    ]
+    return f"{', '.join(names[:3])}{more}: {record.result}"
 
 
 def _entity_names(

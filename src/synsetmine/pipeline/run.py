@@ -59,7 +59,7 @@ def _stages(
     yield from _model_stages(project, at, watcher, device)
     yield Stage(
         name="report",
-        settings=asdict(project.report) | {"counts": folder.counts},
+        settings=asdict(project.report) | {"counts": _results(folder)},
         inputs=[
             *(at.mined, at.trace, at.rehearsal, at.scores, at.supervision, at.documents, at.places),
             at.knowledge,
@@ -264,6 +264,11 @@ def _model_stages(
             progress=watcher.progress,
         ),
     )
+
+
+def _results(folder: RunFolder) -> dict[str, Any]:
+    """What the stages before the report have reported."""
+    return {name: r.to_dict() for name, r in folder.results.items() if name != "report"}
 
 
 def _check_inputs(project: Project, folder: Path) -> None:

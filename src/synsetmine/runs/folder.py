@@ -15,7 +15,7 @@ import platform
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -53,33 +53,94 @@ _KINDS: dict[str, dict[str, Any]] = {
     "files": {"size": int, "time": int, "sha256": str},
 }
 
-Counts = dict[str, Any]  # what a stage counted, for the manifest
-# Keys of counts that hold no number: problems with examples; warnings; sentences that sum up.
-SKIPPED, NOTES, SUMMARY = "skipped", "notes", "summary"
+
+@dataclass(frozen=True)
+class SkippedRecords:
+    """Records of one problem that a stage left out, with the first few as examples."""
+
+    problem: str
+    count: int
+    examples: Sequence[str]
+
+
+@dataclass(frozen=True)
+class StageResult:
+    """What a stage reports; the manifest keeps it."""
+
+    counts: Mapping[str, int | float] = field(default_factory=dict)
+    skipped: Sequence[SkippedRecords] = ()
+    notes: Sequence[str] = ()  # warnings
+    summary: Sequence[str] = ()  # sentences on the outcome of the run
+
+    def __str__(self) -> str:
+        """The counts on one line."""
+        return ", ".join(
+            f"{n:,} {what}" if isinstance(n, int) else f"{n} {what}"
+            for what, n in self.counts.items()
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Counts and whatever else is not empty, in one object of JSON."""
+        others = {name: value for name in _OTHERS if (value := getattr(self, name))}
+        if self.skipped:
+            others["skipped"] = [asdict(records) for records in self.skipped]
+        return {**self.counts, **others}
+
+    @classmethod
+    def from_dict(cls, found: Mapping[str, Any]) -> StageResult:
+        others = {name: found[name] for name in _OTHERS if name in found}
+        if "skipped" in others:
+            others["skipped"] = [SkippedRecords(**records) for records in others["skipped"]]
+        counts = {name: value for name, value in found.items() if name not in _OTHERS}
+        return cls(counts, **others)
+
+
+_OTHERS = [each.name for each in fields(StageResult) if each.name != "counts"]
+
+
+@dataclass(frozen=True)
+class StageRecord:
+    """What the manifest says of a stage that is done."""
+
+    inputs: Sequence[str]
+    outputs: Mapping[str, str]  # file to hash
+    seconds: float
+    result: StageResult
+    key: str = ""  # hash of settings, inputs and version
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    finished: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        record = {each.name: getattr(self, each.name) for each in fields(self)}
+        result: StageResult = record.pop("result")
+        return record | {"counts": result.to_dict()}
+
+    @classmethod
+    def from_dict(cls, found: Mapping[str, Any]) -> StageRecord:
+        others = {name: value for name, value in found.items() if name != "counts"}
+        return cls(**others, result=StageResult.from_dict(found["counts"]))
 
 
 class Watcher(Protocol):
-    """Who is told how a run goes on; the command line shows it."""
+    """Receives the progress of a run; the command line shows it."""
 
     def started(self, stage: str) -> None: ...
 
     def progress(self, done: int, total: int, note: str = "") -> None: ...
 
-    def finished(self, stage: str, record: Mapping[str, Any], *, skipped: bool) -> None: ...
+    def finished(self, stage: str, record: StageRecord, *, skipped: bool) -> None: ...
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One step of a run: what it depends on, what it leaves, and the work itself.
-
-    The work returns the counts that the manifest keeps.
-    """
+    """One step of a run: what it depends on, what it writes, and the work itself."""
 
     name: str
     settings: Mapping[str, Any]
     inputs: Sequence[Path]
     outputs: Sequence[Path]
-    work: Callable[[], Mapping[str, Any]] = field(compare=False)
+    work: Callable[[], StageResult] = field(compare=False)
 
 
 class Artefacts:
@@ -140,23 +201,24 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._at = Artefacts(path)
-        self._manifest = self._read()
+        manifest = self._read()
+        self._files: dict[str, Any] = manifest["files"]
+        self._stages: dict[str, StageRecord] = manifest["stages"]
 
     @property
-    def stages(self) -> Mapping[str, Mapping[str, Any]]:
+    def stages(self) -> Mapping[str, StageRecord]:
         """What the manifest says of each stage that is done, in their order."""
-        done = self._manifest["stages"]
-        return {name: done[name] for name in STAGES if name in done}
+        return {name: self._stages[name] for name in STAGES if name in self._stages}
 
     @property
-    def counts(self) -> dict[str, Any]:
-        """What each stage that is done counted."""
-        return {name: record["counts"] for name, record in self.stages.items() if name != "report"}
+    def results(self) -> dict[str, StageResult]:
+        """What each stage that is done reported."""
+        return {name: record.result for name, record in self.stages.items()}
 
     @property
     def summary(self) -> list[str]:
-        """Sentences that sum up the result of the stages that are done."""
-        return [line for counts in self.counts.values() for line in counts.get(SUMMARY, [])]
+        """Sentences on the outcome of the stages that are done."""
+        return [line for result in self.results.values() for line in result.summary]
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -184,28 +246,28 @@ class RunFolder:
     def carry_out(self, stage: Stage, watcher: Watcher) -> None:
         """Do a stage, unless the manifest knows it done with the same settings and inputs."""
         key = self._key(stage)
-        record = self._manifest["stages"].get(stage.name)
-        if record is not None and record.get("key") == key and self._unharmed(record, stage):
+        record = self._stages.get(stage.name)
+        if record is not None and record.key == key and self._unharmed(record, stage):
             watcher.finished(stage.name, record, skipped=True)
             return
         watcher.started(stage.name)
-        self._manifest["stages"].pop(stage.name, None)
+        self._stages.pop(stage.name, None)
         self._write()
         begin = time.monotonic()
-        counts = stage.work()
-        record = {
-            "key": key,
-            "settings": dict(stage.settings),
-            "versions": versions(),
-            "inputs": [path.name for path in stage.inputs],
-            "seconds": round(time.monotonic() - begin, 2),
-            "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-            "counts": dict(counts),
-            "outputs": {
+        result = stage.work()
+        record = StageRecord(
+            key=key,
+            settings=dict(stage.settings),
+            versions=versions(),
+            inputs=[path.name for path in stage.inputs],
+            seconds=round(time.monotonic() - begin, 2),
+            finished=datetime.now(UTC).isoformat(timespec="seconds"),
+            result=result,
+            outputs={
                 path.relative_to(self.path).as_posix(): self._hash(path) for path in stage.outputs
             },
-        }
-        self._manifest["stages"][stage.name] = record
+        )
+        self._stages[stage.name] = record
         self._write()
         watcher.finished(stage.name, record, skipped=False)
 
@@ -219,12 +281,11 @@ class RunFolder:
         text = json.dumps(described, sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()
 
-    def _unharmed(self, record: Mapping[str, Any], stage: Stage) -> bool:
+    def _unharmed(self, record: StageRecord, stage: Stage) -> bool:
         """Whether the artefacts are still there as the manifest knows them."""
         return all(
             path.is_file()
-            and record.get("outputs", {}).get(path.relative_to(self.path).as_posix())
-            == self._hash(path)
+            and record.outputs.get(path.relative_to(self.path).as_posix()) == self._hash(path)
             for path in stage.outputs
         )
 
@@ -232,17 +293,17 @@ class RunFolder:
         """The hash of a file's content; taken again only if its size or time changed."""
         stat = path.stat()
         name = str(path.relative_to(self.path) if path.is_relative_to(self.path) else path)
-        known = self._manifest["files"].get(name)
+        known = self._files.get(name)
         if known is None or [known["size"], known["time"]] != [stat.st_size, stat.st_mtime_ns]:
             known = {"size": stat.st_size, "time": stat.st_mtime_ns, "sha256": sha256(path)}
-            self._manifest["files"][name] = known
+            self._files[name] = known
         return str(known["sha256"])
 
     def _read(self) -> dict[str, Any]:
-        fresh: dict[str, Any] = {"format": FORMAT, "versions": {}, "stages": {}, "files": {}}
+        """The stages and files of the manifest; none without one."""
         path = self._at.manifest
         if not path.exists():
-            return fresh
+            return {"stages": {}, "files": {}}
         try:
             found = read_json(path)
         except DataError as error:
@@ -256,11 +317,23 @@ class RunFolder:
             parts = found.get(name, {})
             if not isinstance(parts, dict) or not all(_has(part, kinds) for part in parts.values()):
                 raise DataError(f"broken {name}; delete the manifest to start anew", path=path)
-        return fresh | found
+        stages = found.get("stages", {})
+        try:
+            records = {name: StageRecord.from_dict(record) for name, record in stages.items()}
+        except (TypeError, KeyError) as error:
+            raise DataError(
+                "broken stages; delete the manifest to start anew", path=path
+            ) from error
+        return {"stages": records, "files": found.get("files", {})}
 
     def _write(self) -> None:
-        self._manifest["versions"] = versions()
-        text = json.dumps(self._manifest, indent=2, ensure_ascii=False)
+        manifest = {
+            "format": FORMAT,
+            "versions": versions(),
+            "stages": {name: record.to_dict() for name, record in self._stages.items()},
+            "files": self._files,
+        }
+        text = json.dumps(manifest, indent=2, ensure_ascii=False)
         write_text(self._at.manifest, f"{text}\n")
 
 
@@ -282,12 +355,3 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
-
-
-def in_words(counts: Mapping[str, Any]) -> str:
-    """What a stage counted, for a person; sentences and skipped pieces are shown elsewhere."""
-    return ", ".join(
-        f"{n:,} {what}" if isinstance(n, int) else f"{n} {what}"
-        for what, n in counts.items()
-        if what not in (SKIPPED, NOTES, SUMMARY)
-    )

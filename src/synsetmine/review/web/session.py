@@ -237,9 +237,9 @@ def _open(path: Path, key: str) -> sqlite3.Connection | None:
 def _key(run: Path, surfaces: Sequence[str]) -> str:
     """What the sentences depend on: the corpus, the places of terms in it, and the terms."""
     stages = RunFolder(run).stages
-    outputs = [str(stages.get(name, {}).get("outputs")) for name in ("read", "vocabulary")]
-    told = [*outputs, str(PER_TERM), *sorted(set(surfaces))]
-    return hashlib.sha256("\n".join(told).encode("utf-8", "replace")).hexdigest()[:32]
+    outputs = [str(stages[name].outputs) for name in ("read", "vocabulary") if name in stages]
+    parts = [*outputs, str(PER_TERM), *sorted(set(surfaces))]
+    return hashlib.sha256("\n".join(parts).encode("utf-8", "replace")).hexdigest()[:32]
 
 
 def _find(run: Path, surfaces: Sequence[str], path: Path, key: str) -> None:
