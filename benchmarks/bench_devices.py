@@ -27,7 +27,7 @@ from synsetmine.io.sets import read_sets
 from synsetmine.metrics import evaluate
 from synsetmine.models import (
     DEFAULT_PRESET,
-    Mined,
+    MiningResult,
     ModelSettings,
     StoredModel,
     generate_sets,
@@ -64,7 +64,7 @@ class World:
 class Result:
     model: StoredModel
     weights: bytes  # the model's file
-    mined: Mined
+    mined: MiningResult
 
 
 def main() -> None:
@@ -107,7 +107,7 @@ def _work(world: World, own: bool, device: str, *, threads: int = 1) -> Result:
         return Result(model, Path(folder, "model", "model.safetensors").read_bytes(), mined)
 
 
-def _mine(world: World, model: StoredModel, device: str) -> Mined:
+def _mine(world: World, model: StoredModel, device: str) -> MiningResult:
     return generate_sets(model, world.views, world.terms, device=device)
 
 

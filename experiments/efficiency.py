@@ -15,7 +15,7 @@ from experiments.options import Options, read_options
 from experiments.pages import paper_values, remarks, table, write_page
 from experiments.trainings import Outcome, Training, honest_trainings, run_trainings
 from synsetmine.engines.workers import cores
-from synsetmine.rivals.page import Row, in_seconds, notes
+from synsetmine.rivals.page import Row, format_seconds, notes
 
 NAME = "efficiency"
 
@@ -75,7 +75,7 @@ def _table(part: Part, rows: Sequence[Row]) -> str:
         lines.append(
             [
                 row.title,
-                *(map(in_seconds, times) if row.scores else ["failed", "", ""]),
+                *(map(format_seconds, times) if row.scores else ["failed", "", ""]),
                 memory,
                 *("" if value is None else f"{value:g}" for value in paper),
             ]

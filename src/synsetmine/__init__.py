@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from synsetmine.linking.supervision import Supervision, split_entities, supervise
     from synsetmine.metrics import ClusterReport, evaluate
     from synsetmine.models import (
-        Mined,
+        MiningResult,
         PreparedModel,
         SetModel,
         StoredModel,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     )
     from synsetmine.models.paper.network import SetScorer
     from synsetmine.models.paper.settings import PRESETS, TrainingSettings
-    from synsetmine.models.paper.train import Trained, Validation, train_scorer
+    from synsetmine.models.paper.train import TrainedScorer, Validation, train_scorer
     from synsetmine.pipeline.grouping import Grouping, NameSet, group
     from synsetmine.pipeline.project import Project, read_project
     from synsetmine.pipeline.run import run_project
@@ -50,7 +50,7 @@ _HOMES = {
     "kb": ["Entity", "KnowledgeBase", "read_kb"],
     "metrics": ["ClusterReport", "evaluate"],
     "models": [
-        "Mined",
+        "MiningResult",
         "PreparedModel",
         "SetModel",
         "StoredModel",
@@ -63,7 +63,7 @@ _HOMES = {
     ],
     "models.paper.network": ["SetScorer"],
     "models.paper.settings": ["PRESETS", "TrainingSettings"],
-    "models.paper.train": ["Trained", "Validation", "train_scorer"],
+    "models.paper.train": ["TrainedScorer", "Validation", "train_scorer"],
     "corpus.name_lists": ["read_names"],
     "pipeline.project": ["Project", "read_project"],
     "pipeline.run": ["run_project"],
@@ -84,7 +84,7 @@ __all__ = [
     "KnowledgeBase",
     "Link",
     "Mention",
-    "Mined",
+    "MiningResult",
     "ModelError",
     "NameSet",
     "PreparedModel",
@@ -99,7 +99,7 @@ __all__ = [
     "Term",
     "TermVectors",
     "TermViews",
-    "Trained",
+    "TrainedScorer",
     "TrainingSettings",
     "Validation",
     "evaluate",

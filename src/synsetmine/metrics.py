@@ -155,7 +155,7 @@ def evaluate(
     present = [term for term in gold.terms if term in predicted]
     missing = [term for term in gold.terms if term not in predicted]
     alone = range(len(predicted), len(predicted) + len(missing))
-    beside = _Beside.count(predicted, gold, known)
+    beside = _OtherTerms.count(predicted, gold, known)
     report = compare_labels(
         [*predicted.labels(present), *alone, *beside.known],
         [*gold.labels(present + missing), *range(len(gold), len(gold) + len(beside.known))],
@@ -172,7 +172,7 @@ def evaluate(
 
 
 @dataclass
-class _Beside:
+class _OtherTerms:
     """Terms that are not gold's, and the gold terms in one predicted set with them."""
 
     known: list[int] = field(default_factory=list)  # labels: one for each known set mixed in
@@ -181,7 +181,9 @@ class _Beside:
     beside_ignored: int = 0
 
     @classmethod
-    def count(cls, predicted: SynonymSets, gold: SynonymSets, known: SynonymSets | None) -> _Beside:
+    def count(
+        cls, predicted: SynonymSets, gold: SynonymSets, known: SynonymSets | None
+    ) -> _OtherTerms:
         counts = cls()
         for label, members in enumerate(predicted):
             others = [term for term in members if term not in gold]

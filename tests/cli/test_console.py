@@ -51,7 +51,7 @@ def test_no_name_makes_up_a_line(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("text", ["naïve\tа 東京", "two\nlines", "🫀 – … ‘x’", "a\u200db"])
 def test_all_else_is_shown_as_it_is(text: str) -> None:
-    assert console.harmless(text) == text
+    assert console.printable(text) == text
 
 
 def test_on_a_real_terminal(tmp_path: Path) -> None:

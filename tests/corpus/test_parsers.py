@@ -26,7 +26,7 @@ from synsetmine.io.sets import Vocabulary, read_vocabulary
 from synsetmine.io.traces import Decision, Quote, read_trace, write_trace
 from synsetmine.kb import read_kb
 from synsetmine.kb.names import clean_name
-from synsetmine.kb.obo import not_in_obo, synonym_clause
+from synsetmine.kb.obo import obo_problem, synonym_clause
 from synsetmine.linking.mentions import read_links, write_links
 from synsetmine.normalization import normal_form
 from synsetmine.pipeline.project import read_project
@@ -182,7 +182,7 @@ def test_rdf(tmp_path: Path, found: list[str], ending: str) -> None:
 @given(listed)
 def test_obo(tmp_path: Path, found: list[str]) -> None:
     """What the format cannot hold, our own writer refuses."""
-    writable = [clean_name(name) for name in found if not not_in_obo(clean_name(name))]
+    writable = [clean_name(name) for name in found if not obo_problem(clean_name(name))]
     synonyms = "".join(f"{synonym_clause(name, 'exact', ())}\n" for name in writable)
     path = stored(tmp_path, f"[Term]\nid: X:1\nname: first\n{synonyms}", "a.obo")
     assert content_of(read_kb(path)) == {"X:1": _distinct(["first", *writable])}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ import pytest
 
 from faults.processes import LOG, group, living
 from synsetmine.engines import LocalEngine
-from synsetmine.engines.workers import WorkerDiedError, WorkerPool, spawning
+from synsetmine.engines.workers import WorkerDiedError, WorkerPool, spawn_context
 from synsetmine.errors import SynsetmineError
 from synsetmine.models.paper import tune as tuning
 from synsetmine.pipeline.project import read_project
@@ -99,6 +100,23 @@ if __name__ == "__main__":
 """
 
 
+def test_a_script_without_a_guard_is_told_so(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from synsetmine.engines.workers import WorkerPool\n"
+        "with WorkerPool(2) as pool:\n    print(list(pool.map(abs, [-1, -2, -3])))\n"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert 'put the code that starts the work under `if __name__ == "__main__":`' in done.stderr
+    lines = script.read_text().splitlines()
+    script.write_text(
+        "\n".join([lines[0], 'if __name__ == "__main__":', *(f"    {x}" for x in lines[1:])])
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "[1, 2, 3]\n"
+
+
 def test_workers_end_with_their_parent(tmp_path: Path) -> None:
     """Also those that are at work."""
     notes = tmp_path / "notes"
@@ -158,10 +176,10 @@ def test_threads_that_start_processes_at_once_leave_the_environment_as_it_was(
             second_started.set()
             assert first_left.wait(10)
 
-    second = Thread(target=spawning)
+    second = Thread(target=spawn_context)
     monkeypatch.setattr(resource_tracker, "ensure_running", wait_for_the_other)
     monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
-    spawning()
+    spawn_context()
     first_left.set()
     second.join(10)
     assert "PYTHONSAFEPATH" not in os.environ

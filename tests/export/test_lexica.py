@@ -18,8 +18,8 @@ from synsetmine.export import FORMATS, About, Entry
 from synsetmine.export.entries import names_of
 from synsetmine.export.lexica import (
     SSSLM_COLUMNS,
+    gilda_problem,
     norm_text,
-    not_in_gilda,
     write_gilda,
     write_ssslm,
 )
@@ -136,9 +136,9 @@ def test_normal_forms_are_gildas(text: str, normal: str) -> None:
 
 
 def test_what_gilda_cannot_hold_is_told(tmp_path: Path) -> None:
-    assert not_in_gilda("two\nlines") == "a term with a line end in it"
-    assert not_in_gilda("--") == "a term of which Gilda's normal form leaves nothing"
-    assert not_in_gilda("x") == ""
+    assert gilda_problem("two\nlines") == "a term with a line end in it"
+    assert gilda_problem("--") == "a term of which Gilda's normal form leaves nothing"
+    assert gilda_problem("x") == ""
     with pytest.raises(DataError, match=r"reads gzipped files only; end the name in \.tsv\.gz"):
         write_gilda(tmp_path / "x.tsv", [infarction()], About())
 

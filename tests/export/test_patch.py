@@ -20,7 +20,7 @@ from synsetmine.export.entries import names_of, new_names
 from synsetmine.export.lexica import GILDA_COLUMNS, SSSLM_COLUMNS
 from synsetmine.export.patch import COLUMNS, read_patch, with_sentences, write_patch
 from synsetmine.io.sets import write_sets
-from synsetmine.io.tables import unguarded
+from synsetmine.io.tables import unescape_formula
 from synsetmine.io.traces import Decision, write_trace
 from synsetmine.kb import Entity, KnowledgeBase, NewName, read_kb
 from synsetmine.kb.names import clean_name
@@ -154,9 +154,9 @@ def test_what_is_written_is_read_again(
         if entry.entity and normal_form(found.text) and found.action != "seed"
         if found.action or not found.known
     ]
-    assert sorted((unguarded(row["entity"]), unguarded(row["new_name"])) for row in rows) == sorted(
-        (entry.entity or "", clean_name(found.text)) for entry, found in new
-    )
+    assert sorted(
+        (unescape_formula(row["entity"]), unescape_formula(row["new_name"])) for row in rows
+    ) == sorted((entry.entity or "", clean_name(found.text)) for entry, found in new)
     wanted = {
         (entry.entity, clean_name(found.text), found.scope)
         for entry, found in new

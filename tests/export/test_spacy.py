@@ -14,7 +14,7 @@ from spacy.pipeline import EntityRuler
 from synsetmine.errors import Skipped
 from synsetmine.export import FORMATS, About, Entry
 from synsetmine.export.entries import names_of
-from synsetmine.export.lexica import not_in_texts, spellings, write_spacy
+from synsetmine.export.lexica import spellings, text_problem, write_spacy
 from tests.support.curationentries import entries, infarction, nasty, term
 
 
@@ -96,7 +96,7 @@ def test_terms_that_would_be_found_everywhere_are_refused() -> None:
         *("\\", "''", '"', "\x1f"),
     }
     assert len(left.others) == len(nasty().others) - 4
-    assert not_in_texts("x") == ""
+    assert text_problem("x") == ""
 
 
 @settings(max_examples=10, deadline=None)

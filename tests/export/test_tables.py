@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from synsetmine.export import About, Entry
 from synsetmine.export.tables import COLUMNS, write_csv, write_jsonl, write_parquet
 from synsetmine.io.sets import read_sets
-from synsetmine.io.tables import guarded, row_of, unguarded
+from synsetmine.io.tables import escape_formula, row_of, unescape_formula
 from synsetmine.runs import MinedTerm
 from synsetmine.types import Term
 from tests.support.curationentries import (
@@ -101,14 +101,14 @@ def test_no_spreadsheet_runs_a_cell(tmp_path: Path) -> None:
     for row in csv_rows(tmp_path / "x.csv"):
         for name, cell in row.items():
             assert not cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n")), (name, cell)
-    found = [unguarded(row["term"]) for row in csv_rows(tmp_path / "x.csv")]
+    found = [unescape_formula(row["term"]) for row in csv_rows(tmp_path / "x.csv")]
     assert found == [each.text for each in nasty().terms]
 
 
 @given(text=surfaces())
 def test_a_guard_can_be_taken_away(text: str) -> None:
-    assert unguarded(guarded(text)) == text
-    assert len(guarded(text)) <= len(text) + 1
+    assert unescape_formula(escape_formula(text)) == text
+    assert len(escape_formula(text)) <= len(text) + 1
 
 
 @given(text=surfaces())
@@ -146,7 +146,7 @@ def test_all_three_say_the_same(
         *("nearest", "document", "sentence"),
     )
     assert [
-        tuple(unguarded(cell) if name in texts else cell for name, cell in row.items())
+        tuple(unescape_formula(cell) if name in texts else cell for name, cell in row.items())
         for row in csv_rows(folder / "x.csv")
     ] == as_text
     lines = (folder / "x.jsonl").read_bytes().decode().removesuffix("\n").split("\n")

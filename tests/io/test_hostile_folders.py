@@ -18,7 +18,7 @@ from typer.main import get_command
 
 from synsetmine.cli import app
 from synsetmine.cli.inputs import choose_encoder
-from synsetmine.engines.workers import WorkerPool, fork_serving
+from synsetmine.engines.workers import WorkerPool, forkserver_context
 from synsetmine.errors import DataError, ModelError, SynsetmineError
 from synsetmine.io.files import write_text
 from synsetmine.io.temporary import clear
@@ -249,7 +249,7 @@ def spawn_worker(_: Path) -> None:
 
 
 def serve_forks(_: Path) -> None:
-    with ProcessPoolExecutor(1, fork_serving()) as pool:
+    with ProcessPoolExecutor(1, forkserver_context()) as pool:
         assert pool.submit(abs, -1).result() == 1
 
 

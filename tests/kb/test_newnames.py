@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from synsetmine.errors import DataError, Skipped
 from synsetmine.kb import (
-    Applied,
     Entity,
     Form,
     KnowledgeBase,
     NewName,
+    PatchResult,
     apply_names,
     read_kb,
 )
@@ -95,7 +95,7 @@ def test_what_cannot_be_added_is_counted(tmp_path: Path) -> None:
         NewName("D3", "y"),
     ]
     done = apply_names(kb, tmp_path / "y.jsonl", names, refused=refused)
-    assert done == Applied(names=1, entities=1)
+    assert done == PatchResult(names=1, entities=1)
     assert refused.counts == {
         "a name that is there already": 3,
         "a name that is not exact, in a file whose form knows no other": 1,

@@ -12,7 +12,7 @@ import pytest
 from synsetmine.errors import DataError, Skipped
 from synsetmine.kb import read_kb
 from synsetmine.kb.names import accepts
-from synsetmine.kb.rdf import _Guarded
+from synsetmine.kb.rdf import _LimitedStream
 from tests.support.kbfiles import ALL, SKOS, check_broken, content_of, stored
 
 
@@ -238,8 +238,8 @@ def test_short_entities_named_a_million_times_do_not_blow_up(tmp_path: Path) -> 
 def test_elements_within_elements_have_an_end(pair: tuple[str, str], size: int) -> None:
     def drain(depth: int) -> None:
         text = f"<rdf:RDF>{pair[0] * depth}<e:b/>{pair[1] * depth}</rdf:RDF>" * 2
-        guarded = _Guarded(io.BytesIO(text.encode()), xml=True)
-        while guarded.read(size):
+        escape_formula = _LimitedStream(io.BytesIO(text.encode()), xml=True)
+        while escape_formula.read(size):
             pass
 
     drain(1990)
@@ -252,13 +252,13 @@ def test_the_guard_sees_entities_across_reads(size: int) -> None:
     bomb = b'<!DOCTYPE x [<!ENTITY a "ha"> <!ENTITY b "&amp;&#38;"> <!ENTITY c "&a;&a;"> ]><x/>'
 
     def drain(data: bytes) -> bytes:
-        guarded = _Guarded(io.BytesIO(data), xml=True)
-        return b"".join(iter(lambda: guarded.read(size), b""))
+        escape_formula = _LimitedStream(io.BytesIO(data), xml=True)
+        return b"".join(iter(lambda: escape_formula.read(size), b""))
 
     with pytest.raises(DataError, match="an XML entity"):
         drain(bomb)
-    harmless = bomb.replace(b"&a;&a;", b"nothing")
-    assert drain(harmless) == harmless
+    printable = bomb.replace(b"&a;&a;", b"nothing")
+    assert drain(printable) == printable
 
 
 def test_other_syntaxes_of_owl_are_told(tmp_path: Path) -> None:

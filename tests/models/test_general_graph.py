@@ -22,7 +22,7 @@ from synsetmine.models.general.linkage import (
     Linkage,
     SetFunction,
     pair_graph,
-    two_steps,
+    two_step_pairs,
 )
 from synsetmine.models.general.model import PreparedNames, _first_largest
 from synsetmine.models.general.neighbours import nearest_rows
@@ -126,7 +126,7 @@ def test_pairs_with_a_common_partner_are_found_in_blocks(seed: int, count: int, 
     ]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(graph, "ROWS", rows)
-        one, other = two_steps(left, right, likely, count)
+        one, other = two_step_pairs(left, right, likely, count)
     assert list(zip(one.tolist(), other.tolist(), strict=True)) == expected
 
 

@@ -17,7 +17,7 @@ from torch import nn
 
 from synsetmine.errors import DataError
 from synsetmine.io.sets import read_sets
-from synsetmine.models import Mined, generate_sets
+from synsetmine.models import MiningResult, generate_sets
 from synsetmine.models.paper.generate import SetPool
 from synsetmine.models.paper.network import SetScorer
 from synsetmine.types import SynonymSets, Term
@@ -37,7 +37,7 @@ def in_blocks(
     *,
     seeds: SynonymSets | None = None,
     **options: Any,
-) -> Mined:
+) -> MiningResult:
     """`generate_sets` with another block size."""
     known = () if seeds is None else seeds.terms
     prepared = scorer.prepare([*vocabulary, *known], TermViews((vectors,)))

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fuzz.runs import general_model
-from synsetmine.models import Mined, generate_sets
+from synsetmine.models import MiningResult, generate_sets
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermVectors
 from tests.models.test_generation import in_blocks, make_integer_scorer, make_scorer
@@ -80,7 +80,7 @@ def worlds(draw: st.DrawFn, *, dimension: int = 3, largest: float | None = None)
     )
 
 
-def check(mined: Mined, world: World) -> None:
+def check(mined: MiningResult, world: World) -> None:
     """What holds whatever the scorer thinks."""
     new, seeds, sets = world.new, world.seeds, mined.sets
     assert set(sets.terms) == {*world.vocabulary, *seeds.terms}

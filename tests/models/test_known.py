@@ -22,7 +22,7 @@ from synsetmine.models.known import (
     read_candidates,
     write_candidates,
 )
-from synsetmine.models.task import Mined, joins, with_known
+from synsetmine.models.task import MiningResult, joins, with_known
 from synsetmine.types import SynonymSets, Term
 from tests.support.strategies import known_sets
 
@@ -153,10 +153,10 @@ def test_a_term_takes_the_next_set_that_it_may_join() -> None:
             joins(sets, [A], set(), threshold)
 
 
-def _alone(terms: list[Term]) -> Mined:
+def _alone(terms: list[Term]) -> MiningResult:
     ids = [f"s{number}" for number in range(len(terms))]
     trace = tuple(Decision(term, None, 0.0, "opened") for term in terms)
-    return Mined(SynonymSets.of([[t] for t in terms], ids), trace, ())
+    return MiningResult(SynonymSets.of([[t] for t in terms], ids), trace, ())
 
 
 def test_groups_stand_after_the_known_sets_under_fresh_ids() -> None:
@@ -164,7 +164,7 @@ def test_groups_stand_after_the_known_sets_under_fresh_ids() -> None:
         SynonymSets.of([map(Term, HEART), map(Term, LUNG)], ["s0", "L"]),
         {A: [Candidate("L", 0.7, "lung cancer")], D: [Candidate("L", 0.2, "lung cancer")]},
     )
-    groups = Mined(
+    groups = MiningResult(
         SynonymSets.of([[B, C], [D]], ["s0", "s1"]),
         (
             Decision(B, "s0", 0.6, "joined"),
@@ -193,7 +193,7 @@ def test_groups_stand_after_the_known_sets_under_fresh_ids() -> None:
 
 def test_a_term_nearer_to_a_group_keeps_that_decision() -> None:
     sets = known(D=[("H", 0.05)])
-    groups = Mined(
+    groups = MiningResult(
         SynonymSets.of([[B, C], [D]], ["s0", "s1"]),
         (Decision(B, "s0", 0.6, "joined"), Decision(D, "s0", 0.1, "opened")),
         (),

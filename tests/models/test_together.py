@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from synsetmine.models import generate_sets
-from synsetmine.models.paper.generate import one_pass_of_orders
+from synsetmine.models.paper.generate import generate_orders
 from synsetmine.models.paper.network import SetScorer
 from synsetmine.models.paper.train import Validation
 from synsetmine.types import SynonymSets, Term
@@ -31,9 +31,7 @@ def test_it_finds_what_the_one_pass_finds(
     for seed in (1, 2):
         scorer = SetScorer(dimension=8, seed=seed, embed_sizes=embed_sizes).to(device)
         table = torch.from_numpy(VECTORS.select(TERMS)).to(device)
-        found = one_pass_of_orders(
-            scorer, table, torch.from_numpy(orders).to(device), threshold=0.5
-        )
+        found = generate_orders(scorer, table, torch.from_numpy(orders).to(device), threshold=0.5)
         for order, labels in zip(orders, found.cpu().numpy(), strict=True):
             mined = generate_sets(scorer.cpu(), VECTORS, [TERMS[i] for i in order])
             assert SynonymSets.from_labels(TERMS, labels.tolist()).partition == mined.sets.partition

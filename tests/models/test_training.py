@@ -19,7 +19,7 @@ from synsetmine.io.sets import write_sets
 from synsetmine.metrics import evaluate
 from synsetmine.models import generate_sets, load_model
 from synsetmine.models.paper.settings import TrainingSettings
-from synsetmine.models.paper.train import Epoch, Trained, Validation, train_scorer
+from synsetmine.models.paper.train import Epoch, TrainedScorer, Validation, train_scorer
 from synsetmine.types import SynonymSets, Term, order_terms
 from synsetmine.views import write_vectors
 from tests.support.worlds import make_world
@@ -29,7 +29,7 @@ SMALL = TrainingSettings(
 )
 
 
-def same_weights(one: Trained, two: Trained) -> bool:
+def same_weights(one: TrainedScorer, two: TrainedScorer) -> bool:
     theirs = two.scorer.state_dict()
     return all(torch.equal(t, theirs[name]) for name, t in one.scorer.state_dict().items())
 

@@ -16,7 +16,7 @@ from synsetmine.corpus.name_lists import read_pairs
 from synsetmine.errors import DataError, Skipped
 from synsetmine.export import read_rules
 from synsetmine.io.sets import read_sets
-from synsetmine.io.tables import unguarded
+from synsetmine.io.tables import unescape_formula
 from synsetmine.normalization import name_key
 from synsetmine.pipeline.group_files import COLUMNS, write_pairs
 from synsetmine.pipeline.grouping import Grouping, group
@@ -54,8 +54,10 @@ def test_all_formats_say_the_same(tmp_path: Path, listed: list[str], alone: bool
     assert pq.read_table(tmp_path / "x.parquet").to_pylist() == rows
     with (tmp_path / "x.csv").open(encoding="utf-8", newline="") as stream:
         cells = list(csv.DictReader(stream, strict=True))
-    assert [unguarded(row["name"]) for row in cells] == [row["name"] for row in rows]
-    assert [unguarded(row["canonical"]) for row in cells] == [row["canonical"] for row in rows]
+    assert [unescape_formula(row["name"]) for row in cells] == [row["name"] for row in rows]
+    assert [unescape_formula(row["canonical"]) for row in cells] == [
+        row["canonical"] for row in rows
+    ]
     assert [row["count"] for row in cells] == [str(row["count"]) for row in rows]
     lines = (tmp_path / "x.jsonl").read_bytes().decode().split("\n")[:-1]
     details = [

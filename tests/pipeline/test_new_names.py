@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synsetmine.io.traces import Decision
-from synsetmine.models import Mined
+from synsetmine.models import MiningResult
 from synsetmine.models.description import COMPARED, describe_joins
 from synsetmine.models.known import KnownSets, Rehearsal
 from synsetmine.pipeline.new_names import NewNames
@@ -23,7 +23,9 @@ HEART = (Term("heart failure"), Term("DALYs"), Term("Disability-Adjusted Life Ye
 KNOWN = SynonymSets.of([HEART, [Term("fever")]], ["D1", "D2"])
 
 
-def mined_with(joined: dict[str, float], groups: list[int], rehearsal: Rehearsal | None) -> Mined:
+def mined_with(
+    joined: dict[str, float], groups: list[int], rehearsal: Rehearsal | None
+) -> MiningResult:
     """Names that joined D1, and groups of unknown terms of these sizes."""
     unknown = [[Term(f"g{i} t{j}") for j in range(size)] for i, size in enumerate(groups)]
     sets = SynonymSets.of(
@@ -34,7 +36,7 @@ def mined_with(joined: dict[str, float], groups: list[int], rehearsal: Rehearsal
     for i, (first, *others) in enumerate(unknown):
         trace.append(Decision(first, None, 0.0, "opened"))
         trace += [Decision(term, f"s{i}", 0.7, "joined") for term in others]
-    return Mined(sets, tuple(trace), (), KnownSets(KNOWN, {}, rehearsal))
+    return MiningResult(sets, tuple(trace), (), KnownSets(KNOWN, {}, rehearsal))
 
 
 def rehearsal() -> Rehearsal:
@@ -97,7 +99,7 @@ def test_the_nearest_name_is_one_of_the_kind() -> None:
     """The model's nearest name may be of another kind than the most alike one."""
     mined = mined_with({"DALY": 0.99}, [], None)
     near = Decision(Term("DALY"), "D1", 0.99, "joined", nearest="Disability-Adjusted Life Year")
-    (decision,) = describe_joins(Mined(mined.sets, (near,), (), mined.known), None).trace
+    (decision,) = describe_joins(MiningResult(mined.sets, (near,), (), mined.known), None).trace
     assert (decision.kind, decision.nearest) == ("inflection", "DALYs")
 
 

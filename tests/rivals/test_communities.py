@@ -23,9 +23,9 @@ from synsetmine.rivals.communities import (
     Louvain,
     Pairs,
     adjacency,
+    assign_balls,
     edges_above,
-    take_balls,
-    whisper,
+    label_by_whispers,
 )
 from synsetmine.rivals.setexpan import SetExpanLouvain
 from synsetmine.types import Term
@@ -95,7 +95,7 @@ def naive_whispers(count: int, edges: dict[tuple[int, int], float], seed: int) -
 @quick
 def test_whispers_equal_the_naive_ones(graph: tuple[int, Pairs, Floats], seed: int) -> None:
     count, pairs, weights = graph
-    labels = whisper(adjacency(count, pairs, weights), seed=seed)
+    labels = label_by_whispers(adjacency(count, pairs, weights), seed=seed)
     edges = {
         (i, j): float(weight)
         for (i, j), weight in zip(pairs.tolist(), weights.tolist(), strict=True)
@@ -123,8 +123,8 @@ def test_passes_end_the_whispers() -> None:
     """A chain needs several passes; after none each term still has its own label."""
     pairs = np.array([(i, i + 1) for i in range(30)])
     graph = adjacency(31, pairs, np.ones(30, np.float32))
-    assert whisper(graph, seed=0, passes=0).tolist() == list(range(31))
-    counts = [len(parts(whisper(graph, seed=0, passes=n))) for n in (1, 100)]
+    assert label_by_whispers(graph, seed=0, passes=0).tolist() == list(range(31))
+    counts = [len(parts(label_by_whispers(graph, seed=0, passes=n))) for n in (1, 100)]
     assert counts[0] > counts[1]
 
 
@@ -182,7 +182,7 @@ def test_a_cosine_at_alpha_is_not_enough(method: Method) -> None:
 def test_a_ball_around_a_taken_term_is_left_out() -> None:
     """In a chain of six the first inner ball wins, then the next whose centre is free."""
     pairs = np.array([(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)])
-    labels = take_balls(adjacency(6, pairs, np.ones(5, np.float32)))
+    labels = assign_balls(adjacency(6, pairs, np.ones(5, np.float32)))
     assert parts(labels) == {frozenset({0, 1, 2}), frozenset({3, 4}), frozenset({5})}
 
 

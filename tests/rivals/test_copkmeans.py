@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from synsetmine.rivals import kmeans as copkmeans
 from synsetmine.rivals.base import Method, Task, TrainingData
 from synsetmine.rivals.kmeans import (
-    Constrained,
     CopKMeans,
     Start,
+    TrainingPoints,
     constrained_kmeans,
 )
 from synsetmine.types import SynonymSets, Term
@@ -41,7 +41,7 @@ def views_of(terms: Sequence[Term], rows: Rows) -> TermViews:
 
 def taught(
     method: CopKMeans, rows: Sequence[Sequence[float]] | Rows, sizes: Sequence[int]
-) -> tuple[Constrained, tuple[Term, ...], TermViews]:
+) -> tuple[TrainingPoints, tuple[Term, ...], TermViews]:
     """A method that has learned sets of these sizes, and the terms that are left."""
     terms = [Term(f"t{i}") for i in range(len(rows))]
     views = views_of(terms, np.array(rows, np.float32))

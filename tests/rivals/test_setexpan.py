@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from synsetmine.errors import DataError
 from synsetmine.rivals.base import Floats, Task
-from synsetmine.rivals.setexpan import SetExpanLouvain, drawn_features, expand
+from synsetmine.rivals.setexpan import SetExpanLouvain, expand, random_features
 from synsetmine.types import SynonymSets
 from synsetmine.views import TermViews, unit_rows
 from tests.support.graphworlds import clustered, whole_matrices
@@ -51,7 +51,7 @@ def test_expansion_equals_the_naive_ensemble(
     matrix = vectors.matrix.copy()
     if with_zeros:
         matrix[::3] = 0
-    features = drawn_features(5, 4, 0.6, seed=seed)
+    features = random_features(5, 4, 0.6, seed=seed)
     found = expand(matrix, features, k, depth=depth)
     assert found.tolist() == naive_expansion(matrix, features, k, depth)
 
@@ -63,7 +63,7 @@ def test_expansion_is_the_same_in_blocks(matrix: Floats, k: int, block: int) -> 
     rows = np.where(
         np.arange(matrix.shape[1]) == np.argmax(abs(matrix), axis=1)[:, None], matrix, 0
     )
-    features = drawn_features(rows.shape[1], 3, 0.7, seed=k)
+    features = random_features(rows.shape[1], 3, 0.7, seed=k)
     whole = expand(rows, features, k)
     np.testing.assert_array_equal(expand(rows, features, k, block=block), whole)
     assert whole.tolist() == naive_expansion(rows, features, k, 100)
@@ -74,7 +74,7 @@ def test_expansion_is_the_same_in_blocks(matrix: Floats, k: int, block: int) -> 
 def test_each_pass_draws_its_share_of_the_features(
     dimension: int, passes: int, share: float, seed: int
 ) -> None:
-    features = drawn_features(dimension, passes, share, seed=seed)
+    features = random_features(dimension, passes, share, seed=seed)
     assert len(features) == passes
     for columns in features:
         assert len(set(columns.tolist())) == len(columns) == max(1, round(share * dimension))
@@ -83,7 +83,7 @@ def test_each_pass_draws_its_share_of_the_features(
 
 
 def test_passes_draw_other_features_and_seeds_too() -> None:
-    first, second = (drawn_features(50, 30, 0.6, seed=seed) for seed in (0, 1))
+    first, second = (random_features(50, 30, 0.6, seed=seed) for seed in (0, 1))
     assert len({tuple(columns) for columns in (*first, *second)}) == 60
 
 

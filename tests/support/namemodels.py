@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 from synsetmine.io.traces import Action
-from synsetmine.models import Mined
+from synsetmine.models import MiningResult
 from synsetmine.models.task import Outcome, Task, log_odds
 from synsetmine.normalization import tokens
 from synsetmine.types import Progress, SynonymSets, Term
@@ -51,7 +51,7 @@ class PreparedWords:
         seeds: SynonymSets | None = None,
         cannot_link: Iterable[tuple[Term, Term]] = (),
         progress: Progress | None = None,
-    ) -> Mined:
+    ) -> MiningResult:
         task = Task.of(
             self.terms, set(self.terms), threshold=threshold, seeds=seeds, cannot_link=cannot_link
         )

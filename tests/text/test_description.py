@@ -7,7 +7,7 @@ import pytest
 from synsetmine.io.traces import Action, Decision, Quote
 from synsetmine.models.description import SENTENCES, describe_joins
 from synsetmine.models.known import KnownSets
-from synsetmine.models.task import Mined
+from synsetmine.models.task import MiningResult
 from synsetmine.types import SynonymSets, Term
 from tests.support.nameworlds import evidence_of
 
@@ -17,7 +17,7 @@ KNOWN = SynonymSets.of(
 )
 
 
-def mined(*joined: tuple[str, str], others: tuple[Decision, ...] = ()) -> Mined:
+def mined(*joined: tuple[str, str], others: tuple[Decision, ...] = ()) -> MiningResult:
     """The known sets with further terms, and decisions of terms that stand alone."""
     members = {i: list(names) for i, names in zip(KNOWN.ids, KNOWN, strict=True)}
     for term, set_id in joined:
@@ -25,7 +25,7 @@ def mined(*joined: tuple[str, str], others: tuple[Decision, ...] = ()) -> Mined:
     members |= {f"s{number}": [decision.term] for number, decision in enumerate(others)}
     trace = tuple(Decision(Term(term), set_id, 0.8, "joined") for term, set_id in joined)
     sets = SynonymSets.of(members.values(), members.keys())
-    return Mined(sets, (*trace, *others), (), KnownSets(KNOWN, {}))
+    return MiningResult(sets, (*trace, *others), (), KnownSets(KNOWN, {}))
 
 
 SENTENCE = "We used magnetic resonance imaging (MRI) and NMR imaging (MRI) here."
@@ -73,7 +73,7 @@ def test_terms_that_stand_alone_stay_as_they_are(action: Action) -> None:
 def test_without_known_names_the_other_members_count() -> None:
     sets = SynonymSets.of([map(Term, ("colour", "color", "colors"))], ["s0"])
     trace = tuple(Decision(term, "s0", 0.9, "joined") for term in sets.terms)
-    described = describe_joins(Mined(sets, trace, ()), None).trace
+    described = describe_joins(MiningResult(sets, trace, ()), None).trace
     assert [(d.kind, d.nearest) for d in described] == [
         ("spelling", "color"),
         ("spelling", "colour"),

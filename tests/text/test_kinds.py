@@ -244,10 +244,10 @@ def test_learned_counts_equal_those_of_all_pairs_of_names(sets: list[list[str]])
     }
 
 
-Counted = dict[object, tuple[int, int]]
+BatchCounts = dict[object, tuple[int, int]]
 
 
-def _count_all_pairs(sets: list[list[str]]) -> tuple[Counted, Counted]:
+def _count_all_pairs(sets: list[list[str]]) -> tuple[BatchCounts, BatchCounts]:
     bags = {(i, name_stems(name)) for i, names in enumerate(sets) for name in names}
     words: dict[object, set[tuple[int, int]]] = {}
     pairs: dict[object, set[tuple[int, int]]] = {}
@@ -259,7 +259,7 @@ def _count_all_pairs(sets: list[list[str]]) -> tuple[Counted, Counted]:
         if len(own) == 1 and len(theirs) == 1 and (i == j or one & other):
             pairs.setdefault(tuple(sorted(own | theirs)), set()).add(entities)
 
-    def counted(observed: dict[object, set[tuple[int, int]]]) -> Counted:
+    def counted(observed: dict[object, set[tuple[int, int]]]) -> BatchCounts:
         return {
             key: (sum(i == j for i, j in entities), sum(i != j for i, j in entities))
             for key, entities in observed.items()

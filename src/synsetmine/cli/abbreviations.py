@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from synsetmine.cli import console
-from synsetmine.cli.console import a_file, check_apart
+from synsetmine.cli.console import check_not_input, output_file
 from synsetmine.cli.options import with_settings
 from synsetmine.cli.stages import CorpusFiles, CorpusOptions
 from synsetmine.errors import DataError, Skipped
@@ -33,7 +33,7 @@ def _checked(out: Path | None) -> Path | None:
     if Path(plain_name(out)).suffix.lower() not in (".tsv", ".jsonl"):
         problem = "unknown file extension; expected .tsv or .jsonl, also with .gz, .bz2 or .zst"
         raise DataError(problem, value=str(out))
-    return a_file(out)
+    return output_file(out)
 
 
 @with_settings
@@ -71,7 +71,7 @@ def abbreviations(
     from synsetmine.text.evidence import find_abbreviations
 
     if out is not None:
-        check_apart(out, *(source.path for source in find_sources(corpus, options.get("form"))))
+        check_not_input(out, *(source.path for source in find_sources(corpus, options.get("form"))))
     skipped = Skipped()
     with console.progress_bar("reading", unit="bytes") as bar:
         documents = read_corpus(
@@ -99,14 +99,14 @@ def _row(entry: Abbreviation) -> tuple[str, str, int, int, str, str]:
 
 def _write(out: Path, listed: Sequence[Abbreviation]) -> None:
     from synsetmine.io.files import plain_name, write_text
-    from synsetmine.io.tables import guarded, rows_of
+    from synsetmine.io.tables import escape_formula, rows_of
 
     if plain_name(out).lower().endswith(".jsonl"):
         keys = [column.replace(" ", "_") for column in COLUMNS]
         records = (dict(zip(keys, _row(entry), strict=True)) for entry in listed)
         text = "".join(f"{json.dumps(record, ensure_ascii=False)}\n" for record in records)
     else:
-        rows = ([guarded(str(cell)) for cell in _row(entry)] for entry in listed)
+        rows = ([escape_formula(str(cell)) for cell in _row(entry)] for entry in listed)
         text = rows_of((COLUMNS, *rows), "\t")
     write_text(out, text)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from synsetmine.cli import console
-from synsetmine.cli.console import a_folder
+from synsetmine.cli.console import output_folder
 from synsetmine.cli.inputs import (
     Device,
     SkipBad,
@@ -38,7 +38,9 @@ def datasets(
     ] = None,
     copy_to: Annotated[
         Path | None,
-        typer.Option("--copy-to", callback=a_folder, help="Also copy the files into this folder."),
+        typer.Option(
+            "--copy-to", callback=output_folder, help="Also copy the files into this folder."
+        ),
     ] = None,
     cache: Annotated[
         Path | None,
@@ -143,7 +145,7 @@ def compare(
         typer.Option(
             "--out",
             "-o",
-            callback=a_folder,
+            callback=output_folder,
             help="Folder for comparison.md, .json and .svg. A broken comparison goes on from it.",
         ),
     ] = None,

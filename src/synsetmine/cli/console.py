@@ -36,14 +36,14 @@ def warn(message: str) -> None:
 
 
 def say(message: str) -> None:
-    typer.echo(harmless(message), err=True)
+    typer.echo(printable(message), err=True)
 
 
 def show(message: str) -> None:
-    typer.echo(harmless(message))
+    typer.echo(printable(message))
 
 
-def harmless(text: str) -> str:
+def printable(text: str) -> str:
     """A text that does nothing to a terminal: what would steer it is spelled out, as JSON does.
 
     Names come from anywhere. One with an escape sequence in it could clear the screen or write
@@ -54,7 +54,7 @@ def harmless(text: str) -> str:
 
 def one_line(text: str) -> str:
     """The same on one line, so that no name can make up another line."""
-    return harmless(text).replace("\n", "\\n").replace("\t", " ")
+    return printable(text).replace("\n", "\\n").replace("\t", " ")
 
 
 def counted(number: int, noun: str) -> str:
@@ -167,21 +167,21 @@ def progress_bar(label: str, *, unit: str = "") -> Iterator[Bar]:
         yield Bar(bar, bar.add_task(label, total=None, note=""), label)
 
 
-def a_file(path: Path | None) -> Path | None:
+def output_file(path: Path | None) -> Path | None:
     """For an option that names a file to write."""
     if path is not None:
         check_file(path)
     return path
 
 
-def a_folder(path: Path | None) -> Path | None:
+def output_folder(path: Path | None) -> Path | None:
     """For an option that names a folder to write files into."""
     if path is not None:
         check_folder(path)
     return path
 
 
-def check_apart(out: Path, *others: Path | None) -> None:
+def check_not_input(out: Path, *others: Path | None) -> None:
     """Refuse to write a file over another one that the command reads or writes."""
     for other in others:
         if other is not None and os.path.realpath(other) == os.path.realpath(out):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from synsetmine.cli import console
-from synsetmine.cli.console import a_file, check_apart, counted
+from synsetmine.cli.console import check_not_input, counted, output_file
 from synsetmine.cli.inputs import Reviews, SkipBad, load_sets
 from synsetmine.errors import DataError, SynsetmineError
 
@@ -63,7 +63,9 @@ def export(
     ],
     out: Annotated[
         Path,
-        typer.Option("--out", "-o", callback=a_file, help="The file to write.", show_default=False),
+        typer.Option(
+            "--out", "-o", callback=output_file, help="The file to write.", show_default=False
+        ),
     ],
     threshold: Annotated[
         float, typer.Option(help="Leave out terms that joined with a lower probability.")
@@ -208,7 +210,7 @@ def export(
     Example: `synsetmine export mined.jsonl --counts vocabulary.tsv -f solr -o synonyms.txt`
     """
     del formats
-    check_apart(out, source, counts, trace, kb, reviews)
+    check_not_input(out, source, counts, trace, kb, reviews)
     from synsetmine.errors import Skipped
     from synsetmine.export import FORMATS, About, choose_entries
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from synsetmine.cli import console
-from synsetmine.cli.console import a_file, check_apart
+from synsetmine.cli.console import check_not_input, output_file
 from synsetmine.cli.inputs import Device, Encoder, SkipBad, load_sets, skipping
 from synsetmine.devices import choose_device
 
@@ -53,7 +53,7 @@ def group(
         typer.Option(
             "--out",
             "-o",
-            callback=a_file,
+            callback=output_file,
             help="File for the sets: .jsonl, .csv, .parquet, or .txt for the synonyms.txt of Solr "
             "and Elasticsearch. Default: a table on stdout.",
         ),
@@ -86,7 +86,7 @@ def group(
     unsure: Annotated[
         Path | None,
         typer.Option(
-            callback=a_file,
+            callback=output_file,
             help="CSV file for the 100 pairs nearest to the threshold; --never reads it too.",
         ),
     ] = None,
@@ -118,9 +118,9 @@ def group(
     source = None if names == "-" else Path(names)
     for written in (out, unsure):
         if written is not None:
-            check_apart(written, source, known, never)
+            check_not_input(written, source, known, never)
     if out is not None and unsure is not None:
-        check_apart(out, unsure)
+        check_not_input(out, unsure)
     from synsetmine.corpus.name_lists import read_names, read_pairs
     from synsetmine.errors import Skipped
     from synsetmine.io.files import cache_root

@@ -23,7 +23,7 @@ from synsetmine.cli.inputs import (
 if TYPE_CHECKING:
     from synsetmine.types import Term
     from synsetmine.views import TermVectors
-from synsetmine.cli.console import a_file, check_apart
+from synsetmine.cli.console import check_not_input, output_file
 from synsetmine.cli.inputs import (
     Model,
     Reviews,
@@ -159,7 +159,9 @@ def mine(
     model: Model,
     out: Annotated[
         Path,
-        typer.Option("--out", "-o", callback=a_file, help="File for the sets, .jsonl or .set."),
+        typer.Option(
+            "--out", "-o", callback=output_file, help="File for the sets, .jsonl or .set."
+        ),
     ],
     vectors: Tables = None,
     encoder: Encoder = None,
@@ -200,7 +202,7 @@ def mine(
     trace: Annotated[
         Path | None,
         typer.Option(
-            callback=a_file,
+            callback=output_file,
             help="JSONL file: for each term its best set, probability and decision.",
         ),
     ] = None,
@@ -219,9 +221,9 @@ def mine(
     """
     settings = MineSettings(**options)
     read = (vocabulary, seeds, reviews, *(vectors or ()))
-    check_apart(out, trace, *read)
+    check_not_input(out, trace, *read)
     if trace is not None:
-        check_apart(trace, ids, *read)
+        check_not_input(trace, ids, *read)
     from synsetmine.io.sets import check_ids, write_sets
     from synsetmine.io.traces import write_trace
     from synsetmine.models import load_model

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from synsetmine.cli import console
-from synsetmine.cli.console import a_file
+from synsetmine.cli.console import output_file
 from synsetmine.cli.inputs import Device
 from synsetmine.devices import choose_device
 
@@ -42,7 +42,7 @@ def init(
     kb: Annotated[str, typer.Option(help="File with entities and their names.")] = "kb.jsonl",
     run: Annotated[str, typer.Option(help="Folder for everything that comes out.")] = "run",
     out: Annotated[
-        Path, typer.Option("--out", "-o", callback=a_file, help="The file to write.")
+        Path, typer.Option("--out", "-o", callback=output_file, help="The file to write.")
     ] = Path("synsetmine.toml"),
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
 ) -> None:
@@ -118,7 +118,7 @@ def report(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", callback=a_file, help="HTML file. Default: report.html in there."
+            "--out", "-o", callback=output_file, help="HTML file. Default: report.html in there."
         ),
     ] = None,
     title: Annotated[

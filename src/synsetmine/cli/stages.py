@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from synsetmine.cli import console
-from synsetmine.cli.console import a_file, a_folder, check_apart
+from synsetmine.cli.console import check_not_input, output_file, output_folder
 from synsetmine.cli.options import SettingOptions, with_settings
 from synsetmine.cli.run import EngineName, Master, Workers, report_result, show_links
 from synsetmine.pipeline.settings import (
@@ -26,7 +26,9 @@ from synsetmine.pipeline.settings import (
 
 Out = Annotated[
     Path,
-    typer.Option("--out", "-o", callback=a_file, help="The file to write.", show_default=False),
+    typer.Option(
+        "--out", "-o", callback=output_file, help="The file to write.", show_default=False
+    ),
 ]
 Documents = Annotated[
     Path, typer.Argument(help="Documents as `synsetmine read` writes them.", show_default=False)
@@ -71,7 +73,7 @@ def knowledge(
 
     Example: `synsetmine knowledge doid.obo --out knowledge.arrow`
     """
-    check_apart(out, kb)
+    check_not_input(out, kb)
     from synsetmine.pipeline.corpus_stages import read_knowledge
 
     settings = KbSettings(path=str(kb), **options)
@@ -85,10 +87,10 @@ def link(
     documents: Documents,
     knowledge: Knowledge,
     out: Annotated[
-        Path, typer.Option("--out", "-o", callback=a_file, help="TSV file for the links.")
+        Path, typer.Option("--out", "-o", callback=output_file, help="TSV file for the links.")
     ],
     mentions: Annotated[
-        Path, typer.Option(callback=a_file, help="Parquet file for every mention.")
+        Path, typer.Option(callback=output_file, help="Parquet file for every mention.")
     ] = Path("mentions.parquet"),
     *,
     options: Annotated[dict[str, Any], SettingOptions(settings=LinkSettings)],
@@ -103,8 +105,8 @@ def link(
 
     Example: `synsetmine link documents.parquet knowledge.arrow --out links.tsv`
     """
-    check_apart(out, mentions, documents, knowledge)
-    check_apart(mentions, documents, knowledge)
+    check_not_input(out, mentions, documents, knowledge)
+    check_not_input(mentions, documents, knowledge)
     from synsetmine.engines import open_engine
     from synsetmine.pipeline.corpus_stages import link_documents
 
@@ -143,7 +145,7 @@ def supervise(
         typer.Option(
             "--out",
             "-o",
-            callback=a_folder,
+            callback=output_folder,
             help="Folder for training.jsonl, test.jsonl, alone.jsonl, names.tsv, rejected.tsv "
             "and supervision.json.",
         ),
@@ -191,7 +193,7 @@ def vocabulary(
     details: Annotated[
         Path | None,
         typer.Option(
-            callback=a_folder,
+            callback=output_folder,
             help="Folder for evidence.parquet, places.parquet and cooccurrence.safetensors.",
         ),
     ] = None,
@@ -213,7 +215,7 @@ def vocabulary(
     Example: `synsetmine vocabulary documents.parquet --sets sets --details . --out vocabulary.tsv`
     """
     settings = VocabularySettings(**options)
-    check_apart(out, documents, links, Path(settings.list) if settings.list else None)
+    check_not_input(out, documents, links, Path(settings.list) if settings.list else None)
     from synsetmine.engines import open_engine
     from synsetmine.io.temporary import temporary_folder
     from synsetmine.pipeline.corpus_stages import (
@@ -268,7 +270,7 @@ def vectors(
     out: Annotated[
         Path,
         typer.Option(
-            "--out", "-o", callback=a_file, help="Vector file: .safetensors, .bin or text."
+            "--out", "-o", callback=output_file, help="Vector file: .safetensors, .bin or text."
         ),
     ],
     *,
@@ -289,7 +291,7 @@ def vectors(
     Example: `synsetmine vectors documents.parquet --terms vocabulary.tsv --out vectors.safetensors`
     """
     settings = VectorSettings(**options)
-    check_apart(out, documents, Path(settings.path) if settings.path else None, counts, *terms)
+    check_not_input(out, documents, Path(settings.path) if settings.path else None, counts, *terms)
     from synsetmine.engines import open_engine
     from synsetmine.pipeline.corpus_stages import make_vectors
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from synsetmine.cli import console
-from synsetmine.cli.console import a_folder
+from synsetmine.cli.console import output_folder
 from synsetmine.cli.inputs import (
     Device,
     Encoder,
@@ -47,7 +47,7 @@ def train(
         Path, typer.Argument(help="Training sets, .set or .jsonl.", show_default=False)
     ],
     out: Annotated[
-        Path, typer.Option("--out", "-o", callback=a_folder, help="Folder for the model.")
+        Path, typer.Option("--out", "-o", callback=output_folder, help="Folder for the model.")
     ],
     vectors: Tables = None,
     encoder: Encoder = None,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from synsetmine.cli import console
-from synsetmine.cli.console import a_folder
+from synsetmine.cli.console import output_folder
 from synsetmine.cli.inputs import (
     Device,
     SkipBad,
@@ -26,7 +26,7 @@ from synsetmine.errors import DataError
 from synsetmine.models.paper.settings import PresetName, TrainingSettings
 
 if TYPE_CHECKING:
-    from synsetmine.models.paper.tune import Tuned
+    from synsetmine.models.paper.tune import TuningCandidate
 
 
 def finetune(
@@ -34,7 +34,8 @@ def finetune(
         Path, typer.Argument(help="Training sets: .set or .jsonl.", show_default=False)
     ],
     out: Annotated[
-        Path, typer.Option("--out", "-o", callback=a_folder, help="Folder for the tuned encoder.")
+        Path,
+        typer.Option("--out", "-o", callback=output_folder, help="Folder for the tuned encoder."),
     ],
     encoder: Annotated[
         str,
@@ -93,7 +94,7 @@ def tune(
     out: Annotated[
         Path,
         typer.Option(
-            "--out", "-o", callback=a_folder, help="Folder for results.jsonl and best.json."
+            "--out", "-o", callback=output_folder, help="Folder for results.jsonl and best.json."
         ),
     ],
     grid: Annotated[
@@ -182,7 +183,7 @@ def _value(text: str) -> Any:
         return text
 
 
-def _show(results: Sequence[Tuned], metric: str, as_json: bool) -> None:
+def _show(results: Sequence[TuningCandidate], metric: str, as_json: bool) -> None:
     if as_json:
         console.show_json(
             [

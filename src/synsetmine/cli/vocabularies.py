@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from synsetmine.cli import console
-from synsetmine.cli.console import a_file, check_apart
+from synsetmine.cli.console import check_not_input, output_file
 from synsetmine.cli.inputs import SkipBad, load_sets, load_vectors
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def apply_names(
         typer.Option(
             "--out",
             "-o",
-            callback=a_file,
+            callback=output_file,
             help="File for the new knowledge base.",
             show_default=False,
         ),
@@ -50,7 +50,7 @@ def apply_names(
 
     Example: `synsetmine apply-names new-names.tsv mesh.jsonl.gz --out mesh-more.jsonl.gz`
     """
-    check_apart(out, patch)
+    check_not_input(out, patch)
     from synsetmine.errors import Skipped
     from synsetmine.export.patch import read_patch
     from synsetmine.kb import apply_names as apply
@@ -67,7 +67,7 @@ def convert(
     source: Annotated[Path, typer.Argument(help="Sets or vectors.", show_default=False)],
     target: Annotated[
         Path,
-        typer.Argument(callback=a_file, help="The file to write.", show_default=False),
+        typer.Argument(callback=output_file, help="The file to write.", show_default=False),
     ],
     skip_bad: SkipBad = False,
 ) -> None:

@@ -23,7 +23,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from threading import Thread
 
-from synsetmine.cli.console import a_file
+from synsetmine.cli.console import output_file
 from synsetmine.cli.inputs import Among, Device, Encoder, SkipBad, Source, Tables, open_source
 from synsetmine.io.temporary import temporary_folder
 
@@ -197,7 +197,7 @@ Run = Annotated[
 def export_reviews(
     run: Run,
     out: Annotated[
-        Path, typer.Option("--out", "-o", callback=a_file, help="TSV file for the decisions.")
+        Path, typer.Option("--out", "-o", callback=output_file, help="TSV file for the decisions.")
     ],
 ) -> None:
     """Write what people decided to a TSV file, to be kept under git and read on other runs.

@@ -9,7 +9,7 @@ from pathlib import Path
 from xml.parsers import expat
 
 from synsetmine.corpus.documents import check_text
-from synsetmine.corpus.sources import Meter, up_to_damage
+from synsetmine.corpus.sources import Meter, until_damaged
 from synsetmine.corpus.wikitext import Site, plain_text, read_target
 from synsetmine.errors import DataError, Skipped, raise_or_keep
 from synsetmine.io.files import LONGEST, open_binary
@@ -90,7 +90,7 @@ def read_articles(
 
 def _read_all(path: Path, skipped: Skipped | None, meter: Meter) -> Iterator[Page]:
     meter.start(path.stat().st_size)
-    yield from up_to_damage(_pages(path, skipped, meter.add), skipped)
+    yield from until_damaged(_pages(path, skipped, meter.add), skipped)
     meter.stop()
     meter.finish()
 

@@ -12,7 +12,7 @@ from synsetmine.corpus.documents import check_unicode
 from synsetmine.corpus.records import batch_rows, table_rows, values_of
 from synsetmine.errors import DataError, Skipped, raise_or_keep, shorten
 from synsetmine.io.files import STDIN, numbered_lines, parquet_error, plain_name
-from synsetmine.io.tables import unguarded
+from synsetmine.io.tables import unescape_formula
 from synsetmine.normalization import name_key
 from synsetmine.types import SynonymSets
 
@@ -103,7 +103,9 @@ def read_pairs(
             ours = kind == "csv"
             continue
         try:
-            pairs.append(_pair([unguarded(cell) for cell in cells] if ours else cells, sets_of))
+            pairs.append(
+                _pair([unescape_formula(cell) for cell in cells] if ours else cells, sets_of)
+            )
         except DataError as error:
             raise_or_keep(error.at(source, number), skipped)
     return pairs
@@ -181,7 +183,7 @@ def _table_cells(
             chosen = choose(row, number)
             is_guarded = tuple(row[: len(GROUP_HEADER)]) == GROUP_HEADER
         else:
-            yield number, unguarded(row[chosen]) if is_guarded else row[chosen]
+            yield number, unescape_formula(row[chosen]) if is_guarded else row[chosen]
 
 
 def _json_cells(path: Path, choose: _Column, skipped: _Rejected) -> Iterator[tuple[int, object]]:

@@ -14,7 +14,7 @@ from synsetmine.corpus.records import (
     read_parquet,
     read_table,
 )
-from synsetmine.corpus.sources import Form, Meter, Source, Where, find_sources, up_to_damage
+from synsetmine.corpus.sources import Form, Meter, Source, Where, find_sources, until_damaged
 from synsetmine.errors import Skipped
 from synsetmine.types import Document, Progress
 
@@ -64,7 +64,7 @@ def _read_all(
     meter = Meter(sum(source.size for source in sources), progress)
     for source in sources:
         meter.start(source.size)
-        yield from up_to_damage(_read_one(source, fields, skipped, meter.add), skipped)
+        yield from until_damaged(_read_one(source, fields, skipped, meter.add), skipped)
         meter.stop()
     meter.finish()
 

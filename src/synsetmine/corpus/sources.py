@@ -98,7 +98,7 @@ class Meter:
             self._progress(self._read, self._total)
 
 
-def up_to_damage(items: Iterable[Item], skipped: Skipped | None) -> Iterator[Item]:
+def until_damaged(items: Iterable[Item], skipped: Skipped | None) -> Iterator[Item]:
     """All items of a file, or those before the place from which it cannot be read any more."""
     try:
         yield from items

@@ -181,7 +181,7 @@ _QUOTES = re.compile("''+")
 _ADDRESS = re.compile(r"(?<!\[)\b(?:https?|ftp)://[^\s\[\]<>|]+")
 
 
-def running_text(wikitext: str) -> str:
+def inline_text(wikitext: str) -> str:
     """The text of a page with only those marks that stand within its lines."""
     text = _PIPE_TRICK.sub(_with_label, wikitext)
     text = _without_braces(_without_raw(text))
@@ -332,7 +332,7 @@ _SPACES = re.compile(r"\s{2,}|[^\S ]")
 def plain_text(wikitext: str, site: Site) -> tuple[str, tuple[Mention, ...]]:
     """The text of a page, and where it links to articles; the entity is the article's title."""
     writer = _Writer()
-    _write_inline(running_text(wikitext), site, writer)
+    _write_inline(inline_text(wikitext), site, writer)
     return _normal("".join(writer.pieces), writer.mentions)
 
 

@@ -47,7 +47,7 @@ _TASK = re.compile(r"Task (\d+) in stage \S+ failed \d+ times")
 
 
 @contextmanager
-def raised_by_spark(name: Callable[[int], str] | None = None) -> Iterator[None]:
+def translate_spark_errors(name: Callable[[int], str] | None = None) -> Iterator[None]:
     """Errors of Spark and of its Java as ours; `name` says what a task of the job works on."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
@@ -262,7 +262,7 @@ class SparkEngine:
         if not batches:
             return
         context = self._started().sparkContext
-        with raised_by_spark():
+        with translate_spark_errors():
             size = min(max(len(batches) // (2 * context.defaultParallelism), 1), TASK_BATCHES)
             tasks = -(-len(batches) // size)
             sent = context.broadcast(pickle.dumps(function))
@@ -270,7 +270,7 @@ class SparkEngine:
             mapped = context.parallelize(range(tasks), tasks).mapPartitions(work)
 
         def run(numbers: range) -> list[tuple[bool, bytes]]:
-            with raised_by_spark(lambda task: str(work.whole(numbers[task], batches))):
+            with translate_spark_errors(lambda task: str(work.whole(numbers[task], batches))):
                 results: list[tuple[bool, bytes]] = context.runJob(mapped, list, [*numbers])
             return results
 
@@ -294,7 +294,7 @@ class SparkEngine:
         session = self._started()
 
         def answer() -> pa.Table:
-            with raised_by_spark():
+            with translate_spark_errors():
                 for name, path in tables.items():
                     # Names with * or [ are names, and a path is one of this machine's files.
                     reader = session.read.option("__globPaths__", "false")
@@ -319,7 +319,7 @@ class SparkEngine:
             except TimeoutError:
                 if future.done():  # the job itself may have failed with such an error
                     raise
-            with raised_by_spark():
+            with translate_spark_errors():
                 working = executors(self._session.sparkContext)
             if working:
                 alive = time.monotonic()

@@ -32,7 +32,7 @@ def cores() -> int:
 class _SpawnedProcess(SpawnProcess):
     @staticmethod
     def _Popen(process_obj: BaseProcess) -> Popen:  # noqa: N802 (the name is multiprocessing's)
-        with _importing_nothing_from_here():
+        with _safe_import_path():
             return SpawnProcess._Popen(process_obj)
 
 
@@ -40,16 +40,16 @@ class _SpawnContext(SpawnContext):
     Process = _SpawnedProcess
 
 
-def spawning() -> SpawnContext:
+def spawn_context() -> SpawnContext:
     """Processes that begin anew, without what this one has in memory."""
-    with _importing_nothing_from_here():
+    with _safe_import_path():
         resource_tracker.ensure_running()
     return _SpawnContext()
 
 
-def fork_serving() -> ForkServerContext:
+def forkserver_context() -> ForkServerContext:
     """Processes that begin as copies of one that has begun anew."""
-    with _importing_nothing_from_here():
+    with _safe_import_path():
         resource_tracker.ensure_running()
         forkserver.ensure_running()
     return get_context("forkserver")
@@ -59,7 +59,7 @@ _ENVIRONMENT = Lock()
 
 
 @contextmanager
-def _importing_nothing_from_here() -> Iterator[None]:
+def _safe_import_path() -> Iterator[None]:
     """Keep Python from importing modules of the working directory in the processes it starts.
 
     It starts them with `python -c "from multiprocessing …"`, which looks there first: a file
@@ -100,6 +100,12 @@ class WorkerDiedError(Exception):
     """The process that had this task was killed; another takes its place for the next."""
 
 
+NO_GUARD = (
+    "a worker process could not start: in a script, put the code that starts the work under "
+    '`if __name__ == "__main__":`, since each worker imports the script; or use one worker'
+)
+
+
 AHEAD = 2  # tasks in flight for each worker
 
 
@@ -109,7 +115,7 @@ class WorkerPool:
     Each worker has a thread here that hands it one task after the other. `prepare` is called
     first in each worker. Functions, arguments and results must be picklable. The number of
     workers changes nothing in the results. As with all of Python's pools, a script needs
-    `if __name__ == "__main__":`.
+    `if __name__ == "__main__":`; without it the error says so.
     """
 
     def __init__(self, workers: int = 1, prepare: Callable[[], None] | None = None) -> None:
@@ -171,8 +177,10 @@ class WorkerPool:
         try:
             answer = worker.ask(task)
         except (EOFError, OSError) as error:
-            worker.end()
             del self._own.worker
+            if worker.failed_to_start():
+                raise SynsetmineError(NO_GUARD) from error
+            worker.end()
             raise WorkerDiedError from error
         is_good, result, trace = pickle.loads(answer)  # noqa: S301 - it comes from our own process
         if not is_good:
@@ -200,15 +208,26 @@ def _result(future: Future[Result]) -> Result:
 
 class _Worker:
     def __init__(self, prepare: Callable[[], None] | None) -> None:
-        context = spawning()
+        context = spawn_context()
         self._pipe, theirs = context.Pipe()
         self._process = context.Process(target=_work, args=(theirs, prepare), daemon=True)
         self._process.start()
         theirs.close()  # so that it is closed when the worker has ended
+        self._has_started = False
 
     def ask(self, task: bytes) -> bytes:
+        if not self._has_started:
+            self._pipe.recv_bytes()
+            self._has_started = True
         self._pipe.send_bytes(task)
         return self._pipe.recv_bytes()
+
+    def failed_to_start(self) -> bool:
+        """Whether it ended by an error before its first task, not by a signal."""
+        if self._has_started:
+            return False
+        self._process.join(10)
+        return (self._process.exitcode or 0) > 0
 
     def end(self) -> None:
         self._process.kill()
@@ -220,6 +239,7 @@ def _work(pipe: Connection, prepare: Callable[[], None] | None) -> None:
     if prepare is not None:
         prepare()
     with suppress(EOFError, OSError, KeyboardInterrupt):  # the parent closed the pipe
+        pipe.send_bytes(b"")  # the worker has started
         while True:
             pipe.send_bytes(_answer(pipe.recv_bytes()))
 

@@ -10,26 +10,26 @@ from typing import Any, Concatenate, TypeAlias
 from synsetmine.errors import DataError, Skipped
 from synsetmine.export.entries import About, Entry
 from synsetmine.export.lexica import (
-    not_in_gilda,
-    not_in_texts,
+    gilda_problem,
+    text_problem,
     write_gilda,
     write_spacy,
     write_ssslm,
 )
 from synsetmine.export.obo import write_obo
 from synsetmine.export.patch import write_patch
-from synsetmine.export.querqy import not_in_querqy, write_querqy
+from synsetmine.export.querqy import querqy_problem, write_querqy
 from synsetmine.export.skos import write_skos
 from synsetmine.export.solr import (
-    not_in_rule,
-    not_managed,
+    managed_problem,
+    rule_problem,
     write_elasticsearch,
     write_managed,
     write_solr,
 )
 from synsetmine.export.sssom import write_sssom
 from synsetmine.export.tables import write_csv, write_jsonl, write_parquet
-from synsetmine.kb.obo import not_in_obo
+from synsetmine.kb.obo import obo_problem
 
 # write(path, entries, about, **options) writes all entries and returns the paths of the files;
 # optional packages are imported when it is called.
@@ -91,7 +91,7 @@ _ALL = (
         help="synonyms.txt of Solr, Elasticsearch and OpenSearch",
         writer=write_solr,
         takes=frozenset({"title", "explicit", "limit"}),
-        refuses=not_in_rule,
+        refuses=rule_problem,
         smallest=2,
         exact=True,
     ),
@@ -101,7 +101,7 @@ _ALL = (
         help="body for Elasticsearch's synonyms API",
         writer=write_elasticsearch,
         takes=frozenset({"explicit", "limit"}),
-        refuses=not_in_rule,
+        refuses=rule_problem,
         smallest=2,
         exact=True,
     ),
@@ -111,7 +111,7 @@ _ALL = (
         help="body for Solr's managed synonyms",
         writer=write_managed,
         takes=frozenset({"explicit"}),
-        refuses=not_managed,
+        refuses=managed_problem,
         smallest=2,
         exact=True,
     ),
@@ -121,7 +121,7 @@ _ALL = (
         help="weighted rules of Querqy, for Solr, Elasticsearch and OpenSearch",
         writer=write_querqy,
         takes=frozenset({"title", "weights"}),
-        refuses=not_in_querqy,
+        refuses=querqy_problem,
         smallest=2,
         exact=True,
     ),
@@ -146,7 +146,7 @@ _ALL = (
         help="terms with their synonyms, as ontologies have them",
         writer=write_obo,
         takes=frozenset({"title", "created", "prefix"}),
-        refuses=not_in_obo,
+        refuses=obo_problem,
     ),
     Format(
         name="ssslm",
@@ -161,7 +161,7 @@ _ALL = (
         help="terms for the grounder Gilda",
         writer=write_gilda,
         takes=frozenset({"prefix"}),
-        refuses=not_in_gilda,
+        refuses=gilda_problem,
         exact=True,
         extra="gilda",
     ),
@@ -170,7 +170,7 @@ _ALL = (
         ending=".jsonl",
         help="patterns for spaCy's entity ruler",
         writer=write_spacy,
-        refuses=not_in_texts,
+        refuses=text_problem,
         exact=True,
     ),
     Format(name="csv", ending=".csv", help="a row a term, for spreadsheets", writer=write_csv),

@@ -61,7 +61,7 @@ def spellings(name: str) -> list[str]:
     return list(dict.fromkeys(every))
 
 
-def not_in_texts(term: str) -> str:
+def text_problem(term: str) -> str:
     """Why a matcher should not look for a term; empty if it should."""
     return "" if normal_form(term) else "a term without a letter or digit"
 
@@ -87,7 +87,7 @@ def write_gilda(path: Path, entries: Sequence[Entry], about: About) -> list[Path
     return [path]
 
 
-def not_in_gilda(term: str) -> str:
+def gilda_problem(term: str) -> str:
     """Why Gilda cannot hold a term; empty if it can."""
     if re.search(r"[\r\n]", term):
         return "a term with a line end in it"

@@ -10,7 +10,7 @@ from typing import get_args
 from synsetmine.errors import DataError, Skipped
 from synsetmine.export.entries import About, Entry, confidence, new_names
 from synsetmine.io.files import numbered_lines, write_text
-from synsetmine.io.tables import guarded, rows_of, unguarded
+from synsetmine.io.tables import escape_formula, rows_of, unescape_formula
 from synsetmine.kb.names import clean_name
 from synsetmine.kb.patch import NewName
 from synsetmine.kb.tables import tab_rows
@@ -58,7 +58,7 @@ def read_patch(path: Path, *, refused: Skipped, reviewed: bool = False) -> Itera
                 continue
             if len(row) > len(header):
                 raise DataError("a row with more cells than the header", value="\t".join(row))
-            cells = dict(zip(header, map(unguarded, row), strict=False))
+            cells = dict(zip(header, map(unescape_formula, row), strict=False))
             name, verdict = _new_name(cells), _one_of(Verdict, cells.get("verdict", ""), "")
         except DataError as error:
             raise error.at(path, number) from None
@@ -89,7 +89,7 @@ def with_sentences(
 def _rows(entries: Sequence[Entry]) -> Iterator[list[str]]:
     for entry in entries:
         for term in sorted(new_names(entry), key=lambda term: -(confidence(term) or 0)):
-            yield [guarded(cell) for cell in (entry.entity or "", entry.name, *_cells(term))]
+            yield [escape_formula(cell) for cell in (entry.entity or "", entry.name, *_cells(term))]
 
 
 def _cells(term: MinedTerm) -> list[str]:

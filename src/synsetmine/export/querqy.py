@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from synsetmine.export.entries import About, Entry, names_of
-from synsetmine.export.solr import not_in_rule, write_parts
+from synsetmine.export.solr import rule_problem, write_parts
 from synsetmine.runs import MinedTerm
 
 Weights = Literal["probability", "none"]
@@ -46,10 +46,10 @@ def escape(term: str) -> str:
     return _ESCAPED.sub(lambda match: f"\\{match.group()}", term)
 
 
-def not_in_querqy(term: str) -> str:
+def querqy_problem(term: str) -> str:
     """Why no rule can hold the term; empty if one can."""
     problems = (problem for problem, sign in _UNWRITABLE.items() if sign.search(term))
-    return not_in_rule(term) or next(problems, "")
+    return rule_problem(term) or next(problems, "")
 
 
 def _synonym(term: MinedTerm, other: MinedTerm, weights: Weights) -> str:

@@ -206,7 +206,7 @@ def escape(term: str) -> str:
     return _SPECIAL.sub(lambda match: f"\\{match.group()}", term)
 
 
-def not_in_rule(term: str) -> str:
+def rule_problem(term: str) -> str:
     """Why no rule can hold the term; empty if one can."""
     if _LINE_END.search(term):
         return "a term with a line end in it"
@@ -217,11 +217,11 @@ def not_in_rule(term: str) -> str:
     return ""
 
 
-def not_managed(term: str) -> str:
+def managed_problem(term: str) -> str:
     """Why Solr's map cannot hold the term; empty if it can."""
     if term in _MANAGED:
         return "a term that Solr's managed resources take for a word of their own"
-    return not_in_rule(term)
+    return rule_problem(term)
 
 
 def _json(value: object) -> str:

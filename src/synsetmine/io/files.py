@@ -211,7 +211,7 @@ def open_binary(path: Path, *, on_read: Callable[[int], None] | None = None) -> 
     compression = compression_of(path)
     try:
         with (
-            io.BufferedReader(_Watched(path, on_read), _BUFFER) as raw,
+            io.BufferedReader(_ProgressFile(path, on_read), _BUFFER) as raw,
             _decompressed(raw, compression) as stream,
         ):
             yield stream
@@ -248,7 +248,7 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-class _Watched(io.FileIO):
+class _ProgressFile(io.FileIO):
     """A file that tells how much of it is read."""
 
     def __init__(self, path: Path, on_read: Callable[[int], None] | None) -> None:

@@ -82,7 +82,7 @@ def identity(path: Path) -> Identity:
 
 
 @contextmanager
-def held_file(path: Path) -> Iterator[int]:
+def shared_descriptor(path: Path) -> Iterator[int]:
     """A descriptor of a database file, shared by all its users in this process.
 
     To close any descriptor of a file takes away all locks that the process has on it, SQLite's
@@ -103,7 +103,7 @@ def held_file(path: Path) -> Iterator[int]:
 
 
 @dataclass
-class _Held:
+class _SharedFile:
     """A descriptor of one file that several use."""
 
     key: tuple[int, int]  # device and inode
@@ -111,15 +111,15 @@ class _Held:
     users: int = 0
 
 
-_held: dict[tuple[int, int], _Held] = {}
+_held: dict[tuple[int, int], _SharedFile] = {}
 _held_lock = Lock()
 
 
-def _hold(path: Path) -> _Held:
+def _hold(path: Path) -> _SharedFile:
     handle = open_plain(path)
     stat = os.fstat(handle)
     key = stat.st_dev, stat.st_ino
-    return _held.setdefault(key, _Held(key, handle))
+    return _held.setdefault(key, _SharedFile(key, handle))
 
 
 @contextmanager
@@ -155,7 +155,7 @@ def has_schema(connection: sqlite3.Connection, commands: Iterable[str]) -> bool:
         made.close()
 
 
-def keep_log(connection: sqlite3.Connection, wait: float) -> None:
+def use_write_ahead_log(connection: sqlite3.Connection, wait: float) -> None:
     """Write ahead into a log, which a crash of the machine does not harm.
 
     The change to that needs the file for itself, for which SQLite does not wait by itself.
@@ -222,14 +222,14 @@ def _state(path: Path) -> tuple[int, ...]:
 
 def _read(path: Path, size: int) -> bytes:
     try:
-        with held_file(path) as handle:
+        with shared_descriptor(path) as handle:
             return os.pread(handle, size, 0)
     except FileNotFoundError:
         return b""
 
 
 def _copy_file(path: Path, copy: Path) -> None:
-    with copy.open("wb") as target, suppress(FileNotFoundError), held_file(path) as handle:
+    with copy.open("wb") as target, suppress(FileNotFoundError), shared_descriptor(path) as handle:
         place = 0
         while piece := os.pread(handle, _PIECE, place):
             target.write(piece)

@@ -30,15 +30,15 @@ def cell_of(value: object) -> str:
         case bool():
             return "true" if value else "false"
         case str():
-            return guarded(value)
+            return escape_formula(value)
         case _:
             return str(value)
 
 
-def guarded(text: str) -> str:
+def escape_formula(text: str) -> str:
     """A text that no spreadsheet runs: an apostrophe in front of what looks like a formula.
 
-    Texts with an apostrophe of their own get another, so that `unguarded` is always right.
+    Texts with an apostrophe of their own get another, so that `unescape_formula` is always right.
     """
     return f"{_GUARD}{text}" if is_formula(text) or text.startswith(_GUARD) else text
 
@@ -48,8 +48,8 @@ def is_formula(text: str) -> bool:
     return text.startswith(_FORMULAS)
 
 
-def unguarded(text: str) -> str:
-    """The inverse of `guarded`."""
+def unescape_formula(text: str) -> str:
+    """The inverse of `escape_formula`."""
     return text.removeprefix(_GUARD)
 
 

@@ -21,7 +21,7 @@ _IN_ADDRESSES = ":/?#@!$&'()*+,;=%"
 _IN_IDS = re.compile(r'[\\"\n\r\t\f!{}: ]')
 
 
-def not_in_obo(name: str) -> str:
+def obo_problem(name: str) -> str:
     """Why a synonym cannot be written; empty if it can.
 
     The standard's `"x\\\\"` is what fastobo, and all that is built on it, cannot read.

@@ -16,7 +16,7 @@ from synsetmine.io.tables import row_of
 from synsetmine.kb.names import checked, clean_name
 from synsetmine.kb.obo import (
     Frame,
-    not_in_obo,
+    obo_problem,
     parse_frame,
     read_term,
     starts_frame,
@@ -288,7 +288,7 @@ class _OboRecord:
         return b"".join(self.lines)
 
     def refuses(self, name: NewName) -> str:
-        return not_in_obo(name.name)
+        return obo_problem(name.name)
 
     def with_names(self, names: Sequence[NewName]) -> bytes:
         """The frame with the synonyms after those that it has."""
@@ -319,7 +319,7 @@ _FORMS: Mapping[str, Callable[[Path], Iterator[bytes | Record]]] = {
 
 
 @dataclass(frozen=True)
-class Applied:
+class PatchResult:
     """How many names were added, to how many entities."""
 
     names: int
@@ -328,7 +328,7 @@ class Applied:
 
 def apply_names(
     kb: Path, out: Path, names: Iterable[NewName], *, refused: Skipped, form: Form | None = None
-) -> Applied:
+) -> PatchResult:
     """Write a knowledge base with further names; those that cannot be added go to `refused`.
 
     A name is there already if the entity has one of the same normal form, in whatever scope. The
@@ -339,9 +339,9 @@ def apply_names(
         problem = f"names can be added to files of the forms {', '.join(_FORMS)}; this is {form}"
         raise DataError(problem, path=kb)
     records = _FORMS[form]
-    homes: dict[str, _Home] = {}
+    homes: dict[str, _EntityRecord] = {}
     for name in names:
-        homes.setdefault(name.entity, _Home()).wanted.append(name)
+        homes.setdefault(name.entity, _EntityRecord()).wanted.append(name)
     for number, piece in enumerate(records(kb)):
         if not isinstance(piece, bytes) and piece.entity in homes:
             homes[piece.entity].meet(number, piece)
@@ -354,11 +354,11 @@ def apply_names(
             else:
                 added = chosen.get(number)
                 stream.write(piece.with_names(added) if added else piece.raw)
-    return Applied(sum(map(len, chosen.values())), sum(map(bool, chosen.values())))
+    return PatchResult(sum(map(len, chosen.values())), sum(map(bool, chosen.values())))
 
 
 @dataclass
-class _Home:
+class _EntityRecord:
     """Where the names of one entity belong."""
 
     wanted: list[NewName] = field(default_factory=list)

@@ -89,9 +89,9 @@ def _streamed(source: Source, syntax: str) -> Iterator[Any]:
     # Relative IRIs need a base; the file's name says no more than it must.
     base = f"file:///{quote(plain_name(source.path))}"
     with source.open() as stream:
-        guarded = _Guarded(stream, xml=syntax == "rdf")
+        escape_formula = _LimitedStream(stream, xml=syntax == "rdf")
         try:
-            yield from ox.parse(guarded, format=form, base_iri=base, lenient=True)
+            yield from ox.parse(escape_formula, format=form, base_iri=base, lenient=True)
         except SyntaxError as error:
             problem = DataError("not RDF", path=source.path, line=error.lineno, value=error.msg)
             raise problem from None
@@ -127,7 +127,7 @@ def _shallow(line: str) -> str:
     return line
 
 
-class _Guarded:
+class _LimitedStream:
     """A stream that stops where the parser would fill the memory or the stack, or be content.
 
     The parser writes out the entities of XML, also those made of others: ten lines can make a

@@ -92,7 +92,7 @@ def link_corpus(
     `progress` is told how many documents are done.
     """
     counters = {"mentions": MentionCounter(linker)}
-    with writing_mentions(out) as write:
+    with open_mentions(out) as write:
         return sum(
             write(counted.tables["mentions"], counted.first)
             for counted in count_together(documents, counters, engine=engine, progress=progress)
@@ -100,7 +100,7 @@ def link_corpus(
 
 
 @contextmanager
-def writing_mentions(out: Path) -> Iterator[Callable[[pa.RecordBatch, int], int]]:
+def open_mentions(out: Path) -> Iterator[Callable[[pa.RecordBatch, int], int]]:
     """A function that writes what `MentionCounter` makes of a batch, and returns how many.
 
     Its second argument is the number of the batch's first document. The file is written whole or

@@ -21,7 +21,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from synsetmine.errors import DataError, SynsetmineError, shorten
 from synsetmine.io.addresses import shown
-from synsetmine.io.sqlite import check_database, has_schema, keep_log, make_database
+from synsetmine.io.sqlite import check_database, has_schema, make_database, use_write_ahead_log
 
 if TYPE_CHECKING:
     import ssl
@@ -91,7 +91,7 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
         raise DataError("not a cache of answers, but another database", path=path)
     if not has_schema(connection, [_TABLE]):
         raise DataError("a cache that synsetmine did not make: it defines other things", path=path)
-    keep_log(connection, _WAIT)
+    use_write_ahead_log(connection, _WAIT)
     # With a write-ahead log, a crash of the machine may cost the last answers, never the file.
     connection.execute("PRAGMA synchronous = NORMAL")
 

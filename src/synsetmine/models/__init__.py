@@ -25,11 +25,11 @@ if TYPE_CHECKING:
         save_model,
         settings_of,
     )
-    from synsetmine.models.task import Mined
+    from synsetmine.models.task import MiningResult
 
 __all__ = [
     "DEFAULT_PRESET",
-    "Mined",
+    "MiningResult",
     "ModelSettings",
     "PreparedModel",
     "SetModel",
@@ -50,5 +50,5 @@ _STORAGE = ("DEFAULT_PRESET", "load_model", "preset_names", "save_model", "setti
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = "storage" if name in _STORAGE else "task" if name == "Mined" else "base"
+    module = "storage" if name in _STORAGE else "task" if name == "MiningResult" else "base"
     return getattr(import_module(f"{__name__}.{module}"), name)

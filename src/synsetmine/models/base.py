@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synsetmine.models.known import KNOWN_THRESHOLD, KnownSets
-from synsetmine.models.task import Mined
+from synsetmine.models.task import MiningResult
 from synsetmine.types import Progress, SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews, View
 
@@ -114,7 +114,7 @@ class PreparedModel(Protocol):
         max_sets: int | None = None,
         order: Sequence[Term] | None = None,
         progress: Progress | None = None,
-    ) -> Mined:
+    ) -> MiningResult:
         """Group the vocabulary into sets; see `generate_sets` for the arguments.
 
         Terms of seeds take part if they are in the vocabulary. `order` has the terms of the
@@ -282,7 +282,7 @@ def generate_sets(
     cannot_link: Iterable[tuple[Term, Term]] = (),
     device: str | None = None,
     progress: Progress | None = None,
-) -> Mined:
+) -> MiningResult:
     """Group the terms of a vocabulary: each joins its best set, or opens one.
 
     A term joins the set of the highest probability if that is above `threshold`; among equals

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from synsetmine.io.traces import Decision, Quote
-from synsetmine.models.task import Mined
+from synsetmine.models.task import MiningResult
 from synsetmine.normalization import normal_form
 from synsetmine.text.evidence import Evidence
 from synsetmine.text.kinds import DifferingWords, name_kind, pair_kind, relation_of
@@ -16,7 +16,7 @@ SENTENCES = 3  # of evidence for a term
 COMPARED = 50  # terms of a group without known names; a group may hold thousands
 
 
-def describe_joins(mined: Mined, evidence: Evidence | None) -> Mined:
+def describe_joins(mined: MiningResult, evidence: Evidence | None) -> MiningResult:
     """The same result; decisions of terms that joined a set tell kind, relation and evidence.
 
     A term is compared with the known names of its set, and in a set without any with the others.

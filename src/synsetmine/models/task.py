@@ -1,4 +1,4 @@
-"""Set generation as models see it: terms are positions, and the outcome becomes `Mined` again."""
+"""Set generation as models see it: terms are positions, and the outcome becomes a result again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GIANT = 50  # terms
 
 
 @dataclass(frozen=True)
-class Mined:
+class MiningResult:
     """The result of set generation: the sets, one decision for each new term, unknown terms."""
 
     sets: SynonymSets
@@ -33,7 +33,7 @@ class Mined:
         largest = max(self.sets.sizes, default=0)
         return largest if largest >= max(GIANT, len(self.sets.terms) / 10) else 0
 
-    def renamed(self, names: Mapping[str, str]) -> Mined:
+    def renamed(self, names: Mapping[str, str]) -> MiningResult:
         """The same result with other set ids."""
         sets = SynonymSets(self.sets.sets, tuple(names[set_id] for set_id in self.sets.ids))
         trace = tuple(
@@ -108,7 +108,7 @@ class Task:
         """The positions of each seed set's members, without seeds that have none."""
         return [list(members) for members in self.seed_members if members]
 
-    def collect(self, outcome: Outcome) -> Mined:
+    def collect(self, outcome: Outcome) -> MiningResult:
         """Turn positions back into terms, and give ids; terms not judged stand alone."""
         seeds = self.seed_sets
         ids = [i for i, members in zip(seeds.ids, self.seed_members, strict=True) if members]
@@ -128,7 +128,7 @@ class Task:
             joined[set_id] = [term]
             decided[term] = Decision(term, None, 0.0, "no vector")
         sets = SynonymSets.of(joined.values(), joined.keys())
-        return Mined(sets, tuple(decided[term] for term in self.vocabulary), tuple(alone))
+        return MiningResult(sets, tuple(decided[term] for term in self.vocabulary), tuple(alone))
 
 
 def joins(
@@ -162,8 +162,8 @@ def joins(
 
 
 def with_known(
-    groups: Mined, known: KnownSets, joined: Mapping[Term, Candidate], order: Sequence[Term]
-) -> Mined:
+    groups: MiningResult, known: KnownSets, joined: Mapping[Term, Candidate], order: Sequence[Term]
+) -> MiningResult:
     """Known sets with the terms that joined them, then the groups of the other terms.
 
     The decision of a term that stands alone names the known set that it came nearest to, if that
@@ -183,7 +183,7 @@ def with_known(
     members |= {i: list(terms) for i, terms in zip(groups.sets.ids, groups.sets, strict=True)}
     trace = tuple(decisions[term] for term in dict.fromkeys(order) if term in decisions)
     sets = SynonymSets.of(members.values(), members.keys())
-    return Mined(sets, trace, groups.without_vector, known)
+    return MiningResult(sets, trace, groups.without_vector, known)
 
 
 def _nearer(decision: Decision, candidates: Sequence[Candidate]) -> Decision:

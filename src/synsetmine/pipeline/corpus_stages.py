@@ -32,10 +32,10 @@ from synsetmine.linking.identifiers import id_notes
 from synsetmine.linking.mentions import (
     MentionCounter,
     count_links,
+    open_mentions,
     read_links,
     resolve_common,
     write_links,
-    writing_mentions,
 )
 from synsetmine.linking.supervision import Supervision, split_entities, supervise
 from synsetmine.normalization import normal_form
@@ -215,7 +215,7 @@ def count_texts(
     words, abbreviations, runs = FormCounts(), EvidenceTable(), RunTable()
     size = sum(batch_sizes(documents))
     total = 0
-    with nullcontext() if mentions is None else writing_mentions(mentions) as write:
+    with nullcontext() if mentions is None else open_mentions(mentions) as write:
         for counted in count_together(
             documents, counters, engine=engine, progress=lambda done: progress(done, size)
         ):

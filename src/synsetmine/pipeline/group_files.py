@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from synsetmine.corpus.name_lists import PAIR_HEADER
 from synsetmine.errors import DataError, Skipped, SynsetmineError
 from synsetmine.io.files import atomic_write, plain_name, write_text
-from synsetmine.io.tables import cell_of, guarded, rows_of
+from synsetmine.io.tables import cell_of, escape_formula, rows_of
 from synsetmine.normalization import name_key
 from synsetmine.types import Term
 
@@ -58,7 +58,9 @@ def check_pairs_ending(path: Path) -> None:
 def write_pairs(path: Path, pairs: Iterator[UnsurePair] | tuple[UnsurePair, ...]) -> None:
     """Write pairs with their probabilities as CSV, which `read_pairs` reads."""
     header = (*PAIR_HEADER, "probability")
-    rows = ((guarded(one), guarded(other), str(round(p, 6))) for one, other, p in pairs)
+    rows = (
+        (escape_formula(one), escape_formula(other), str(round(p, 6))) for one, other, p in pairs
+    )
     write_text(path, rows_of((header, *rows), ","))
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 from synsetmine.corpus.name_lists import check_pair, names_in
 from synsetmine.errors import DataError, Skipped
 from synsetmine.io.sets import new_id
-from synsetmine.models import Mined
+from synsetmine.models import MiningResult
 from synsetmine.normalization import keeps_case, name_key
 from synsetmine.runs.results import counted
 from synsetmine.types import Progress, SynonymSets, Term
@@ -35,7 +35,7 @@ class PreparedNameModel(Protocol):
         seeds: SynonymSets | None = None,
         cannot_link: Iterable[tuple[Term, Term]] = (),
         progress: Progress | None = None,
-    ) -> Mined: ...
+    ) -> MiningResult: ...
 
     def near_pairs(self, threshold: float, *, top: int = 100) -> list[tuple[Term, Term, float]]:
         """The pairs whose probability is nearest to the threshold, nearest first."""
@@ -386,7 +386,7 @@ class _Result:
         self._new: list[list[str]] = []
         self._probability: dict[str, float] = {}  # by key
 
-    def add(self, mined: Mined, prepared: PreparedNameModel, seeds: SynonymSets) -> None:
+    def add(self, mined: MiningResult, prepared: PreparedNameModel, seeds: SynonymSets) -> None:
         """Take the sets of a model over; known sets keep their names and get new ones."""
         decisions = {decision.term: decision for decision in mined.trace}
         seed_ids = frozenset(seeds.ids)  # a known set whose names are not compared is none of them

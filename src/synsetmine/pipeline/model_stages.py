@@ -16,7 +16,7 @@ from synsetmine.kb import KnowledgeBase
 from synsetmine.linking.supervision import known_sets
 from synsetmine.metrics import ClusterReport, evaluate
 from synsetmine.models import (
-    Mined,
+    MiningResult,
     ModelSettings,
     StoredModel,
     TrainingResult,
@@ -238,7 +238,7 @@ def mine_terms(
     earlier: SynonymSets | None = None,
     device: str,
     progress: Progress,
-) -> Mined:
+) -> MiningResult:
     """Mine terms in this order; the trace describes each new name.
 
     Sets that are those of `earlier` keep their ids.
@@ -259,7 +259,7 @@ def mine_terms(
     return mined.renamed(lasting_ids(mined.sets, fixed=seeds.ids, earlier=earlier))
 
 
-def mining_notes(mined: Mined) -> list[str]:
+def mining_notes(mined: MiningResult) -> list[str]:
     """Warnings on a result."""
     if not mined.giant:
         return []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from synsetmine.models import Mined
+from synsetmine.models import MiningResult
 from synsetmine.models.known import Rehearsal
 from synsetmine.runs.results import counted
 from synsetmine.types import SynonymSets
@@ -25,7 +25,7 @@ class NewNames:
     rehearsal: Rehearsal | None
 
     @classmethod
-    def of(cls, mined: Mined, known: SynonymSets) -> NewNames:
+    def of(cls, mined: MiningResult, known: SynonymSets) -> NewNames:
         """The terms that joined known sets, and the sets that hold no known term."""
         ids = frozenset(known.ids)
         joined = [d for d in mined.trace if d.action in ("joined", "forced") and d.best_set in ids]

@@ -149,7 +149,7 @@ def _is(term: MinedTerm, verdict: Verdict) -> bool:
 
 
 @dataclass(frozen=True)
-class Informed:
+class SetsWithReviews:
     """Sets that reviews had a say in, and how many terms or sets that concerned, in words."""
 
     sets: SynonymSets
@@ -189,7 +189,7 @@ def reviewed_sets(
 
 def training_sets(
     sets: SynonymSets, said: Constraints, *, held_out: SynonymSets | None = None
-) -> Informed:
+) -> SetsWithReviews:
     """Training sets with what people said: terms called correct and exact come in.
 
     A term that has a set already stays there, unless it had to leave one of its terms. Terms that
@@ -215,10 +215,10 @@ def training_sets(
     for term in sorted(said.alone - home.keys() - hidden):
         counts["terms told apart"] += 1
         found[new_id([term], found)] = [term]
-    return Informed(_sets(found), +counts)
+    return SetsWithReviews(_sets(found), +counts)
 
 
-def seed_sets(known: SynonymSets, said: Constraints) -> Informed:
+def seed_sets(known: SynonymSets, said: Constraints) -> SetsWithReviews:
     """Known sets as people have mended them: the seeds of mining.
 
     Terms that were called correct in one set stay together, with the id of that set, or of the
@@ -247,7 +247,7 @@ def seed_sets(known: SynonymSets, said: Constraints) -> Informed:
     lost = sum(term not in seeds for term in known.terms)
     pairs = len({frozenset(pair) for pair in said.cannot_link})
     counts = {"sets": len(groups), "terms told apart": lost, "pairs kept apart": pairs}
-    return Informed(seeds, +Counter(counts))
+    return SetsWithReviews(seeds, +Counter(counts))
 
 
 def _staying(members: Sequence[Term], said: Constraints) -> list[Term]:

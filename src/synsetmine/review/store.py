@@ -18,10 +18,10 @@ from synsetmine.io.sqlite import (
     check_database,
     copied_database,
     has_schema,
-    held_file,
     identity,
-    keep_log,
     make_database,
+    shared_descriptor,
+    use_write_ahead_log,
 )
 from synsetmine.io.temporary import kind_of
 from synsetmine.review.decisions import Decision, now
@@ -107,7 +107,7 @@ class ReviewStore:
             before = identity(path)
             with ExitStack() as stack:
                 if kind_of(path) == "a file":  # SQLite reports a folder
-                    stack.enter_context(held_file(path))
+                    stack.enter_context(shared_descriptor(path))
                 self._connection = stack.enter_context(closing(_connect(path)))
                 _prepare(self._connection, path)
                 self._files = identity(path)
@@ -309,7 +309,7 @@ def _content(path: Path) -> tuple[tuple[int, int] | None, ...]:
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     _check(connection, path)
-    keep_log(connection, _WAIT)
+    use_write_ahead_log(connection, _WAIT)
     connection.execute("PRAGMA synchronous = FULL")  # a decision is on disk when it is told
 
 

@@ -71,7 +71,7 @@ def edges_above(matrix: Floats, threshold: float, *, block: int = BLOCK) -> tupl
     return np.concatenate(pairs), np.concatenate(products)
 
 
-def others_only(products: Floats, start: int) -> Floats:
+def mask_diagonal(products: Floats, start: int) -> Floats:
     """The products of rows from `start` on, with -∞ where a row meets itself."""
     own = np.arange(len(products))
     products[own, own + start] = -np.inf
@@ -138,10 +138,10 @@ class CommunityDetection:
         # Above the next smaller number is "at least".
         least = [np.nextafter(np.float32(c["threshold"]), np.float32(-np.inf)) for c in choices]
         for graph in cosine_graphs(task, self.view, [float(value) for value in least]):
-            yield take_balls(adjacency(len(task.terms), *graph))
+            yield assign_balls(adjacency(len(task.terms), *graph))
 
 
-def take_balls(graph: Graph) -> Labels:
+def assign_balls(graph: Graph) -> Labels:
     """Give the terms to balls, a term with its neighbours, the largest ball first.
 
     A ball whose centre is taken already is left out; the others keep what is free of them. A set
@@ -213,10 +213,10 @@ class ChineseWhispers:
 
     def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
         for graph in cosine_graphs(task, self.view, [c["alpha"] for c in choices]):
-            yield whisper(adjacency(len(task.terms), *graph), seed=task.seed)
+            yield label_by_whispers(adjacency(len(task.terms), *graph), seed=task.seed)
 
 
-def whisper(graph: Graph, *, seed: int, passes: int = PASSES) -> Labels:
+def label_by_whispers(graph: Graph, *, seed: int, passes: int = PASSES) -> Labels:
     """Labels when no term would change its own any more, or after so many passes.
 
     At first each term has its own. A pass walks the terms in random order; each takes the label

@@ -20,7 +20,7 @@ from typing import Any, cast
 
 from synsetmine import __version__
 from synsetmine.devices import limit_threads
-from synsetmine.engines.workers import cores, end_with_parent, fork_serving
+from synsetmine.engines.workers import cores, end_with_parent, forkserver_context
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.io.files import read_json, write_text
 from synsetmine.metrics import compare_labels, evaluate
@@ -173,7 +173,7 @@ SMALLEST = 100  # terms of a subsample: with fewer, chance would choose
 
 
 @dataclass(frozen=True)
-class Chosen:
+class BestVariant:
     """The best variant and choice of a method, with its mean ARI on the subsamples."""
 
     variant: int
@@ -181,11 +181,11 @@ class Chosen:
     score: float | None  # None where there was nothing to choose from
 
 
-def choose(entry: Entry, data: TrainingData, *, samples: int, expect_size: int) -> Chosen:
+def choose(entry: Entry, data: TrainingData, *, samples: int, expect_size: int) -> BestVariant:
     """The variant and choice with the best mean ARI over subsamples; of equals the first."""
     candidates = [(v, c) for v, m in enumerate(entry.variants) for c in range(len(m.choices))]
     if len(candidates) == 1:
-        return Chosen(0, entry.variants[0].choices[0], None)
+        return BestVariant(0, entry.variants[0].choices[0], None)
     scores: dict[tuple[int, int], list[float]] = {candidate: [] for candidate in candidates}
     for sample in range(samples):
         seed = data.seed * samples + sample
@@ -197,7 +197,7 @@ def choose(entry: Entry, data: TrainingData, *, samples: int, expect_size: int) 
                 scores[number, choice].append(score)
     means = {candidate: statistics.fmean(values) for candidate, values in scores.items()}
     variant, choice = max(candidates, key=lambda candidate: means[candidate])
-    return Chosen(variant, entry.variants[variant].choices[choice], means[variant, choice])
+    return BestVariant(variant, entry.variants[variant].choices[choice], means[variant, choice])
 
 
 def subsample(
@@ -325,7 +325,7 @@ def _run(plan: Plan, jobs: Iterable[tuple[Entry, int]], workers: int) -> Iterato
 
 def _in_process(plan: Plan, entry: Entry, seed: int, threads: int) -> SeedResult:
     # One server imports what all methods need; each process is forked from it, fresh and quick.
-    context = fork_serving()
+    context = forkserver_context()
     context.set_forkserver_preload(["synsetmine.rivals.registry", "torch"])
     with ProcessPoolExecutor(1, context, initializer=end_with_parent) as process:
         try:

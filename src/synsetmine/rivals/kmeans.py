@@ -88,17 +88,17 @@ class CopKMeans:
     ordered: ClassVar[bool] = True  # on the seed and, by it, the order
     choices: ClassVar[Sequence[Choice]] = ({},)
 
-    def fit(self, data: TrainingData) -> Constrained:
+    def fit(self, data: TrainingData) -> TrainingPoints:
         """Keep the mean vector and the size of each training set."""
         vectors = _vectors(data.views, data.training.terms, unit=self.unit)
         sizes = np.array(data.training.sizes, np.int64)  # (sets,)
         starts = np.cumsum(sizes) - sizes
         means = np.add.reduceat(vectors, starts, axis=0) / sizes[:, None]  # (sets, dimension)
-        return Constrained(means, sizes, self.unit, self.start)
+        return TrainingPoints(means, sizes, self.unit, self.start)
 
 
 @dataclass(frozen=True, eq=False)
-class Constrained:
+class TrainingPoints:
     """Training sets as points, ready to be clustered with the terms of a task."""
 
     means: Points  # (sets, dimension)

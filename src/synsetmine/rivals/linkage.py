@@ -105,7 +105,7 @@ def term_distances(
     return np.array(order, np.int64), _distances(likeness, len(order))
 
 
-def condense(blocks: Iterable[Floats], count: int) -> Distances:
+def condensed_distances(blocks: Iterable[Floats], count: int) -> Distances:
     """The values of all pairs in the order of scipy's `pdist`; the square would take twice that.
 
     Each block holds the next rows, from the column of its own first row on.
@@ -153,7 +153,7 @@ def _string_likeness(strings: Sequence[str], scorer: Scorer) -> Likeness:
 def _distances(likeness: Likeness, count: int) -> Distances:
     """One minus the likeness of each pair."""
     starts = range(0, count, _ROWS)
-    condensed = condense((likeness(s, min(s + _ROWS, count)) for s in starts), count)
+    condensed = condensed_distances((likeness(s, min(s + _ROWS, count)) for s in starts), count)
     np.subtract(1, condensed, out=condensed)
     return np.maximum(condensed, 0, out=condensed)  # a cosine may be a little over one
 

@@ -81,12 +81,12 @@ def cells(row: Row) -> list[str]:
         title,
         *scores,
         "{:.2f} ± {:.2f}".format(*row.scores["pair_f1"]),
-        *map(in_seconds, seconds),
+        *map(format_seconds, seconds),
         "" if row.memory_mb is None else f"{row.memory_mb:.0f}",
     ]
 
 
-def in_seconds(value: float) -> str:
+def format_seconds(value: float) -> str:
     """A time as it stands in tables; less than a millisecond is nothing."""
     return f"{value:.3g}" if value >= 1e-3 else "0"
 

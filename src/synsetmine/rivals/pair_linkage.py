@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from synsetmine.errors import DataError
 from synsetmine.rivals.base import Choice, Floats, Labels, Task, TrainingData, grid
-from synsetmine.rivals.linkage import Link, condense, cut, in_given_order
+from synsetmine.rivals.linkage import Link, condensed_distances, cut, in_given_order
 from synsetmine.rivals.svm import Rows, Table, blocks, nearest_in, training_pairs
 from synsetmine.types import Term
 from synsetmine.views import TermVectors, TermViews, View, unit_rows
@@ -115,7 +115,7 @@ class LearnedPairs:
             problem = f"learned from {len(self.weights)} tables and strings"
             raise DataError(f"{problem}, but there are others here", value=len(parts))
         slices = blocks(count, count * max(map(len, self.weights)), most=VALUES)
-        return condense((self._block(parts, rows, count) for rows in slices), count)
+        return condensed_distances((self._block(parts, rows, count) for rows in slices), count)
 
     def _block(self, parts: Sequence[TableView | StringView], rows: slice, count: int) -> Floats:
         """Some rows against all from the first of them on."""

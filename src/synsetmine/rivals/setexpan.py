@@ -16,8 +16,8 @@ from synsetmine.rivals.communities import (
     Neighbours,
     highest,
     louvain,
+    mask_diagonal,
     neighbour_pairs,
-    others_only,
 )
 from synsetmine.views import View, unit_rows
 
@@ -53,14 +53,14 @@ class SetExpanLouvain:
 
     def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
         matrix = task.views.table("vectors").select(task.terms)
-        features = drawn_features(matrix.shape[1], self.passes, self.share, seed=task.seed)
+        features = random_features(matrix.shape[1], self.passes, self.share, seed=task.seed)
         neighbours = expand(matrix, features, max(choice["k"] for choice in choices))
         for choice in choices:
             edges = neighbour_pairs(neighbours[:, : choice["k"]], choice["kind"])
             yield louvain(len(matrix), edges, seed=task.seed)
 
 
-def drawn_features(
+def random_features(
     dimension: int, passes: int, share: float, *, seed: int
 ) -> list[npt.NDArray[np.int64]]:
     """The columns of each pass, at least one."""
@@ -101,7 +101,7 @@ def _scores(
     for columns in features:
         # Anew for each block: a copy of the table for each pass would need more memory.
         unit = unit_rows(matrix[:, columns])
-        cosines = others_only(unit[rows] @ unit.T, rows.start)
+        cosines = mask_diagonal(unit[rows] @ unit.T, rows.start)
         best = highest(cosines, size)  # (rows, size)
         alike = np.take_along_axis(cosines, best, axis=1) > 0
         scores[own, best] += alike / np.arange(1, size + 1)

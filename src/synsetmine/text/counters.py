@@ -54,7 +54,7 @@ class BatchCounter(Protocol):
     def __call__(self, batch: TextBatch, /) -> pa.RecordBatch: ...
 
 
-class Counted(NamedTuple):
+class BatchCounts(NamedTuple):
     """What the counters made of one batch."""
 
     first: int  # the number of its first document in the corpus
@@ -69,14 +69,14 @@ def count_together(
     matcher: NameMatcher | None = None,
     engine: Engine | None = None,
     progress: Callable[[int], None] | None = None,
-) -> Iterator[Counted]:
+) -> Iterator[BatchCounts]:
     """Read a stored corpus once; `progress` is told how many documents are done."""
-    function = _Together(matcher, dict(counters))
+    function = _JointCounter(matcher, dict(counters))
     first = 0
     tables = (engine or LocalEngine(1)).map_batches(function, documents)
     for size, table in zip(batch_sizes(documents), tables, strict=True):
         rows = {name: table.column(name).flatten() for name in counters}
-        yield Counted(
+        yield BatchCounts(
             first, size, {n: pa.RecordBatch.from_struct_array(row) for n, row in rows.items()}
         )
         first += size
@@ -85,7 +85,7 @@ def count_together(
 
 
 @dataclass(frozen=True)
-class _Together:
+class _JointCounter:
     """The tables of all counters, each as one list of records."""
 
     matcher: NameMatcher | None

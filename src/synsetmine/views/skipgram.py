@@ -134,14 +134,14 @@ def _stable_hash(text: str) -> int:
 def _epoch_teller(gensim: Any, tell: Progress, batches: int, steps: int) -> Any:
     """A callback of gensim; made here, since its class needs gensim."""
 
-    class Teller(gensim.models.callbacks.CallbackAny2Vec):  # type: ignore[misc]
+    class EpochReporter(gensim.models.callbacks.CallbackAny2Vec):  # type: ignore[misc]
         epochs = 0
 
         def on_epoch_end(self, _model: Any) -> None:
             self.epochs += 1
             tell((2 + self.epochs) * batches, steps * batches)
 
-    return Teller()
+    return EpochReporter()
 
 
 def _table(terms: Sequence[Term], number_of: Mapping[str, int], vectors: Any) -> TermVectors:

@@ -123,7 +123,7 @@ def assign(
 
 
 @dataclass(frozen=True, eq=False)
-class _Drawn:
+class _RehearsalNames:
     """The names that a rehearsal looks for, and the names among which it does."""
 
     queries: Positions
@@ -134,7 +134,7 @@ class _Drawn:
     references: Positions
 
 
-def _draw(known: KnownNames, seen: Truth, settings: AssignmentSettings) -> _Drawn | None:
+def _draw(known: KnownNames, seen: Truth, settings: AssignmentSettings) -> _RehearsalNames | None:
     rng = np.random.default_rng(settings.seed)
     labels, count = known.labels, len(known.names)
     sets = int(labels.max()) + 1 if count else 0
@@ -157,7 +157,7 @@ def _draw(known: KnownNames, seen: Truth, settings: AssignmentSettings) -> _Draw
     weights = np.where(seen[queries], settings.seen_weight, 1.0)
     for part, share in ((is_home, 1 - settings.unknown_share), (~is_home, settings.unknown_share)):
         weights[part] *= share * len(queries) / max(weights[part].sum(), 1e-9)
-    return _Drawn(
+    return _RehearsalNames(
         queries,
         np.where(is_home, labels[queries], NO_SET),
         weights,
@@ -217,20 +217,22 @@ def _standard(features: Floats, means: Floats, deviations: Floats, clip: float) 
     return standard
 
 
-def _is_right(pairs: CandidatePairs, labels: Positions, drawn: _Drawn) -> tuple[Truth, Positions]:
+def _is_right(
+    pairs: CandidatePairs, labels: Positions, drawn: _RehearsalNames
+) -> tuple[Truth, Positions]:
     """Whether both names of a pair belong to one set, and the place of the query of each pair."""
     place = np.searchsorted(drawn.queries, pairs.left)
     return drawn.labels[place] == labels[pairs.right], place
 
 
-def _has_both_outcomes(pairs: CandidatePairs, labels: Positions, drawn: _Drawn) -> bool:
+def _has_both_outcomes(pairs: CandidatePairs, labels: Positions, drawn: _RehearsalNames) -> bool:
     """Whether each fold has right and wrong pairs; a few large sets may lack one."""
     right, place = _is_right(pairs, labels, drawn)
     return len(np.unique(2 * drawn.folds[place] + right)) == 4
 
 
 def _cross_fit(
-    pairs: CandidatePairs, labels: Positions, drawn: _Drawn, settings: AssignmentSettings
+    pairs: CandidatePairs, labels: Positions, drawn: _RehearsalNames, settings: AssignmentSettings
 ) -> tuple[list[_Network], Doubles]:
     """Two networks, each of which judges the pairs that the other has learned from."""
     true, place = _is_right(pairs, labels, drawn)
@@ -261,7 +263,9 @@ class _Calibration:
     rehearsal: Rehearsal
 
     @classmethod
-    def fit(cls, sets: CandidateSets, drawn: _Drawn, settings: AssignmentSettings) -> _Calibration:
+    def fit(
+        cls, sets: CandidateSets, drawn: _RehearsalNames, settings: AssignmentSettings
+    ) -> _Calibration:
         """Learn from all candidate sets of the hidden names.
 
         The rehearsal reports what a regression says that has learned from the other fold.

@@ -216,7 +216,7 @@ def pair_graph(
     from scipy import sparse
 
     log_odds = compare(left, right, progress)
-    new = two_steps(left, right, log_odds > 0, count)
+    new = two_step_pairs(left, right, log_odds > 0, count)
     log_odds = np.concatenate([log_odds, compare(*new, None)])
     values = np.minimum(sigmoid(log_odds), MOST).astype(np.float32)
     near = values >= LEAST
@@ -226,7 +226,7 @@ def pair_graph(
     return sparse.csr_array(upper + upper.T)
 
 
-def two_steps(
+def two_step_pairs(
     left: Positions, right: Positions, likely: npt.NDArray[np.bool_], count: int
 ) -> tuple[Positions, Positions]:
     """The pairs that are no candidates and have a common partner by likely pairs, in order."""

@@ -28,7 +28,15 @@ from synsetmine.models.general.neighbours import Floats
 from synsetmine.models.general.pair_evidence import Statements
 from synsetmine.models.general.pairs import Adaptation, PairClassifier, PairFeatures
 from synsetmine.models.known import KNOWN_THRESHOLD, Candidate, KnownSets
-from synsetmine.models.task import Mined, Outcome, Task, TermIndex, joins, log_odds, with_known
+from synsetmine.models.task import (
+    MiningResult,
+    Outcome,
+    Task,
+    TermIndex,
+    joins,
+    log_odds,
+    with_known,
+)
 from synsetmine.text.kinds import DifferingWords
 from synsetmine.types import Progress, SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews, View, unit_rows
@@ -317,7 +325,7 @@ class PreparedNames:
         max_sets: int | None = None,
         order: Sequence[Term] | None = None,
         progress: Progress | None = None,  # noqa: ARG002
-    ) -> Mined:
+    ) -> MiningResult:
         if self._known is None:
             return self._generate(threshold, seeds, cannot_link, max_sets, order)
         pairs = {frozenset(pair) for pair in cannot_link}
@@ -340,7 +348,7 @@ class PreparedNames:
         cannot_link: Iterable[tuple[Term, Term]],
         max_sets: int | None,
         order: Sequence[Term] | None,
-    ) -> Mined:
+    ) -> MiningResult:
         """Merge the terms, and seeds that are in the vocabulary, by the pairs' probabilities."""
         task = Task.of(
             self._vocabulary if order is None else order,

@@ -35,7 +35,7 @@ LEAST_DEVIATION = 1e-4  # of a feature; below it the feature is constant
 
 
 @dataclass(frozen=True)
-class Adapted:
+class AdaptedModel:
     """An adapted model, and how it was chosen."""
 
     model: GeneralModel
@@ -102,7 +102,7 @@ def adapt(
     base: GeneralModel | None = None,
     hold_out: bool = True,
     progress: Progress | None = None,
-) -> Adapted:
+) -> AdaptedModel:
     """Adapt the general model, by default the packaged one, to sets and their views.
 
     Without `hold_out` the weakest penalty is taken.
@@ -113,7 +113,7 @@ def adapt(
     sets = SynonymSets.of(sorted(tuple(sorted(members)) for members in sets))
     several = sum(size > 1 for size in sets.sizes)
     if hold_out and several < settings.fewest_sets:
-        return Adapted(base, None, {}, several, len(sets.terms), 0)
+        return AdaptedModel(base, None, {}, several, len(sets.terms), 0)
     examples, scales = _examples(sets, views, base, settings)
     ridge: int | None = settings.ridges[-1]
     losses: Mapping[int | None, float] = {}
@@ -130,7 +130,7 @@ def adapt(
                 _fit(examples, ridge).astype(np.float32),
             ),
         )
-    return Adapted(model, ridge, losses, several, len(sets.terms), len(examples.true))
+    return AdaptedModel(model, ridge, losses, several, len(sets.terms), len(examples.true))
 
 
 def _examples(

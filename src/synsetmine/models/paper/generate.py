@@ -10,7 +10,7 @@ In the pool of sets, the first layer of the post transformer is linear, so its v
 is a part of S plus a part of t. Both are computed once: a term's at the start, a set's when it
 changes. A pair (S, t) then takes the rest of the post transformer.
 
-`one_pass_of_orders` is the same pass over several orders at once, for validation on a GPU. Its
+`generate_orders` is the same pass over several orders at once, for validation on a GPU. Its
 scores are float32 alone, so it may mistake two sets that fit equally well for each other.
 """
 
@@ -29,7 +29,7 @@ from torch import Tensor, nn
 from synsetmine.errors import DataError
 from synsetmine.io.traces import Action
 from synsetmine.models.known import KNOWN_THRESHOLD
-from synsetmine.models.task import Mined, Outcome, Task, TermIndex, log_odds
+from synsetmine.models.task import MiningResult, Outcome, Task, TermIndex, log_odds
 from synsetmine.types import Progress, SynonymSets, Term
 from synsetmine.views import TermVectors
 
@@ -82,7 +82,7 @@ class PreparedScorer:
         order: Sequence[Term] | None = None,
         progress: Progress | None = None,
         block_size: int = 32,
-    ) -> Mined:
+    ) -> MiningResult:
         """One pass over the vocabulary; `block_size` is how many terms are scored at a time."""
         if block_size < 1:
             raise DataError("the block size must be at least 1", value=block_size)
@@ -403,7 +403,7 @@ def _error_bound(rest: list[Layer]) -> tuple[float, float, float]:
 
 
 @torch.inference_mode()
-def one_pass_of_orders(
+def generate_orders(
     scorer: SetScorer, vectors: Tensor, orders: Tensor, *, threshold: float
 ) -> Tensor:
     """The set of each term in each order: vectors (terms, dimension), orders (orders, terms).

@@ -21,7 +21,7 @@ from synsetmine.models.base import (
     fingerprint,
     generate_sets,
 )
-from synsetmine.models.paper.generate import one_pass_of_orders
+from synsetmine.models.paper.generate import generate_orders
 from synsetmine.models.paper.network import SetScorer
 from synsetmine.models.paper.pairs import PairSampler
 from synsetmine.models.paper.settings import Metric, TrainingSettings
@@ -57,7 +57,7 @@ class Epoch:
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainedScorer:
     """The scorer of the epoch with the best validation score, and the history of its training."""
 
     scorer: SetScorer
@@ -115,7 +115,7 @@ class Validation:
         number_of = {term: number for number, term in enumerate(terms)}
         orders = [[number_of[term] for term in order if term in number_of] for order in self.orders]
         table = torch.from_numpy(vectors.select(terms)).to(device)
-        labels_of = one_pass_of_orders(
+        labels_of = generate_orders(
             scorer, table, torch.tensor(orders, device=device), threshold=self.threshold
         )
         # Terms without a vector stand alone, here as in `generate_sets`.
@@ -140,7 +140,7 @@ def train_scorer(
     checkpoint: str | Path | None = None,
     replace_checkpoint: bool = False,
     on_epoch: Callable[[Epoch], None] | None = None,
-) -> Trained:
+) -> TrainedScorer:
     """Train on the sets' terms that have vectors.
 
     Without `validation`, a share of the sets (`settings.held_out`, split by entity) is held out
@@ -390,7 +390,7 @@ class _Run:
         history = [Epoch(**epoch) for epoch in progress.pop("history")]
         self.progress = _Progress(history=history, **progress)
 
-    def result(self, missing: tuple[Term, ...]) -> Trained:
+    def result(self, missing: tuple[Term, ...]) -> TrainedScorer:
         best = dict(self.best)
         table = best.pop("table", None)
         self.scorer.load_state_dict(best)
@@ -399,7 +399,7 @@ class _Run:
         share = (
             progress.fallbacks / progress.share_token_draws if progress.share_token_draws else None
         )
-        return Trained(
+        return TrainedScorer(
             scorer=self.scorer,
             settings=self.settings,
             history=tuple(progress.history),

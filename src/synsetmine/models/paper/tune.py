@@ -35,7 +35,7 @@ Candidate = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Tuned:
+class TuningCandidate:
     """One candidate with its score on each fold."""
 
     changes: Candidate
@@ -63,7 +63,7 @@ def tune(
     workers: int = 1,
     device: str = "cpu",
     progress: Progress | None = None,
-) -> list[Tuned]:
+) -> list[TuningCandidate]:
     """Score every candidate on every fold; best first. `best.json` holds the winner's settings.
 
     A fold is split by entity: its sets are held out, and the epoch is chosen on a further share
@@ -164,9 +164,9 @@ def _score_fold(
     return {"score": judge.score(trained.scorer, vectors), "epoch": trained.best_epoch}
 
 
-def _gather(changes: Candidate, done: Mapping[str, dict[str, Any]], folds: int) -> Tuned:
+def _gather(changes: Candidate, done: Mapping[str, dict[str, Any]], folds: int) -> TuningCandidate:
     results = [done[_key(changes, fold)] for fold in range(folds)]
-    return Tuned(
+    return TuningCandidate(
         changes,
         tuple(float(result["score"]) for result in results),
         tuple(int(result["epoch"]) for result in results),

@@ -21,7 +21,7 @@ _BINS += [(11, 15), (16, 20), (21, 30), (31, 50), (51, 100), (101, 10**9)]
 SERIES = ("ARI", "FMI", "pair F1")
 
 
-def nothing_to_show(why: str) -> Markup:
+def empty_chart(why: str) -> Markup:
     """What stands where a chart has no data."""
     return tag("p", why, class_="nothing")
 
@@ -36,7 +36,7 @@ def penalty_curve(training: Penalties) -> Markup:
     finite = [(penalty, loss) for penalty, loss in training.losses if penalty is not None]
     points = sorted((math.log10(penalty), loss) for penalty, loss in finite if drawable(loss))
     if not points:
-        return nothing_to_show("Nothing to show: too few sets to hold some out.")
+        return empty_chart("Nothing to show: too few sets to hold some out.")
     # A loss too large to draw, even that of the penalty chosen, still is on the axis.
     positions = [math.log10(penalty) for penalty, _ in finite]
     positions += [math.log10(training.chosen)] if training.chosen is not None else []
@@ -68,7 +68,7 @@ def epoch_curve(training: Epochs) -> Markup:
     losses = [(float(epoch), loss) for epoch, loss, _ in history if drawable(loss)]
     scores = [(float(e), s) for e, _, s in history if s is not None and drawable(s)]
     if not losses and not scores:
-        return nothing_to_show("Nothing to show: no epoch was recorded.")
+        return empty_chart("Nothing to show: no epoch was recorded.")
     epochs = [epoch for epoch, *_ in history]
     x = Scale(min(epochs), max(epochs), LEFT, RIGHT)
     panels = [(f"validation {select_by}", scores, "a"), ("loss", losses, "b")]
@@ -136,7 +136,7 @@ def size_histogram(sizes: Iterable[int]) -> Markup:
     """How many sets have two terms, three terms, and so on."""
     rows = size_table(sizes)
     if not rows:
-        return nothing_to_show("Nothing to show: no set has two or more terms.")
+        return empty_chart("Nothing to show: no set has two or more terms.")
     marks = [v for v in ticks(0, max(count for _, count in rows), 4) if float(v).is_integer()]
     y = Scale(0, marks[-1], BOTTOM, 34)
     frame = Frame(Scale(0, len(rows), LEFT, RIGHT), y)
@@ -172,7 +172,7 @@ def threshold_curve(thresholds: Sequence[tuple[float, float, float, float]], use
     """ARI, FMI and pair F1 on held-out entities against θ, with the θ that was used."""
     rows = sorted(row for row in thresholds if all(map(drawable, row)))
     if not rows:
-        return nothing_to_show("Nothing to show: no other thresholds were tried.")
+        return empty_chart("Nothing to show: no other thresholds were tried.")
     at = [row[0] for row in rows] + ([used] if drawable(used) else [])
     values = [value for row in rows for value in row[1:]]
     across = [v for v in ticks(min(at), max(at), 6) if min(at) <= v <= max(at)]

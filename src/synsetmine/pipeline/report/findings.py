@@ -140,7 +140,7 @@ class Findings:
         return len({mined.id for mined, _ in self.new_names})
 
     @cached_property
-    def known_seen(self) -> int:
+    def known_in_corpus(self) -> int:
         """How many known names the corpus has."""
         terms = (term for mined in self.sets for term in mined.terms)
         return sum(term.action == "seed" and term.count > 0 for term in terms)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from markupsafe import Markup
 
 from synsetmine.io.svg import Scale, drawable, drawing, tag
-from synsetmine.pipeline.report.charts import nothing_to_show
+from synsetmine.pipeline.report.charts import empty_chart
 from synsetmine.types import Term
 from synsetmine.views import TermVectors
 
@@ -103,7 +103,7 @@ def term_scatter(
     """Points (term, x, y, set); sets with two or more of them have a colour and a name."""
     finite = [p for p in points if drawable(p[1]) and drawable(p[2])][:MOST]
     if not finite:
-        return nothing_to_show("Nothing to show: no term has a place on the map.")
+        return empty_chart("Nothing to show: no term has a place on the map.")
     sets = _placed(finite)
     several = {set_id: dots for set_id, dots in sets.items() if len(dots) > 1}
     colour = {set_id: f"k{number % COLOURS}" for number, set_id in enumerate(several)}

@@ -24,11 +24,11 @@ from synsetmine.review.web.schemas import (
     QUESTIONS,
     REFERENCE,
     Answer,
-    Answered,
     ApiError,
     Batch,
+    BatchAnswer,
+    BatchFailure,
     ErrorDetail,
-    Failed,
     Kind,
     Problem,
     Question,
@@ -152,14 +152,14 @@ class RequestQueue:
         finally:
             self._pending -= 1
 
-    async def batch_answer(self, kind: Kind, content: msgspec.Raw) -> Answered | Failed:
+    async def batch_answer(self, kind: Kind, content: msgspec.Raw) -> BatchAnswer | BatchFailure:
         """The answer to one question of a batch, or its error."""
         try:
             answer = await self.answer(read_question(kind, content))
         except ApiError as error:
-            return Failed(error.status, error.detail)
+            return BatchFailure(error.status, error.detail)
         await anyio.sleep(0)  # other requests get their turn during a long batch
-        return Answered(200, answer)
+        return BatchAnswer(200, answer)
 
 
 class JsonResponse(Response):

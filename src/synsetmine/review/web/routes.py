@@ -139,7 +139,7 @@ def reviewing_app(session: ReviewSession, policy: AccessPolicy, *, title: str) -
             Route("/", site.work),
             Route("/reviewer", site.ask_name),
             Route("/reviewer", site.take_name, methods=["POST"]),
-            Route("/blind", site.take_blind, methods=["POST"]),
+            Route("/blind", site.judge_blind, methods=["POST"]),
             Route("/decide", site.decide, methods=["POST"]),
             Route("/undo", site.undo, methods=["POST"]),
             Route("/palette.css", _palette),
@@ -197,7 +197,7 @@ class _Site:
         _set_cookie(answer, request, "reviewer", reviewer.cookie)
         return answer
 
-    async def take_blind(self, request: Request) -> Response:
+    async def judge_blind(self, request: Request) -> Response:
         form = await _form(request)
         answer = RedirectResponse(f"{_root(request)}{form.asked.address()}", 303)
         _set_cookie(answer, request, "blind", "1" if form["blind"] else "")

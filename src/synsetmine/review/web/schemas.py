@@ -224,14 +224,14 @@ class Problem(_Message):
     error: ErrorDetail
 
 
-class Answered(_Message):
+class BatchAnswer(_Message):
     """The answer to one question of a batch."""
 
     status: Literal[200]
     answer: Annotated[Any, _one_of(*map(_ref, ("Expand", "Rank", "Score")))]
 
 
-class Failed(_Message):
+class BatchFailure(_Message):
     """The error of one question of a batch."""
 
     status: Annotated[int, Meta(extra_json_schema={"enum": [400, 404, 409, 501, 503]})]
@@ -246,7 +246,7 @@ class Batch(_Message):
 
 MESSAGES: tuple[type[Struct], ...] = (
     *(ExpandQuestion, RankQuestion, ScoreQuestion, BatchQuestion),
-    *(Health, Expand, Rank, Score, Batch, Answered, Failed, Problem),
+    *(Health, Expand, Rank, Score, Batch, BatchAnswer, BatchFailure, Problem),
 )
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from synsetmine.engines.workers import spawning
+from synsetmine.engines.workers import spawn_context
 from synsetmine.errors import SynsetmineError
 from synsetmine.io.files import atomic_write
 from synsetmine.io.sqlite import has_schema
@@ -193,7 +193,7 @@ class SentenceCache:
             return
         # A process of its own: a thread would take turns with the pages.
         given = self._run, self._surfaces, self._path, self._key
-        self._process = spawning().Process(target=_find, args=given, daemon=True)
+        self._process = spawn_context().Process(target=_find, args=given, daemon=True)
         self._process.start()
 
     def get(self, texts: Sequence[str]) -> dict[str, list[Sentence]] | None:
