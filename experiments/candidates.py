@@ -202,7 +202,7 @@ def _folds(corpus: Corpus) -> NDArray[np.int64]:
 
 
 def _corpus(name: str, documents: Path, kb: Path, most: int | None, *, min_count: int) -> Corpus:
-    base = read_kb(kb, form="mediawiki", anchors=1) if kb == _dump() else read_kb(kb)
+    base = read_kb(kb, format="mediawiki", anchors=1) if kb == _dump() else read_kb(kb)
     known = frozenset(base.forms.to_pylist())
     with tempfile.TemporaryDirectory() as folder:
         stored = Path(folder) / "documents.parquet"

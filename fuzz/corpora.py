@@ -7,8 +7,14 @@ from pathlib import Path
 from fuzz.ontologies import WIKI, XML_WORDS
 from fuzz.tables import written
 from fuzz.target import Form, Target, both_ways, require
-from synsetmine.corpus import Form as CorpusForm
-from synsetmine.corpus import batch_of, documents_of, read_batches, read_corpus, write_documents
+from synsetmine.corpus import (
+    CorpusFormat,
+    batch_of,
+    documents_of,
+    read_batches,
+    read_corpus,
+    write_documents,
+)
 from synsetmine.corpus.wikitext import Site, plain_text
 from synsetmine.linking import MarkedLinker, PubtatorLinker
 from synsetmine.types import Document, Mention
@@ -27,12 +33,12 @@ _PUBTATOR = """1|t|Copper toxicosis in dogs.
 """.encode()
 
 
-def _form(name: str, form: CorpusForm, *examples: bytes) -> Form:
+def _form(name: str, form: CorpusFormat, *examples: bytes) -> Form:
     return Form(name, lambda path: _check_corpus(path, form), lambda: examples)
 
 
-def _check_corpus(path: Path, form: CorpusForm) -> None:
-    found = both_ways(lambda skipped: list(read_corpus(path, form=form, skipped=skipped)))
+def _check_corpus(path: Path, form: CorpusFormat) -> None:
+    found = both_ways(lambda skipped: list(read_corpus(path, format=form, skipped=skipped)))
     for document in found:
         require(bool(document.text.strip()) and bool(document.id), "an empty document")
         spans = [0 <= m.start < m.end <= len(document.text) for m in document.mentions]

@@ -91,7 +91,7 @@ def _check_manifest(path: Path) -> None:
 _PROJECT = b"""run = "~/run"
 [corpus]
 path = ["a.txt", "b/*.jsonl"]
-form = "text"
+format = "text"
 [kb]
 path = "kb.obo"
 sources = ["MSH"]

@@ -12,9 +12,8 @@ from fuzz.target import Form, Target, both_ways, folder, require
 from synsetmine.errors import DataError, Skipped
 from synsetmine.io.sets import check_ids, read_sets, read_vocabulary, write_sets
 from synsetmine.kb import Entity, KnowledgeBase, NewName, apply_names, read_kb
-from synsetmine.kb.readers import Form as KbForm
 from synsetmine.linking.mentions import read_links, write_links
-from synsetmine.types import Link, SynonymSets, Term
+from synsetmine.types import KbFormat, Link, SynonymSets, Term
 from synsetmine.views import TermVectors, read_vectors, write_vectors
 
 SETS = SynonymSets.of(
@@ -144,11 +143,11 @@ def kb_content(kb: KnowledgeBase) -> Content:
     return names, replaced
 
 
-def kb_check(path: Path, form: KbForm | None = None, **options: object) -> Content:
+def kb_check(path: Path, form: KbFormat | None = None, **options: object) -> Content:
     """Read a knowledge base of any form; what is saved of it loads the same."""
 
     def read(skipped: Skipped | None) -> Content:
-        kb = read_kb(path, form=form, skipped=skipped, **options)  # type: ignore[arg-type]
+        kb = read_kb(path, format=form, skipped=skipped, **options)  # type: ignore[arg-type]
         found = kb_content(kb)
         if skipped is not None:
             saved = path.with_name("saved.arrow")
@@ -159,15 +158,15 @@ def kb_check(path: Path, form: KbForm | None = None, **options: object) -> Conte
     return both_ways(read)
 
 
-def check_new_names(path: Path, form: KbForm) -> None:
+def check_new_names(path: Path, form: KbFormat) -> None:
     """Names go into a copy of the file, in which all else stays."""
     names, replaced = kb_check(path, form)
-    read_kb(path, form=form)  # names are put into sound files only
+    read_kb(path, format=form)  # names are put into sound files only
     wanted = [NewName(entity, f"zq{number}") for number, entity in enumerate(names)][:3]
     refused, out = Skipped(), path.with_name(f"new-{path.name}")
-    applied = apply_names(path, out, wanted, refused=refused, form=form)
+    applied = apply_names(path, out, wanted, refused=refused, format=form)
     require(applied.names + len(refused) == len(wanted), "a name that is neither in nor refused")
-    after, still = kb_content(read_kb(out, form=form))
+    after, still = kb_content(read_kb(out, format=form))
     require(still == replaced and after.keys() == names.keys(), "other entities")
     added = {name for own in after.values() for name in own} - {
         name for own in names.values() for name in own

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from synsetmine.corpus import (
-    Form,
+    CorpusFormat,
     read_corpus,
 )
 from synsetmine.errors import DataError, Skipped
@@ -91,7 +91,7 @@ def test_patterns_and_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         ("x" * 300, "no such file or folder"),
         ("*.jsonl", "no file matches this pattern: '*.jsonl'"),
         ("empty", "empty: no corpus files in this folder (known endings: .pubtator.txt,"),
-        ("data.bin", "data.bin: the ending does not tell the form; known are .pubtator.txt,"),
+        ("data.bin", "data.bin: the ending does not tell the format; known are .pubtator.txt,"),
         ([], "no corpus files are named"),
         (["data.txt", "gone.txt"], "gone.txt: no such file or folder"),
     ],
@@ -111,8 +111,8 @@ def test_no_files_are_a_clear_error_before_anything_is_read(
 def test_a_form_overrules_the_ending(tmp_path: Path) -> None:
     path = stored(tmp_path, "a\n\nb\n", "data.bin")
     assert read(path, "text") == [("data.bin#1", "a"), ("data.bin#2", "b")]
-    with pytest.raises(DataError, match=r"a corpus has the form text, lines, .*: 'prose'"):
-        read_corpus(path, form="prose")  # type: ignore[arg-type]
+    with pytest.raises(DataError, match=r"a corpus has the format text, lines, .*: 'prose'"):
+        read_corpus(path, format="prose")  # type: ignore[arg-type]
 
 
 # --- Packed and damaged files -----------------------------------------------------------------
@@ -163,7 +163,7 @@ def test_progress_counts_the_bytes_on_the_disk(tmp_path: Path, ending: str) -> N
         stored(tmp_path, PACKINGS[ending](text), f"{name}.txt{ending}")
     told: list[tuple[int, int]] = []
     documents = read_corpus(
-        tmp_path, form="lines", progress=lambda done, total: told.append((done, total))
+        tmp_path, format="lines", progress=lambda done, total: told.append((done, total))
     )
     assert told == []
     assert len(list(documents)) == 6000
@@ -213,14 +213,14 @@ def records(form: str, count: int) -> Iterator[bytes]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["text", "jsonl", "csv", "pubtator", "mediawiki"])
-def test_memory_does_not_grow_with_the_file(tmp_path: Path, form: Form) -> None:
+def test_memory_does_not_grow_with_the_file(tmp_path: Path, form: CorpusFormat) -> None:
     path = tmp_path / "corpus.gz"
     with gzip.open(path, "wb", compresslevel=1) as stream:
         stream.writelines(records(form, 6000))
-    list(read_corpus(path, form=form))  # imports and caches
+    list(read_corpus(path, format=form))  # imports and caches
     tracemalloc.start()
     try:
-        assert sum(1 for _ in read_corpus(path, form=form)) == 6000
+        assert sum(1 for _ in read_corpus(path, format=form)) == 6000
         assert tracemalloc.get_traced_memory()[1] < 1_500_000
     finally:
         tracemalloc.stop()
@@ -228,7 +228,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path, form: Form) -> None:
 
 @pytest.mark.parametrize("form", ["text", "lines", "jsonl", "pubtator"])
 def test_a_giant_line_is_passed_over_in_pieces(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: Form
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: CorpusFormat
 ) -> None:
     monkeypatch.setattr("synsetmine.io.files.LONGEST", 100_000)
     record = {"jsonl": '{"text": "ok"}', "pubtator": "1|t|ok"}.get(form, "ok")
@@ -237,7 +237,7 @@ def test_a_giant_line_is_passed_over_in_pieces(
     skipped = Skipped()
     tracemalloc.start()
     try:
-        texts = [d.text for d in read_corpus(path, form=form, skipped=skipped) if d.text]
+        texts = [d.text for d in read_corpus(path, format=form, skipped=skipped) if d.text]
         assert tracemalloc.get_traced_memory()[1] < 1_500_000
     finally:
         tracemalloc.stop()

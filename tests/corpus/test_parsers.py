@@ -100,7 +100,7 @@ def test_plain_lines(tmp_path: Path, texts: list[str]) -> None:
     kept = [text for text in texts if text and not text.isspace()]
     expected = ["first", *(unicodedata.normalize("NFC", text) for text in kept)]
     skipped = Skipped()
-    found = [document.text for document in read_corpus(path, form="lines", skipped=skipped)]
+    found = [document.text for document in read_corpus(path, format="lines", skipped=skipped)]
     assert found == expected
     assert len(skipped) == len(texts) - len(kept)
 
@@ -140,7 +140,7 @@ listed = st.lists(names, min_size=1, max_size=4)
 @given(listed)
 def test_wikidata(tmp_path: Path, found: list[str]) -> None:
     content = f"[\n{item('Q1', {'en': found[0]}, {'en': found[1:]})},\n]\n"
-    kb = read_kb(stored(tmp_path, content, "dump.json"), form="wikidata")
+    kb = read_kb(stored(tmp_path, content, "dump.json"), format="wikidata")
     assert content_of(kb) == {"Q1": _distinct(found)}
 
 

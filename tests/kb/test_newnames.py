@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from synsetmine.errors import DataError, Skipped
 from synsetmine.kb import (
     Entity,
-    Form,
+    KbFormat,
     KnowledgeBase,
     NewName,
     PatchResult,
@@ -30,11 +30,13 @@ from tests.support.kbfiles import ALL, OBO, content_of, stored
 MI = NewName("D1", "heart attack")
 
 
-def applied(kb: Path, *names: NewName, form: Form | None = None) -> tuple[bytes, dict[str, int]]:
+def applied(
+    kb: Path, *names: NewName, form: KbFormat | None = None
+) -> tuple[bytes, dict[str, int]]:
     """The new file and what was refused."""
     refused = Skipped()
     out = kb.with_name(f"new-{kb.name}")
-    apply_names(kb, out, names, refused=refused, form=form)
+    apply_names(kb, out, names, refused=refused, format=form)
     return out.read_bytes(), dict(refused.counts)
 
 
@@ -293,9 +295,9 @@ def test_the_new_names_are_there_and_nothing_else_is_new(
             clean = clean_name(name.name)
             assert new.knows(name.entity, clean) or not normal_form(clean)
     again = Skipped()
-    assert apply_names(out, folder / "z", names, refused=again, form=_form(ending)).names == 0
+    assert apply_names(out, folder / "z", names, refused=again, format=_form(ending)).names == 0
     assert (folder / "z").read_bytes() == out.read_bytes()
-    assert apply_names(kb, folder / "w", [], refused=again, form=_form(ending)).names == 0
+    assert apply_names(kb, folder / "w", [], refused=again, format=_form(ending)).names == 0
     assert (folder / "w").read_bytes() == kb.read_bytes()
 
 
@@ -305,14 +307,14 @@ def _can_be_held(name: str, write: object) -> bool:
     return write is not as_obo or not clean_name(name).endswith("\\")
 
 
-def _form(ending: str) -> Form:
-    forms: dict[str, Form] = {"jsonl": "jsonl", "csv": "csv", "obo": "obo"}
+def _form(ending: str) -> KbFormat:
+    forms: dict[str, KbFormat] = {"jsonl": "jsonl", "csv": "csv", "obo": "obo"}
     return forms[ending]
 
 
 def test_other_forms_and_broken_files_are_told(tmp_path: Path) -> None:
     KnowledgeBase.of([Entity("a", "b")]).save(tmp_path / "kb.arrow")
-    with pytest.raises(DataError, match="of the forms jsonl, csv, tsv, obo; this is saved"):
+    with pytest.raises(DataError, match="of the formats jsonl, csv, tsv, obo; this is saved"):
         applied(tmp_path / "kb.arrow", MI)
     for name, content, problem in (
         ("x.jsonl", b'{"id": "D1", "name": "x"}\n{"id"', ":2: not JSON"),

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synsetmine.errors import DataError, SynsetmineError
-from synsetmine.kb import Entity, Form, KnowledgeBase, read_kb
+from synsetmine.kb import Entity, KbFormat, KnowledgeBase, read_kb
 from tests.support.kbfiles import ATOMS, DUMP, OBO, SKOS, content_of, stored
 
 quick = settings(max_examples=40, deadline=None)
@@ -39,18 +39,18 @@ def test_a_saved_knowledge_base_is_read(tmp_path: Path) -> None:
 )
 def test_a_file_of_no_known_form_is_told(tmp_path: Path, name: str, text: str) -> None:
     path = stored(tmp_path, text, name)
-    with pytest.raises(DataError, match=f"{path}: cannot tell the form of this file; name one of"):
+    with pytest.raises(DataError, match=f"{path}: cannot tell the format of this file; name one of"):
         read_kb(path)
-    with pytest.raises(DataError, match=r"the form must be one of saved, jsonl, .*: 'xlsx'"):
-        read_kb(path, form="xlsx")  # type: ignore[arg-type]
+    with pytest.raises(DataError, match=r"the format must be one of saved, jsonl, .*: 'xlsx'"):
+        read_kb(path, format="xlsx")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv", "tsv", "obo", "rdf", "umls", "wikidata"])
-def test_empty_and_missing_files_are_told(tmp_path: Path, form: Form) -> None:
+def test_empty_and_missing_files_are_told(tmp_path: Path, form: KbFormat) -> None:
     with pytest.raises(DataError, match="x: no entities with a usable name in this file"):
-        read_kb(stored(tmp_path, "", "x"), form=form)
+        read_kb(stored(tmp_path, "", "x"), format=form)
     with pytest.raises(DataError, match="gone: No such file or directory"):
-        read_kb(tmp_path / "gone", form=form)
+        read_kb(tmp_path / "gone", format=form)
     with pytest.raises(DataError, match=f"{tmp_path}: Is a directory"):
         read_kb(tmp_path)
 
@@ -105,10 +105,10 @@ def test_progress_and_damaged_files(tmp_path: Path, name: str, text: str) -> Non
 def test_any_file_is_a_knowledge_base_or_a_data_error(
     folder: Path, data: bytes, start: bytes
 ) -> None:
-    forms: tuple[Form, ...] = (
+    forms: tuple[KbFormat, ...] = (
         "saved", "jsonl", "csv", "tsv", "obo", "rdf", "umls", "wikidata", "mediawiki",
     )  # fmt: skip
     path = stored(folder, start + data, "any.txt")
     for form in forms:
         with suppress(DataError):  # any other error fails
-            assert len(read_kb(path, form=form))
+            assert len(read_kb(path, format=form))

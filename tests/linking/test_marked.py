@@ -146,7 +146,7 @@ def test_the_links_of_a_real_wiki() -> None:
         else:
             text = page.partition('<text xml:space="preserve">')[2].partition("</text>")[0]
             wikitext[called] = unescape(text)
-    documents = list(read_corpus(path, form="mediawiki", skipped=Skipped()))
+    documents = list(read_corpus(path, format="mediawiki", skipped=Skipped()))
     linked = MarkedLinker().link(documents)
     assert [document.id for document in documents] == list(wikitext)
 

@@ -116,7 +116,7 @@ def test_an_encoder_is_a_folder_if_there_is_one(tmp_path: Path) -> None:
         (LEAST + "[encoder]\nname = 1\n", r"\[encoder\] no such setting; there are model: 'name'"),
         ('corpus.path = ""\nkb.path = "x"\n', r"\[corpus\] path must be"),
         ('corpus.path = [1]\nkb.path = "x"\n', r"\[corpus\] path must be a text or a list"),
-        ('corpus.form = "text"\nkb.path = "x"\n', r"\[corpus\] path is missing"),
+        ('corpus.format = "text"\nkb.path = "x"\n', r"\[corpus\] path is missing"),
     ],
 )
 def test_mistakes_are_named(tmp_path: Path, text: str, message: str) -> None:
@@ -144,7 +144,7 @@ def test_the_template_shows_every_setting_with_its_default(tmp_path: Path) -> No
     text = text.replace('method = "cooccurrence"', 'method = "file"')
     path = project(tmp_path, text)
     shown, plain = read_project(path), read_project(project(tmp_path, LEAST))
-    examples = {"form", "sources", "list", "path", "threshold", "method"}
+    examples = {"format", "sources", "list", "path", "threshold", "method"}
     for section in fields(Project):
         given, default = getattr(shown, section.name), getattr(plain, section.name)
         if not is_dataclass(default):

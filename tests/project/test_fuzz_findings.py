@@ -247,7 +247,7 @@ def test_encodings_that_the_parser_lacks(tmp_path: Path, encoding: str) -> None:
 def test_blanks_take_no_more_than_linear_time(tmp_path: Path, text: str) -> None:
     """Each took from a minute to an hour."""
     path = stored(tmp_path, _wiki(("A", "a"), ("B", text)), "wiki.xml")
-    assert "A" in read_kb(path, form="mediawiki")
+    assert "A" in read_kb(path, format="mediawiki")
 
 
 def test_a_picture_that_is_none_does_not_hide_a_link_in_a_link() -> None:
@@ -271,9 +271,11 @@ def test_no_surface_leads_nowhere(tmp_path: Path) -> None:
 def test_a_title_that_no_page_can_have_is_left_out(tmp_path: Path) -> None:
     path = stored(tmp_path, _wiki(("a\x9fb", "x"), ("B", "[[%7C%7C|y]]")), "wiki.xml")
     with pytest.raises(DataError, match=r"wiki\.xml:1: an id may hold no tab"):
-        read_kb(path, form="mediawiki")
+        read_kb(path, format="mediawiki")
     skipped = Skipped()
-    assert content_of(read_kb(path, form="mediawiki", anchors=1, skipped=skipped)) == {"B": ("B",)}
+    assert content_of(read_kb(path, format="mediawiki", anchors=1, skipped=skipped)) == {
+        "B": ("B",)
+    }
     assert len(skipped) == 1
 
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from synsetmine.corpus import (
-    Form,
+    CorpusFormat,
     batch_of,
     read_corpus,
 )
@@ -62,17 +62,19 @@ def _folder() -> str:
     return folder
 
 
-def read(path: str | Path, form: Form | None = None, **fields: str) -> list[tuple[str, str]]:
-    return [(d.id, d.text) for d in read_corpus(path, form=form, **fields)]  # type: ignore[arg-type]
+def read(
+    path: str | Path, format: CorpusFormat | None = None, **fields: str
+) -> list[tuple[str, str]]:
+    return [(d.id, d.text) for d in read_corpus(path, format=format, **fields)]  # type: ignore[arg-type]
 
 
-def refused(path: Path, form: Form | None = None) -> tuple[list[str], list[str]]:
+def refused(path: Path, format: CorpusFormat | None = None) -> tuple[list[str], list[str]]:
     """(Texts that are read, errors that are kept); without `skipped` the first one is raised."""
     skipped = Skipped()
-    texts = [d.text for d in read_corpus(path, form=form, skipped=skipped)]
+    texts = [d.text for d in read_corpus(path, format=format, skipped=skipped)]
     errors = [str(error) for kind in skipped.examples.values() for error in kind]
     with pytest.raises(DataError) as caught:
-        list(read_corpus(path, form=form))
+        list(read_corpus(path, format=format))
     assert str(caught.value) in errors
     return texts, [error.removeprefix(str(path)) for error in errors]
 

@@ -72,7 +72,7 @@ def read_wiki(folder: Path) -> None:
         stream.write("</mediawiki>")
     for _ in read_corpus([dump], skipped=Skipped()):
         pass
-    read_kb(dump, form="mediawiki", anchors=1)
+    read_kb(dump, format="mediawiki", anchors=1)
 
 
 def read_links(_: Path) -> None:
@@ -148,7 +148,9 @@ def read_thesauri(folder: Path) -> None:
         for name, content in (("a.obo", obo), ("a.csv", csv), ("a.RRF", umls), ("a.ttl", ttl)):
             (folder / name).write_text(content)
             with suppress(DataError):
-                read_kb(folder / name, form="umls" if name == "a.RRF" else None, skipped=Skipped())
+                read_kb(
+                    folder / name, format="umls" if name == "a.RRF" else None, skipped=Skipped()
+                )
 
 
 def read_texts(folder: Path) -> None:

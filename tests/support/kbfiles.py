@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from synsetmine.errors import DataError, Skipped
-from synsetmine.kb import Form, KnowledgeBase, Scope, read_kb
+from synsetmine.kb import KbFormat, KnowledgeBase, Scope, read_kb
 
 ALL: tuple[Scope, ...] = ("EXACT", "BROAD", "NARROW", "RELATED")
 
@@ -29,15 +29,15 @@ def check_broken(
     line: int,
     problem: str,
     rest: Mapping[str, tuple[str, ...]],
-    form: Form | None = None,
+    form: KbFormat | None = None,
 ) -> None:
     """A broken record is told with its place, and can be left out."""
     with pytest.raises(DataError) as caught:
-        read_kb(path, form=form)
+        read_kb(path, format=form)
     assert str(caught.value).startswith(f"{path}:{line}: {problem}")
     assert "\n" not in str(caught.value)
     skipped = Skipped()
-    assert content_of(read_kb(path, form=form, skipped=skipped)) == rest
+    assert content_of(read_kb(path, format=form, skipped=skipped)) == rest
     (examples,) = skipped.examples.values()
     assert [str(error) for error in examples] == [str(caught.value)]
 

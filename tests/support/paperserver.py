@@ -138,5 +138,5 @@ class _Handler(BaseHTTPRequestHandler):
         """Before the answer leaves, so that a client that has it finds its request noted."""
         self.server.seen.append(Seen(self.path, self.headers["Range"], sent))
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+    def log_message(self, format: str, *args: object) -> None:
         """Tests look at `seen`, not at a log."""

@@ -176,5 +176,5 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
         self.wfile.write(body[: fault.cut])
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+    def log_message(self, format: str, *args: object) -> None:
         """Tests look at `seen`, not at a log."""

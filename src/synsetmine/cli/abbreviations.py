@@ -71,7 +71,9 @@ def abbreviations(
     from synsetmine.text.evidence import find_abbreviations
 
     if out is not None:
-        check_not_input(out, *(source.path for source in find_sources(corpus, options.get("form"))))
+        check_not_input(
+            out, *(source.path for source in find_sources(corpus, options.get("format")))
+        )
     skipped = Skipped()
     with console.progress_bar("reading", unit="bytes") as bar:
         documents = read_corpus(

@@ -40,7 +40,7 @@ ENGINES = "Search engines"
 GRAPHS = "Knowledge graphs"
 
 
-def _list_forms(wanted: bool) -> None:
+def _list_formats(wanted: bool) -> None:
     if not wanted:
         return
     from synsetmine.export import FORMATS
@@ -175,7 +175,10 @@ def export(
     formats: Annotated[
         bool,
         typer.Option(
-            "--formats", callback=_list_forms, is_eager=True, help="List the forms, and no more."
+            "--formats",
+            callback=_list_formats,
+            is_eager=True,
+            help="List the formats, and no more.",
         ),
     ] = False,
 ) -> None:

@@ -35,7 +35,7 @@ def apply_names(
             show_default=False,
         ),
     ],
-    form: Annotated[
+    format: Annotated[
         Literal["jsonl", "csv", "tsv", "obo"] | None,
         typer.Option(help="jsonl, csv, tsv or obo; else guessed."),
     ] = None,
@@ -57,7 +57,7 @@ def apply_names(
 
     refused = Skipped()
     names = read_patch(patch, refused=refused, reviewed=reviewed)
-    applied = apply(kb, out, names, refused=refused, form=form)
+    applied = apply(kb, out, names, refused=refused, format=format)
     console.report_left_out(refused)
     entities = "1 entity" if applied.entities == 1 else f"{applied.entities:,} entities"
     console.say(f"{console.counted(applied.names, 'name')} added to {entities}, written to {out}")
@@ -71,7 +71,7 @@ def convert(
     ],
     skip_bad: SkipBad = False,
 ) -> None:
-    """Convert sets (.set, .jsonl) or vectors (text, .bin, .safetensors) between their forms.
+    """Convert sets (.set, .jsonl) or vectors (text, .bin, .safetensors) between their formats.
 
     Example: `synsetmine convert vectors.txt vectors.safetensors`
     """

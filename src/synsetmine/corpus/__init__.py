@@ -3,10 +3,10 @@
 from synsetmine.corpus.documents import batch_of, documents_of, read_batches, write_documents
 from synsetmine.corpus.mediawiki import Page, page_document, read_pages
 from synsetmine.corpus.reading import read_corpus
-from synsetmine.corpus.sources import Form
+from synsetmine.corpus.sources import CorpusFormat
 
 __all__ = [
-    "Form",
+    "CorpusFormat",
     "Page",
     "batch_of",
     "documents_of",

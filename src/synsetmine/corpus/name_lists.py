@@ -31,7 +31,7 @@ def read_names(
     path: str | Path,
     *,
     column: str | None = None,
-    format: ListFormat | None = None,  # noqa: A002 (the word of the field)
+    format: ListFormat | None = None,
     skipped: list[DataError] | Skipped | None = None,
     on_column: Callable[[str], None] | None = None,
 ) -> list[str]:

@@ -14,7 +14,14 @@ from synsetmine.corpus.records import (
     read_parquet,
     read_table,
 )
-from synsetmine.corpus.sources import Form, Meter, Source, Where, find_sources, until_damaged
+from synsetmine.corpus.sources import (
+    CorpusFormat,
+    Meter,
+    Source,
+    Where,
+    find_sources,
+    until_damaged,
+)
 from synsetmine.errors import Skipped
 from synsetmine.types import Document, Progress
 
@@ -22,7 +29,7 @@ from synsetmine.types import Document, Progress
 def read_corpus(
     source: Where,
     *,
-    form: Form | None = None,
+    format: CorpusFormat | None = None,
     text_field: str = "text",
     id_field: str = "id",
     skipped: Skipped | None = None,
@@ -50,7 +57,7 @@ def read_corpus(
     DataError. With `skipped` it is kept there, and the next record or file is read. `progress` is
     called with the bytes read and the bytes of all files, as they lie on the disk.
     """
-    sources = find_sources(source, form)
+    sources = find_sources(source, format)
     fields = Fields.named(text_field, id_field)
     return _read_all(sources, fields, skipped, progress)
 
@@ -73,7 +80,7 @@ def _read_one(
     source: Source, fields: Fields, skipped: Skipped | None, on_read: Callable[[int], None]
 ) -> Iterator[Document]:
     path = source.path
-    match source.form:
+    match source.format:
         case "text":
             return read_paragraphs(path, skipped=skipped, on_read=on_read)
         case "lines":
@@ -81,7 +88,7 @@ def _read_one(
         case "jsonl":
             return read_jsonl(path, fields, skipped=skipped, on_read=on_read)
         case "csv" | "tsv":
-            quotes = source.form == "csv"
+            quotes = source.format == "csv"
             return read_table(path, fields, quotes=quotes, skipped=skipped, on_read=on_read)
         case "parquet":
             return read_parquet(path, fields, skipped=skipped, on_read=on_read)

@@ -14,10 +14,10 @@ from synsetmine.errors import DataError, Skipped, raise_or_keep
 from synsetmine.io.files import plain_name
 from synsetmine.types import Progress
 
-Form = Literal["text", "lines", "jsonl", "csv", "tsv", "parquet", "pubtator", "mediawiki"]
+CorpusFormat = Literal["text", "lines", "jsonl", "csv", "tsv", "parquet", "pubtator", "mediawiki"]
 
 # The longer ending stands first: `.pubtator.txt` is no plain text.
-ENDINGS: dict[str, Form] = {
+ENDINGS: dict[str, CorpusFormat] = {
     ".pubtator.txt": "pubtator",
     ".pubtator": "pubtator",
     ".txt": "text",
@@ -41,25 +41,27 @@ class Source:
     """One file of a corpus; `size` is in bytes, as it lies on the disk."""
 
     path: Path
-    form: Form
+    format: CorpusFormat
     size: int
 
 
-def find_sources(where: Where, form: Form | None = None) -> list[Source]:
+def find_sources(where: Where, format: CorpusFormat | None = None) -> list[Source]:
     """The files of a corpus: of a file, a folder, a pattern (`abstracts/*.jsonl.gz`), or a list.
 
     Of a folder come all files with a known ending, also from folders below, in sorted order;
-    hidden ones are left out. A file that is named twice is read once. `form` overrules what the
+    hidden ones are left out. A file that is named twice is read once. `format` overrules what the
     endings say.
     """
-    if form is not None and form not in get_args(Form):
-        raise DataError(f"a corpus has the form {', '.join(get_args(Form))}", value=form)
+    if format is not None and format not in get_args(CorpusFormat):
+        raise DataError(
+            f"a corpus has the format {', '.join(get_args(CorpusFormat))}", value=format
+        )
     parts = [where] if isinstance(where, str | Path) else list(where)
     if not parts:
         raise DataError("no corpus files are named")
     found: dict[Path, Source] = {}
     for path in (path for part in parts for path in _expand(part)):
-        source = Source(path, form or _form_of(path), _size(path))
+        source = Source(path, format or _format_of(path), _size(path))
         found.setdefault(path.resolve(), source)
     return list(found.values())
 
@@ -132,25 +134,25 @@ def _files_in(folder: Path) -> list[Path]:
     for parent, folders, names in os.walk(folder, onerror=refuse):
         folders[:] = [name for name in folders if not name.startswith(".")]
         paths = [Path(parent, name) for name in names if not name.startswith(".")]
-        found += [path for path in paths if _known_form(path) and path.exists()]
+        found += [path for path in paths if _known_format(path) and path.exists()]
     if not found:
         endings = ", ".join(ENDINGS)
         raise DataError(f"no corpus files in this folder (known endings: {endings})", path=folder)
     return sorted(found)
 
 
-def _form_of(path: Path) -> Form:
-    form = _known_form(path)
-    if form is None:
-        problem = f"the ending does not tell the form; known are {', '.join(ENDINGS)}"
+def _format_of(path: Path) -> CorpusFormat:
+    format = _known_format(path)
+    if format is None:
+        problem = f"the ending does not tell the format; known are {', '.join(ENDINGS)}"
         raise DataError(problem, path=path)
-    return form
+    return format
 
 
-def _known_form(path: Path) -> Form | None:
+def _known_format(path: Path) -> CorpusFormat | None:
     # Wikipedia names the parts of a dump `…-pages-articles1.xml-p1p41242.bz2`.
     name = re.sub(r"\.xml-p[0-9]+p[0-9]+.*", ".xml", plain_name(path).lower())
-    return next((form for ending, form in ENDINGS.items() if name.endswith(ending)), None)
+    return next((format for ending, format in ENDINGS.items() if name.endswith(ending)), None)
 
 
 def _size(path: Path) -> int:

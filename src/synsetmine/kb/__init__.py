@@ -3,11 +3,12 @@
 from synsetmine.kb.base import KnowledgeBase
 from synsetmine.kb.names import Entity
 from synsetmine.kb.patch import NewName, PatchResult, apply_names
-from synsetmine.kb.readers import Form, Scope, kb_files, read_kb
+from synsetmine.kb.readers import Scope, kb_files, read_kb
+from synsetmine.types import KbFormat
 
 __all__ = [
     "Entity",
-    "Form",
+    "KbFormat",
     "KnowledgeBase",
     "NewName",
     "PatchResult",

@@ -23,7 +23,7 @@ from synsetmine.kb.obo import (
     starts_term,
     synonym_clause,
 )
-from synsetmine.kb.readers import Form, guess_form
+from synsetmine.kb.readers import guess_format
 from synsetmine.kb.source import Source
 from synsetmine.kb.tables import (
     Fields,
@@ -36,6 +36,7 @@ from synsetmine.kb.tables import (
     table_layout,
 )
 from synsetmine.normalization import normal_form, tokens
+from synsetmine.types import KbFormat
 
 UNSCOPED = "a name that is not exact, in a file whose form knows no other"
 
@@ -310,7 +311,7 @@ class _OboRecord:
         return before + added + b"".join(self.lines[place:])
 
 
-_FORMS: Mapping[str, Callable[[Path], Iterator[bytes | Record]]] = {
+_FORMATS: Mapping[str, Callable[[Path], Iterator[bytes | Record]]] = {
     "jsonl": json_records,
     "csv": comma_records,
     "tsv": tab_records,
@@ -327,18 +328,25 @@ class PatchResult:
 
 
 def apply_names(
-    kb: Path, out: Path, names: Iterable[NewName], *, refused: Skipped, form: Form | None = None
+    kb: Path,
+    out: Path,
+    names: Iterable[NewName],
+    *,
+    refused: Skipped,
+    format: KbFormat | None = None,
 ) -> PatchResult:
     """Write a knowledge base with further names; those that cannot be added go to `refused`.
 
     A name is there already if the entity has one of the same normal form, in whatever scope. The
     file is read twice as a stream: to see what is there, and to copy it.
     """
-    form = form or guess_form(Source(kb))
-    if form not in _FORMS:
-        problem = f"names can be added to files of the forms {', '.join(_FORMS)}; this is {form}"
+    format = format or guess_format(Source(kb))
+    if format not in _FORMATS:
+        problem = (
+            f"names can be added to files of the formats {', '.join(_FORMATS)}; this is {format}"
+        )
         raise DataError(problem, path=kb)
-    records = _FORMS[form]
+    records = _FORMATS[format]
     homes: dict[str, _EntityRecord] = {}
     for name in names:
         homes.setdefault(name.entity, _EntityRecord()).wanted.append(name)

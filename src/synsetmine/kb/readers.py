@@ -18,12 +18,11 @@ from synsetmine.kb.source import Source
 from synsetmine.kb.tables import NAMES_FIELDS, Fields, add_jsonl, add_table
 from synsetmine.kb.umls import add_umls, merged_file
 from synsetmine.kb.wikidata import add_wikidata
-from synsetmine.types import KbForm, Progress
+from synsetmine.types import KbFormat, Progress
 
-Form = KbForm
 Scope = Literal["EXACT", "BROAD", "NARROW", "RELATED"]
 
-_ENDINGS: dict[str, Form] = {
+_ENDINGS: dict[str, KbFormat] = {
     "jsonl": "jsonl",
     "ndjson": "jsonl",
     "csv": "csv",
@@ -43,7 +42,7 @@ _OF_AN_ITEM = (r'"type"\s*:\s*"(item|property|lexeme)"', r'"labels"\s*:\s*[{\[]'
 def read_kb(
     path: str | Path,
     *,
-    form: Form | None = None,
+    format: KbFormat | None = None,
     language: str = "en",
     id_field: str | None = None,
     name_field: str | None = None,
@@ -56,7 +55,7 @@ def read_kb(
     skipped: Skipped | None = None,
     progress: Progress | None = None,
 ) -> KnowledgeBase:
-    """Read a knowledge base; its form is told by the ending or the content unless it is given.
+    """Read a knowledge base; the ending or the content tells its format unless it is given.
 
     - `saved`: what `KnowledgeBase.save` wrote;
     - `jsonl`: `{"id": "D1", "name": "…", "synonyms": ["…"]}` a line; `names` or `aliases` will do
@@ -71,15 +70,15 @@ def read_kb(
     - `wikidata`: the JSON dump; items only;
     - `mediawiki`: titles and redirects of a dump, with `anchors` also the words of links.
 
-    Names must be in `language` (`*` for all) where the form tells languages. Names without a
+    Names must be in `language` (`*` for all) where the format tells languages. Names without a
     letter or digit are left out, and entities with no other name; entities with the same id
     become one. A broken record raises a DataError; with `skipped` it is left out and counted, as
     are those names and entities. `progress` gets the bytes read so far and in all.
     """
     source = Source(Path(path), skipped, progress)
-    form = form or guess_form(source)
-    _check_options(form, scopes, anchors)
-    if form == "saved":
+    format = format or guess_format(source)
+    _check_options(format, scopes, anchors)
+    if format == "saved":
         return KnowledgeBase.load(source.path)
     builder = KnowledgeBuilder(path=source.path, skipped=skipped)
     fields = Fields(
@@ -87,11 +86,11 @@ def read_kb(
         name=name_field or "name",
         names=NAMES_FIELDS if names_field is None else (names_field,),
     )
-    match form:
+    match format:
         case "jsonl":
             add_jsonl(source, builder, fields)
         case "csv" | "tsv":
-            add_table(source, builder, fields, tabs=form == "tsv")
+            add_table(source, builder, fields, tabs=format == "tsv")
         case "obo":
             add_obo(source, builder, scopes=scopes, short_ids=short_ids)
         case "rdf":
@@ -116,15 +115,15 @@ def read_kb(
             add_wikidata(source, builder, language=language)
         case "mediawiki":
             add_mediawiki(source, builder, anchors=anchors)
-    kb = KnowledgeBase(builder.columns(merge=form == "mediawiki"))
+    kb = KnowledgeBase(builder.columns(merge=format == "mediawiki"))
     if not len(kb):
         hint = "" if skipped is None else skipped.hint()
         raise DataError(f"no entities with a usable name in this file{hint}", path=source.path)
     return kb
 
 
-def guess_form(source: Source) -> Form:
-    """The form of a file, by its ending or else by how it starts."""
+def guess_format(source: Source) -> KbFormat:
+    """The format of a file, by its ending or else by how it starts."""
     ending = plain_name(source.path).rpartition(".")[2].lower()
     with Source(source.path).open() as stream:
         start = stream.read(4096)
@@ -146,13 +145,13 @@ def guess_form(source: Source) -> Form:
         return "umls"
     if re.match(r'\{\s*"', text):
         return "jsonl"
-    problem = f"cannot tell the form of this file; name one of {', '.join(get_args(Form))}"
+    problem = f"cannot tell the format of this file; name one of {', '.join(get_args(KbFormat))}"
     raise DataError(problem, path=source.path, value=text[:40])
 
 
-def _check_options(form: str, scopes: Collection[str], anchors: int) -> None:
-    if form not in get_args(Form):
-        raise DataError(f"the form must be one of {', '.join(get_args(Form))}", value=form)
+def _check_options(format: str, scopes: Collection[str], anchors: int) -> None:
+    if format not in get_args(KbFormat):
+        raise DataError(f"the format must be one of {', '.join(get_args(KbFormat))}", value=format)
     if isinstance(scopes, str) or not set(scopes) <= set(SCOPES):
         raise DataError(f"scopes must be among {', '.join(SCOPES)}", value=scopes)
     if anchors < 0:

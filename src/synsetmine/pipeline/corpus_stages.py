@@ -78,13 +78,13 @@ FEW_SETS = 10  # training and held-out sets; with fewer the run says why there a
 
 def read_documents(settings: CorpusSettings, out: Path, progress: Progress) -> StageResult:
     """Corpus files to one table of documents."""
-    for source in find_sources(settings.path, settings.form):
+    for source in find_sources(settings.path, settings.format):
         if source.path.resolve() == out.resolve():
             raise DataError("the documents would be written over this file of theirs", path=out)
     skipped = Skipped()
     documents = read_corpus(
         settings.path,
-        form=settings.form,
+        format=settings.format,
         text_field=settings.text_field,
         id_field=settings.id_field,
         skipped=skipped,
@@ -110,7 +110,7 @@ def read_knowledge(settings: KbSettings, out: Path, progress: Progress) -> Stage
     skipped = Skipped()
     kb = read_kb(
         Path(settings.path),
-        form=settings.form,
+        format=settings.format,
         language=settings.language,
         sources=settings.sources,
         keep_suppressed=settings.keep_suppressed,

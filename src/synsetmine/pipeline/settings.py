@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from synsetmine.corpus.sources import Form as CorpusForm
+from synsetmine.corpus.sources import CorpusFormat
 from synsetmine.errors import require
 from synsetmine.schema import check_settings, seed_setting, setting
-from synsetmine.types import KNOWN_THRESHOLD, Ambiguous, KbForm, LinkerName, Order
+from synsetmine.types import KNOWN_THRESHOLD, Ambiguous, KbFormat, LinkerName, Order
 
 MAX_DIMENSION = 4096
 SPOTLIGHT = "Spotlight"
@@ -21,7 +21,7 @@ class CorpusSettings:
     path: tuple[str, ...] = setting(
         help='a file, a folder, a pattern such as "texts/*.jsonl.gz", or a list of these'
     )
-    form: CorpusForm | None = setting(
+    format: CorpusFormat | None = setting(
         None, help="guessed from the name of the file by default", example="jsonl"
     )
     text_field: str = setting(
@@ -38,7 +38,7 @@ class KbSettings:
     """`[kb]`: the knowledge base, entities and their known names."""
 
     path: str = setting(help="file with entities")
-    form: KbForm | None = setting(
+    format: KbFormat | None = setting(
         None, help="guessed from the name of the file by default", example="jsonl"
     )
     language: str = setting("en", help="language of the names of RDF, UMLS and Wikidata")

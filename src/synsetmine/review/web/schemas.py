@@ -241,7 +241,7 @@ class BatchFailure(_Message):
 class Batch(_Message):
     """The answers to a batch, in the order of its questions."""
 
-    answers: list[Annotated[Any, _one_of(_ref("Answered"), _ref("Failed"))]]
+    answers: list[Annotated[Any, _one_of(_ref("BatchAnswer"), _ref("BatchFailure"))]]
 
 
 MESSAGES: tuple[type[Struct], ...] = (
