@@ -267,7 +267,7 @@ def test_what_is_wrong_is_one_line(place: Path) -> None:
     (place / "new.tsv").write_text("entity\tnew_name\nD1\tx\n")
     done = synsetmine("apply-names", "new.tsv", "kb.arrow", "-o", "x", cwd=place, code=1)
     assert done.stderr == (
-        "synsetmine: error: kb.arrow: names can be added to files of the forms "
+        "synsetmine: error: kb.arrow: names can be added to files of the formats "
         "jsonl, csv, tsv, obo; this is saved\n"
     )
     done = synsetmine("export", "run", "-f", "skos", "-o", "x", "--base", "me", cwd=place, code=1)

@@ -101,7 +101,7 @@ def test_tensors_that_do_not_fit_are_refused(
 def test_foreign_safetensors_are_refused(tmp_path: Path, metadata: dict[str, str] | None) -> None:
     path = tmp_path / "x.safetensors"
     save_file(own_tensors(), path, metadata=metadata)
-    assert_refused(path, ": not a file of the form 'synsetmine-vectors 1'")
+    assert_refused(path, ": not a file of the format 'synsetmine-vectors 1'")
 
 
 def test_damaged_safetensors_are_refused(tmp_path: Path) -> None:

@@ -182,7 +182,7 @@ def export(
         ),
     ] = False,
 ) -> None:
-    """Write mined sets in a form that other tools read.
+    """Write mined sets in a format that other tools read.
 
     A file of synonyms for Elasticsearch, OpenSearch or Solr:
 

@@ -202,7 +202,7 @@ def _read_own(path: Path) -> TermVectors:
         with safe_open(path, framework="numpy") as stored:
             metadata = stored.metadata() or {}
             if metadata.get("format") != FORMAT:
-                raise DataError(f"not a file of the form {FORMAT!r}", value=metadata)
+                raise DataError(f"not a file of the format {FORMAT!r}", value=metadata)
             matrix = stored.get_slice("matrix")
             dtype, shape = matrix.get_dtype(), matrix.get_shape()
             if dtype != "F32" or len(shape) != 2 or 0 in shape:

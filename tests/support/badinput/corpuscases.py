@@ -46,7 +46,7 @@ _ANY = (
         "x",
         "an unknown ending",
         1,
-        "c.doc: the ending does not tell the form; known are .pubtator.txt, .pubtator, .t…",
+        "c.doc: the ending does not tell the format; known are .pubtator.txt, .pubtator,…",
     ),
     read(
         "c.jsonl.gz",

@@ -37,9 +37,9 @@ _ANY = (
     read(
         "k.what",
         "good, better\n",
-        "a form that nothing tells",
+        "an unknown format",
         1,
-        "k.what: cannot tell the form of this file; name one of saved, jsonl, csv, tsv, o…",
+        "k.what: cannot tell the format of this file; name one of saved, jsonl, csv, tsv,…",
     ),
     read(
         "k.jsonl.gz",

@@ -201,7 +201,7 @@ VECTOR_CASES = (
         bytes(save({"x": np.ones(2, F32)})),
         "a .safetensors file of others",
         1,
-        "v.safetensors: not a file of the form 'synsetmine-vectors 1': {}",
+        "v.safetensors: not a file of the format 'synsetmine-vectors 1': {}",
     ),
     _convert(
         "v.safetensors",
