@@ -29,7 +29,7 @@ path = {dump}
 
 [kb]  # their titles, redirects and link texts
 path = {dump}
-form = "mediawiki"
+format = "mediawiki"
 anchors = 1
 
 [link]  # the links that people made
