@@ -39,7 +39,8 @@ def test_a_saved_knowledge_base_is_read(tmp_path: Path) -> None:
 )
 def test_a_file_of_no_known_form_is_told(tmp_path: Path, name: str, text: str) -> None:
     path = stored(tmp_path, text, name)
-    with pytest.raises(DataError, match=f"{path}: cannot tell the format of this file; name one of"):
+    unknown = f"{path}: cannot tell the format of this file; name one of"
+    with pytest.raises(DataError, match=unknown):
         read_kb(path)
     with pytest.raises(DataError, match=r"the format must be one of saved, jsonl, .*: 'xlsx'"):
         read_kb(path, format="xlsx")  # type: ignore[arg-type]
