@@ -204,15 +204,26 @@ def test_the_first_name_of_a_set_stays_and_any_other_may_be_hidden() -> None:
     """Also the only one that the corpus has: its set is then absent from the corpus."""
     known = KnownNames.of([[f"name {i}", f"alias {i}", f"synonym {i}"] for i in range(500)])
     seen = np.arange(1500) % 3 == 1
-    drawn = _draw(known, seen, replace(SETTINGS, removed_share=0.1))
-    assert drawn is not None
-    assert not np.intersect1d(drawn.queries, drawn.references).size
-    hidden = drawn.queries[drawn.labels >= 0]
-    assert (hidden % 3 > 0).all()
-    assert np.isin(known.labels[hidden], known.labels[drawn.references]).all()
-    assert 0.35 < seen[hidden].mean() < 0.65
-    removed = drawn.queries[drawn.labels < 0]
-    assert not np.isin(known.labels[removed], known.labels[drawn.references]).any()
+    usable = np.arange(1500) % 7 > 0
+    settings = replace(SETTINGS, removed_share=0.1, unknown_share=0.6)
+    rounds = _draw(known, seen, usable, settings)
+    assert len(rounds) == settings.rounds
+    fold_of: dict[int, int] = {}
+    for drawn in rounds:
+        assert usable[drawn.queries].all()
+        assert not np.intersect1d(drawn.queries, drawn.references).size
+        hidden = drawn.queries[drawn.labels >= 0]
+        assert (hidden % 3 > 0).all()
+        assert np.isin(known.labels[hidden], known.labels[drawn.references]).all()
+        assert 0.35 < seen[hidden].mean() < 0.65
+        removed = drawn.queries[drawn.labels < 0]
+        assert not np.isin(known.labels[removed], known.labels[drawn.references]).any()
+        for query, fold in zip(drawn.queries.tolist(), drawn.folds.tolist(), strict=True):
+            assert fold_of.setdefault(int(known.labels[query]), fold) == fold
+    assert len({tuple(drawn.queries.tolist()) for drawn in rounds}) == len(rounds)
+    weights = np.concatenate([drawn.weights for drawn in rounds])
+    labels = np.concatenate([drawn.labels for drawn in rounds])
+    assert weights[labels < 0].sum() / weights.sum() == pytest.approx(0.6)
 
 
 @pytest.mark.slow

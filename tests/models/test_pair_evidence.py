@@ -16,6 +16,7 @@ from synsetmine.models.general.name_table import NameTable, stem_key
 from synsetmine.models.general.pair_evidence import (
     StemWeights,
     TextEvidence,
+    foreign_abbreviations,
 )
 from synsetmine.models.general.settings import AssignmentSettings
 from synsetmine.normalization import normal_form
@@ -252,3 +253,28 @@ def test_candidates_are_references_alone() -> None:
     text = TextEvidence(NameTable(SURFACES, []), evidence_of(SENTENCES, SURFACES))
     left, right = text.candidates(np.array([5]), np.array([0, 4]))
     assert ({*left.tolist()}, {*right.tolist()}) == ({5}, {4})
+
+
+def test_abbreviations_that_the_corpus_defines_as_something_else_are_foreign() -> None:
+    sets = [
+        ["polyvinyl alcohol", "PVA", "poly(vinyl alcohol)"],
+        ["polyarteritis nodosa", "PAN"],
+        ["magnetic resonance imaging", "MRI"],
+        ["positron emission tomography", "PET"],
+    ]
+    evidence = evidence_of(
+        [
+            "A child had pulmonary valve agenesis (PVA).",
+            "Fibres of polyacrylonitrile (PAN) were spun.",
+            "One patient had polyarteritis nodose (PAN).",
+            "A medical record identifier (MRI) was given.",
+        ]
+    )
+    names = [name for members in sets for name in members]
+    labels = np.repeat(np.arange(4), [3, 2, 2, 2])
+    seen = np.array([name != "MRI" for name in names])
+    foreign = foreign_abbreviations(names, labels, seen, evidence, 0.6)
+    assert [names[position] for position in np.flatnonzero(foreign)] == ["PVA"]
+    everything = np.ones(len(names), np.bool_)
+    foreign = foreign_abbreviations(names, labels, everything, evidence, 0.6)
+    assert [names[position] for position in np.flatnonzero(foreign)] == ["PVA", "MRI"]

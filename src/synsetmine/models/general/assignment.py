@@ -1,8 +1,9 @@
 """Assigns new names to known sets: which set a name belongs to, and how likely.
 
-The known sets teach it by a rehearsal. Some of their names are hidden, and some sets are removed
-as a whole. The hidden names are then looked for among the names that are left, as new names will
-be: a hidden name should find its set, a name of a removed set should find none.
+The known sets teach it by a rehearsal of several rounds. In each, some of their names are hidden,
+and some sets are removed as a whole. The hidden names are then looked for among the names that are
+left, as new names will be: a hidden name should find its set, a name of a removed set should find
+none. An abbreviation that the corpus defines as something else than its set teaches nothing.
 
 A network compares a name with each of its candidates; two networks learn from one half of the
 hidden names each and judge the other half. A logistic regression then judges the best sets of a
@@ -32,7 +33,7 @@ from synsetmine.models.general.candidate_sets import (
 from synsetmine.models.general.linkage import sigmoid
 from synsetmine.models.general.name_table import NameTable, Positions
 from synsetmine.models.general.neighbours import Floats
-from synsetmine.models.general.pair_evidence import long_forms
+from synsetmine.models.general.pair_evidence import foreign_abbreviations, long_forms
 from synsetmine.models.general.settings import AssignmentSettings
 from synsetmine.models.known import Rehearsal
 from synsetmine.text.evidence import Evidence
@@ -80,37 +81,48 @@ def assign(
 
     settings = settings or AssignmentSettings()
     tell = progress or (lambda _done, _total: None)
-    drawn = _draw(known, is_seen(contexts, len(known.names) + len(terms)), settings)
-    if drawn is None:
+    seen = is_seen(contexts, len(known.names) + len(terms))[: len(known.names)]
+    usable = np.ones(len(known.names), np.bool_)
+    if evidence is not None:
+        abbreviations = known.names, known.labels, seen, evidence, settings.same_meaning
+        usable = ~foreign_abbreviations(*abbreviations)
+    rounds = _draw(known, seen, usable, settings)
+    if not rounds:
         return None
     names = [*known.names, *terms]
     long_of = long_forms(names, evidence) if evidence is not None else {}
     names += dict.fromkeys(long_of.values())
     spelled = known.spelled.extended(names[len(known.names) :])
     table = NameTable(names, encode(names), spelled=spelled, threads=threads)
-    tell(1, 5)
+    steps = len(rounds) + 4
+    tell(1, steps)
     first = len(known.names) + len(terms)
     number_of = {form: number for number, form in enumerate(names[first:], start=first)}
     long_positions = {position: number_of[form] for position, form in long_of.items()}
     view = CandidateView(table, known, contexts, evidence, long_positions, settings)
-    view.learn(drawn.references)
-    pairs = view.pairs(drawn.queries, drawn.references, settings.neighbours)
-    if not _has_both_outcomes(pairs, known.labels, drawn):
+    pairs = []
+    for done, drawn in enumerate(rounds, start=2):
+        view.learn(drawn.references)
+        pairs.append(view.pairs(drawn.queries, drawn.references, settings.neighbours))
+        tell(done, steps)
+    examples = _Examples.of(rounds, pairs, known.labels)
+    if not examples.have_both_outcomes:
         return None
-    tell(2, 5)
     with threadpool_limits(1, "blas"):  # sums of several threads differ in their last digits
-        networks, scores = _cross_fit(pairs, known.labels, drawn, settings)
-        tell(3, 5)
-        calibration = _Calibration.fit(view.sets(pairs, scores), drawn, settings)
+        networks, scores = _cross_fit(examples, settings)
+        tell(steps - 2, steps)
+        starts = np.cumsum([len(one.left) for one in pairs])[:-1]
+        parts = zip(pairs, np.split(scores, starts), strict=True)
+        calibration = _Calibration.fit(rounds, [view.sets(*part) for part in parts], settings)
     new = len(known.names) + np.arange(len(terms))
     every = np.arange(len(known.names))
     view.learn(every)  # the hidden names teach words too
     final = view.pairs(new, every, settings.neighbours)
-    tell(4, 5)
+    tell(steps - 1, steps)
     scored = np.mean([network.log_odds(final.features) for network in networks], axis=0)
     result = view.sets(final, scored)
     probabilities = calibration.probabilities(result.features)
-    tell(5, 5)
+    tell(steps, steps)
     order = np.lexsort((result.labels, -probabilities, result.queries))
     starts = np.searchsorted(result.queries[order], np.append(new, len(known.names) + len(terms)))
     return Assignments(
@@ -123,53 +135,97 @@ def assign(
 
 
 @dataclass(frozen=True, eq=False)
-class _RehearsalNames:
-    """The names that a rehearsal looks for, and the names among which it does."""
+class _Round:
+    """The names that a round of the rehearsal looks for, and the names among which it does."""
 
     queries: Positions
     labels: Positions  # (queries,): the set of each, or NO_SET
     weights: Doubles  # (queries,)
     seen: Truth  # (queries,)
-    folds: Positions  # (queries,): 0 or 1; the names of a set are in one fold
+    folds: Positions  # (queries,): 0 or 1; the names of a set are in one fold in all rounds
     references: Positions
 
 
-def _draw(known: KnownNames, seen: Truth, settings: AssignmentSettings) -> _RehearsalNames | None:
-    rng = np.random.default_rng(settings.seed)
+def _draw(
+    known: KnownNames, seen: Truth, usable: Truth, settings: AssignmentSettings
+) -> list[_Round]:
+    """The rounds; none if there are too few names. Only usable names are looked for."""
     labels, count = known.labels, len(known.names)
     sets = int(labels.max()) + 1 if count else 0
-    removed = (rng.random(sets) < settings.removed_share)[labels]
+    rng = np.random.default_rng(settings.seed)
+    folds = rng.integers(2, size=sets)
     first = np.append(True, labels[1:] != labels[:-1])[:count]
-    hidden = ~first & (rng.random(count) < settings.hidden_share) & ~removed
-    seen = seen[:count]
-    parts = [
-        _sample(hidden & seen, settings.seen_queries, rng),
-        _sample(hidden & ~seen, settings.unseen_queries, rng),
-        _sample(removed & seen, settings.seen_queries, rng),
-        _sample(removed & ~seen, settings.unseen_removed, rng),
-    ]
-    if len(parts[0]) + len(parts[1]) < settings.fewest_queries:
-        return None
-    queries = np.concatenate(parts)
-    order = np.argsort(queries)
-    queries = queries[order]
-    is_home = ~removed[queries]
-    weights = np.where(seen[queries], settings.seen_weight, 1.0)
-    for part, share in ((is_home, 1 - settings.unknown_share), (~is_home, settings.unknown_share)):
-        weights[part] *= share * len(queries) / max(weights[part].sum(), 1e-9)
-    return _RehearsalNames(
-        queries,
-        np.where(is_home, labels[queries], NO_SET),
-        weights,
-        seen[queries],
-        rng.integers(2, size=sets)[labels[queries]],
-        np.flatnonzero(~hidden & ~removed),
-    )
+    rounds, hidden_names = [], 0
+    for _ in range(settings.rounds):
+        removed = (rng.random(sets) < settings.removed_share)[labels]
+        hidden = ~first & (rng.random(count) < settings.hidden_share) & ~removed
+        parts = [
+            _sample(chosen & usable, most // settings.rounds, rng)
+            for chosen, most in (
+                (hidden & seen, settings.seen_queries),
+                (hidden & ~seen, settings.unseen_queries),
+                (removed & seen, settings.seen_queries),
+                (removed & ~seen, settings.unseen_removed),
+            )
+        ]
+        hidden_names += len(parts[0]) + len(parts[1])
+        queries = np.sort(np.concatenate(parts))
+        rounds.append(
+            _Round(
+                queries,
+                np.where(removed[queries], NO_SET, labels[queries]),
+                np.where(seen[queries], settings.seen_weight, 1.0),
+                seen[queries],
+                folds[labels[queries]],
+                np.flatnonzero(~hidden & ~removed),
+            )
+        )
+    if hidden_names < settings.fewest_queries:
+        return []
+    _balance(rounds, settings.unknown_share)
+    return rounds
 
 
 def _sample(chosen: Truth, most: int, rng: np.random.Generator) -> Positions:
     places = np.flatnonzero(chosen)
     return rng.permutation(places)[:most]
+
+
+def _balance(rounds: Sequence[_Round], unknown_share: float) -> None:
+    """Scale the weights, so that names of removed sets have this share of them."""
+    count = sum(len(drawn.queries) for drawn in rounds)
+    for is_home, share in ((True, 1 - unknown_share), (False, unknown_share)):
+        parts = [(drawn.labels != NO_SET) == is_home for drawn in rounds]
+        pairs = [*zip(rounds, parts, strict=True)]
+        total = sum(float(drawn.weights[part].sum()) for drawn, part in pairs)
+        for drawn, part in pairs:
+            drawn.weights[part] *= share * count / max(total, 1e-9)
+
+
+@dataclass(frozen=True, eq=False)
+class _Examples:
+    """The pairs of all rounds, from which the networks learn."""
+
+    features: Floats  # (pairs, features)
+    true: Truth  # (pairs,): whether both names belong to one set
+    weights: Doubles  # (pairs,)
+    folds: Positions  # (pairs,)
+
+    @classmethod
+    def of(
+        cls, rounds: Sequence[_Round], pairs: Sequence[CandidatePairs], labels: Positions
+    ) -> _Examples:
+        columns = []
+        for drawn, some in zip(rounds, pairs, strict=True):
+            place = np.searchsorted(drawn.queries, some.left)
+            true = drawn.labels[place] == labels[some.right]
+            columns.append((some.features, true, drawn.weights[place], drawn.folds[place]))
+        return cls(*map(np.concatenate, zip(*columns, strict=True)))
+
+    @property
+    def have_both_outcomes(self) -> bool:
+        """Whether each fold has right and wrong pairs; a few large sets may lack one."""
+        return len(np.unique(2 * self.folds + self.true)) == 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,38 +273,16 @@ def _standard(features: Floats, means: Floats, deviations: Floats, clip: float) 
     return standard
 
 
-def _is_right(
-    pairs: CandidatePairs, labels: Positions, drawn: _RehearsalNames
-) -> tuple[Truth, Positions]:
-    """Whether both names of a pair belong to one set, and the place of the query of each pair."""
-    place = np.searchsorted(drawn.queries, pairs.left)
-    return drawn.labels[place] == labels[pairs.right], place
-
-
-def _has_both_outcomes(pairs: CandidatePairs, labels: Positions, drawn: _RehearsalNames) -> bool:
-    """Whether each fold has right and wrong pairs; a few large sets may lack one."""
-    right, place = _is_right(pairs, labels, drawn)
-    return len(np.unique(2 * drawn.folds[place] + right)) == 4
-
-
-def _cross_fit(
-    pairs: CandidatePairs, labels: Positions, drawn: _RehearsalNames, settings: AssignmentSettings
-) -> tuple[list[_Network], Doubles]:
+def _cross_fit(examples: _Examples, settings: AssignmentSettings) -> tuple[list[_Network], Doubles]:
     """Two networks, each of which judges the pairs that the other has learned from."""
-    true, place = _is_right(pairs, labels, drawn)
-    weights, fold = drawn.weights[place], drawn.folds[place]
+    features, folds = examples.features, examples.folds
     networks = [
-        _Network.fit(
-            pairs.features[fold == number],
-            true[fold == number],
-            weights[fold == number],
-            settings,
-        )
-        for number in (0, 1)
+        _Network.fit(features[own], examples.true[own], examples.weights[own], settings)
+        for own in (folds == 0, folds == 1)
     ]
-    scores = np.empty(len(true))
+    scores = np.empty(len(folds))
     for number in (0, 1):
-        scores[fold == number] = networks[1 - number].log_odds(pairs.features[fold == number])
+        scores[folds == number] = networks[1 - number].log_odds(features[folds == number])
     return networks, scores
 
 
@@ -264,46 +298,65 @@ class _Calibration:
 
     @classmethod
     def fit(
-        cls, sets: CandidateSets, drawn: _RehearsalNames, settings: AssignmentSettings
+        cls,
+        rounds: Sequence[_Round],
+        candidates: Sequence[CandidateSets],  # of each round
+        settings: AssignmentSettings,
     ) -> _Calibration:
         """Learn from all candidate sets of the hidden names.
 
-        The rehearsal reports what a regression says that has learned from the other fold.
+        The penalty is the one of the smallest loss on sets that a regression has not learned from.
+        The rehearsal reports what that regression says.
         """
-        place = np.searchsorted(drawn.queries, sets.queries)
-        true, weights = drawn.labels[place] == sets.labels, drawn.weights[place]
-        fold = drawn.folds[place]
-        means = sets.features.mean(axis=0)
-        deviations = sets.features.std(axis=0) + np.float32(1e-3)
-        standard = _standard(sets.features, means, deviations, settings.clip)
-        held_out = np.empty(len(true))
-        for number in (0, 1):
-            learned = fold != number
-            values = _regression(standard[learned], true[learned], weights[learned], settings)
-            held_out[~learned] = sigmoid(standard[~learned] @ values[1:] + values[0])
-        best = np.lexsort((-held_out, sets.queries))
-        best = best[changes(sets.queries[best])]
-        probabilities = np.zeros(len(drawn.queries))
-        right = np.zeros(len(drawn.queries), np.bool_)
-        probabilities[place[best]], right[place[best]] = held_out[best], true[best]
-        rehearsal = Rehearsal(
-            probabilities, right, drawn.labels != NO_SET, drawn.seen, drawn.weights
+        offsets = np.cumsum([0, *(len(drawn.queries) for drawn in rounds)])
+        queries = np.concatenate(
+            [
+                np.searchsorted(drawn.queries, sets.queries) + offset
+                for drawn, sets, offset in zip(rounds, candidates, offsets[:-1], strict=True)
+            ]
         )
-        values = _regression(standard, true, weights, settings)
-        return cls(means, deviations, values, settings.clip, rehearsal)
+        labels, weights, seen, folds = (
+            np.concatenate([getattr(drawn, column) for drawn in rounds])
+            for column in ("labels", "weights", "seen", "folds")
+        )
+        true = labels[queries] == np.concatenate([sets.labels for sets in candidates])
+        features = np.concatenate([sets.features for sets in candidates])
+        means, deviations = features.mean(axis=0), features.std(axis=0) + np.float32(1e-3)
+        standard = _standard(features, means, deviations, settings.clip)
+        fold, weight = folds[queries], weights[queries]
+
+        def held_out(penalty: float) -> Doubles:
+            values = np.empty(len(true))
+            for own in (fold == 0, fold == 1):
+                fitted = _regression(standard[~own], true[~own], weight[~own], penalty)
+                values[own] = sigmoid(standard[own] @ fitted[1:] + fitted[0])
+            return values
+
+        def loss(values: Doubles) -> float:
+            right = np.where(true, values, 1 - values)
+            return -float(weight @ np.log(np.maximum(right, 1e-9)))
+
+        choices = {penalty: held_out(penalty) for penalty in settings.penalties}
+        penalty = min(choices, key=lambda choice: loss(choices[choice]))
+        values = choices[penalty]
+        best = np.lexsort((-values, queries))
+        best = best[changes(queries[best])]
+        probabilities, right = np.zeros(len(labels)), np.zeros(len(labels), np.bool_)
+        probabilities[queries[best]], right[queries[best]] = values[best], true[best]
+        rehearsal = Rehearsal(probabilities, right, labels != NO_SET, seen, weights)
+        fitted = _regression(standard, true, weight, penalty)
+        return cls(means, deviations, fitted, settings.clip, rehearsal)
 
     def probabilities(self, features: Floats) -> Doubles:
         standard = _standard(features, self.means, self.deviations, self.clip)
         return sigmoid(standard @ self.weights[1:] + self.weights[0])
 
 
-def _regression(
-    features: Floats, true: Truth, weights: Doubles, settings: AssignmentSettings
-) -> Doubles:
+def _regression(features: Floats, true: Truth, weights: Doubles, penalty: float) -> Doubles:
     """Logistic regression with a ridge penalty: the bias, then a weight for each feature."""
     from sklearn.linear_model import LogisticRegression
 
-    fitted = LogisticRegression(C=1 / settings.penalty, max_iter=500)
+    fitted = LogisticRegression(C=1 / penalty, max_iter=500)
     fitted.fit(features, true, sample_weight=weights)
     values: Doubles = np.concatenate([fitted.intercept_, fitted.coef_[0]]).astype(np.float64)
     return values

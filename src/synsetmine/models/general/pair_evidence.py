@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from rapidfuzz import fuzz, process
 
 from synsetmine.models.general.name_table import NameTable, Positions, stem_key, stem_keys
 from synsetmine.models.general.neighbours import Floats
@@ -18,6 +19,7 @@ from synsetmine.text.evidence import Evidence
 from synsetmine.text.kinds import DifferingWords, conflicting
 from synsetmine.text.patterns import OPPOSING
 
+Truth: TypeAlias = npt.NDArray[np.bool_]
 Doubles: TypeAlias = npt.NDArray[np.float64]
 
 
@@ -133,6 +135,34 @@ def definitions(evidence: Evidence) -> dict[str, dict[str, int]]:
         own = counts.setdefault(short_key(abbreviation.short), {})
         own[long] = own.get(long, 0) + abbreviation.count
     return counts
+
+
+def foreign_abbreviations(
+    names: Sequence[str], labels: Positions, seen: Truth, evidence: Evidence, least: float
+) -> Truth:
+    """The names that the corpus defines, but never as what their set means.
+
+    "PVA", a name of *polyvinyl alcohol*, where the corpus has "pulmonary valve agenesis (PVA)". A
+    definition means the set if its stems have this similarity with those of another name of it.
+    """
+    defined = definitions(evidence)
+    long_of = {
+        position: forms
+        for position in np.flatnonzero(seen).tolist()
+        if (forms := defined.get(short_key(names[position])))
+    }
+    members = np.flatnonzero(np.isin(labels, labels[[*long_of]])).tolist()
+    keys_of: dict[int, dict[int, str]] = {}
+    for position, key in zip(members, stem_keys(names[m] for m in members), strict=True):
+        keys_of.setdefault(int(labels[position]), {})[position] = key
+    foreign = np.zeros(len(names), np.bool_)
+    for position, forms in long_of.items():
+        keys = keys_of[int(labels[position])]
+        others = [key for other, key in keys.items() if other != position]
+        foreign[position] = not process.cdist(
+            list(forms), others, scorer=fuzz.ratio, score_cutoff=100 * least
+        ).any()
+    return foreign
 
 
 class TextEvidence:

@@ -142,22 +142,24 @@ class AssignmentSettings:
     """The numbers that shape the assignment; docs/decisions/0020-assignment.md has the reasons."""
 
     seed: int = 0
+    rounds: int = 3  # of the rehearsal: few names of a knowledge base stand in a corpus
     neighbours: int = 10  # candidates of a name in each representation
     hidden_share: float = 0.3  # of the names beside the first of a set, the preferred one
     removed_share: float = 0.1  # of the sets
-    seen_queries: int = 4000  # hidden names that the corpus has, at most; as many of removed sets
-    unseen_queries: int = 8000  # hidden names that it has not, at most
+    seen_queries: int = 12_000  # hidden names that the corpus has, at most; as many of removed sets
+    unseen_queries: int = 8000  # hidden names that it has not, at most; all in all rounds together
     unseen_removed: int = 3000  # the same of removed sets
     seen_weight: float = 10.0  # of names that the corpus has: new names are such
     unknown_share: float = 0.7  # of candidates that belong to no known set, in the calibration
     hidden_layers: tuple[int, ...] = (64, 32)
     epochs: int = 12
-    penalty: float = 10.0  # of the logistic regression
+    penalties: tuple[float, ...] = (10.0, 30.0, 100.0, 300.0)  # of the regression, to choose from
     fewest_queries: int = 300  # hidden names; with fewer the general model judges new names
     batch_pairs: int = 512  # of a step of the network
     learning_rate: float = 2e-3  # of the network
     clip: float = 6.0  # standard deviations of a feature: outliers should not decide
     least_probability: float = 1e-4  # of the network, and 1 minus it the largest
+    same_meaning: float = 0.6  # similarity of an abbreviation's definition and a name of its set
     short_form: int = 10  # letters, at most, of a name that may abbreviate another one
     # Words by which names differ
     smoothing: float = 0.5  # observations for either side, before any are counted
