@@ -40,6 +40,7 @@ def write(out: Path, results: Results, *, command: str, linked: Linked | None) -
             for half, measured in halves.items()
             for part in _section(f"{kb}, half *{half}*", measured)
         ),
+        *(_with_kinds_of_the_first(results) if len(results) > 1 else ()),
         *(_linked(linked) if linked else ()),
     ]
     figures: dict[str, Any] = {
@@ -207,6 +208,31 @@ def _reliability(one: Measured) -> str:
         "answer to a phrase counts as wrong, though some are right.\n\n"
         + table(["mean probability", "right", "of the names"], rows)
     )
+
+
+def _with_kinds_of_the_first(results: Results) -> list[str]:
+    """How far a difference between knowledge bases is one of the kinds of their hidden names."""
+    (first, halves), *_ = results.items()
+    rows = []
+    for kb, of_kb in results.items():
+        for half, (one, *_) in of_kb.items():
+            whole = one.ranking.with_precision(SHARES[0])
+            rows.append([kb, half, _recall(whole), _percent(_weighted(one, halves[half][0]))])
+    return [
+        "## Knowledge bases of other kinds",
+        f"Recall of the first method at precision {SHARES[0]:.0%}, and the mean of its recalls by "
+        f"kind of name, each kind weighted by its share of the hidden names of {first}. Kinds that "
+        "a knowledge base does not have are left out of its mean.",
+        table(["knowledge base", "half", "recall", f"with the kinds of {first}"], rows),
+    ]
+
+
+def _weighted(one: Measured, weights: Measured) -> float:
+    kinds = [(one.kind(kind), PRECISION_OF[kind], weights.kind(kind)) for kind in KINDS]
+    present = [(ranking, at, len(other.names)) for ranking, at, other in kinds if ranking.names]
+    levels = [(ranking.with_precision(at), weight) for ranking, at, weight in present]
+    recalled = sum(weight * level.recall for level, weight in levels if level is not None)
+    return recalled / max(sum(weight for _, weight in levels), 1)
 
 
 def _linked(figures: Linked) -> list[str]:

@@ -22,8 +22,10 @@ from experiments.hidden_names.hiding import (
     stem_bag,
     write_reduced,
 )
+from experiments.hidden_names.measuring import PHRASES, Measured
 from experiments.hidden_names.ncbi_disease import Point, points, score
 from experiments.hidden_names.ontologies import write_ontology
+from experiments.hidden_names.page import write
 from experiments.hidden_names.ranking import Answer, Ranking, joined_share
 from experiments.hidden_names.rivals import fuzzy_stems, same_stems
 from synsetmine.io.sets import write_sets
@@ -140,6 +142,41 @@ def test_wrong_share_and_level_add_up(ranking: Ranking) -> None:
     assert level.right + wrong == pytest.approx(level.assigned)
     forms = [name.form for name in ranking.names]
     assert joined_share(forms, ranking.answers, 0.4) * len(forms) == pytest.approx(level.assigned)
+
+
+def test_a_second_knowledge_base_is_weighted_by_the_kinds_of_the_first(tmp_path: Path) -> None:
+    def measured(kinds: dict[str, tuple[int, int]]) -> Measured:
+        """All names of a kind, and how many of them have an answer, which is right."""
+        names = [
+            HiddenName(f"{kind} {i}", f"{kind} {i}", kind, True, True)
+            for kind, (count, _) in kinds.items()
+            for i in range(count)
+        ]
+        answers = {
+            f"{kind} {i}".replace("-", " "): Answer(f"{kind} {i}", 0.9)
+            for kind, (_, right) in kinds.items()
+            for i in range(right)
+        }
+        return Measured("ours", answers, names, {PHRASES: []}, is_probability=True)
+
+    first = measured({"inflection": (8, 8), "spelling": (1, 1), "other-words": (1, 0)})
+    second = measured({"inflection": (2, 1), "other-words": (6, 3)})
+    page = write(
+        tmp_path,
+        {"one": {"report": [first]}, "two": {"report": [second]}},
+        command="",
+        linked=None,
+    )
+    assert "| two | report | 50.0 | 50.0 |" in page
+    assert "| one | report | 90.0 | 90.0 |" in page
+    third = measured({"inflection": (2, 2), "other-words": (6, 0)})
+    page = write(
+        tmp_path,
+        {"one": {"report": [first]}, "two": {"report": [third]}},
+        command="",
+        linked=None,
+    )
+    assert f"| two | report | 25.0 | {100 * 8 / 9:.1f} |" in page
 
 
 def test_equal_bags_of_stems() -> None:

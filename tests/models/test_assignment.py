@@ -23,7 +23,7 @@ from synsetmine.models.task import joins
 from synsetmine.text.kinds import is_abbreviation
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermViews
-from tests.support.nameworlds import NameWorld, name_world, unit_vectors
+from tests.support.nameworlds import NameWorld, evidence_of, name_world, unit_vectors
 
 SETTINGS = AssignmentSettings(fewest_queries=100)
 
@@ -224,6 +224,20 @@ def test_the_first_name_of_a_set_stays_and_any_other_may_be_hidden() -> None:
     weights = np.concatenate([drawn.weights for drawn in rounds])
     labels = np.concatenate([drawn.labels for drawn in rounds])
     assert weights[labels < 0].sum() / weights.sum() == pytest.approx(0.6)
+
+
+def test_an_abbreviation_of_something_else_joins_no_set_by_its_letters() -> None:
+    known = KnownNames.of([*world().sets, ["map", "maps", "chart"]])
+    encode = encoding([load_general().encoder.encode([*known.names, "MAP"])])
+    probabilities = []
+    for sentence in ("The map was drawn.", "The mean arterial pressure (MAP) fell."):
+        evidence = evidence_of([*world().sentences, sentence])
+        result = assign(known, ["MAP"], encode, evidence=evidence, settings=SETTINGS)
+        assert result is not None
+        values = {label: probability for label, probability, _ in result.of(0)}
+        probabilities.append(values[len(world().sets)])
+    assert probabilities[0] > 0.9
+    assert probabilities[1] == 0
 
 
 @pytest.mark.slow

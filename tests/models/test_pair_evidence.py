@@ -271,10 +271,7 @@ def test_abbreviations_that_the_corpus_defines_as_something_else_are_foreign() -
         ]
     )
     names = [name for members in sets for name in members]
-    labels = np.repeat(np.arange(4), [3, 2, 2, 2])
-    seen = np.array([name != "MRI" for name in names])
-    foreign = foreign_abbreviations(names, labels, seen, evidence, 0.6)
-    assert [names[position] for position in np.flatnonzero(foreign)] == ["PVA"]
-    everything = np.ones(len(names), np.bool_)
-    foreign = foreign_abbreviations(names, labels, everything, evidence, 0.6)
-    assert [names[position] for position in np.flatnonzero(foreign)] == ["PVA", "MRI"]
+    beside = [members for members in sets for _ in members]
+    foreign = foreign_abbreviations(names, beside, evidence, 0.6)
+    assert [names[place] for place in np.flatnonzero(foreign)] == ["PVA", "MRI"]
+    assert not foreign_abbreviations(["PVA"], [["pulmonary valve agenesis"]], evidence, 0.6).any()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 
 import numpy as np
@@ -28,7 +29,11 @@ class NameWorld:
     siblings: Sequence[tuple[str, int]]  # "… type 3" beside types 1 and 2
     unsure: Sequence[tuple[str, int]]  # "early …", a name of the set in half of the cases
     strangers: Sequence[tuple[str, int]]  # of words that no set has
-    evidence: Evidence
+    sentences: Sequence[str]  # that define the abbreviations
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        return evidence_of(self.sentences)
 
     @property
     def new(self) -> list[tuple[str, int]]:
@@ -90,7 +95,7 @@ def name_world(count: int, seed: int = 0) -> NameWorld:
         siblings,
         unsure,
         [(name, -1) for name in strangers],
-        evidence_of(sentences),
+        sentences,
     )
 
 

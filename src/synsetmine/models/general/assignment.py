@@ -3,7 +3,8 @@
 The known sets teach it by a rehearsal of several rounds. In each, some of their names are hidden,
 and some sets are removed as a whole. The hidden names are then looked for among the names that are
 left, as new names will be: a hidden name should find its set, a name of a removed set should find
-none. An abbreviation that the corpus defines as something else than its set teaches nothing.
+none. An abbreviation that the corpus defines as something else than its set teaches nothing, and
+joins no such set.
 
 A network compares a name with each of its candidates; two networks learn from one half of the
 hidden names each and judge the other half. A logistic regression then judges the best sets of a
@@ -35,7 +36,7 @@ from synsetmine.models.general.name_table import NameTable, Positions
 from synsetmine.models.general.neighbours import Floats
 from synsetmine.models.general.pair_evidence import foreign_abbreviations, long_forms
 from synsetmine.models.general.settings import AssignmentSettings
-from synsetmine.models.known import Rehearsal
+from synsetmine.models.known import LEAST, Rehearsal
 from synsetmine.text.evidence import Evidence
 from synsetmine.types import Progress
 
@@ -83,9 +84,8 @@ def assign(
     tell = progress or (lambda _done, _total: None)
     seen = is_seen(contexts, len(known.names) + len(terms))[: len(known.names)]
     usable = np.ones(len(known.names), np.bool_)
-    if evidence is not None:
-        abbreviations = known.names, known.labels, seen, evidence, settings.same_meaning
-        usable = ~foreign_abbreviations(*abbreviations)
+    own = known.names, np.flatnonzero(seen), known.labels[seen]
+    usable[own[1]] = ~_foreign(known, *own, evidence, settings)
     rounds = _draw(known, seen, usable, settings)
     if not rounds:
         return None
@@ -122,6 +122,9 @@ def assign(
     scored = np.mean([network.log_odds(final.features) for network in networks], axis=0)
     result = view.sets(final, scored)
     probabilities = calibration.probabilities(result.features)
+    likely = np.flatnonzero(probabilities >= LEAST)
+    entries = names, result.queries[likely], result.labels[likely]
+    probabilities[likely[_foreign(known, *entries, evidence, settings)]] = 0
     tell(steps, steps)
     order = np.lexsort((result.labels, -probabilities, result.queries))
     starts = np.searchsorted(result.queries[order], np.append(new, len(known.names) + len(terms)))
@@ -132,6 +135,23 @@ def assign(
         result.names[order],
         calibration.rehearsal,
     )
+
+
+def _foreign(
+    known: KnownNames,
+    names: Sequence[str],
+    queries: Positions,
+    labels: Positions,
+    evidence: Evidence | None,
+    settings: AssignmentSettings,
+) -> Truth:
+    """Which of these names the corpus defines as something else than the set beside it."""
+    if evidence is None:
+        return np.zeros(len(queries), np.bool_)
+    starts, ends = (np.searchsorted(known.labels, labels, side) for side in ("left", "right"))
+    sets = [known.names[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
+    chosen = [names[query] for query in queries.tolist()]
+    return foreign_abbreviations(chosen, sets, evidence, settings.same_meaning)
 
 
 @dataclass(frozen=True, eq=False)

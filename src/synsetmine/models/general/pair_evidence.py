@@ -138,30 +138,26 @@ def definitions(evidence: Evidence) -> dict[str, dict[str, int]]:
 
 
 def foreign_abbreviations(
-    names: Sequence[str], labels: Positions, seen: Truth, evidence: Evidence, least: float
+    names: Sequence[str], sets: Sequence[Sequence[str]], evidence: Evidence, least: float
 ) -> Truth:
-    """The names that the corpus defines, but never as what their set means.
+    """Which names the corpus defines, but never as what their set means: (names,)
 
-    "PVA", a name of *polyvinyl alcohol*, where the corpus has "pulmonary valve agenesis (PVA)". A
-    definition means the set if its stems have this similarity with those of another name of it.
+    "PVA" for the set of *polyvinyl alcohol*, where the corpus has "pulmonary valve agenesis (PVA)".
+    A definition means the set if its stems have this similarity with those of a name of the set.
     """
     defined = definitions(evidence)
     long_of = {
-        position: forms
-        for position in np.flatnonzero(seen).tolist()
-        if (forms := defined.get(short_key(names[position])))
+        place: list(forms)
+        for place, name in enumerate(names)
+        if (forms := defined.get(short_key(name)))
     }
-    members = np.flatnonzero(np.isin(labels, labels[[*long_of]])).tolist()
-    keys_of: dict[int, dict[int, str]] = {}
-    for position, key in zip(members, stem_keys(names[m] for m in members), strict=True):
-        keys_of.setdefault(int(labels[position]), {})[position] = key
+    members = [name for place in long_of for name in sets[place]]
+    key_of = dict(zip(members, stem_keys(members), strict=True))
     foreign = np.zeros(len(names), np.bool_)
-    for position, forms in long_of.items():
-        keys = keys_of[int(labels[position])]
-        others = [key for other, key in keys.items() if other != position]
-        foreign[position] = not process.cdist(
-            list(forms), others, scorer=fuzz.ratio, score_cutoff=100 * least
-        ).any()
+    for place, own in long_of.items():
+        keys = [key_of[other] for other in sets[place] if other != names[place]]
+        similar = process.cdist(own, keys, scorer=fuzz.ratio, score_cutoff=100 * least)
+        foreign[place] = not similar.any()
     return foreign
 
 
