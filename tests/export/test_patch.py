@@ -250,7 +250,7 @@ def test_from_a_run_to_a_richer_knowledge_base(place: Path) -> None:
     assert done.stderr.splitlines() == [
         "synsetmine: warning: left out 1: a name that is there already, such as "
         "'D009203: Heart Attack'",
-        "synsetmine: warning: left out 1: a name of an entity that the knowledge base lacks, "
+        "synsetmine: warning: left out 1: a name of an entity that is not in the knowledge base, "
         "such as 'D9'",
         "2 names added to 1 entity, written to more.jsonl.gz",
     ]

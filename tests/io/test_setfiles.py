@@ -280,10 +280,10 @@ def test_json_of_another_form_is_refused(tmp_path: Path, line: str) -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("c0 {'x'}", "line 1 has this id already: 'c0'"),
-        ("c2 {'x', 'b'}", "the set on line 1 holds this term already: 'b'"),
-        ("c2 {'d||m.01'}", r"the set on line 3 holds this term already: 'd||m.01'"),
-        ("c2 {'x', 'y', 'x'}", "this term stands in the set twice: 'x'"),
+        ("c0 {'x'}", "line 1 already has this id: 'c0'"),
+        ("c2 {'x', 'b'}", "the set on line 1 already has this term: 'b'"),
+        ("c2 {'d||m.01'}", r"the set on line 3 already has this term: 'd||m.01'"),
+        ("c2 {'x', 'y', 'x'}", "this term is in the set twice: 'x'"),
     ],
 )
 def test_what_stands_twice_is_told_with_its_first_line(
