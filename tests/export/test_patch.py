@@ -273,7 +273,9 @@ def test_what_is_wrong_is_one_line(place: Path) -> None:
     done = synsetmine("export", "run", "-f", "skos", "-o", "x", "--base", "me", cwd=place, code=1)
     assert done.stderr == "synsetmine: error: expected an address such as `https://…`: 'me'\n"
     done = synsetmine("export", "run", "-f", "csv", "-o", "x", "--base", "u:", cwd=place, code=1)
-    assert done.stderr == "synsetmine: error: --base means nothing to csv, only to skos and sssom\n"
+    assert (
+        done.stderr == "synsetmine: error: --base does not apply to csv, only to skos and sssom\n"
+    )
 
 
 def test_the_reference_names_every_form_and_column() -> None:

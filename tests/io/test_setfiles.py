@@ -108,7 +108,7 @@ def test_the_ending_tells_the_form(tmp_path: Path) -> None:
 @pytest.mark.parametrize("set_id", ["", "a b", "a\n", "\ta", "a\u3000b"])
 def test_an_id_that_would_not_read_back_is_refused(tmp_path: Path, set_id: str) -> None:
     path = stored(tmp_path, "old")
-    with pytest.raises(DataError, match="blanks") as caught:
+    with pytest.raises(DataError, match="whitespace") as caught:
         write_sets(path, SynonymSets.of([[Term("a")], [Term("b")]], ids=["c0", set_id]))
     assert repr(set_id) in str(caught.value)
     assert path.read_text() == "old"

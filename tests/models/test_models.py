@@ -91,7 +91,7 @@ def test_a_config_without_a_kind_is_of_the_papers_model(tmp_path: Path) -> None:
     assert load_model(tmp_path).kind == "paper"
     config["scorer"]["kind"] = "other"
     path.write_text(json.dumps(config))
-    with pytest.raises(ModelError, match="no such kind of model: 'other'; there are general"):
+    with pytest.raises(ModelError, match="no such kind of model: 'other'; expected one of general"):
         load_model(tmp_path)
 
 
