@@ -95,7 +95,7 @@ class Judge:
             self._queue.recorded[self.name, "undo"] += 1
         elif sent.status == 409:
             self._refused(sent)
-        elif "there is no decision to take back" not in sent.text:
+        elif "there is no decision to undo" not in sent.text:
             raise Wrong(f"undo: {sent.text[:300]}")
 
     def _refused(self, answer: Answer) -> None:

@@ -49,7 +49,7 @@ def test_values_take_the_types_of_their_settings() -> None:
     ("values", "message"),
     [
         ({}, "path is missing"),
-        ({"path": []}, "path must be a text or a list of texts: []"),
+        ({"path": []}, "path must be a string or a list of strings: []"),
         ({"path": "a", "seed": -1}, f"seed must be between 0 and {MAX_SEED}: -1"),
         ({"path": "a", "seed": True}, "seed must be a whole number: True"),
         ({"path": "a", "seed": 2**70}, f"seed is a number beyond 64 bits: {2**70}"),
@@ -59,7 +59,10 @@ def test_values_take_the_types_of_their_settings() -> None:
         ({"path": "a", "sizes": [3, 0]}, "sizes must be at least 1: (3, 0)"),
         ({"path": "a", "method": "pca"}, "method must be one of svd, skipgram: 'pca'"),
         ({"path": "a", "known": 1}, "known must be true or false: 1"),
-        ({"path": "a", "shares": 1}, "no such setting; there are path, seed, share, cut, sizes, "),
+        (
+            {"path": "a", "shares": 1},
+            "no such setting; expected one of path, seed, share, cut, sizes, ",
+        ),
     ],
 )
 def test_other_values_are_refused_with_name_range_and_value(

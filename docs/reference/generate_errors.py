@@ -17,24 +17,24 @@ INTRODUCTION = """\
 
 | exit code | |
 | --- | --- |
-| 0 | Done. What was left out is counted in a warning. |
-| 1 | Something that the last line on stderr names; or the reader of a pipe, such as `head`, left. |
+| 0 | Done. A warning counts input that was left out. |
+| 1 | An error, which the last line on stderr names; or a reader, such as `head`, closed the pipe. |
 | 2 | Wrong usage: an unknown option or command, a value that an option does not take. |
 | 130 | Interrupted with Ctrl-C. |
 
-An error is one line, `synsetmine: error: file:line: problem: 'value'`, with as much of it as there
-is to tell; long values are cut. A warning is `synsetmine: warning: …`. Nothing half-written is left
-behind: a file has its name only once it is whole. `synsetmine --debug COMMAND …` shows where in the
-program an error came from.
+An error is one line, `synsetmine: error: file:line: problem: 'value'`, without the parts that do
+not apply; long values are cut. A warning is `synsetmine: warning: …`. No partial file is left
+behind: a file gets its name only when it is complete. `synsetmine --debug COMMAND …` shows the
+traceback of an error.
 
-Files are read as UTF-8; a byte order mark and CRLF do no harm. Names that only look alike, such as
-those with a Latin and a Cyrillic `a`, are different names. So that no file fills the memory,
-however well it is compressed, a line may have 64 MiB, as may a page of a wiki, a record of a table,
-an article of PubTator and a file that is held whole (settings, descriptions of models and runs,
-synonyms.txt). A name in a knowledge base may have 10,000 characters.
+Files are read as UTF-8; a byte order mark and CRLF are accepted. Names that only look alike, such
+as those with a Latin and a Cyrillic `a`, are different names. Limits protect the memory, also from
+compressed files: 64 MiB for a line, a wiki page, a record of a table, a PubTator article, and a
+file that is read as a whole (settings, descriptions of models and runs, synonyms.txt); 10,000
+characters for a name in a knowledge base.
 
-Below is all bad input that the tests try, with what is said: `…` stands for what depends on the
-machine or was cut. Where nothing is said, the input is read as it is.
+The tables list the bad input that the tests try, with its message. `…` stands for text that
+depends on the machine or was cut. Input without a message is read as it is.
 """
 
 
@@ -42,7 +42,7 @@ def reference() -> str:
     """The page: exit codes, then the table part by part."""
     parts = [INTRODUCTION]
     for part in dict.fromkeys(case.part for case in CASES):
-        parts += [f"## {part[0].upper()}{part[1:]}", "", "| input | exit code | what it says |"]
+        parts += [f"## {part[0].upper()}{part[1:]}", "", "| input | exit code | message |"]
         parts += ["| --- | --- | --- |", *(_row(case) for case in CASES if case.part == part), ""]
     return "\n".join(parts).rstrip() + "\n"
 

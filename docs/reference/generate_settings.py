@@ -27,14 +27,14 @@ and an `--encoder` (in a project file `model` in `[encoder]`). With few sets it 
 general model. It needs 10 (`fewest_sets`) to adapt at all, and keeps the general model as it is if
 the adapted one is not clearly better on held-out sets; `train`, `run` and the report say so.
 
-Both kinds of models take in what people decided on mined sets: `--reviews` of `train` and `mine`,
-in a project file `reviews` in `[mine]`; [what that does](reviews.md#what-follows).
+Both kinds of models take reviewers' decisions on mined sets into account: `--reviews` of `train`
+and `mine`, in a project file `reviews` in `[mine]`; [its effects](reviews.md#what-follows).
 """
 PAPER = """\
 ## The paper's model
 
-A project file chooses it by `preset = "project"`, or another of these names, in `[train]`, where
-its settings may stand too. It takes no encoder, and refuses fewer than two sets. Its defaults are
+A project file selects it by `preset = "project"`, or another of these names, in `[train]`, where
+its settings may be set too. It takes no encoder, and refuses fewer than two sets. Its defaults are
 the preset `paper`: the values that the paper states and, where it is silent, those of its released
 program. `project` is meant for a corpus of your own: it learns faster than the released program and
 stops sooner, and was chosen on held-out training sets of MEDLINE with MeSH

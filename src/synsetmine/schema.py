@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 S = TypeVar("S", bound="DataclassInstance")
 
 MAX_SEED = 2**32 - 1
-_NAMES = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
+_NAMES = {str: "a string", int: "a whole number", float: "a number", bool: "true or false"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +74,7 @@ class Setting:
         kind = get_args(self.type)[0]
         values = [value] if kind is str and isinstance(value, str) else value
         if kind is str and not (isinstance(values, list | tuple) and values and all(values)):
-            raise DataError(f"{self.name} must be a text or a list of texts", value=value)
+            raise DataError(f"{self.name} must be a string or a list of strings", value=value)
         if not isinstance(values, list | tuple):
             raise DataError(f"{self.name} must be a list of whole numbers", value=value)
         return tuple(self._convert_one(kind, item) for item in values)
@@ -99,7 +99,7 @@ class Setting:
             return int(value)
         if kind in (str, bool) and isinstance(value, kind):
             return value
-        listed = " or a list of texts" if get_origin(self.type) is tuple and kind is str else ""
+        listed = " or a list of strings" if get_origin(self.type) is tuple and kind is str else ""
         raise DataError(f"{self.name} must be {_NAMES[kind]}{listed}", value=value)
 
     def _allows(self, value: Any) -> bool:
@@ -165,7 +165,8 @@ def _converted(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
     definitions = settings_in(kind)
     for name in values:
         if name not in definitions:
-            raise DataError(f"no such setting; there are {', '.join(definitions)}", value=name)
+            problem = f"no such setting; expected one of {', '.join(definitions)}"
+            raise DataError(problem, value=name)
     return {name: definitions[name].convert(value) for name, value in values.items()}
 
 

@@ -146,8 +146,11 @@ def test_mine_by_frequency_with_seeds_and_missing_terms(place: Path) -> None:
     assert re.search(r"^\d+ new names? for \d entit\w+; there was no", done.stderr, re.M)
     write_sets(place / "odd.jsonl", SynonymSets.of([[Term("nowhere")]], ["an id"]))
     odd = ["mine", "model", "-v", "vectors.txt", "--seeds", "odd.jsonl", "-o"]
-    assert "may not be empty or hold blanks" in synsetmine(*odd, "o.set", cwd=place, code=1).stderr
-    assert "have no say in seeds: nowhere" in synsetmine(*odd, "o.jsonl", cwd=place).stderr
+    assert (
+        "must not be empty or have whitespace"
+        in synsetmine(*odd, "o.set", cwd=place, code=1).stderr
+    )
+    assert "are ignored in seeds: nowhere" in synsetmine(*odd, "o.jsonl", cwd=place).stderr
     assert mined.set_of(Term("unknown")) == (Term("unknown"),)
 
 
@@ -195,10 +198,10 @@ def test_a_finished_model_is_known_again_and_not_lost_by_accident(place: Path) -
     before = weights.read_bytes()
     (place / "model" / "checkpoint.safetensors").write_bytes(b"left by a kill")
     done = synsetmine(*TRAIN, "-o", "model", cwd=place)
-    assert "holds this model already" in done.stderr
+    assert "already contains this model" in done.stderr
     assert not (place / "model" / "checkpoint.safetensors").exists()
     done = synsetmine(*TRAIN, "-o", "model", "--seed", "7", cwd=place, code=1)
-    assert "holds another finished model; --overwrite replaces it" in done.stderr
+    assert "contains another finished model; --overwrite replaces it" in done.stderr
     missing = ["train", "none.set", *TRAIN[2:], "-o", "model", "--overwrite"]
     synsetmine(*missing, cwd=place, code=1)
     assert weights.read_bytes() == before

@@ -60,7 +60,7 @@ def test_without_test_sets_some_are_held_out_and_what_lacks_data_is_left_out(pla
         *["-m", "today", "--seeds", "1"],
         cwd=place,
     )
-    assert "left out for want of --encoder: average-encoder, complete-encoder" in shown.stderr
+    assert "left out because they need --encoder: average-encoder, complete-encoder" in shown.stderr
     assert "pair classifier, vectors + strings" in shown.stdout
 
 
@@ -75,7 +75,7 @@ def test_the_list_of_methods() -> None:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["-m", "louvian"], "no such method; there are synsetmine, synsetmine-vectors"),
+        (["-m", "louvian"], "no such method; expected synsetmine, synsetmine-vectors"),
         (["-m", "average-encoder"], "this method needs --encoder: 'average-encoder'"),
         (["--encoder", "no/such/model"], "no/such/model"),
         (["--test", "train.set"], "train.set: this term is also in train.set: 'name"),

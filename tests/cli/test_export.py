@@ -145,16 +145,22 @@ def test_options_of_a_form_reach_it(place: Path, capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["run", "-f", "querqy", "--limit", "5"], "--limit means nothing to querqy, only to solr "),
-        (["run", "-f", "solr", "--weights", "none"], "--weights means nothing to solr, only to qu"),
-        (["run", "-f", "elasticsearch", "--title", "x"], "--title means nothing to elasticsearch"),
+        (
+            ["run", "-f", "querqy", "--limit", "5"],
+            "--limit does not apply to querqy, only to solr ",
+        ),
+        (
+            ["run", "-f", "solr", "--weights", "none"],
+            "--weights does not apply to solr, only to qu",
+        ),
+        (["run", "-f", "elasticsearch", "--title", "x"], "--title does not apply to elasticsearch"),
         (["run", "-f", "solr", "--counts", "vocabulary.tsv"], "a run folder has its own: 'run'"),
         (
             ["kb.arrow", "-f", "solr"],
             "expected a run folder, or sets in .jsonl or .set: 'kb.arrow'",
         ),
         (["missing.jsonl", "-f", "solr"], "missing.jsonl: No such file or directory"),
-        ([".", "-f", "solr"], "is no folder of a run that has mined sets"),
+        ([".", "-f", "solr"], "is not the folder of a run with mined sets"),
         (["run", "-f", "solr", "--threshold", "2"], "the threshold must lie between 0 and 1: 2.0"),
         (["run", "-f", "solr", "--min-size", "0"], "the smallest size must be 1 or more: 0"),
         (["run", "-f", "solr", "--min-size", "9"], "no set of run is left to export"),

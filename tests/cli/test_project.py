@@ -46,13 +46,13 @@ def test_init_then_run_up_to_a_stage(world: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "run" / "vocabulary.tsv").exists()
     assert "unchanged" in synsetmine(tmp_path, "run", ".", "--until", "supervise")
     said = synsetmine(tmp_path, "run", "--until", "lunch", code=1)
-    assert "no such stage; there are read, knowledge, link" in said
+    assert "no such stage; expected one of read, knowledge, link" in said
 
 
 def test_init_tells_what_is_not_there_yet(tmp_path: Path) -> None:
     (tmp_path / "kb.jsonl").touch()
     said = synsetmine(tmp_path, "init", "--corpus", "nowhere.txt", "--kb", "kb.jsonl")
-    assert "warning: there is no nowhere.txt yet" in said
+    assert "warning: nowhere.txt is missing" in said
     assert "no kb.jsonl" not in said
     assert "warning" not in synsetmine(
         *(tmp_path, "init", "--corpus", "texts/*.txt", "--kb", "kb.jsonl", "--overwrite")
@@ -65,7 +65,7 @@ def test_an_interrupted_run_says_that_it_can_go_on(
     watcher = ShownStages(tmp_path)
     watcher.started("link")
     watcher.__exit__(KeyboardInterrupt)
-    assert capsys.readouterr().err.endswith("the same command goes on from there\n")
+    assert capsys.readouterr().err.endswith("run the same command again to continue\n")
 
 
 def by_id(sets: SynonymSets) -> dict[str, frozenset[Term]]:
@@ -230,10 +230,10 @@ def test_pretrained_vectors_for_terms(world: Path, tmp_path: Path) -> None:
     said = synsetmine(
         tmp_path, "vectors", "documents.parquet", *options.split()[:4], "-o", "x.txt", code=1
     )
-    assert "needs the path of a vector file" in said
+    assert 'only method "file" takes a vector file' in said
 
 
 def test_the_demo_overwrites_no_project_of_yours(tmp_path: Path) -> None:
     (tmp_path / "synsetmine.toml").write_text("# mine\n")
-    assert "is no project of the demo" in synsetmine(tmp_path, "demo", "--out", ".", code=1)
+    assert "is not the project of the demo" in synsetmine(tmp_path, "demo", "--out", ".", code=1)
     assert (tmp_path / "synsetmine.toml").read_text() == "# mine\n"

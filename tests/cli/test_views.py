@@ -61,9 +61,9 @@ def test_the_order_does_not_matter(folder: Path) -> None:
 def test_a_finished_model_is_known_again(folder: Path) -> None:
     before = (folder / "strings" / "model.safetensors").read_bytes()
     said = synsetmine("train", "train.set", "-o", "strings", cwd=folder).stderr
-    assert "holds this model already" in said
+    assert "already contains this model" in said
     other = synsetmine("train", "train.set", "-o", "strings", "--seed", "1", cwd=folder, code=1)
-    assert "holds another finished model; --overwrite replaces it" in other.stderr
+    assert "contains another finished model; --overwrite replaces it" in other.stderr
     synsetmine("train", "train.set", "-o", "strings", "--overwrite", cwd=folder)
     assert (folder / "strings" / "model.safetensors").read_bytes() == before
 
@@ -101,9 +101,9 @@ def test_a_term_without_vector_is_told(folder: Path) -> None:
         (["train", "train.set", "--epochs", "3", "-o", "x"], "no such setting"),
         (["train", "train.set", "--threshold", "2", "-o", "x"], "between 0 and 1"),
         (["train", "none.set", "-o", "x"], "none.set: No such file"),
-        (["train", "train.set", "--preset", "paper", "-o", "x"], "takes one --vectors"),
+        (["train", "train.set", "--preset", "paper", "-o", "x"], "needs one --vectors"),
         (["mine", "model", "--vocabulary", "test.set", "-o", "x.jsonl"], "view, which is missing"),
-        (["mine", "strings", "-o", "x.jsonl"], "Give --vocabulary or --vectors"),
+        (["mine", "strings", "-o", "x.jsonl"], "give --vocabulary or --vectors"),
         (["train", "train.set", "--encoder", "nowhere/at/all", "-o", "x"], "nowhere/at/all"),
     ],
 )

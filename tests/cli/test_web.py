@@ -185,14 +185,16 @@ def test_folders_that_are_no_runs(
         assert isinstance(found, SynsetmineError)
         return str(found)
 
-    assert "empty is no folder of a run that has mined sets" in error("review", "empty")
-    assert "empty holds no finished model" in error("serve", "empty")
+    assert "empty is not the folder of a run with mined sets" in error("review", "empty")
+    assert "empty contains no finished model" in error("serve", "empty")
     assert "nowhere does not exist; a model is a folder" in error("serve", "nowhere")
-    assert "empty is no run; there are no mined sets" in error("serve", "empty", "--sets-only")
+    assert "--sets-only needs a run folder; empty is not one" in error(
+        "serve", "empty", "--sets-only"
+    )
     said = error("serve", str(run), "--vectors", "x.txt")
-    assert "a run has its own vectors; give them with a bare model only" in said
+    assert "a run has its own vectors; give them only with a model folder" in said
     said = error("serve", str(Artefacts(run).model))
-    assert "what is to be mined? Give --vocabulary or --vectors" in said
+    assert "no terms to mine; give --vocabulary or --vectors" in said
 
 
 def test_reviews_that_are_something_else(run: Path, tmp_path: Path) -> None:

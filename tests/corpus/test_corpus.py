@@ -90,8 +90,11 @@ def test_patterns_and_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         ("gone.txt", "gone.txt: no such file or folder"),
         ("x" * 300, "no such file or folder"),
         ("*.jsonl", "no file matches this pattern: '*.jsonl'"),
-        ("empty", "empty: no corpus files in this folder (known endings: .pubtator.txt,"),
-        ("data.bin", "data.bin: the ending does not tell the format; known are .pubtator.txt,"),
+        ("empty", "empty: no corpus files in this folder (extensions: .pubtator.txt,"),
+        (
+            "data.bin",
+            "data.bin: unknown file extension; name the format or use one of .pubtator.txt,",
+        ),
         ([], "no corpus files are named"),
         (["data.txt", "gone.txt"], "gone.txt: no such file or folder"),
     ],
@@ -111,7 +114,9 @@ def test_no_files_are_a_clear_error_before_anything_is_read(
 def test_a_form_overrules_the_ending(tmp_path: Path) -> None:
     path = stored(tmp_path, "a\n\nb\n", "data.bin")
     assert read(path, "text") == [("data.bin#1", "a"), ("data.bin#2", "b")]
-    with pytest.raises(DataError, match=r"a corpus has the format text, lines, .*: 'prose'"):
+    with pytest.raises(
+        DataError, match=r"the corpus format must be one of text, lines, .*: 'prose'"
+    ):
         read_corpus(path, format="prose")  # type: ignore[arg-type]
 
 

@@ -148,15 +148,15 @@ def test_a_dump_that_breaks_off_gives_the_pages_before(tmp_path: Path) -> None:
         ("no XML", "1: not well-formed XML: 'syntax error'"),
         (
             '<!DOCTYPE m [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;">]>\n<mediawiki/>',
-            "1: a document type is not allowed in a dump",
+            "1: a document type declaration is not allowed in a dump",
         ),
         (
             '<!DOCTYPE m SYSTEM "file:///etc/passwd"><mediawiki/>',
-            "1: a document type is not allowed in a dump",
+            "1: a document type declaration is not allowed in a dump",
         ),
         (
             "<mediawiki>\n" + "<a>" * 1000,
-            "2: more than 100 elements within each other: 'a'",
+            "2: more than 100 nested elements: 'a'",
         ),
         (
             "<mediawiki><siteinfo><namespaces>\n"

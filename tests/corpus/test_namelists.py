@@ -77,20 +77,45 @@ def test_missing_values_are_empty(tmp_path: Path) -> None:
     ("name", "content", "options", "message"),
     [
         ("x.txt", b"a\nZ\xfcr\n", {}, r"x.txt:2: not UTF-8"),
-        ("x.txt", "a\n", {"column": "name"}, "text has one name a line and no columns"),
-        ("x.csv", "a,b\n1,2\n", {}, r"x.csv:1: which column has the names\? There are a, b"),
-        ("x.csv", "a,b\n1,2\n", {"column": "c"}, "no column has this name; there are a, b: 'c'"),
-        ("x.csv", "a,a\n1,2\n", {"column": "a"}, "2 columns have this name; there are a, a: 'a'"),
-        ("x.csv", "id,name\n1\n", {}, "x.csv:2: another number of columns than in the header: 1"),
-        ("x.csv", 'id,name\n1,"a\n', {}, "x.csv:2: a broken row"),
+        ("x.txt", "a\n", {"column": "name"}, "plain text has no columns"),
+        (
+            "x.csv",
+            "a,b\n1,2\n",
+            {},
+            r"x.csv:1: cannot tell which column has the names; name one of a, b",
+        ),
+        (
+            "x.csv",
+            "a,b\n1,2\n",
+            {"column": "c"},
+            "no column has this name; the columns are a, b: 'c'",
+        ),
+        (
+            "x.csv",
+            "a,a\n1,2\n",
+            {"column": "a"},
+            "2 columns have this name; the columns are a, a: 'a'",
+        ),
+        ("x.csv", "id,name\n1\n", {}, "x.csv:2: number of columns differs from the header: 1"),
+        ("x.csv", 'id,name\n1,"a\n', {}, "x.csv:2: malformed row"),
         ("x.csv", b"id,name\n1,\xff\n", {}, "x.csv:2: not UTF-8"),
         ("x.jsonl", '{"name": 1}\n', {}, "x.jsonl:1: a name must be a string: 1"),
         ("x.jsonl", '"a"\n[1]\n', {}, r"x.jsonl:2: a name must be a string: \[1\]"),
         ("x.jsonl", '{"name": "\\ud800"}\n', {}, "x.jsonl:1: not valid Unicode"),
         ("x.jsonl", "{\n", {}, "x.jsonl:1: not JSON"),
-        ("x.jsonl", '{"a": "x", "b": "y"}\n', {}, "x.jsonl:1: which column has the names"),
+        (
+            "x.jsonl",
+            '{"a": "x", "b": "y"}\n',
+            {},
+            "x.jsonl:1: cannot tell which column has the names",
+        ),
         ("x.parquet", "PAR1", {}, "x.parquet: damaged Parquet file"),
-        ("x.txt", "a\n", {"format": "xml"}, "no such format; there are text, csv, tsv, jsonl"),
+        (
+            "x.txt",
+            "a\n",
+            {"format": "xml"},
+            "no such format; expected one of text, csv, tsv, jsonl",
+        ),
     ],
 )
 def test_bad_files(
@@ -126,7 +151,7 @@ def test_pairs_in_all_formats(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("x.tsv", "a\tb\nc\n", "x.tsv:2: another number of columns than in the header: 1"),
+        ("x.tsv", "a\tb\nc\n", "x.tsv:2: number of columns differs from the header: 1"),
         ("x.tsv", "c\n", "x.tsv:1: expected two names: 'c'"),
         ("x.tsv", "a\t \n", "x.tsv:1: expected two names"),
         ("x.tsv", "US\tus\n", "x.tsv:1: two spellings of one name cannot be separated: 'US / us'"),

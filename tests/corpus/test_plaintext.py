@@ -35,7 +35,7 @@ def test_broken_lines_of_a_text_are_told(tmp_path: Path) -> None:
     assert texts == ["good", "rest", "last"]
     assert errors == [
         r":3: not UTF-8: b'M\xfcnchen\n'",
-        r":6: the text holds a NUL character: 'nul \x00 byte'",
+        r":6: the text contains a NUL character: 'nul \x00 byte'",
     ]
     texts, errors = refused(path, "lines")
     assert texts == ["good", "rest", "last"]

@@ -50,10 +50,10 @@ def test_pubtator_articles_and_mentions(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("1\t1\t5\tword\tT\tD1", "the offsets do not lead to the surface: '1\\t1\\t5\\tword"),
-        ("1\t-4\t-1\tord\tT\tD1", "the offsets do not lead to the surface"),
-        ("1\t4\t4\t\tT\tD1", "the offsets do not lead to the surface"),
-        ("1\t0\t999\tword text\tT\tD1", "the offsets do not lead to the surface"),
+        ("1\t1\t5\tword\tT\tD1", "the offsets do not match the surface: '1\\t1\\t5\\tword"),
+        ("1\t-4\t-1\tord\tT\tD1", "the offsets do not match the surface"),
+        ("1\t4\t4\t\tT\tD1", "the offsets do not match the surface"),
+        ("1\t0\t999\tword text\tT\tD1", "the offsets do not match the surface"),
         ("2\t0\t4\tword\tT\tD1", "the mention belongs to another article: '2'"),
         ("1\t0\t4", "neither a mention nor a relation: '1\\t0\\t4'"),
         ("some words", "neither a mention nor a relation: 'some words'"),
@@ -101,6 +101,6 @@ def test_the_ncbi_disease_corpus() -> None:
     documents = list(read_corpus(NCBI, skipped=skipped))
     mentions = [(d, m) for d in documents for m in d.mentions]
     assert (len(documents), len(mentions)) == (793, 6891)
-    assert skipped.counts == {"the offsets do not lead to the surface": 1}
+    assert skipped.counts == {"the offsets do not match the surface": 1}
     lines = [line for path in NCBI.iterdir() for line in path.read_text().splitlines()]
     assert sum(line.count("\t") == 5 for line in lines) == len(mentions) + len(skipped)

@@ -63,7 +63,7 @@ def test_jsonl_fields_and_ids(tmp_path: Path) -> None:
         (b'{"text": 7}', "the text is not a string: 7"),
         (b'{"text": " \\n\\u3000"}', "the document is empty"),
         (b'{"text": ""}', "the document is empty"),
-        (b'{"text": "a\\u0000b"}', "the text holds a NUL character: 'a\\x00b'"),
+        (b'{"text": "a\\u0000b"}', "the text contains a NUL character: 'a\\x00b'"),
         (b'{"text": "a\\ud800b"}', "not valid Unicode: 'a\\ud800b'"),
         (b'{"text": "a\xff"}', 'not UTF-8: b\'{"text": "a\\xff"}\\n\''),
         (b'{"text": "a", "id": true}', "the id is neither a string nor a whole number: True"),
@@ -148,12 +148,12 @@ def test_broken_rows_are_told_with_their_first_line(tmp_path: Path) -> None:
     assert texts == ["two\nlines", "good"]
     expected = "',' expected after '\"'"
     assert sorted(errors) == [
-        ":11: a broken row: 'unexpected end of data'",
-        ":4: another number of columns than in the header: 3",
-        ":5: another number of columns than in the header: 1",
-        f":6: a broken row: {expected!r}",
+        ":11: malformed row: 'unexpected end of data'",
+        ":4: number of columns differs from the header: 3",
+        ":5: number of columns differs from the header: 1",
+        f":6: malformed row: {expected!r}",
         ":7: not UTF-8: 'M\\udcfcnchen'",
-        ":8: the text holds a NUL character: 'nul\\x00'",
+        ":8: the text contains a NUL character: 'nul\\x00'",
         ":9: the document is empty",
     ]
 

@@ -80,7 +80,7 @@ def test_a_broken_stream_leaves_no_half_of_a_corpus(tmp_path: Path) -> None:
 
 def test_another_parquet_file_is_no_stored_corpus(tmp_path: Path) -> None:
     pq.write_table(pa.table({"id": ["1"], "text": ["x"]}), tmp_path / "x.parquet")
-    with pytest.raises(DataError, match=r"x\.parquet: not a stored corpus; .*: 'id, text'"):
+    with pytest.raises(DataError, match=r"x\.parquet: not a file of documents; .*: 'id, text'"):
         list(read_batches(tmp_path / "x.parquet"))
     with pytest.raises(DataError, match=r"gone\.parquet: No such file"):
         list(read_batches(tmp_path / "gone.parquet"))

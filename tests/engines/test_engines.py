@@ -142,7 +142,7 @@ def test_a_full_disk_is_told_and_nothing_is_left(small_disk: Path, tmp_path: Pat
     documents = tmp_path / "documents.parquet"
     write_documents(documents, marked)
     out = small_disk / "mentions.parquet"
-    message = rf"^{out}: the disk is full; nothing of it was written$"
+    message = rf"^{out}: the disk is full; nothing was written$"
     with pytest.raises(SynsetmineError, match=message):
         link_corpus(documents, MarkedLinker(), out, engine=LocalEngine(2))
     with pytest.raises(SynsetmineError, match=r"links\.tsv: the disk is full"):

@@ -195,7 +195,7 @@ def test_an_error_that_cannot_travel_is_told(source: Path) -> None:
 @pytest.mark.slow
 def test_a_second_session_elsewhere_is_refused(spark: SparkEngine) -> None:
     spark.sql("SELECT 1")
-    with pytest.raises(SynsetmineError, match=r"already, at local\[2,4\]"):
+    with pytest.raises(SynsetmineError, match=r"Spark session, at local\[2,4\]"):
         start_session("local[1]")
     assert start_session("local[2]")[1] is False  # the same, and not to be ended
 
@@ -218,7 +218,7 @@ def test_a_master_that_does_not_answer() -> None:
             "java.io.IOException: No space left on device",
         ),
         ("\n\nfirst line\nsecond", "Spark: first line"),
-        ("", "Spark: it ended without a word"),
+        ("", "Spark: it ended without a message"),
     ],
 )
 def test_what_java_says_in_one_line(said: str, message: str) -> None:

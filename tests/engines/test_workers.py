@@ -86,7 +86,9 @@ def test_a_pool_tells_of_a_killed_worker() -> None:
 
 def test_tuning_tells_of_a_killed_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tuning, "_score_fold", workertasks.die)
-    with pytest.raises(SynsetmineError, match=r"worker process died, .* the same command goes on$"):
+    with pytest.raises(
+        SynsetmineError, match=r"worker process died, .* same command again to continue$"
+    ):
         list(tuning._run([("one", (0,)), ("two", (0,))], workers=2))
 
 

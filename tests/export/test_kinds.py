@@ -172,5 +172,5 @@ def test_a_kind_that_is_none(place: Path, option: str) -> None:
 
 
 def test_only_one_of_the_two_options(place: Path) -> None:
-    with pytest.raises(SynsetmineError, match="--only and --without exclude each other"):
+    with pytest.raises(SynsetmineError, match="--only and --without cannot be combined"):
         export("-f", "csv", "-o", "x.csv", "--only", "spelling", "--without", "inflection")

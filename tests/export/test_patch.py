@@ -250,7 +250,7 @@ def test_from_a_run_to_a_richer_knowledge_base(place: Path) -> None:
     assert done.stderr.splitlines() == [
         "synsetmine: warning: left out 1: a name that is there already, such as "
         "'D009203: Heart Attack'",
-        "synsetmine: warning: left out 1: a name of an entity that the knowledge base lacks, "
+        "synsetmine: warning: left out 1: a name of an entity that is not in the knowledge base, "
         "such as 'D9'",
         "2 names added to 1 entity, written to more.jsonl.gz",
     ]
@@ -273,7 +273,9 @@ def test_what_is_wrong_is_one_line(place: Path) -> None:
     done = synsetmine("export", "run", "-f", "skos", "-o", "x", "--base", "me", cwd=place, code=1)
     assert done.stderr == "synsetmine: error: expected an address such as `https://…`: 'me'\n"
     done = synsetmine("export", "run", "-f", "csv", "-o", "x", "--base", "u:", cwd=place, code=1)
-    assert done.stderr == "synsetmine: error: --base means nothing to csv, only to skos and sssom\n"
+    assert (
+        done.stderr == "synsetmine: error: --base does not apply to csv, only to skos and sssom\n"
+    )
 
 
 def test_the_reference_names_every_form_and_column() -> None:

@@ -309,14 +309,14 @@ def test_a_pipe_is_not_replaced_by_a_file(tmp_path: Path) -> None:
     ("error", "told"),
     [
         (OSError(errno.ENOSPC, "No space left on device"), "the disk is full"),
-        (OSError(errno.EFBIG, "File too large"), "a file may not be that large here"),
+        (OSError(errno.EFBIG, "File too large"), "the file exceeds the size limit"),
         (RuntimeError("I/O error: No space left on device (os error 28)"), "the disk is full"),
     ],
 )
 def test_a_problem_in_writing_names_the_file(tmp_path: Path, error: Exception, told: str) -> None:
     path = tmp_path / "x"
     with (
-        pytest.raises(SynsetmineError, match=f"{path}: {told}.*; nothing of it was written"),
+        pytest.raises(SynsetmineError, match=f"{path}: {told}.*; nothing was written"),
         atomic_write(path),
     ):
         raise error

@@ -180,6 +180,6 @@ def test_half_written_files_of_a_killed_run_go(line: Line) -> None:
 def test_a_folder_with_other_files_is_not_written_to(line: Line) -> None:
     line.run.mkdir()
     (line.run / "thesis.txt").write_text("precious")
-    with pytest.raises(SynsetmineError, match="holds other files"):
+    with pytest.raises(SynsetmineError, match="contains other files"):
         line.go()
     assert [path.name for path in line.run.iterdir()] == ["thesis.txt"]

@@ -23,7 +23,7 @@ from synsetmine.views import write_vectors
 from tests.pipeline.test_run import PAPERS, Watch
 from tests.support.worlds import make_world, write_text_world
 
-TOO_LARGE = "a file may not be that large here (ulimit -f, or the file system)"
+TOO_LARGE = "the file exceeds the size limit (ulimit -f, or the file system)"
 
 
 @contextmanager
@@ -60,7 +60,7 @@ def stopped(folder: Path, problem: str, whole: dict[str, bytes]) -> str:
     run = folder / "run"
     with pytest.raises(SynsetmineError) as caught:
         carry_out(folder)
-    message = re.escape(f"{problem}; nothing of it was written")
+    message = re.escape(f"{problem}; nothing was written")
     found = re.fullmatch(rf"{re.escape(str(run))}/(\S+): {message}", str(caught.value))
     assert found, str(caught.value)
     left = {path.relative_to(run).as_posix(): path for path in run.rglob("*") if path.is_file()}
@@ -104,10 +104,16 @@ def test_a_run_goes_on_when_the_disk_has_more_room(
 def test_vectors_and_results_of_tuning_name_their_file(tmp_path: Path) -> None:
     sets, vectors = make_world(entities=12)
     for name in ("vectors.safetensors", "vectors.txt"):
-        with largest_file(500), pytest.raises(SynsetmineError, match=f"{name}: a file may not be"):
+        with (
+            largest_file(500),
+            pytest.raises(SynsetmineError, match=f"{name}: the file exceeds the"),
+        ):
             write_vectors(tmp_path / name, vectors)
     settings = PRESETS["paper"].updated({"epochs": 1, "architecture": "both-4-4"})
-    with largest_file(100), pytest.raises(SynsetmineError, match=r"results\.jsonl: a file may not"):
+    with (
+        largest_file(100),
+        pytest.raises(SynsetmineError, match=r"results\.jsonl: the file exceeds"),
+    ):
         tune(sets, vectors, settings, [{}], out=tmp_path, folds=2)
     assert len(tune(sets, vectors, settings, [{}], out=tmp_path, folds=2)) == 1
 

@@ -151,7 +151,7 @@ def test_a_journal_deletes_nothing(place: Path, command: str) -> None:
         "when\tid\treviewer\tkind\tset_id\tterms\tother\tverdict\tscope\tundoes\tnote\tmembers"
         "\tothers\n"
     )
-    with pytest.raises(DataError, match=r"reviews\.sqlite-journal: synsetmine leaves no such file"):
+    with pytest.raises(DataError, match=r"reviews\.sqlite-journal: unexpected SQLite journal"):
         COMMANDS[command](place / "run")
     assert outside(place) == before
 
@@ -182,7 +182,7 @@ def test_a_journal_beside_the_cache_deletes_nothing(place: Path) -> None:
     with open_cache(cache) as opened:
         opened.put("a", "b")
     write_journal(cache, place / "home" / "precious")
-    with pytest.raises(DataError, match="synsetmine leaves no such file"), open_cache(cache):
+    with pytest.raises(DataError, match="unexpected SQLite journal"), open_cache(cache):
         pass
     assert outside(place)["precious"][0] == PRECIOUS
 
@@ -388,7 +388,7 @@ def test_an_encoder_in_a_model_folder_is_of_plain_files(
     with pytest.raises(SynsetmineError, match=r"symbolic link|this is a (pipe|socket)"):
         choose_encoder(None, stored)
     if kind is not link:  # one to a file is the user's to allow: the hub's cache has them
-        with pytest.raises(DataError, match="leads to no file of an encoder"):
+        with pytest.raises(DataError, match="not a file of the encoder"):
             encoder_digest("model/encoder")
 
 

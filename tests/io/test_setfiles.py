@@ -108,7 +108,7 @@ def test_the_ending_tells_the_form(tmp_path: Path) -> None:
 @pytest.mark.parametrize("set_id", ["", "a b", "a\n", "\ta", "a\u3000b"])
 def test_an_id_that_would_not_read_back_is_refused(tmp_path: Path, set_id: str) -> None:
     path = stored(tmp_path, "old")
-    with pytest.raises(DataError, match="blanks") as caught:
+    with pytest.raises(DataError, match="whitespace") as caught:
         write_sets(path, SynonymSets.of([[Term("a")], [Term("b")]], ids=["c0", set_id]))
     assert repr(set_id) in str(caught.value)
     assert path.read_text() == "old"
@@ -280,10 +280,10 @@ def test_json_of_another_form_is_refused(tmp_path: Path, line: str) -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("c0 {'x'}", "line 1 has this id already: 'c0'"),
-        ("c2 {'x', 'b'}", "the set on line 1 holds this term already: 'b'"),
-        ("c2 {'d||m.01'}", r"the set on line 3 holds this term already: 'd||m.01'"),
-        ("c2 {'x', 'y', 'x'}", "this term stands in the set twice: 'x'"),
+        ("c0 {'x'}", "line 1 already has this id: 'c0'"),
+        ("c2 {'x', 'b'}", "the set on line 1 already has this term: 'b'"),
+        ("c2 {'d||m.01'}", r"the set on line 3 already has this term: 'd||m.01'"),
+        ("c2 {'x', 'y', 'x'}", "this term is in the set twice: 'x'"),
     ],
 )
 def test_what_stands_twice_is_told_with_its_first_line(

@@ -63,12 +63,18 @@ def test_the_optional_fields_by_their_names(tmp_path: Path) -> None:
         ({"kind": "acronym"}, "kind must be one of spelling, inflection, .*: 'acronym'"),
         ({"kind": ["spelling"]}, r"kind must be one of .*: \['spelling'\]"),
         ({"relation": "same"}, "relation must be one of exact, broad, .*: 'same'"),
-        ({"nearest": 3}, "nearest must be a text: 3"),
-        ({"nearest": "\ud800"}, "nearest must be a text"),
+        ({"nearest": 3}, "nearest must be a string: 3"),
+        ({"nearest": "\ud800"}, "nearest must be a string"),
         ({"evidence": {}}, "evidence must be a list of objects"),
         ({"evidence": ["text"]}, "evidence must be a list of objects"),
-        ({"evidence": [{"relation": "alias", "text": "x"}]}, "document of evidence must be a text"),
-        ({"evidence": [{"relation": "alias", "document": "d"}]}, "text of evidence must be a text"),
+        (
+            {"evidence": [{"relation": "alias", "text": "x"}]},
+            "document of evidence must be a string",
+        ),
+        (
+            {"evidence": [{"relation": "alias", "document": "d"}]},
+            "text of evidence must be a string",
+        ),
     ],
 )
 def test_bad_fields_are_named_with_file_and_line(

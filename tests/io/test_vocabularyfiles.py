@@ -36,8 +36,8 @@ def test_a_packed_vocabulary_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("a", "this term stands in the vocabulary twice: 'a'"),
-        ("a\t7", "this term stands in the vocabulary twice: 'a'"),
+        ("a", "this term is in the vocabulary twice: 'a'"),
+        ("a\t7", "this term is in the vocabulary twice: 'a'"),
         ("x\t-1", "expected a count after the tab: '-1'"),
         ("x\t+1", "expected a count after the tab: '+1'"),
         ("x\t1.5", "expected a count after the tab: '1.5'"),

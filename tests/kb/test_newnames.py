@@ -100,11 +100,11 @@ def test_what_cannot_be_added_is_counted(tmp_path: Path) -> None:
     assert done == PatchResult(names=1, entities=1)
     assert refused.counts == {
         "a name that is there already": 3,
-        "a name that is not exact, in a file whose form knows no other": 1,
+        "a name that is not exact, in a format that has exact names only": 1,
         "a name without a letter or digit": 1,
-        "a name of an entity that the knowledge base lacks": 2,
+        "a name of an entity that is not in the knowledge base": 2,
     }
-    lacking = refused.examples["a name of an entity that the knowledge base lacks"]
+    lacking = refused.examples["a name of an entity that is not in the knowledge base"]
     assert [error.value for error in lacking] == ["D3", "D3"]
     assert read_kb(tmp_path / "y.jsonl").names("D1") == ("MI", "Heart-Attack", "coronary")
 
@@ -211,14 +211,14 @@ def test_a_term_without_synonyms_gets_them_where_the_format_has_them(tmp_path: P
     assert content.decode() == frames.replace(
         'def: "d" []\r\n', 'def: "d" []\r\nsynonym: "new" EXACT []\r\n'
     ) + ('\r\nsynonym: "c" EXACT []\r\n')
-    assert refused == {"a name of an entity that the knowledge base lacks": 1}
+    assert refused == {"a name of an entity that is not in the knowledge base": 1}
 
 
 def test_an_obsolete_term_is_no_entity(tmp_path: Path) -> None:
     frames = "[Term]\nid: X:1\nname: a\nis_obsolete: true\n"
     content, refused = applied(stored(tmp_path, frames, "x.obo"), NewName("X:1", "new"))
     assert content.decode() == frames
-    assert refused == {"a name of an entity that the knowledge base lacks": 1}
+    assert refused == {"a name of an entity that is not in the knowledge base": 1}
 
 
 # --- All of them ------------------------------------------------------------------------------

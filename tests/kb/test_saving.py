@@ -91,7 +91,7 @@ def test_changed_letters_are_told(tmp_path: Path) -> None:
     path = tmp_path / "x.kb"
     KnowledgeBase.of([HEART]).save(path)
     path.write_bytes(path.read_bytes().replace(b"Cardiac", b"Cordiac"))
-    with pytest.raises(DataError, match="a damaged knowledge base: its checksum is another"):
+    with pytest.raises(DataError, match="a damaged knowledge base: its checksum differs"):
         KnowledgeBase.load(path)
 
 
@@ -112,7 +112,7 @@ def test_other_files_are_told(tmp_path: Path) -> None:
     schema = table.schema.with_metadata({"form": "synsetmine.kb", "version": "99"})
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
         writer.write_table(table)
-    with pytest.raises(DataError, match="of another version of this program: read it anew: '99'"):
+    with pytest.raises(DataError, match="of another version of this program; read it again: '99'"):
         KnowledgeBase.load(path)
 
 

@@ -37,8 +37,8 @@ def test_a_dump_of_wikidata_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("nonsense,", "expected one JSON object a line: 'nonsense'"),
-        (ITEMS[0][:300], "expected one JSON object a line: "),
+        ("nonsense,", "expected one JSON object per line: 'nonsense'"),
+        (ITEMS[0][:300], "expected one JSON object per line: "),
         (ITEMS[0][:300] + "}", "not JSON: "),
         ('{"type": "item" "id": "Q2"}', "not JSON: "),
         ('{"type": "item", 7: "Q2"}', "not JSON: "),
@@ -46,7 +46,7 @@ def test_a_dump_of_wikidata_is_read(tmp_path: Path) -> None:
         ('{"a":' * 100_000 + "}", "not JSON: "),
         ('{"type": "item", "labels": {}}', "expected an item with its id: "),
         ('{"id": "Q2"}', "expected an item with its id: "),
-        ('{"type": "item", "id": "Q2", "labels": ["x"]}', "expected an object of languages: "),
+        ('{"type": "item", "id": "Q2", "labels": ["x"]}', "expected an object with languages as "),
         ('{"type": "item", "id": "Q2", "labels": {"en": "x"}}', "expected a value in a language: "),
         ('{"type": "item", "id": "Q2", "aliases": {"en": [7]}}', "expected a value in a language"),
     ],

@@ -245,10 +245,10 @@ def test_giving_up_says_where_what_and_how_to_go_on(
     assert str(caught.value) == (
         f"{server.url}/annotate: document 'PMID:7': an answer that is not JSON: "
         "<html><h1>It works!</h1></html> (3 attempts); "
-        f"what was answered so far is in {cache}, and the same command goes on there"
+        f"the answers so far are in {cache}; run the same command again to continue"
     )
     assert len(server.seen) == 3
-    with pytest.raises(SynsetmineError, match="is lost: with a cache it would be kept"):
+    with pytest.raises(SynsetmineError, match="are lost; a cache would keep them"):
         linker_of(server, retries=0).link(many(1))
 
 

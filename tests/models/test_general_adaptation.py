@@ -66,7 +66,7 @@ def test_too_few_sets_leave_the_general_model_as_it_is() -> None:
         assert same_weights(adapted.model, load_general())
     trained = settings_of().train(TRAINING.pick(range(3)), VIEWS)
     few = "3 training sets of two or more names are too few to adapt the general model"
-    assert trained.warnings == (f"{few}, which is used as it is",)
+    assert trained.warnings == (f"{few}, which is used unchanged",)
     assert trained.notes == ()
     assert trained.model.views == ("strings",)  # the vectors are not needed
 
@@ -115,7 +115,7 @@ def test_vectors_alone_are_enough() -> None:
     adapted = adapt(training, views, SETTINGS).model
     assert adapted.views == ("vectors",)
     assert ari(adapted, views, held_out) > 0.7
-    with pytest.raises(DataError, match=r"training needs 10 or more sets .*, not: 3"):
+    with pytest.raises(DataError, match=r"training needs at least 10 sets .*; got: 3"):
         settings_of().train(sets.pick(range(3)), views)
 
 
@@ -136,7 +136,7 @@ def test_views_other_than_those_of_training_are_refused() -> None:
     adapted = adapted_to_vectors()
     with pytest.raises(DataError, match="this view, which is missing: 'vectors'"):
         adapted.prepare(HELD_OUT.terms, TermViews())
-    with pytest.raises(DataError, match="trained with 1 tables of vectors, not: 2"):
+    with pytest.raises(DataError, match="trained with 1 tables of vectors; got: 2"):
         adapted.prepare(HELD_OUT.terms, TermViews(VIEWS.vectors * 2))
     narrow = TermVectors(SETS.terms, VIEWS.vectors[0].matrix[:, :3])
     with pytest.raises(DataError, match="trained on vectors of 12 dimensions, these have: 3"):

@@ -91,7 +91,7 @@ def test_a_config_without_a_kind_is_of_the_papers_model(tmp_path: Path) -> None:
     assert load_model(tmp_path).kind == "paper"
     config["scorer"]["kind"] = "other"
     path.write_text(json.dumps(config))
-    with pytest.raises(ModelError, match="no such kind of model: 'other'; there are general"):
+    with pytest.raises(ModelError, match="no such kind of model: 'other'; expected one of general"):
         load_model(tmp_path)
 
 
@@ -125,13 +125,15 @@ def test_without_sets_to_hold_out_the_model_is_chosen_on_all() -> None:
 
 
 def test_wrong_settings_and_inputs_are_named() -> None:
-    with pytest.raises(DataError, match=r"no such preset; there are general, paper, .*: 'x'"):
+    with pytest.raises(DataError, match=r"no such preset; expected one of general, paper, .*: 'x'"):
         settings_of("x")
-    with pytest.raises(DataError, match=r"no such setting; there are seed, threshold, .*: 'x'"):
+    with pytest.raises(
+        DataError, match=r"no such setting; expected one of seed, threshold, .*: 'x'"
+    ):
         settings_of("general").updated({"x": 1})
     paper = settings_of("paper")
     for inputs, message in (
-        ({"tables": 2}, "takes one --vectors table, not: 2"),
+        ({"tables": 2}, "needs one --vectors table; got: 2"),
         ({"tables": 1, "encoder": True}, "takes no encoder"),
     ):
         with pytest.raises(DataError, match=message):
@@ -140,7 +142,7 @@ def test_wrong_settings_and_inputs_are_named() -> None:
     views = TermViews((vectors,), strings=False)
     with pytest.raises(DataError, match="strategy 'mixture' needs the terms' surfaces"):
         paper.updated({"strategy": "mixture"}).train(sets, views)
-    with pytest.raises(DataError, match="the model takes one table of vectors, not 0"):
+    with pytest.raises(DataError, match="the model needs one table of vectors; got 0"):
         paper_model().prepare(TERMS, TermViews())
 
 

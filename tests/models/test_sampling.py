@@ -154,7 +154,7 @@ def test_a_lonely_set_is_drawn_for_at_random() -> None:
     ("sets", "message"),
     [
         ([["a"], ["b"]], "at least one set of two or more terms"),
-        ([["a", "b"]], "there is one set"),
+        ([["a", "b"]], "at least two sets"),
     ],
 )
 def test_sets_that_cannot_train_are_refused(sets: list[list[str]], message: str) -> None:

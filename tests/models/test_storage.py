@@ -148,7 +148,7 @@ def test_another_version_is_named(folder: Path, version: object) -> None:
 @pytest.mark.parametrize("value", [None, "x", ["model.safetensors"]])
 def test_an_entry_of_the_wrong_kind_is_named(folder: Path, name: str, value: object) -> None:
     change_config(folder, **{name: value})
-    assert_refused(folder, f"damaged: '{name}' is missing or of the wrong kind")
+    assert_refused(folder, f"damaged: '{name}' is missing or has the wrong type")
     config = json.loads((folder / "config.json").read_text())
     del config[name]
     (folder / "config.json").write_text(json.dumps(config))
@@ -158,7 +158,7 @@ def test_an_entry_of_the_wrong_kind_is_named(folder: Path, name: str, value: obj
 def test_a_folder_without_a_config_holds_no_model(folder: Path, tmp_path: Path) -> None:
     (folder / "config.json").unlink()
     assert not storage.is_model(folder)
-    assert_refused(folder, r"holds no finished model: there is no config\.json")
+    assert_refused(folder, r"contains no finished model: config\.json is missing")
     assert_refused(tmp_path / "gone", "does not exist; a model is a folder")
     (tmp_path / "file").write_text("x")
     assert_refused(tmp_path / "file", "is not a folder")
@@ -191,7 +191,7 @@ def test_a_config_cannot_name_other_files(folder: Path, name: str) -> None:
     (folder.parent / "x").write_text("secret")
     sums = json.loads((folder / "config.json").read_text())["sha256"]
     change_config(folder, sha256={**sums, name: hashlib.sha256(b"secret").hexdigest()})
-    assert_refused(folder, f"names '{name}', which is no file of a model")
+    assert_refused(folder, f"names '{name}', which is not a model file")
 
 
 def test_a_config_must_name_the_weights(folder: Path) -> None:
@@ -275,7 +275,7 @@ def test_an_interrupted_save_leaves_no_model(
         with pytest.raises(KeyboardInterrupt):
             save_model(tmp_path, make_model(tuned=True))
     assert not storage.is_model(tmp_path)
-    assert_refused(tmp_path, "holds no finished model")
+    assert_refused(tmp_path, "contains no finished model")
     assert list(tmp_path.glob(".*")) == []
     save_model(tmp_path, make_model(tuned=True))
     assert load_model(tmp_path).threshold == 0.375
@@ -298,13 +298,13 @@ def test_weights_that_are_no_numbers_are_refused(tmp_path: Path, value: float) -
     with torch.no_grad():
         model.model.get_parameter("post.0.weight")[0, 0] = value
     save_model(tmp_path / "model", model)
-    assert_refused(tmp_path / "model", r"'post\.0\.weight' holds what is no number")
+    assert_refused(tmp_path / "model", r"'post\.0\.weight' contains a value that is not a number")
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_a_threshold_that_is_no_number_is_refused(folder: Path, value: float) -> None:
     change_config(folder, threshold=value)
-    assert_refused(folder, "the threshold is no probability")
+    assert_refused(folder, "the threshold is not a probability")
 
 
 @pytest.mark.parametrize(
@@ -341,7 +341,7 @@ def test_links_out_of_the_folder_show_nothing_of_what_they_lead_to(
 @pytest.mark.parametrize("named", ["evil/encoder", "/nowhere/encoder", 7, ["a"], {"a": 1}], ids=str)
 def test_a_model_cannot_have_an_encoder_fetched(named: object) -> None:
     stored = StoredModel(make_model().model, 0.5, {"encoder": named})
-    with pytest.raises(SynsetmineError, match="no folder here; if you trust it, give --encoder"):
+    with pytest.raises(SynsetmineError, match="not a folder here; if you trust it, give --encoder"):
         choose_encoder(None, stored)
     assert choose_encoder("mine/own", stored) == "mine/own"
 

@@ -262,7 +262,7 @@ def test_never_separates_new_names_from_known_sets() -> None:
     ("pair", "message"),
     [
         (("US", "us"), "two spellings of one name cannot be separated: 'US / us'"),
-        (("x", "Y"), "a known set has both names of a cannot-link pair: 'x / Y'"),
+        (("x", "Y"), "both names of this cannot-link pair are in one known set: 'x / Y'"),
         (("x",), "expected pairs of names"),
         ("xy", "expected pairs of names"),
     ],
@@ -370,7 +370,9 @@ def test_series_and_frames_of_pandas() -> None:
     assert grouped(pandas.Series(HEARTS, dtype="category")).mapping == expected
     mapped = pandas.Series(HEARTS).map(grouped(HEARTS).mapping)
     assert mapped.tolist() == ["heart failure"] * 3 + ["lung", "heart failure"]
-    with pytest.raises(DataError, match=r"which column has the names\? There are a, b"):
+    with pytest.raises(
+        DataError, match=r"cannot tell which column has the names; name one of a, b"
+    ):
         grouped(pandas.DataFrame({"a": ["x"], "b": ["y"]}))
     with pytest.raises(DataError, match=r"a name must be a string \(item 0\): 1"):
         grouped(pandas.Series([1, 2]))
@@ -398,7 +400,10 @@ def test_series_and_frames_of_polars() -> None:
         (["a", "\ud800"], r"not valid Unicode \(item 1\)"),
         (np.zeros((2, 2)), "a name must be a string"),
         ([["a"], ["b"]], "a name must be a string"),
-        (pa.table({"name": ["a"], "x": ["b"]}), "no column has this name; there are name, x: 'y'"),
+        (
+            pa.table({"name": ["a"], "x": ["b"]}),
+            "no column has this name; the columns are name, x: 'y'",
+        ),
     ],
 )
 def test_what_is_no_list_of_names(listed: Any, message: str) -> None:

@@ -51,5 +51,5 @@ def test_our_own_csv_files_are_read_as_they_were_written(tmp_path: Path) -> None
 @pytest.mark.parametrize("name", ["names.json", "names.xlsx", "names.set.gz"])
 def test_files_of_other_formats_are_no_text(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("[]")
-    with pytest.raises(DataError, match="is no format of name lists"):
+    with pytest.raises(DataError, match="is not a format of name lists"):
         synsetmine.read_names(tmp_path / name)

@@ -270,9 +270,9 @@ def test_what_a_killed_run_left_goes_and_what_another_writes_stays(tmp_path: Pat
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ('run = "."', "this input lies in the run folder"),
+        ('run = "."', "this input is in the run folder"),
         ('vocabulary.list = "nowhere.txt"', "nowhere.txt: no such file"),
-        ('vectors.method = "file"', "needs the path of a vector file"),
+        ('vectors.method = "file"', 'only method "file" takes a vector file'),
         ("mine.threshold = 1.5", "threshold must be between 0 and 1: 1.5"),
         ("evaluate.orders = 0", "orders must be at least 1: 0"),
         ("supervise.held_out = 1.0", "held_out must be in (0, 1): 1.0"),

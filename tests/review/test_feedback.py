@@ -178,7 +178,7 @@ def test_accepted_sets_join_the_training_sets() -> None:
         "sets": 1,
         "terms": 5,
         "terms that have another set": 1,  # k4 stays where it is
-        "terms told apart": 1,
+        "terms separated": 1,
     }
 
 
@@ -187,7 +187,7 @@ def test_a_known_name_that_was_removed_is_no_longer_trained_on() -> None:
     gone = desk("remove", "E1", "k2")
     informed = training_sets(sets(E1="k1 k2 k9", E2="k3 k4"), Constraints.from_decisions(desk.made))
     assert shown(informed.sets) == {"E1": "k1 k9", "E2": "k3 k4", gone.other: "k2"}
-    assert informed.counts == {"terms told apart": 1}
+    assert informed.counts == {"terms separated": 1}
 
 
 def test_negatives_are_terms_that_are_with_no_others() -> None:
@@ -230,7 +230,7 @@ def test_accepted_sets_are_seeds() -> None:
         "E4": "k6 k7 k8",
         "S": "n2 n3",
     }
-    assert informed.counts == {"sets": 4, "pairs kept apart": 2}
+    assert informed.counts == {"sets": 4, "cannot-link pairs": 2}
 
 
 def test_seeds_lose_what_was_told_apart() -> None:
@@ -242,7 +242,7 @@ def test_seeds_lose_what_was_told_apart() -> None:
     desk("judge", "E3", "k6", verdict="incorrect")
     informed = seed_sets(known, Constraints.from_decisions(desk.made))
     assert shown(informed.sets) == {"E1": "k1 n1", "E3": "k5 k7"}
-    assert informed.counts == {"sets": 1, "terms told apart": 4, "pairs kept apart": 4}
+    assert informed.counts == {"sets": 1, "terms separated": 4, "cannot-link pairs": 4}
 
 
 def test_known_names_that_were_told_apart_do_not_join_an_accepted_set_together() -> None:
@@ -251,7 +251,7 @@ def test_known_names_that_were_told_apart_do_not_join_an_accepted_set_together()
     desk("accept", "Y")
     informed = seed_sets(sets(E1="a b c"), Constraints.from_decisions(desk.made))
     assert shown(informed.sets) == {"E1": "c d b"}
-    assert informed.counts == {"sets": 1, "terms told apart": 1, "pairs kept apart": 2}
+    assert informed.counts == {"sets": 1, "terms separated": 1, "cannot-link pairs": 2}
 
 
 def test_without_decisions_nothing_changes() -> None:

@@ -72,7 +72,7 @@ def test_a_run_learns_from_its_reviews(project: Path) -> None:
     assert home not in again.labels(stays)
     counts = folder.results["mine"].counts
     assert counts["reviewed sets"] == 1
-    assert counts["reviewed pairs kept apart"] == len(stays)
+    assert counts["reviewed cannot-link pairs"] == len(stays)
     assert {name for name in folder.results["train"].counts if name.startswith("reviewed")}
     assert json.loads(at.scores.read_text()).keys() == json.loads(scores).keys()
     _, skipped = carry_out(project)
@@ -136,7 +136,7 @@ def test_what_cannot_be_done_is_told(tmp_path: Path) -> None:
     assert isinstance(done.exception, SynsetmineError)
     assert str(done.exception) == f"{tmp_path / 'run'} has no reviews yet"
     done = call("import-reviews", tmp_path / "run", tmp_path / "x.tsv")
-    assert "no folder of a run that has mined sets" in str(done.exception)
+    assert "not the folder of a run with mined sets" in str(done.exception)
     assert RunFolder(tmp_path / "run").stages == {}
     assert not list((tmp_path / "run").iterdir())
 
@@ -157,16 +157,16 @@ def test_loose_files_take_reviews_too(tmp_path: Path) -> None:
     train = ["train", tmp_path / "train.jsonl", *files, tmp_path / "model"]
     done = call(*train)
     assert done.exit_code == 0, done.output
-    assert f"from reviews: 1 sets, {len(members)} terms, 2 terms told apart\n" in done.stderr
-    assert "holds this model already" in call(*train).stderr
+    assert f"from reviews: 1 sets, {len(members)} terms, 2 terms separated\n" in done.stderr
+    assert "already contains this model" in call(*train).stderr
     with ReviewStore(tmp_path / "reviews.sqlite") as store:
         store.add(state.decide("unsure", "good", reviewer="ann"))
-    assert "holds another finished model" in str(call(*train).exception)
+    assert "contains another finished model" in str(call(*train).exception)
     out = tmp_path / "mined.jsonl"
     mine = ["mine", tmp_path / "model", "--vocabulary", tmp_path / "terms.txt"]
     done = call(*mine, *files, out)
     assert done.exit_code == 0, done.output
-    assert "from reviews: 1 sets, 1 pairs kept apart\n" in done.stderr
+    assert "from reviews: 1 sets, 1 cannot-link pairs\n" in done.stderr
     mined = read_sets(out)
     assert set(map(Term.parse, members)) <= set(mined.sets[mined.ids.index("good")])
     assert mined.label_of(Term.parse(one)) != mined.label_of(Term.parse(other))

@@ -103,7 +103,7 @@ def test_undo_takes_back_ones_own_last(path: Path) -> None:
         assert (undo.kind, undo.undoes, undo.set_id) == ("undo", second.id, "s2")
         assert standing(store.decisions()) == [first, other]
         assert store.undo("ann").undoes == first.id
-        with pytest.raises(DataError, match="no decision to take back of: 'ann'"):
+        with pytest.raises(DataError, match="no decision to undo by: 'ann'"):
             store.undo("ann")
         assert standing(store.decisions()) == [other]
 
@@ -125,7 +125,7 @@ def test_what_cannot_be_undone_is_told(path: Path) -> None:
         made = store.add(accept())
         undo = store.undo("bob", made.id)
         for target, problem in (
-            (made.id, "taken back already"),
+            (made.id, "already been undone"),
             (undo.id, "an undo cannot be undone; decide again"),
             ("nothing", "there is no such decision: 'nothing'"),
         ):
@@ -235,7 +235,7 @@ def test_a_store_that_defines_other_things_is_refused(path: Path, commands: list
         raw.execute(command)
     raw.commit()
     raw.close()
-    with pytest.raises(DataError, match="reviews that synsetmine did not make"):
+    with pytest.raises(DataError, match="not a file of reviews: its schema differs"):
         ReviewStore(path)
 
 

@@ -129,16 +129,16 @@ def test_a_line_without_an_id_gets_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("x", r"expected 13 columns, here are: 1"),
+        ("x", r"expected 13 columns; got: 1"),
         (LINE.replace("split", "slit"), "kind must be one of accept, .*: 'slit'"),
         (LINE.replace("ann", ""), "a decision needs a reviewer: ''"),
         (LINE.replace(SPLIT.when, ""), "a decision needs its time, in the column: 'when'"),
         (LINE.replace(SPLIT.when, "2026-03-01"), "expected a time such as .*: '2026-03-01'"),
         (LINE.replace("-03-01", "-13-01"), "expected a time such as .*: '2026-13-01T"),
-        (LINE.replace("back\\\\", "back\\"), r"not an escape; .*: '\\\\s'"),
+        (LINE.replace("back\\\\", "back\\"), r"unknown escape; .*: '\\\\s'"),
         (LINE.replace("c||m.01;", "c||m.01;;"), "expected terms with ; between them"),
         (LINE.replace("c||m.01;", ""), None),
-        (LINE.replace("c||m.01", "a\\;b"), "a term stands there twice: 'a;b'"),
+        (LINE.replace("c||m.01", "a\\;b"), "a term occurs twice: 'a;b'"),
         (LINE.replace("a\\;b;tab\\there\ts2", "d\ts2"), "the set has no such term: 'd'"),
         (LINE.replace("c||m.01", "||x"), "a term needs a surface"),
     ],
@@ -164,7 +164,9 @@ def test_two_decisions_with_one_id_are_told(tmp_path: Path) -> None:
 def test_other_files_are_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "reviews.tsv"
     path.write_text(text)
-    with pytest.raises(DataError, match=r"reviews\.tsv.*(an empty file|expected the columns when)"):
+    with pytest.raises(
+        DataError, match=r"reviews\.tsv.*(the file is empty|expected the columns when)"
+    ):
         read_decisions(path)
 
 

@@ -373,7 +373,7 @@ def test_a_port_that_is_taken() -> None:
 
 
 def test_hosts_on_which_one_cannot_listen() -> None:
-    with pytest.raises(SynsetmineError, match="is no name or address of this machine"):
+    with pytest.raises(SynsetmineError, match="is not a name or address of this machine"):
         listen("no such host", 0)
     with pytest.raises(SynsetmineError, match=r"192\.0\.2\.1 is not an address of this machine"):
         listen("192.0.2.1", 0)

@@ -288,7 +288,7 @@ def test_undo_takes_back_the_last_one_and_shows_its_set(run: Path) -> None:
             assert f"<b>{done}</b> of 5 sets reviewed" in page
         answer = ada.send("/undo")
         assert answer.status_code == 400
-        assert alert(answer.text) == "there is no decision to take back of: 'Ada'"
+        assert alert(answer.text) == "there is no decision to undo by: 'Ada'"
     assert [d.kind for d in decisions(run)] == ["accept", "reject", "undo", "undo"]
 
 

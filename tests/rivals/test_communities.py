@@ -298,5 +298,5 @@ def test_a_method_takes_the_view_that_it_names(make: Any) -> None:
 @pytest.mark.parametrize("make", TABLE_METHODS)
 @pytest.mark.parametrize("view", ["strings", "encoder"])
 def test_a_view_that_is_not_there_is_named(make: Any, view: View) -> None:
-    with pytest.raises(DataError, match=f"there is no table of this view: '{view}'"):
+    with pytest.raises(DataError, match=f"no vector table for this view: '{view}'"):
         clustered(make(view=view), task_of([[1, 2]]))

@@ -195,7 +195,7 @@ def test_missing_views_are_told() -> None:
             PairLinkage(views=wrong)  # type: ignore[arg-type]
     training, _, views = easy_world(0)
     data = TrainingData(training=training, views=TermViews(vectors=views.vectors), size=10)
-    with pytest.raises(DataError, match="no table of this view: 'encoder'"):
+    with pytest.raises(DataError, match="no vector table for this view: 'encoder'"):
         PairLinkage(views=("encoder",)).fit(data)
     assert PairLinkage(views=("strings", "encoder")).needs == {"strings", "encoder"}
 

@@ -218,7 +218,7 @@ def test_what_is_not_a_normal_form_is_refused(form: str, before: list[str]) -> N
 
 
 def test_a_name_that_is_there_twice_is_refused() -> None:
-    with pytest.raises(DataError, match="this name is there twice: 'b'"):
+    with pytest.raises(DataError, match="this name occurs twice: 'b'"):
         NameMatcher.build(["a", "b", "c", "b"])
 
 

@@ -82,7 +82,7 @@ def test_a_name_that_promises_gzip_gets_gzip(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("name", ["x.txt", "x.bin"])
 def test_word2vec_forms_refuse_to_write_blanks(tmp_path: Path, name: str, blank: str) -> None:
     path = stored(tmp_path, "old", name)
-    with pytest.raises(DataError, match=r"blanks; write \.safetensors") as caught:
+    with pytest.raises(DataError, match=r"whitespace; write \.safetensors") as caught:
         write_vectors(path, table(A, Term(f"new{blank}york")))
     assert repr(f"new{blank}york") in str(caught.value)
     assert path.read_text() == "old"
@@ -137,7 +137,7 @@ BROKEN_ROWS = [
     ("b nan 1", "not a finite vector: 'b [nan, 1.0]'"),
     ("b 1 -inf", "not a finite vector: 'b [1.0, -inf]'"),
     ("b 1 1e39", "not a finite vector: 'b [1.0, inf]'"),
-    ("a 3 4", "this term has a vector already: 'a'"),
+    ("a 3 4", "this term already has a vector: 'a'"),
     ("||m.01 1 2", "a term needs a surface: '||m.01'"),
     (b"M\xfcnchen 1 2", r"not UTF-8: b'M\xfcnchen 1 2\n'"),
 ]
@@ -161,7 +161,7 @@ def test_a_broken_row_is_told_and_can_be_skipped(
 
 def test_a_text_file_that_ends_early_is_noticed(tmp_path: Path) -> None:
     path = stored(tmp_path, "3 2\na 1 2\nc 5 6\n")
-    assert_refused(path, ":3: ends after 2 of 3 vectors")
+    assert_refused(path, ":3: the file ends after 2 of 3 vectors")
     skipped: list[DataError] = []
     assert read_vectors(path, skipped=skipped).terms == (A, C)
     assert len(skipped) == 1
@@ -230,7 +230,7 @@ BINARY = packed(ROWS, newline=True)
 def test_a_binary_file_cut_anywhere_is_refused(tmp_path: Path, cut: int) -> None:
     path = stored(tmp_path, BINARY[:cut], "x.bin")
     first = len("2 2\n") + len("a ") + 8
-    assert_refused(path, f": ends within record {1 if cut < first else 2} of 2")
+    assert_refused(path, f": the file ends within record {1 if cut < first else 2} of 2")
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_a_binary_file_cut_anywhere_is_refused(tmp_path: Path, cut: int) -> None
         ({"a": [1.0, 2.0], "b": [float("nan"), 0.0]}, ":2: not a finite vector: 'b [nan, 0.0]'"),
         ({"a": [1.0, 2.0], "b": [0.0, float("inf")]}, ":2: not a finite vector: 'b [0.0, inf]'"),
         ({"a": [1.0, 2.0], "": [0.0, 0.0]}, ":2: a term needs a surface: '||'"),
-        ({"a": [1.0, 2.0], "a||": [0.0, 0.0]}, ":2: this term has a vector already: 'a'"),
+        ({"a": [1.0, 2.0], "a||": [0.0, 0.0]}, ":2: this term already has a vector: 'a'"),
     ],
 )
 def test_a_broken_record_is_told_and_can_be_skipped(
@@ -274,7 +274,7 @@ def test_a_count_without_vectors_fails_at_once(tmp_path: Path, name: str) -> Non
 @pytest.mark.parametrize("header", ["1 0", "1 999999999999", f"1 {10**30}", f"{10**30} 2"])
 def test_a_header_beyond_reason_is_quoted(tmp_path: Path, name: str, header: str) -> None:
     path = stored(tmp_path, f"{header}\na 1 2\n", name)
-    problem = "expected `count dimension`, the dimension from 1 to 1000000"
+    problem = "expected `count dimension` with a dimension from 1 to 1000000"
     assert_refused(path, f":1: {problem}: '{header}'")
 
 
@@ -289,7 +289,7 @@ def test_a_binary_file_needs_a_header(tmp_path: Path, content: bytes) -> None:
 
 def test_binary_noise_without_blanks_ends_soon(tmp_path: Path) -> None:
     path = stored(tmp_path, b"5 2\n" + b"\x01" * 20_000 + b" " + bytes(8), "x.bin")
-    assert_refused(path, ": ends within record 1 of 5")
+    assert_refused(path, ": the file ends within record 1 of 5")
 
 
 @pytest.mark.parametrize("content", ["", "\n\n", "0 5\n"])

@@ -50,7 +50,7 @@ def abbreviations(
         ),
     ] = None,
     min_count: Annotated[
-        int, typer.Option(min=1, help="Only definitions that occur so often.")
+        int, typer.Option(min=1, help="Only definitions that occur at least this often.")
     ] = 1,
     *,
     options: CorpusOptions,

@@ -42,9 +42,9 @@ OTHERS = (abbreviations, score, rank, finetune, tune, compare, convert, datasets
 PANELS = {
     "A list of names": NAMES,
     "A whole project": PROJECT,
-    "Its stages": STAGES,
-    "Under a person's eyes": REVIEW,
-    "Into other tools": TOOLS,
+    "Stages of a project": STAGES,
+    "Review": REVIEW,
+    "Other tools": TOOLS,
     "More": OTHERS,
 }
 for panel, commands in PANELS.items():

@@ -50,13 +50,13 @@ def datasets(
         ),
     ] = None,
     home: Annotated[
-        str | None, typer.Option(help="Another place that answers as the GitHub contents API does.")
+        str | None, typer.Option(help="Address of another server with the GitHub contents API.")
     ] = None,
 ) -> None:
     """Get the paper's benchmark data: downloaded once, checked, kept in a cache.
 
-    A broken download goes on where it stopped when the command is given again. A cached data set
-    is not asked for again; delete its folder to fetch it anew.
+    Run the command again to resume an interrupted download. A cached data set is not downloaded
+    again; delete its folder to do so.
 
     Example: `synsetmine datasets nyt --copy-to data`
     """
@@ -75,7 +75,7 @@ def datasets(
         except DataError as error:
             if source is not None:
                 raise
-            hint = "without a network, --from FOLDER takes a local copy"
+            hint = "without a network, use --from FOLDER for a local copy"
             raise SynsetmineError(f"{error}; {hint}") from error
     files = [dataset.training_sets, dataset.test_sets, *dataset.vectors.values()]
     if copy_to is not None:
@@ -104,7 +104,7 @@ def compare(
     ] = None,
     test: Annotated[
         Path | None,
-        typer.Option(help="Sets to find. Default: a share of the training sets, held out."),
+        typer.Option(help="Test sets. Default: a held-out share of the training sets."),
     ] = None,
     held_out: Annotated[
         float, typer.Option(help="The share of the sets to hold out without --test.")
@@ -114,8 +114,8 @@ def compare(
         typer.Option(
             "--methods",
             "-m",
-            help="Names with commas between them, or the groups ours, paper, today, all; "
-            "--list shows them. Default: all that the data allows.",
+            help="Comma-separated names, or the groups ours, paper, today, all; "
+            "--list shows them. A group leaves out methods that need other data.",
         ),
     ] = "all",
     encoder: Annotated[
@@ -146,16 +146,19 @@ def compare(
             "--out",
             "-o",
             callback=output_folder,
-            help="Folder for comparison.md, .json and .svg. A broken comparison goes on from it.",
+            help="Folder for comparison.md, .json and .svg; a comparison resumes from it.",
         ),
     ] = None,
     workers: Annotated[
         int,
         typer.Option(
-            "--workers", "-w", min=1, help="Methods side by side; times are true only with 1."
+            "--workers",
+            "-w",
+            min=1,
+            help="Methods to run in parallel; times are accurate only with 1.",
         ),
     ] = 1,
-    show: Annotated[bool, typer.Option("--list", help="List the methods and leave.")] = False,
+    show: Annotated[bool, typer.Option("--list", help="List the methods and exit.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     device: Device = "auto",
     skip_bad: SkipBad = False,
@@ -195,7 +198,7 @@ def compare(
     )
     entries = _possible(chosen, views, named=wanted)
     if workers > 1:
-        console.say(f"{workers} methods run side by side: the times will be too long")
+        console.say(f"{workers} methods run in parallel, so the measured times will be too long")
     with console.progress_bar("comparing") as bar:
         results = run(plan, entries, out=out, workers=workers, progress=bar.update)
     rows = summarise(entries, results)
@@ -211,7 +214,7 @@ def compare(
         console.say(f"the comparison is in {out / 'comparison.md'}")
     failed = [row.title for row in rows if row.failures]
     if failed:
-        raise SynsetmineError(f"failed with some or all seeds: {', '.join(failed)}")
+        raise SynsetmineError(f"these methods failed with some or all seeds: {', '.join(failed)}")
 
 
 def _listing(entries: Sequence[Entry]) -> tuple[list[str], list[list[str]]]:
@@ -249,7 +252,7 @@ def _views(
                 problem = f"no term of the {kind} sets has a vector"
                 raise DataError(problem, path=path, value=str(sets.terms[0]))
         missing = table.missing(terms)
-        console.report_missing(missing, len(terms), f"in {path} take no part in what needs it")
+        console.report_missing(missing, len(terms), f"are left out by methods that need {path}")
     return load_views(tables, encoder, terms, device=device)
 
 
@@ -269,7 +272,7 @@ def _possible(entries: Sequence[Entry], views: TermViews, named: Sequence[str]) 
         for what in lacking:
             wanting.setdefault(what, []).append(entry.name)
     for what, names in wanting.items():
-        console.say(f"left out for want of {what}: {', '.join(names)}")
+        console.say(f"left out because they need {what}: {', '.join(names)}")
     if not possible:
-        raise SynsetmineError("none of these methods can run with what is given")
+        raise SynsetmineError("none of these methods can run with this input")
     return possible

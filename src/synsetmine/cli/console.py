@@ -185,4 +185,4 @@ def check_not_input(out: Path, *others: Path | None) -> None:
     """Refuse to write a file over another one that the command reads or writes."""
     for other in others:
         if other is not None and os.path.realpath(other) == os.path.realpath(out):
-            raise DataError("the command would write over this file of its own", path=out)
+            raise DataError("the command uses this file already; name another output", path=out)

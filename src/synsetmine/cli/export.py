@@ -58,7 +58,7 @@ def export(
     form: Annotated[
         FormatName,
         typer.Option(
-            "--format", "-f", help="The form to write; --formats tells more.", show_default=False
+            "--format", "-f", help="The format to write; --formats lists them.", show_default=False
         ),
     ],
     out: Annotated[
@@ -74,13 +74,13 @@ def export(
     preferred: Annotated[
         Literal["knowledge", "frequent"],
         typer.Option(
-            help="Which term stands for its set: the name in the knowledge base, if it is one of "
+            help="The preferred term of a set: the name in the knowledge base, if it is one of "
             "the terms, or always the most frequent one."
         ),
     ] = "knowledge",
     counts: Annotated[
         Path | None,
-        typer.Option(help="For a file of sets: its terms with their counts, after tabs."),
+        typer.Option(help="For a file of sets: a TSV file of its terms and counts."),
     ] = None,
     trace: Annotated[
         Path | None, typer.Option(help="For a file of sets: the trace with its probabilities.")
@@ -111,13 +111,13 @@ def export(
         bool, typer.Option("--accepted", help="Only sets that a reviewer has accepted.")
     ] = False,
     title: Annotated[
-        str | None, typer.Option(help="What the file calls itself. Default: Synonym sets.")
+        str | None, typer.Option(help="Title in the file. Default: Synonym sets.")
     ] = None,
     explicit: Annotated[
         bool | None,
         typer.Option(
             "--explicit",
-            help="Rules that put the preferred term in the place of the others.",
+            help="Write rules (=>) that replace the other terms with the preferred one.",
             rich_help_panel=ENGINES,
         ),
     ] = None,
@@ -125,7 +125,7 @@ def export(
         int | None,
         typer.Option(
             min=0,
-            help="Rules in a file; what is more goes into FILE-2, … 0: no limit. Default: 10000.",
+            help="Maximum rules per file; the rest go into FILE-2, … 0: no limit. Default: 10000.",
             rich_help_panel=ENGINES,
         ),
     ] = None,
@@ -139,14 +139,15 @@ def export(
     base: Annotated[
         str | None,
         typer.Option(
-            help="Address before the ids of sets. Default: urn:synsetmine:", rich_help_panel=GRAPHS
+            help="Address prefix for the ids of sets. Default: urn:synsetmine:",
+            rich_help_panel=GRAPHS,
         ),
     ] = None,
     entities: Annotated[
         str | None,
         typer.Option(
-            help="Address before the knowledge base's ids, such as http://id.nlm.nih.gov/mesh/. "
-            "Default: OBO's for ids such as DOID:14330, else --base.",
+            help="Address prefix for ids of the knowledge base, such as "
+            "http://id.nlm.nih.gov/mesh/. Default: OBO's for ids such as DOID:14330, else --base.",
             rich_help_panel=GRAPHS,
         ),
     ] = None,
@@ -159,7 +160,9 @@ def export(
     ] = None,
     language: Annotated[
         str | None,
-        typer.Option(help="Of the terms, such as en. Default: none.", rich_help_panel=GRAPHS),
+        typer.Option(
+            help="Language of the terms, such as en. Default: none.", rich_help_panel=GRAPHS
+        ),
     ] = None,
     created: Annotated[
         str | None,
@@ -178,7 +181,7 @@ def export(
             "--formats",
             callback=_list_formats,
             is_eager=True,
-            help="List the formats, and no more.",
+            help="List the formats and exit.",
         ),
     ] = False,
 ) -> None:
@@ -188,23 +191,23 @@ def export(
 
     Example: `synsetmine export run --format solr --out synonyms.txt --threshold 0.8`
 
-    What Elasticsearch's synonyms API takes:
+    The body for Elasticsearch's synonyms API:
 
     Example: `synsetmine export run --format elasticsearch --out synonyms.json`
 
-    Concepts with labels in SKOS, matched to the knowledge base's:
+    Concepts with labels in SKOS, matched to those of the knowledge base:
 
     Example: `synsetmine export run -f skos -o sets.ttl --entities http://id.nlm.nih.gov/mesh/`
 
-    The same without what an analyzer handles:
+    The same without variants that an analyzer handles:
 
     Example: `synsetmine export run -f solr -o s.txt --without spelling --without inflection`
 
-    New names for known entities, to go through and to apply:
+    New names for known entities, to check and apply:
 
     Example: `synsetmine export run --format patch --out new-names.tsv`
 
-    Only what reviewers have accepted:
+    Only sets that reviewers have accepted:
 
     Example: `synsetmine export run --accepted --format obo --out synonyms.obo`
 
@@ -268,7 +271,7 @@ def _given(form: Format, **options: Any) -> dict[str, Any]:
     for name in given:
         if name not in form.takes:
             others = " and ".join(other.name for other in FORMATS.values() if name in other.takes)
-            raise SynsetmineError(f"--{name} means nothing to {form.name}, only to {others}")
+            raise SynsetmineError(f"--{name} does not apply to {form.name}, only to {others}")
     return given
 
 
@@ -277,7 +280,7 @@ def _kinds(only: Sequence[str], without: Sequence[str]) -> Sequence[NameKind]:
     from synsetmine.text.kinds import KINDS
 
     if only and without:
-        raise SynsetmineError("--only and --without exclude each other; give one of them")
+        raise SynsetmineError("--only and --without cannot be combined; give one of them")
     for option, values in (("only", only), ("without", without)):
         for value in values:
             if value not in KINDS:

@@ -87,15 +87,15 @@ def group(
         Path | None,
         typer.Option(
             callback=output_file,
-            help="CSV file for the 100 pairs nearest to the threshold; --never reads it too.",
+            help="CSV file for the 100 pairs nearest to the threshold; --never can read it.",
         ),
     ] = None,
     alone: Annotated[
-        bool, typer.Option("--all", help="Also show or write names that stand alone.")
+        bool, typer.Option("--all", help="Also show or write sets of one name.")
     ] = False,
     input_format: Annotated[
         Literal["text", "csv", "tsv", "jsonl", "parquet"] | None,
-        typer.Option(help="Format of the names. Default: by the ending; text for `-`."),
+        typer.Option(help="Format of the names. Default: from the file extension; text for `-`."),
     ] = None,
     encoder: Encoder = None,
     device: Device = "auto",
@@ -192,14 +192,14 @@ def _show(grouping: Grouping, *, alone: bool) -> None:
 def _report(grouping: Grouping, out: Path | None) -> None:
     counts = grouping.counts
     for count, problem in (
-        (counts.too_long, "longer than 10,000 characters and not compared"),
-        (counts.ambiguous, "in several known sets and not compared"),
+        (counts.too_long, "not compared: longer than 10,000 characters"),
+        (counts.ambiguous, "not compared: in several known sets"),
     ):
         if count:
             console.warn(f"{console.counted(count, 'name')} {problem}")
     if counts.unused_pairs:
         pairs = console.counted(counts.unused_pairs, "pair")
-        console.warn(f"{pairs} of --never left out: a name is neither listed nor known")
+        console.warn(f"{pairs} of --never left out: a name is neither listed nor in a known set")
     if not counts.names:
         console.warn("there are no names")
     console.say(grouping.summary + ("" if out is None else f"; written to {out}"))

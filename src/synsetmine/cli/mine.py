@@ -46,13 +46,15 @@ def evaluate(
         Path | None,
         typer.Option(help="Known sets of other entities; a true term that joined one is an error."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, as fractions.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON, with scores as fractions.")
+    ] = False,
     skip_bad: SkipBad = False,
 ) -> None:
     """Compare mined sets with true ones: ARI, FMI, NMI, pairs, B-cubed, whole sets.
 
-    Terms of no true or known set are left out; true terms that were not mined count as alone.
-    Both are counted.
+    Terms that are in no true or known set are left out; true terms that were not mined count as
+    sets of one. The numbers of both are shown.
 
     Example: `synsetmine evaluate mined.jsonl test.set`
     """
@@ -64,7 +66,7 @@ def evaluate(
         known=None if known is None else load_sets(known, skip_bad),
     )
     if report.missing_terms:
-        console.warn(f"{report.missing_terms} true terms were not mined and count as alone")
+        console.warn(f"{report.missing_terms} true terms were not mined and count as sets of one")
     values = report.to_dict()
     if as_json:
         console.show_json(values)
@@ -84,7 +86,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 def score(
     source: Source,
-    terms: Annotated[list[str], typer.Argument(help="Terms to judge.", show_default=False)],
+    terms: Annotated[list[str], typer.Argument(help="Terms to score.", show_default=False)],
     members: Members,
     vectors: Tables = None,
     encoder: Encoder = None,
@@ -93,11 +95,11 @@ def score(
     device: Device = "auto",
     skip_bad: SkipBad = False,
 ) -> None:
-    """The probability f of terms to belong to a set; members are judged by the other members.
+    """Show the probability f that terms belong to a set; a member is scored by the other members.
 
-    A run answers over its mined vocabulary, with the values of its trace and exports. A bare model
-    judges among the terms of --vocabulary. A term may be given by its surface alone where only one
-    term has it.
+    A run folder uses its mined vocabulary, and gives the values of its trace and exports. With a
+    model folder, f depends on --vocabulary. The surface alone is enough for a term if no other term
+    has the same.
 
     Example: `synsetmine score run uk italy --set u.k. --set united_kingdom`
 
@@ -123,7 +125,7 @@ def rank(
     device: Device = "auto",
     skip_bad: SkipBad = False,
 ) -> None:
-    """The best terms of a vocabulary for a set, best first.
+    """Rank the terms of a vocabulary by how well they fit a set.
 
     Example: `synsetmine rank run --set u.k. --set united_kingdom --top 5`
 
@@ -168,7 +170,7 @@ def mine(
     vocabulary: Annotated[
         Path | None,
         typer.Option(
-            help="Terms to mine, one a line, optionally a tab and a count; or a file of sets, "
+            help="Terms to mine, one per line, optionally a tab and a count; or a file of sets, "
             "whose terms are taken. Default: all terms that have vectors."
         ),
     ] = None,
@@ -185,7 +187,7 @@ def mine(
         int | None,
         typer.Option(
             min=1,
-            help="Open no more sets than this, seeds included; terms without vectors come on top.",
+            help="Maximum number of sets, seeds included; terms without vectors do not count.",
         ),
     ] = None,
     seeds: Annotated[
@@ -194,7 +196,7 @@ def mine(
     reviews: Reviews = None,
     ids: Annotated[
         Path | None,
-        typer.Option(help="Sets of an earlier run; those that are the same sets keep their ids."),
+        typer.Option(help="Sets of an earlier run; sets that match one of them keep its id."),
     ] = None,
     min_size: Annotated[
         int, typer.Option(min=1, help="Write only sets of at least this many terms.")
@@ -211,10 +213,11 @@ def mine(
 ) -> None:
     """Mine synonym sets from a vocabulary.
 
-    With --seeds, terms join known sets by a probability that a rehearsal calibrates: known names
-    are hidden and looked for. The trace tells the kind of each new name and its likely relation.
+    With --seeds, terms may join known sets. A rehearsal, which hides known names and looks for
+    them, calibrates the probability. The trace gives the kind of each new name and its likely
+    relation.
 
-    With --reviews, terms that people called correct in one set are a known set too, and terms
+    With --reviews, terms that reviewers called correct in one set also form a known set, and terms
     that they separated cannot be linked again.
 
     Example: `synsetmine mine model --vectors vectors.txt --vocabulary terms.txt --out mined.jsonl`
@@ -255,7 +258,7 @@ def mine(
         )
     judged = set(stored.known(known.terms, views))
     missing = [term for term in known.terms if term not in judged]
-    console.report_missing(missing, len(known.terms), "have no say in seeds")
+    console.report_missing(missing, len(known.terms), "are ignored in seeds")
     earlier = None if ids is None else load_sets(ids, skip_bad)
     with console.progress_bar("mining") as bar:
         mined = mine_terms(

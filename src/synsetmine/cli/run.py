@@ -40,7 +40,7 @@ Master = Annotated[
 def init(
     corpus: Annotated[str, typer.Option(help="Text: a file, a folder or a pattern.")] = "corpus",
     kb: Annotated[str, typer.Option(help="File with entities and their names.")] = "kb.jsonl",
-    run: Annotated[str, typer.Option(help="Folder for everything that comes out.")] = "run",
+    run: Annotated[str, typer.Option(help="Folder for all results.")] = "run",
     out: Annotated[
         Path, typer.Option("--out", "-o", callback=output_file, help="The file to write.")
     ] = Path("synsetmine.toml"),
@@ -55,8 +55,8 @@ def init(
     write_project(out, corpus=corpus, kb=kb, run=run, overwrite=overwrite)
     for named in (corpus, kb):
         if not (out.parent / named).exists() and not set(named) & set("*?["):
-            console.warn(f"there is no {named} yet; `synsetmine run` needs it")
-    console.say(f"{out} written; look through it, then: synsetmine run {out}")
+            console.warn(f"{named} is missing; `synsetmine run` needs it")
+    console.say(f"{out} written; check it, then: synsetmine run {out}")
 
 
 def run(
@@ -75,11 +75,11 @@ def run(
 ) -> None:
     """Mine synonym sets from a corpus and a knowledge base, with a report.
 
-    The model is our own, of the terms' vectors and strings and of an encoder where the project
-    names one; `[train] preset` in the project file chooses the paper's instead.
+    The default model compares the terms' vectors and strings, and their embeddings if the project
+    names an encoder; `[train] preset` in the project file selects the paper's model instead.
 
-    Each stage leaves its files in the run folder. Given again, the command skips what is done and
-    unchanged, and goes on where it was broken off.
+    Each stage writes its files to the run folder. When run again, the command skips stages that are
+    done and unchanged, and resumes an interrupted one.
 
     Example: `synsetmine run synsetmine.toml --until supervise`
     """
@@ -118,16 +118,23 @@ def report(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", callback=output_file, help="HTML file. Default: report.html in there."
+            "--out",
+            "-o",
+            callback=output_file,
+            help="HTML file. Default: report.html in the run folder.",
         ),
     ] = None,
     title: Annotated[
-        str | None, typer.Option(help="Heading of the page. Default, here and next: the run's.")
+        str | None, typer.Option(help="Heading of the page. Default: the run's.")
     ] = None,
-    sentences: Annotated[int | None, typer.Option(min=0, help="Examples a term.")] = None,
-    map_terms: Annotated[int | None, typer.Option(min=0, help="Terms on the map.")] = None,
+    sentences: Annotated[
+        int | None, typer.Option(min=0, help="Example sentences per term. Default: the run's.")
+    ] = None,
+    map_terms: Annotated[
+        int | None, typer.Option(min=0, help="Terms on the map. Default: the run's.")
+    ] = None,
 ) -> None:
-    """Write the report of a finished run anew: one HTML file that needs nothing else.
+    """Write the report of a finished run again: one self-contained HTML file.
 
     Example: `synsetmine report run --title "Names of diseases" --out diseases.html`
     """
@@ -163,7 +170,7 @@ class ShownStages:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._close()
         if kind is KeyboardInterrupt:
-            console.say("what is done is kept: the same command goes on from there")
+            console.say("finished stages are kept; run the same command again to continue")
 
     def started(self, stage: str) -> None:
         self._close()
@@ -225,7 +232,7 @@ def demo(
     """Run everything on real data that comes with packages (extra `demo`).
 
     106 articles of Wikipedia: their links become training sets, a model is trained, new names of
-    known entities are found, and everything is scored on entities held out and shown in a report.
+    known entities are found, and the report shows them with scores on held-out entities.
 
     Example: `synsetmine demo --out demo`
     """

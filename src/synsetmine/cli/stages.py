@@ -49,9 +49,9 @@ def read(
     out: Out,
     options: CorpusOptions,
 ) -> None:
-    """Read a corpus of any form into one file of documents.
+    """Read a corpus of any format into one file of documents.
 
-    Plain, .gz, .bz2 or .zst. What is broken or empty is left out, counted and reported.
+    Plain, .gz, .bz2 or .zst. Broken or empty documents are left out, counted and reported.
 
     Example: `synsetmine read abstracts.jsonl.gz --out documents.parquet`
     """
@@ -69,7 +69,7 @@ def knowledge(
     out: Out,
     options: Annotated[dict[str, Any], SettingOptions(settings=KbSettings)],
 ) -> None:
-    """Read a knowledge base of any form into one compact file.
+    """Read a knowledge base of any format into one compact file.
 
     Example: `synsetmine knowledge doid.obo --out knowledge.arrow`
     """
@@ -95,7 +95,8 @@ def link(
     *,
     options: Annotated[dict[str, Any], SettingOptions(settings=LinkSettings)],
     cache: Annotated[
-        Path, typer.Option(help="Keeps Spotlight's answers.", rich_help_panel="Spotlight")
+        Path,
+        typer.Option(help="File that caches Spotlight's answers.", rich_help_panel="Spotlight"),
     ] = Path("spotlight.sqlite"),
     workers: Workers = None,
     engine: EngineName = "local",
@@ -155,7 +156,7 @@ def supervise(
         dict[str, Any], SettingOptions(settings=LinkSettings, only=("ambiguous",))
     ],
 ) -> None:
-    """Make training sets of links, and say what was kept, what dropped and why.
+    """Make training sets from links, and report which links were dropped and why.
 
     A link counts only if its surface is among the known names of its entity.
 
@@ -210,7 +211,7 @@ def vocabulary(
 
     Example: `synsetmine vocabulary documents.parquet --sets sets --out vocabulary.tsv`
 
-    With what the documents say about pairs of terms, and their neighbours for vectors:
+    With evidence on pairs of terms, and co-occurrence counts for vectors:
 
     Example: `synsetmine vocabulary documents.parquet --sets sets --details . --out vocabulary.tsv`
     """

@@ -91,11 +91,11 @@ def train(
 
     The default adapts the general model, which looks at strings, to the sets, to any number of
     vector tables and to an encoder; few or noisy sets change it little. The paper's model takes
-    one table of vectors; it chooses its epoch on training sets that are held out, and a broken run
-    goes on where it stopped when the same command is given again.
+    one table of vectors and chooses its epoch on held-out training sets; run the same command
+    again to resume an interrupted training.
 
-    With --reviews, terms that people called correct and exact in one set join the training sets,
-    and terms that had to leave a set are negatives.
+    With --reviews, terms that reviewers called correct and exact in one set join the training
+    sets, and terms that they removed from a set are negatives.
 
     Example: `synsetmine train train.set --vectors vectors.txt --out model`
 

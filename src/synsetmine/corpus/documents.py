@@ -28,7 +28,7 @@ def check_text(text: str) -> None:
     if not text or text.isspace():
         raise DataError("the document is empty")
     if "\0" in text:
-        raise DataError("the text holds a NUL character", value=_around(text, text.index("\0")))
+        raise DataError("the text contains a NUL character", value=_around(text, text.index("\0")))
     check_unicode(text)
 
 
@@ -179,7 +179,7 @@ def document_schema() -> pa.Schema:
 def _check(schema: pa.Schema, path: Path) -> None:
     if not schema.equals(document_schema()):
         found = ", ".join(schema.names)
-        raise DataError("not a stored corpus; its columns", path=path, value=found)
+        raise DataError("not a file of documents; its columns", path=path, value=found)
 
 
 def _mention_type() -> Any:

@@ -17,7 +17,7 @@ from synsetmine.types import Document, Progress
 
 _CHUNK = 2**16
 _LONGEST_TAG = 2**20  # bytes: the parser must hold a tag as a whole
-_DEEPEST = 100  # elements within each other; a dump has six
+_DEEPEST = 100  # nested elements; a dump has six
 _MOST_NAMESPACES = 1000
 _REDIRECT = re.compile(r"\s*+#\w++\s*+:?+\s*+\[\[([^\[\]|\n]+)")
 
@@ -144,7 +144,7 @@ class _Dump:
         except expat.ExpatError as error:
             failure = self._error("not well-formed XML", expat.ErrorString(error.code))
         except (LookupError, ValueError) as error:  # Python's own, of the encodings it knows
-            failure = self._error("an encoding that is not known", str(error))
+            failure = self._error("unknown encoding", str(error))
         except DataError as error:
             failure = error
         yield from self._pages
@@ -156,7 +156,7 @@ class _Dump:
         if not self._open and name != "mediawiki":
             raise self._error("not a MediaWiki dump; its first element", name)
         if len(self._open) == _DEEPEST:
-            raise self._error(f"more than {_DEEPEST} elements within each other", name)
+            raise self._error(f"more than {_DEEPEST} nested elements", name)
         parent = self._open[-1] if self._open else ""
         self._open.append(name)
         if name == "page":
@@ -236,7 +236,7 @@ class _Dump:
         return read_target(written[1], self._site).title if written else ""
 
     def _refuse_doctype(self, *_: object) -> None:
-        raise self._error("a document type is not allowed in a dump")
+        raise self._error("a document type declaration is not allowed in a dump")
 
     def _error(self, problem: str, value: object = None) -> DataError:
         line = self._parser.CurrentLineNumber

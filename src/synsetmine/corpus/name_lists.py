@@ -44,15 +44,15 @@ def read_names(
     """
     source = STDIN if str(path) == "-" else Path(path)
     if format is None and (ending := Path(plain_name(source)).suffix.lower()) in NO_LISTS:
-        problem = f"{ending} is no format of name lists; convert it, or name its format"
+        problem = f"{ending} is not a format of name lists; convert the file, or name its format"
         raise DataError(f"{problem}: {', '.join(LIST_FORMATS)}", path=source)
     kind = format or format_of(source)
     if kind not in LIST_FORMATS:
-        raise DataError(f"no such format; there are {', '.join(LIST_FORMATS)}", value=kind)
+        raise DataError(f"no such format; expected one of {', '.join(LIST_FORMATS)}", value=kind)
     choose = _Column(source, column, on_column)
     if kind == "text":
         if column is not None:
-            problem = "text has one name a line and no columns; name the format if it is a table"
+            problem = "plain text has no columns; if this is a table, name its format"
             raise DataError(problem, path=source, value=column)
         return [line for _, line in numbered_lines(source, skipped=skipped)]
     if kind == "parquet" and source == STDIN:
@@ -144,7 +144,7 @@ def choose_column(headers: Sequence[str], column: str | None = None) -> int:
         column = str(column)  # the names of columns may be numbers
         if (count := list(headers).count(column)) != 1:
             problem = "no column has" if not count else f"{count} columns have"
-            raise DataError(f"{problem} this name; there are {listed}", value=column)
+            raise DataError(f"{problem} this name; the columns are {listed}", value=column)
         return list(headers).index(column)
     if len(headers) == 1:
         return 0
@@ -152,7 +152,7 @@ def choose_column(headers: Sequence[str], column: str | None = None) -> int:
     for usual in COLUMNS:
         if plain.count(usual) == 1:
             return plain.index(usual)
-    raise DataError(f"which column has the names? There are {listed}")
+    raise DataError(f"cannot tell which column has the names; name one of {listed}")
 
 
 class _Column:
@@ -294,5 +294,5 @@ def check_pair(one: str, other: str, sets_of: Mapping[str, set[int]]) -> None:
     if keys[0] == keys[1]:
         raise DataError("two spellings of one name cannot be separated", value=f"{one} / {other}")
     if not sets_of.get(keys[0], set()).isdisjoint(sets_of.get(keys[1], ())):
-        problem = "a known set has both names of a cannot-link pair"
+        problem = "both names of this cannot-link pair are in one known set"
         raise DataError(problem, value=f"{one} / {other}")

@@ -99,5 +99,5 @@ def _mention(line: str, name: str, text: str) -> Mention | None:
         raise DataError("the mention belongs to another article", value=columns[0])
     start, end, surface = int(columns[1]), int(columns[2]), columns[3]
     if not (0 <= start < end <= len(text) and text[start:end] == surface):
-        raise DataError("the offsets do not lead to the surface", value=line[:120])
+        raise DataError("the offsets do not match the surface", value=line[:120])
     return Mention(start, end, columns[5].strip() if len(columns) > 5 else "")

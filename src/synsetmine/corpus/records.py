@@ -266,14 +266,14 @@ def _next_row(reader: Any) -> list[str] | None:
     try:
         return next(reader, None)
     except csv.Error as error:
-        raise DataError("a broken row", value=str(error)) from None
+        raise DataError("malformed row", value=str(error)) from None
     finally:
         csv.field_size_limit(before)
 
 
 def _check_row(row: list[str], header: list[str]) -> None:
     if len(row) != len(header):
-        raise DataError("another number of columns than in the header", value=len(row))
+        raise DataError("number of columns differs from the header", value=len(row))
     for value in row:
         try:
             check_unicode(value)

@@ -54,7 +54,7 @@ def find_sources(where: Where, format: CorpusFormat | None = None) -> list[Sourc
     """
     if format is not None and format not in get_args(CorpusFormat):
         raise DataError(
-            f"a corpus has the format {', '.join(get_args(CorpusFormat))}", value=format
+            f"the corpus format must be one of {', '.join(get_args(CorpusFormat))}", value=format
         )
     parts = [where] if isinstance(where, str | Path) else list(where)
     if not parts:
@@ -137,14 +137,14 @@ def _files_in(folder: Path) -> list[Path]:
         found += [path for path in paths if _known_format(path) and path.exists()]
     if not found:
         endings = ", ".join(ENDINGS)
-        raise DataError(f"no corpus files in this folder (known endings: {endings})", path=folder)
+        raise DataError(f"no corpus files in this folder (extensions: {endings})", path=folder)
     return sorted(found)
 
 
 def _format_of(path: Path) -> CorpusFormat:
     format = _known_format(path)
     if format is None:
-        problem = f"the ending does not tell the format; known are {', '.join(ENDINGS)}"
+        problem = f"unknown file extension; name the format or use one of {', '.join(ENDINGS)}"
         raise DataError(problem, path=path)
     return format
 

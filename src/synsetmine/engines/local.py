@@ -115,12 +115,12 @@ def open_engine(
     """
     if name == "local":
         if master is not None:
-            raise SynsetmineError("a master is for the engine spark: --engine spark --master URL")
+            raise SynsetmineError("a master needs the Spark engine: --engine spark --master URL")
         yield LocalEngine(workers)
         return
     if workers is not None:
         raise SynsetmineError(
-            "workers are for the engine local; with spark the master says how many, as in local[4]"
+            "workers apply to the local engine; with Spark the master sets them, as in local[4]"
         )
     from synsetmine.engines.spark import SparkEngine
 

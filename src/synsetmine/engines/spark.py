@@ -34,8 +34,8 @@ CAUSES = {
     "No module named": "the Python of the workers lacks a package that is installed here",
     "Cannot run program": "the workers have no such Python; PYSPARK_PYTHON names another",
     "Python in worker has different version": "the workers have another version of Python",
-    "exited unexpectedly": "its worker process died time and again, perhaps for lack of memory",
-    "ExecutorLostFailure": "its worker died time and again, perhaps for lack of memory",
+    "exited unexpectedly": "its worker process died repeatedly, perhaps for lack of memory",
+    "ExecutorLostFailure": "its worker died repeatedly, perhaps for lack of memory",
     "OutOfMemoryError": "Spark lacks memory (spark.driver.memory, spark.executor.memory)",
     "maxResultSize": "the results are too large (spark.driver.maxResultSize)",
     "SparkContext was shut down": "the session of Spark ended; its master may have gone",
@@ -66,7 +66,7 @@ def in_one_line(text: str, name: Callable[[int], str] | None = None) -> str:
             line = next((line for line in text.splitlines() if sign in line), "")
             return f"{where}Spark: {cause}: {shorten(line.strip())}"
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return f"{where}Spark: {shorten(lines[0], 300) if lines else 'it ended without a word'}"
+    return f"{where}Spark: {shorten(lines[0], 300) if lines else 'it ended without a message'}"
 
 
 def _text(error: BaseException) -> str:
@@ -116,7 +116,7 @@ def start_session(master: str) -> tuple[Any, bool]:
     if (open_already := _open_session()) is not None:
         where = open_already.sparkContext.master
         if where not in (master, _patient(master)):
-            problem = f"this program has a session of Spark already, at {where}"
+            problem = f"this program already has a Spark session, at {where}"
             raise SynsetmineError(f"{problem}; there can be no other at {master}")
         return open_already, False
     conf = (
@@ -135,7 +135,7 @@ def start_session(master: str) -> tuple[Any, bool]:
         except Exception as error:
             said.seek(0)
             heard = f"{error}\n{said.read().decode(errors='replace')}"
-            problem = f"no session of Spark at {master}; {in_one_line(heard)}"
+            problem = f"no Spark session at {master}; {in_one_line(heard)}"
             raise SynsetmineError(problem) from error
 
 
@@ -380,7 +380,7 @@ class _Work:
             return batches_of(self.source, self.columns)
         except DataError as error:
             raise SynsetmineError(
-                f"{error}, on the worker {socket.gethostname()}; all workers of Spark must see "
+                f"{error}, on the Spark worker {socket.gethostname()}; all workers must see "
                 "the files of a run under the same path, as on shared storage"
             ) from error
 

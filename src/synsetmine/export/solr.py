@@ -213,7 +213,7 @@ def rule_problem(term: str) -> str:
     if "\0" in term:
         return "a term with a NUL in it, which Lucene has between words"
     if term[0] <= " " or term[-1] <= " ":  # what Java's trim takes away, escaped or not
-        return "a term with a blank at its start or end"
+        return "a term with whitespace at its start or end"
     return ""
 
 

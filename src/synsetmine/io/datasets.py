@@ -43,7 +43,7 @@ def receive(url: str, limit: int, timeout: float, start: int = 0) -> Iterator[tu
             offset = _offset(response, start, limit)
             while chunk := response.read1(_CHUNK):
                 if offset + len(chunk) > limit:
-                    raise DataError(f"{shown(url)}: sends more than the {limit} bytes expected")
+                    raise DataError(f"{shown(url)}: sent more than the {limit} bytes expected")
                 yield offset, chunk
                 offset += len(chunk)
             if response.length:
@@ -73,13 +73,13 @@ def check_address(url: str, source: str | None = None) -> None:
         raise DataError("not a usable http(s) address", value=shown(url))
     parts = urlsplit(url)
     if "@" in parts.netloc:
-        raise DataError("an address with a user or password is not fetched", value=shown(url))
+        raise DataError("addresses with a user or password are not supported", value=shown(url))
     if source is None:
         return
     if source.startswith("https:") and parts.scheme != "https":
-        raise DataError("this would give up encryption", value=shown(url))
+        raise DataError("an https address must not lead to an http one", value=shown(url))
     if is_private(url) and not is_private(source):
-        raise DataError("this leads into the own network, from outside of it", value=shown(url))
+        raise DataError("a public address must not lead into a private network", value=shown(url))
 
 
 @functools.cache  # reading the system's certificates takes a while
@@ -93,7 +93,7 @@ def _offset(response: HTTPResponse, start: int, size: int) -> int:
         return 0
     sent = response.headers.get("Content-Range", "")
     if re.fullmatch(rf"bytes {start}-\d+/({size}|\*)", sent) is None:
-        message = f"asked for bytes {start}- of {size}, was sent {sent!r}"
+        message = f"requested bytes {start}- of {size}; got {sent!r}"
         raise HTTPError(response.url, 416, message, response.headers, response)
     return start
 
@@ -177,7 +177,7 @@ def fetch_dataset(
     bytes done, bytes in all). A `source` given always replaces what the cache holds.
     """
     if name not in DATASETS:
-        raise DataError(f"no such dataset, there are {', '.join(DATASETS)}", value=name)
+        raise DataError(f"no such dataset; expected one of {', '.join(DATASETS)}", value=name)
     folder = (Path(cache) if cache else cache_root()) / "datasets" / name
     own_pins = {file: pins[key] for file in _KNOWN if (key := f"{name}/{file}") in pins}
     report = progress or (lambda *_: None)

@@ -26,7 +26,7 @@ COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".zst": "zstd"}
 NO_ROOM = {
     errno.ENOSPC: "the disk is full",
     errno.EDQUOT: "the disk quota is used up",
-    errno.EFBIG: "a file may not be that large here (ulimit -f, or the file system)",
+    errno.EFBIG: "the file exceeds the size limit (ulimit -f, or the file system)",
 }
 # Standard input, opened by its descriptor: its name cannot be opened where it is a socket, and
 # begins anew where it is a file of which something was read.
@@ -73,7 +73,7 @@ def check_folder(folder: Path) -> None:
     while not there.exists() and there != there.parent:
         there = there.parent
     if not there.is_dir():
-        raise DataError("this is not a folder, so nothing can be written in it", path=there)
+        raise DataError("this is not a folder; nothing can be written in it", path=there)
     if not os.access(there, os.W_OK | os.X_OK):
         raise DataError("nothing can be written in this folder", path=there)
 
@@ -84,7 +84,7 @@ def _check_links(path: Path) -> None:
         path.stat()
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise DataError("this is a link that leads in a circle", path=path) from None
+            raise DataError("this is a circular symbolic link", path=path) from None
 
 
 @contextmanager
@@ -98,7 +98,7 @@ def naming_place(path: Path, temporary: Path | None = None) -> Iterator[None]:
         if number is None or not ours:
             raise
         why = NO_ROOM.get(number) or os.strerror(number)
-        raise SynsetmineError(f"{path}: {why}; nothing of it was written") from error
+        raise SynsetmineError(f"{path}: {why}; nothing was written") from error
 
 
 def _system_number(error: Exception) -> int | None:

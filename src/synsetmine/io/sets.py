@@ -136,7 +136,7 @@ def read_vocabulary(
         try:
             term = Term.parse(text if tab else line)
             if term in terms:
-                raise DataError("this term stands in the vocabulary twice", value=str(term))
+                raise DataError("this term is in the vocabulary twice", value=str(term))
             if tab:
                 counts[term] = parse_count(count)
         except DataError as error:
@@ -165,7 +165,9 @@ def check_ids(path: Path, ids: Iterable[str]) -> None:
     """Refuse ids that a file of this form cannot hold."""
     for set_id in ids:
         if not _is_jsonl(path) and (not set_id or any(c.isspace() for c in set_id)):
-            raise DataError("an id in a .set file may not be empty or hold blanks", value=set_id)
+            raise DataError(
+                "an id in a .set file must not be empty or have whitespace", value=set_id
+            )
 
 
 def _is_jsonl(path: Path) -> bool:
@@ -180,14 +182,14 @@ def _check_new(
     set_id: str, terms: tuple[Term, ...], ids: dict[str, int], first_line_of: dict[Term, int]
 ) -> None:
     if set_id in ids:
-        raise DataError(f"line {ids[set_id]} has this id already", value=set_id)
+        raise DataError(f"line {ids[set_id]} already has this id", value=set_id)
     seen: set[Term] = set()
     for term in terms:
         if term in first_line_of:
-            problem = f"the set on line {first_line_of[term]} holds this term already"
+            problem = f"the set on line {first_line_of[term]} already has this term"
             raise DataError(problem, value=str(term))
         if term in seen:
-            raise DataError("this term stands in the set twice", value=str(term))
+            raise DataError("this term is in the set twice", value=str(term))
         seen.add(term)
 
 

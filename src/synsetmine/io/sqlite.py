@@ -134,7 +134,7 @@ def copied_database(path: Path) -> Iterator[Path]:
         until = time.monotonic() + _COPY_WAIT
         while not _copy(path, copy):
             if time.monotonic() > until:
-                raise DataError("this database is written to all the time", path=path)
+                raise DataError("another program keeps writing to this database", path=path)
             time.sleep(_PAUSE)
         yield copy
 
@@ -183,7 +183,7 @@ def _check_journal(journal: Path) -> None:
     while (kind := kind_of(journal)) is not None:
         if kind != "a file" or time.monotonic() > until:
             problem = (
-                "synsetmine leaves no such file, and it can make SQLite delete other files; "
+                "unexpected SQLite journal, which can make SQLite delete other files; "
                 "delete it, unless another program is writing to the database"
             )
             raise DataError(problem, path=journal)

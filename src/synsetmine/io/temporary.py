@@ -39,7 +39,7 @@ def check_plain_file(path: Path) -> None:
     """Refuse a path that is something else than a plain file, without opening it."""
     kind = kind_of(path)
     if kind not in (None, "a file"):
-        problem = f"this is {kind}; only plain files of a run or model folder are opened"
+        problem = f"this is {kind}; only regular files of a run or model folder are opened"
         raise DataError(problem, path=path)
 
 
@@ -98,7 +98,7 @@ def open_plain(path: Path, flags: int = os.O_RDONLY, *, allow_folder: bool = Fal
     if stat.S_ISREG(mode) or (allow_folder and stat.S_ISDIR(mode)):
         return handle
     os.close(handle)
-    raise DataError("this is not a plain file", path=path)
+    raise DataError("this is not a regular file", path=path)
 
 
 PREFIX, SUFFIX = "synsetmine-", ".held"  # nobody else's folder is called like that

@@ -95,7 +95,7 @@ def _decision(record: object) -> Decision:
                 nearest=_text(optional.get("nearest", ""), "nearest"),
                 evidence=_evidence(optional.get("evidence", [])),
             )
-    raise DataError("not a decision of a trace", value=record)
+    raise DataError("not a trace record", value=record)
 
 
 def _is_sound(best_set: str | None, probability: float) -> bool:
@@ -111,7 +111,7 @@ def _one_of(allowed: object, value: object, name: str) -> Any:
 
 def _text(value: object, name: str) -> str:
     if not isinstance(value, str) or not is_unicode(value):
-        raise DataError(f"{name} must be a text", value=value)
+        raise DataError(f"{name} must be a string", value=value)
     return value
 
 

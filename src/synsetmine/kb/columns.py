@@ -199,13 +199,13 @@ def read_columns(path: Path) -> Columns:
             if notes.get(b"form") != MARK:
                 raise DataError("not a knowledge base that was saved by this program", path=path)
             if notes.get(b"version") != VERSION:
-                problem = "a knowledge base of another version of this program: read it anew"
+                problem = "a knowledge base of another version of this program; read it again"
                 raise DataError(problem, path=path, value=notes.get(b"version", b"").decode())
             table = reader.get_batch(0)
         table.validate(full=True)
         arrays = {name: table.column(name).values for name in table.schema.names}
         if b"%d" % _checksum(arrays) != notes.get(b"checksum"):
-            raise DataError("a damaged knowledge base: its checksum is another", path=path)
+            raise DataError("a damaged knowledge base: its checksum differs", path=path)
         return _checked(arrays, path)
     except (pa.ArrowException, OSError, KeyError, AttributeError, ValueError) as error:
         raise DataError("not a knowledge base, or a damaged one", path=path) from error

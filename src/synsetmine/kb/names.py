@@ -42,7 +42,7 @@ def checked_id(text: str) -> str:
     if not text or text.isspace():
         raise DataError("an entity needs an id", value=text)
     if any(unicodedata.category(char) == "Cc" for char in text) or "||" in f"|{text}":
-        problem = "an id may hold no tab, line break or '||', nor start with '|'"
+        problem = "an id must not contain a tab, line break or '||', or start with '|'"
         raise DataError(problem, value=text)
     return checked(text)
 

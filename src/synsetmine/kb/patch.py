@@ -38,7 +38,7 @@ from synsetmine.kb.tables import (
 from synsetmine.normalization import normal_form, tokens
 from synsetmine.types import KbFormat
 
-UNSCOPED = "a name that is not exact, in a file whose form knows no other"
+UNSCOPED = "a name that is not exact, in a format that has exact names only"
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,7 +393,7 @@ class _EntityRecord:
 
     def _problem(self, name: NewName) -> str:
         if self.record is None:
-            return "a name of an entity that the knowledge base lacks"
+            return "a name of an entity that is not in the knowledge base"
         form = normal_form(name.name)
         if not form:
             return "a name without a letter or digit"

@@ -123,7 +123,7 @@ def _by_lines(source: Source, syntax: str) -> Iterator[Any]:
 
 def _shallow(line: str) -> str:
     if line.count("<<(") > _DEEPEST:
-        raise DataError("statements within statements within statements", value=line)
+        raise DataError("statements nested too deeply", value=line)
     return line
 
 
@@ -163,7 +163,7 @@ class _LimitedStream:
         self._opened = self._opened or _ROOT.search(self._end) is not None
         self._end = self._end[-_TAIL:]
         if not chunk and self._opened and not _ROOT_END.search(self._end):
-            raise DataError("the file breaks off", value=self._end[-60:])
+            raise DataError("the file is truncated", value=self._end[-60:])
 
     def _check_growth(self, chunk: bytes) -> None:
         """Short entities, too, can be named a million times."""
@@ -171,7 +171,7 @@ class _LimitedStream:
         self._named += len(_REFERENCE.findall(chunk))
         written_out = (self._named - _MOST_NAMED) * self._longest
         if written_out > _GROWTH * self._read:
-            raise DataError("XML entities that blow the file up", value=chunk[:80])
+            raise DataError("XML entities that expand too much", value=chunk[:80])
 
     def _check_elements(self, chunk: bytes) -> None:
         text = self._markup + chunk
@@ -180,7 +180,7 @@ class _LimitedStream:
             is_tag = found[0][1:2] not in b"!?"
             self._depth += is_tag * (0 if found[2] else -1 if found[1] else 1)
             if self._depth > _DEEPEST_XML:
-                problem = f"more than {_DEEPEST_XML:,} elements within each other"
+                problem = f"more than {_DEEPEST_XML:,} nested elements"
                 raise DataError(problem, value=found[0][:80])
             place = text.find(b"<", found.end())
         self._markup = text[place:] if place >= 0 else b""  # it waits for its end
@@ -190,7 +190,7 @@ class _LimitedStream:
     def _check_depth(self, chunk: bytes) -> None:
         self._depth = max(self._depth + chunk.count(b"<<(") - chunk.count(b")>>"), 0)
         if self._depth > _DEEPEST:
-            raise DataError("statements within statements within statements", value=chunk[:80])
+            raise DataError("statements nested too deeply", value=chunk[:80])
 
 
 def _after_entities(text: bytes) -> tuple[bytes, int]:
@@ -203,7 +203,7 @@ def _after_entities(text: bytes) -> tuple[bytes, int]:
         declaration = text[place:] if end < 0 else text[place:end]
         longest = max(longest, len(declaration))
         if longest > _LONGEST_ENTITY or (end >= 0 and _REFERENCE.search(declaration)):
-            problem = "an XML entity that is long or made of other entities"
+            problem = "an XML entity that is too long or refers to other entities"
             raise DataError(problem, value=declaration[:80])
         if end < 0:
             return declaration, longest

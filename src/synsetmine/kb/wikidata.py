@@ -74,7 +74,7 @@ def _names(item: Mapping[str, Any], ranks: _Ranks) -> Iterator[tuple[int, str]]:
     for base, field in ((0, "labels"), (3, "aliases")):
         by_language = item.get(field) or {}  # an empty object may be written as an empty array
         if not isinstance(by_language, dict):
-            raise DataError("expected an object of languages", value=by_language)
+            raise DataError("expected an object with languages as keys", value=by_language)
         for tag, values in by_language.items():
             rank = ranks[tag]
             if rank < 0:
@@ -90,7 +90,7 @@ def _fields(text: str) -> dict[str, Any]:
     """The fields of a JSON object until all that are needed have been seen."""
     item: dict[str, Any] = {}
     if not text.startswith("{") or not text.endswith("}"):
-        raise DataError("expected one JSON object a line", value=text)
+        raise DataError("expected one JSON object per line", value=text)
     try:
         place = _skip(text, 1)
         while text[place] != "}":

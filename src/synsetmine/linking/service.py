@@ -79,7 +79,7 @@ def open_cache(path: Path) -> Iterator[AnswerCache]:
 
 def damaged(path: Path, why: object) -> DataError:
     """The error for a cache that cannot be read."""
-    return DataError(f"damaged cache ({why}); delete it to ask for everything again", path=path)
+    return DataError(f"damaged cache ({why}); delete it to repeat all requests", path=path)
 
 
 def _is_ours(connection: sqlite3.Connection) -> bool:
@@ -90,7 +90,7 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     if not _is_ours(connection):
         raise DataError("not a cache of answers, but another database", path=path)
     if not has_schema(connection, [_TABLE]):
-        raise DataError("a cache that synsetmine did not make: it defines other things", path=path)
+        raise DataError("not a cache of synsetmine: its schema differs", path=path)
     use_write_ahead_log(connection, _WAIT)
     # With a write-ahead log, a crash of the machine may cost the last answers, never the file.
     connection.execute("PRAGMA synchronous = NORMAL")

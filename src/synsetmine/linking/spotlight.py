@@ -92,10 +92,10 @@ def _resources(body: bytes) -> list[object]:
         raise DataError("an answer that is not JSON") from error
     # Without the text it is an answer to something else, perhaps the notice of an error.
     if not isinstance(answer, dict) or "@text" not in answer:
-        raise DataError("an answer of another form")
+        raise DataError("an answer in another format")
     resources = answer.get("Resources", [])
     if not isinstance(resources, list):
-        raise DataError("an answer of another form")
+        raise DataError("an answer in another format")
     return resources
 
 
@@ -295,8 +295,8 @@ class SpotlightLinker:
 
     def _where_kept(self) -> str:
         if self._cache is None:
-            return "what was answered so far is lost: with a cache it would be kept"
-        return f"what was answered so far is in {self._cache}, and the same command goes on there"
+            return "the answers so far are lost; a cache would keep them"
+        return f"the answers so far are in {self._cache}; run the same command again to continue"
 
     def _key(self, text: str) -> str:
         question = {"url": shown(self._address), "text": text} | self._settings
@@ -310,7 +310,7 @@ class SpotlightLinker:
     def __reduce__(self) -> NoReturn:
         # In each of several processes it would keep its limits, and all together would not.
         raise SynsetmineError(
-            "the Spotlight linker works in one process only: use one worker, and `concurrency`"
+            "the Spotlight linker runs in one process only; use one worker, and `concurrency`"
         )
 
 

@@ -42,14 +42,14 @@ Pair: TypeAlias = tuple[str, str]
 class TuningSettings:
     """What tuning an encoder needs to know."""
 
-    epochs: int = setting(3, ge=1, help="how often each set is seen")
+    epochs: int = setting(3, ge=1, help="passes over the sets")
     held_out: float = setting(
         0.2,
         gt=0,
         lt=1,
-        help="share of the sets kept from the encoder; the model learns from them, in (0, 1)",
+        help="share of the sets withheld from the encoder; the model learns from them, in (0, 1)",
     )
-    seed: int = seed_setting("of the split, the batches and dropout")
+    seed: int = seed_setting("seed of the split, the batches and dropout")
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -69,17 +69,17 @@ def tune_encoder(
     check_free(out)
     out.parent.mkdir(parents=True, exist_ok=True)
     if learned_surfaces(model):
-        raise SynsetmineError(f"{model} is a tuned encoder; start from the one that it came from")
+        raise SynsetmineError(f"{model} is already tuned; start from the original encoder")
     several = sets.pick(n for n, size in enumerate(sets.sizes) if size > 1)
     order = np.random.default_rng(settings.seed).permutation(len(several))
     kept = round(settings.held_out * len(several))
     if min(kept, len(several) - kept) < FEWEST:
-        problem = f"of {len(several)} sets of two or more terms {kept} would be kept aside"
-        raise DataError(f"{problem}; {FEWEST} must be, and as many learned", value=len(several))
+        problem = f"need {FEWEST} sets of two or more terms to withhold and as many to tune on"
+        raise DataError(f"{problem}; withholding {kept} of", value=len(several))
     learned = several.pick(sorted(order[kept:].tolist()))
     encoder = load_encoder(model, device)
     if not callable(encoder.tokenizer):
-        raise SynsetmineError(f"the encoder {model!r} cannot be tuned: it is no transformer")
+        raise SynsetmineError(f"the encoder {model!r} cannot be tuned: it is not a transformer")
     with torch.random.fork_rng(), quiet():
         torch.manual_seed(settings.seed)  # dropout
         _train(encoder, learned, settings, device, progress)
@@ -185,7 +185,7 @@ def _two(names: list[str], chance: np.random.Generator) -> Pair:
 def check_free(out: Path) -> None:
     """Nothing may lie where the encoder's folder is to be."""
     if out.is_symlink() or (out.exists() and (not out.is_dir() or any(out.iterdir()))):
-        raise SynsetmineError(f"{out} is there already; name a new folder for the encoder")
+        raise SynsetmineError(f"{out} exists already; name a new folder for the encoder")
 
 
 def _save(encoder: Any, learned: SynonymSets, out: Path) -> None:

@@ -43,7 +43,7 @@ class ModelClass(Protocol):
 def model_class(kind: str) -> ModelClass:
     """The class of a kind of model."""
     if kind not in _CLASSES:
-        raise ModelError(f"no such kind of model: {kind!r}; there are {', '.join(_CLASSES)}")
+        raise ModelError(f"no such kind of model: {kind!r}; expected one of {', '.join(_CLASSES)}")
     if kind == "paper":
         require_torch("the paper's model")
     module, name = _CLASSES[kind]
@@ -57,7 +57,7 @@ def preset_names() -> tuple[str, ...]:
 def settings_of(preset: str = DEFAULT_PRESET) -> ModelSettings:
     """The training settings of a preset."""
     if preset not in preset_names():  # which may be asked about any value
-        raise DataError(f"no such preset; there are {', '.join(_PRESETS)}", value=preset)
+        raise DataError(f"no such preset; expected one of {', '.join(_PRESETS)}", value=preset)
     return _PRESETS[preset]
 
 
@@ -110,7 +110,7 @@ def load_model(folder: str | Path) -> StoredModel:
     config = _read_config(folder)
     for name, expected in config["sha256"].items():
         if name not in (WEIGHTS, VECTORS):
-            raise ModelError(f"{folder / CONFIG} names {name!r}, which is no file of a model")
+            raise ModelError(f"{folder / CONFIG} names {name!r}, which is not a model file")
         if not (folder / name).is_file():
             raise ModelError(f"{folder}: {name!r} is missing")
         if sha256(folder / name) != expected:
@@ -128,7 +128,7 @@ def load_model(folder: str | Path) -> StoredModel:
 def _model(description: Mapping[str, Any], arrays: Arrays) -> SetModel:
     for name, array in arrays.items():
         if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise ModelError(f"{name!r} holds what is no number")
+            raise ModelError(f"{name!r} contains a value that is not a number")
     return model_class(description.get("kind", PAPER)).from_state(description, arrays)
 
 
@@ -147,11 +147,11 @@ def _read_config(folder: Path) -> dict[str, Any]:
     if not folder.exists():
         raise ModelError(f"{folder} does not exist; a model is a folder")
     if not folder.is_dir():
-        raise ModelError(f"{folder} is not a folder, as a model is")
+        raise ModelError(f"{folder} is not a folder; a model is a folder")
     check_model_folder(folder)
     if not path.exists():
-        problem = f"{folder} holds no finished model: there is no {CONFIG}"
-        raise ModelError(f"{problem}; if its training broke off, train again")
+        problem = f"{folder} contains no finished model: {CONFIG} is missing"
+        raise ModelError(f"{problem}; if training was interrupted, train again")
     try:
         config = read_json(path)
     except DataError as error:
@@ -164,11 +164,11 @@ def _read_config(folder: Path) -> dict[str, Any]:
         )
     for name, kind in _TYPES.items():
         if not isinstance(config.get(name), kind):
-            problem = f"{name!r} is missing or of the wrong kind"
+            problem = f"{name!r} is missing or has the wrong type"
             raise ModelError(f"{path} is damaged: {problem} ({shorten(repr(config.get(name)))})")
     if not 0 <= config["threshold"] <= 1:
         shown = shorten(str(config["threshold"]))
-        raise ModelError(f"{path} is damaged: the threshold is no probability ({shown})")
+        raise ModelError(f"{path} is damaged: the threshold is not a probability ({shown})")
     if WEIGHTS not in config["sha256"]:
         raise ModelError(f"{path} is damaged: {WEIGHTS!r} is missing")
     return config

@@ -90,7 +90,7 @@ class Task:
             raise DataError("the largest number of sets must be at least 1", value=max_sets)
         seeds = seeds if seeds is not None else SynonymSets((), ())
         if max_sets is not None and max_sets < len(seeds):
-            raise DataError(f"there are {len(seeds)} seed sets already, more than", value=max_sets)
+            raise DataError(f"the {len(seeds)} seed sets alone are more than", value=max_sets)
         new = tuple(term for term in dict.fromkeys(vocabulary) if term not in seeds)
         judged = [term for term in (sorted(new) if sort else new) if term in known]
         terms = (*judged, *(term for term in seeds.terms if term in known))

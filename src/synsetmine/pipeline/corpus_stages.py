@@ -80,7 +80,7 @@ def read_documents(settings: CorpusSettings, out: Path, progress: Progress) -> S
     """Corpus files to one table of documents."""
     for source in find_sources(settings.path, settings.format):
         if source.path.resolve() == out.resolve():
-            raise DataError("the documents would be written over this file of theirs", path=out)
+            raise DataError("the command reads this file; name another output", path=out)
     skipped = Skipped()
     documents = read_corpus(
         settings.path,
@@ -518,4 +518,4 @@ def _few(found: Supervision, min_terms: int) -> str:
     lost = max(found.dropped.items(), key=lambda item: item[1].links, default=None)
     why = f"; most links were dropped because: {lost[0]}" if lost else ""
     seen = f"only {len(found.sets)} entities have {min_terms} or more known names in the corpus"
-    return f"{seen}, few to learn from{why}"
+    return f"{seen}, little training data{why}"

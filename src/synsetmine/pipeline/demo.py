@@ -57,7 +57,7 @@ def write_demo(folder: Path) -> Path:
     project = folder / "synsetmine.toml"
     first = PROJECT.partition("\n")[0]
     if project.exists() and not project.read_text(encoding="utf-8").startswith(first):
-        raise SynsetmineError(f"{project} is no project of the demo; name another folder")
+        raise SynsetmineError(f"{project} is not the project of the demo; name another folder")
     vectors = folder / "glove.safetensors"
     if not vectors.exists():
         write_vectors(vectors, _glove())

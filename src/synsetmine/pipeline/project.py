@@ -132,7 +132,7 @@ def read_project(path: str | Path) -> Project:
             raise DataError(problem, path=path, line=_line(text, name), value=error.value) from None
     for name in ("corpus", "kb"):
         if name not in values:
-            raise DataError(f"the section [{name}] with its path is missing", path=path)
+            raise DataError(f"the section [{name}] is missing or has no path", path=path)
     try:
         project = Project(**values)
     except DataError as error:  # of the two sections that must fit together
@@ -144,9 +144,9 @@ def _read_section(name: str, table: Any) -> Any:
     if name == "run":
         if isinstance(table, str):
             return table
-        raise DataError("run must be a text", value=table)
+        raise DataError("run must be a string", value=table)
     if name not in sections():
-        raise DataError(f"no such section; there are {', '.join(sections())}", value=name)
+        raise DataError(f"no such section; expected one of {', '.join(sections())}", value=name)
     if not isinstance(table, dict):
         raise DataError("expected a section with settings", value=table)
     if name == "train":

@@ -52,7 +52,7 @@ def write_run_report(
     """Gather everything and write the HTML file."""
     unfinished = [stage for stage in STAGES[:-1] if stage not in folder.stages]
     if unfinished:
-        problem = f"{folder.path} is no folder of a finished run"
+        problem = f"{folder.path} is not the folder of a finished run"
         raise SynsetmineError(f"{problem}; not done yet: {', '.join(unfinished)}")
     at = Artefacts(folder.path)
     kb = KnowledgeBase.load(at.knowledge)
@@ -122,7 +122,7 @@ def _as_written(path: Path) -> Iterator[Any]:
     try:
         yield record
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise DataError("not what a run writes; start it again", path=path) from error
+        raise DataError("not a valid file of a run; start the run again", path=path) from error
 
 
 def _tallies(record: Mapping[str, Any]) -> tuple[Tally, dict[str, Tally]]:

@@ -39,7 +39,7 @@ def run_project(
     files are the same on every engine, so that a run may go on with another one.
     """
     if until is not None and until not in STAGES:
-        raise DataError(f"there is no such stage; there are {', '.join(STAGES)}", value=until)
+        raise DataError(f"no such stage; expected one of {', '.join(STAGES)}", value=until)
     folder = RunFolder(Path(project.run))
     _check_inputs(project, folder.path)
     with folder.locked():
@@ -283,9 +283,7 @@ def _check_inputs(project: Project, folder: Path) -> None:
         if not path.is_file():
             raise DataError("no such file", path=path)
         if path.resolve().is_relative_to(folder.resolve()):
-            raise DataError(
-                "this input lies in the run folder; give the run one of its own", path=path
-            )
+            raise DataError("this input is in the run folder; choose another run folder", path=path)
 
 
 def _encoder_files(project: Project) -> list[Path]:

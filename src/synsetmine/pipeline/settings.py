@@ -47,7 +47,7 @@ class KbSettings:
     )
     keep_suppressed: bool = setting(False, help="UMLS: suppressed names too")
     anchors: int = setting(
-        0, ge=0, help="MediaWiki: link texts used at least so often are names too; 0: none"
+        0, ge=0, help="MediaWiki: link texts used at least this often are names too; 0: none"
     )
 
     def __post_init__(self) -> None:
@@ -61,21 +61,21 @@ class LinkSettings:
     linker: LinkerName = setting("dictionary", help="")
     ambiguous: Ambiguous = setting(
         "common",
-        help="what becomes of a name of several entities: no link, a link to the most common one, "
+        help="treatment of a name of several entities: no link, a link to the most common one, "
         "or one term for each sense",
     )
     url: str = setting(
         "https://api.dbpedia-spotlight.org/en",
-        help="of a DBpedia Spotlight service",
+        help="address of a DBpedia Spotlight service",
         panel=SPOTLIGHT,
     )
     confidence: float = setting(
-        0.5, ge=0, le=1, help="least confidence, of Spotlight", panel=SPOTLIGHT
+        0.5, ge=0, le=1, help="minimum confidence, for Spotlight", panel=SPOTLIGHT
     )
-    support: int = setting(0, ge=0, help="least support, of Spotlight", panel=SPOTLIGHT)
-    concurrency: int = setting(4, ge=1, help="requests to Spotlight at a time", panel=SPOTLIGHT)
+    support: int = setting(0, ge=0, help="minimum support, for Spotlight", panel=SPOTLIGHT)
+    concurrency: int = setting(4, ge=1, help="concurrent requests to Spotlight", panel=SPOTLIGHT)
     per_second: float = setting(
-        5.0, ge=0, help="requests to Spotlight a second; 0: no limit", panel=SPOTLIGHT
+        5.0, ge=0, help="requests to Spotlight per second; 0: no limit", panel=SPOTLIGHT
     )
 
     def __post_init__(self) -> None:
@@ -87,12 +87,12 @@ class SuperviseSettings:
     """`[supervise]`: links to training sets."""
 
     # A name seen less often has no vector either.
-    min_count: int = setting(5, ge=1, help="a name must be seen so often")
-    min_terms: int = setting(2, ge=2, help="an entity needs so many names")
+    min_count: int = setting(5, ge=1, help="minimum occurrences of a name")
+    min_terms: int = setting(2, ge=2, help="minimum number of names of an entity")
     held_out: float = setting(
         0.2, gt=0, lt=1, help="share of the entities kept for testing, in (0, 1)"
     )
-    seed: int = seed_setting("of the split")
+    seed: int = seed_setting("seed of the split")
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -103,16 +103,18 @@ class VocabularySettings:
     """`[vocabulary]`: the terms to mine."""
 
     list: str = setting(
-        "", help="your own terms, one a line; all are mined, however rare", example="terms.txt"
+        "",
+        help="file of your own terms, one per line; all are mined, however rare",
+        example="terms.txt",
     )
-    only_list: bool = setting(False, help="mine the terms of the list alone")
-    known: bool = setting(True, help="known names that the text has")
+    only_list: bool = setting(False, help="mine only the terms of the list")
+    known: bool = setting(True, help="known names that occur in the text")
     rejected: bool = setting(True, help="surfaces that lost their links")
-    phrases: int = setting(2000, ge=0, help="so many frequent phrases of the text")
+    phrases: int = setting(2000, ge=0, help="number of frequent phrases of the text")
     abbreviations: bool = setting(True, help="short and long forms that the text defines")
-    min_count: int = setting(5, ge=1, help="a term must be seen so often, unless the list has it")
+    min_count: int = setting(5, ge=1, help="minimum occurrences of a term that is not in the list")
     max_terms: int = setting(
-        30_000, ge=1, help="only the most frequent terms, beside those of the list"
+        30_000, ge=1, help="number of terms to keep, the most frequent, besides the list"
     )
 
     def __post_init__(self) -> None:
@@ -132,7 +134,7 @@ class VectorSettings:
     method: Literal["cooccurrence", "skipgram", "file"] = setting(
         "cooccurrence",
         help="PPMI and SVD of the documents, skip-gram (extra `skipgram`), or the vectors of a "
-        "file, where a term that it lacks gets the mean of its words' vectors",
+        "file, where a missing term gets the mean of its words' vectors",
     )
     path: str = setting(
         "",
@@ -141,18 +143,18 @@ class VectorSettings:
         option="--pretrained",
     )
     dimension: int = setting(
-        100, ge=0, le=MAX_DIMENSION, help="of the vectors; 0: the method's default"
+        100, ge=0, le=MAX_DIMENSION, help="dimension of the vectors; 0: the method's default"
     )
     window: int = setting(0, ge=0, help="words to each side; 0: the method's default")
     min_count: int = setting(
         0, ge=0, help="a term seen less often gets no vector; 0: the method's default"
     )
-    seed: int = seed_setting("of the decomposition or the training")
+    seed: int = seed_setting("seed of the decomposition or the training")
 
     def __post_init__(self) -> None:
         check_settings(self)
         fits = (self.method == "file") == bool(self.path)
-        require(fits, 'method "file", and no other, needs the path of a vector file', self.path)
+        require(fits, 'only method "file" takes a vector file, and it needs one', self.path)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,7 +184,7 @@ class MineSettings:
         KNOWN_THRESHOLD,
         ge=0,
         le=1,
-        help="a new name joins a known set from this probability on, where there are enough known "
+        help="least probability for a new name to join a known set, if there are enough known "
         "sets for a rehearsal",
     )
     order: Order = setting(
@@ -190,9 +192,9 @@ class MineSettings:
         help="order of the terms: as in their file (in the vector file for a file of sets), by "
         "count, or random; the result of the paper's model depends on it",
     )
-    seed: int = seed_setting("of the order `random`")
+    seed: int = seed_setting("seed of the order `random`")
     reviews: bool = setting(
-        True, help="decisions of reviewers on earlier sets of this run count, in training too"
+        True, help="reviewers' decisions on earlier sets of this run count, also in training"
     )
 
     def __post_init__(self) -> None:
@@ -203,7 +205,7 @@ class MineSettings:
 class EvaluateSettings:
     """`[evaluate]`: scores on the entities held out."""
 
-    orders: int = setting(10, ge=1, help="random orders of their terms")
+    orders: int = setting(10, ge=1, help="random orders of the terms to average over")
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -214,7 +216,7 @@ class ReportSettings:
     """`[report]`: the HTML page."""
 
     title: str = setting("Synonym sets", help="heading of the page")
-    sentences: int = setting(3, ge=0, help="example sentences of a term")
+    sentences: int = setting(3, ge=0, help="example sentences per term")
     map_terms: int = setting(1500, ge=0, help="terms on the map")
 
     def __post_init__(self) -> None:

@@ -66,7 +66,7 @@ class Decision:
             for text in texts:
                 Term.parse(text)
             again = first_repeated(texts)
-            require(again is None, "a term stands there twice", again)
+            require(again is None, "a term occurs twice", again)
         if self.verdict is not None:
             require(
                 self.verdict in get_args(Verdict),

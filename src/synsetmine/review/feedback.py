@@ -213,7 +213,7 @@ def training_sets(
         found.setdefault(target, []).extend(new)
         home.update(dict.fromkeys(new, target))
     for term in sorted(said.alone - home.keys() - hidden):
-        counts["terms told apart"] += 1
+        counts["terms separated"] += 1
         found[new_id([term], found)] = [term]
     return SetsWithReviews(_sets(found), +counts)
 
@@ -246,7 +246,7 @@ def seed_sets(known: SynonymSets, said: Constraints) -> SetsWithReviews:
     seeds = _sets(found)
     lost = sum(term not in seeds for term in known.terms)
     pairs = len({frozenset(pair) for pair in said.cannot_link})
-    counts = {"sets": len(groups), "terms told apart": lost, "pairs kept apart": pairs}
+    counts = {"sets": len(groups), "terms separated": lost, "cannot-link pairs": pairs}
     return SetsWithReviews(seeds, +Counter(counts))
 
 

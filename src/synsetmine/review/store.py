@@ -179,7 +179,7 @@ class ReviewStore:
         touched the same sets since, that is a `Conflict` and nothing is stored. None: any.
         """
         if decision.kind == "undo":
-            raise SynsetmineError("use ReviewStore.undo to take a decision back")
+            raise SynsetmineError("use ReviewStore.undo to undo a decision")
         with self._writing():
             if seen is not None and (newer := self._touching(decision.sets, seen)):
                 raise Conflict(newer)
@@ -266,7 +266,7 @@ class ReviewStore:
         if found[0].kind == "undo":
             raise DataError("an undo cannot be undone; decide again", value=target)
         if not self._stands(found[0]):
-            raise DataError("this decision was taken back already", value=target)
+            raise DataError("this decision has already been undone", value=target)
         return found[0]
 
     def _last_of(self, reviewer: str) -> Decision:
@@ -277,7 +277,7 @@ class ReviewStore:
         )
         found = self._select(condition, [reviewer, reviewer])
         if not found:
-            raise DataError("there is no decision to take back of", value=reviewer)
+            raise DataError("there is no decision to undo by", value=reviewer)
         return found[0]
 
 
@@ -320,7 +320,7 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
     if (version := _header(connection, "user_version")) > _VERSION:
         raise DataError("reviews of a newer synsetmine, with schema", path=path, value=version)
     if not has_schema(connection, _TABLE):
-        raise DataError("reviews that synsetmine did not make: they define other things", path=path)
+        raise DataError("not a file of reviews: its schema differs", path=path)
 
 
 def _header(connection: sqlite3.Connection, name: str) -> int:

@@ -62,7 +62,7 @@ def read_decisions(path: Path) -> list[Decision]:
         except DataError as error:
             raise error.at(path, number) from None
     if header is None:
-        raise DataError("an empty file; even without decisions it has a header", path=path)
+        raise DataError("the file is empty; expected at least the header", path=path)
     return sorted((decision for _, decision in found.values()), key=lambda d: d.place)
 
 
@@ -87,7 +87,7 @@ def _guarded(cell: str) -> str:
 
 def _decision(cells: Sequence[str]) -> Decision:
     if len(cells) != len(COLUMNS):
-        raise DataError(f"expected {len(COLUMNS)} columns, here are", value=len(cells))
+        raise DataError(f"expected {len(COLUMNS)} columns; got", value=len(cells))
     values: dict[str, Any] = {
         name: _texts(cell) if name in LISTS else _unescape(cell)
         for name, cell in zip(COLUMNS, cells, strict=True)
@@ -117,7 +117,7 @@ def _unescape(text: str) -> str:
         if len(code) == 5:
             return chr(int(code[1:], 16))
         if code not in _MEANT:
-            raise DataError("not an escape; a backslash is written twice", value=match[0])
+            raise DataError("unknown escape; write a backslash twice", value=match[0])
         return _MEANT[code]
 
     return _ESCAPE.sub(meant, text)

@@ -210,7 +210,7 @@ def subsample(
     sets are held out.
     """
     if len(sets) < 2:
-        raise DataError("tuning needs two or more training sets", value=len(sets))
+        raise DataError("tuning needs at least two training sets", value=len(sets))
     order = list(range(len(sets)))
     random.Random(seed).shuffle(order)  # noqa: S311
     order.sort(key=lambda number: sets.sizes[number] < expect_size)

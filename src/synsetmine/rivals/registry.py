@@ -101,7 +101,7 @@ def select(wanted: Iterable[str], known: Mapping[str, Entry]) -> list[Entry]:
     chosen: dict[str, Entry] = {}
     for name in wanted:
         if name != "all" and name not in get_args(Origin) and name not in known:
-            problem = f"no such method; there are {', '.join(known)}, and ours, paper, today, all"
+            problem = f"no such method; expected {', '.join(known)}, or ours, paper, today, all"
             raise DataError(problem, value=name)
         chosen |= {e.name: e for e in known.values() if name in (e.name, e.origin, "all")}
     return [entry for entry in known.values() if entry.name in chosen]

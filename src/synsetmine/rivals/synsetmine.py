@@ -32,7 +32,8 @@ class SynSetMine:
 
     def __post_init__(self) -> None:
         if self.preset not in PRESETS:
-            raise DataError(f"no such preset; there are {', '.join(PRESETS)}", value=self.preset)
+            problem = f"no such preset; expected one of {', '.join(PRESETS)}"
+            raise DataError(problem, value=self.preset)
         _ = self.settings  # raises now for a wrong change, not after hours of other methods
 
     @property

@@ -225,7 +225,7 @@ class RunFolder:
         """Keep a second run out of this folder."""
         if self.path.is_dir() and any(self.path.iterdir()) and not self._begun():
             raise SynsetmineError(
-                f"{self.path} holds other files; name an empty folder for the run"
+                f"{self.path} contains other files; name an empty folder for the run"
             )
         self.path.mkdir(parents=True, exist_ok=True)
         lock = open_plain(self._at.lock, os.O_RDWR | os.O_CREAT)
@@ -233,7 +233,7 @@ class RunFolder:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise SynsetmineError(f"another run is at work in {self.path}") from None
+                raise SynsetmineError(f"another run is using {self.path}") from None
             for folder in (self.path, self._at.model):
                 clear(folder, ".*.part")  # of a run that was killed
             yield
@@ -307,22 +307,22 @@ class RunFolder:
         try:
             found = read_json(path)
         except DataError as error:
-            raise SynsetmineError(f"{error}; delete it to start anew") from error
+            raise SynsetmineError(f"{error}; delete it to start over") from error
         if not isinstance(found, dict) or (form := found.get("format")) is None:
             raise DataError("not the manifest of a run", path=path)
         if form != FORMAT:
-            problem = f"of another version; this synsetmine reads {FORMAT!r}"
+            problem = f"unsupported version; this synsetmine reads {FORMAT!r}"
             raise DataError(problem, path=path, value=form)
         for name, kinds in _KINDS.items():
             parts = found.get(name, {})
             if not isinstance(parts, dict) or not all(_has(part, kinds) for part in parts.values()):
-                raise DataError(f"broken {name}; delete the manifest to start anew", path=path)
+                raise DataError(f"broken {name}; delete the manifest to start over", path=path)
         stages = found.get("stages", {})
         try:
             records = {name: StageRecord.from_dict(record) for name, record in stages.items()}
         except (TypeError, KeyError) as error:
             raise DataError(
-                "broken stages; delete the manifest to start anew", path=path
+                "broken stages; delete the manifest to start over", path=path
             ) from error
         return {"stages": records, "files": found.get("files", {})}
 

@@ -45,7 +45,7 @@ class Reviewer:
         before = _BEFORE.match(typed)
         number = typed[before.end() :] if before else typed
         if not _ORCID.fullmatch(number) or not _is_checked(number):
-            raise DataError("this is no ORCID, such as 0000-0002-1825-0097", value=orcid)
+            raise DataError("expected an ORCID such as 0000-0002-1825-0097", value=orcid)
         return cls(clean, number)
 
     @classmethod
@@ -281,7 +281,7 @@ def _sentence(quote: Quote, surface: str) -> Sentence:
 def read_results(folder: Path) -> list[MinedSet]:
     """What the run in a folder has mined."""
     if "mine" not in RunFolder(folder).stages:
-        raise SynsetmineError(f"{folder} is no folder of a run that has mined sets")
+        raise SynsetmineError(f"{folder} is not the folder of a run with mined sets")
     at = Artefacts(folder)
     return describe_sets(
         read_sets(at.mined),

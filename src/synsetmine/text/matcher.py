@@ -86,7 +86,7 @@ class NameMatcher:
         """Build from distinct normal forms."""
         names: Sequence[str] = forms.to_pylist() if isinstance(forms, pa.Array) else forms
         if len(set(names)) < len(names):
-            raise DataError("this name is there twice", value=first_repeated(names))
+            raise DataError("this name occurs twice", value=first_repeated(names))
         capitals = {name: number for number, name in enumerate(names) if _is_cased(name)}
         in_any_case = [fold(name) if name in capitals else name for name in names]
         _require_normal(in_any_case)
@@ -173,7 +173,7 @@ class NameMatcher:
         except DataError as error:
             raise error.at(path) from None
         except (LookupError, TypeError, ValueError, RecursionError) as error:
-            raise DataError("a name matcher that was forged", path=path) from error
+            raise DataError("an inconsistent name matcher; delete it", path=path) from error
 
     @classmethod
     def _of(cls, body: bytes) -> NameMatcher:
@@ -181,7 +181,7 @@ class NameMatcher:
         header = json.loads(body[:end])
         if header["engine"] != _engine():  # which may take the automaton for another
             problem = f"a name matcher saved by {header['engine']}, but this is {_engine()}"
-            raise DataError(f"{problem}: build it anew")
+            raise DataError(f"{problem}: build it again")
         borders = np.cumsum([end + 1, *header["sizes"]]).tolist()
         words, capitals, numbers, folded, automaton = (body[a:b] for a, b in pairwise(borders))
         forms = np.frombuffer(numbers, "<i4").tolist()

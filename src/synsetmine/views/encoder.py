@@ -77,7 +77,7 @@ def find_encoder(name: str) -> str:
         if folder.is_dir():
             return str(folder.resolve())
         if name.startswith(("/", ".", "~")):
-            raise DataError("there is no such folder with an encoder", path=folder)
+            raise DataError("no such encoder folder", path=folder)
         return name
     packaged = packaged_encoder()
     if packaged is None:
@@ -146,7 +146,7 @@ def _check_folder(folder: Path) -> None:
         raise DataError("no encoder in this folder: no modules.json, no config.json", path=folder)
     for path in folder.rglob("*"):
         if not path.is_file() and (kind := kind_of(path)) not in (None, "a folder"):
-            raise DataError(f"this is {kind} that leads to no file of an encoder", path=path)
+            raise DataError(f"this is {kind}, not a file of the encoder", path=path)
 
 
 def _stored(store: Path) -> TermVectors:
@@ -199,7 +199,7 @@ def load_encoder(model: str, device: str) -> Any:
         except Exception as error:  # a model's files lead through many packages
             said = next(iter(str(error).splitlines()), type(error).__name__)
             if not folder and not hub:
-                said = "it is no folder, and the Hugging Face hub, where it may be, does not answer"
+                said = "it is not a folder, and the Hugging Face hub does not answer"
             problem = f"cannot load the encoder {model!r} on {device!r}: {shorten(said)}"
             raise SynsetmineError(problem) from error
 

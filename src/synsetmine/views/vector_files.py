@@ -76,7 +76,7 @@ def _take(row: Row, table: dict[Term, npt.NDArray[np.float32]]) -> DataError | N
     """Put a row into the table, or tell why it cannot be."""
     term, vector = row
     if term in table:
-        return DataError("this term has a vector already", value=str(term))
+        return DataError("this term already has a vector", value=str(term))
     if not np.isfinite(vector).all():
         return DataError("not a finite vector", value=f"{term} {vector.tolist()}")
     table[term] = vector
@@ -108,9 +108,9 @@ def _text_rows(
             continue
         yield number, _text_row(line, dimension)
     if rows and surplus:
-        raise DataError(f"its lines hold more than {dimension} numbers", path=path, line=number)
+        raise DataError(f"more than {dimension} numbers after a term", path=path, line=number)
     if rows != count > 0:
-        yield number, DataError(f"ends after {rows} of {count} vectors")
+        yield number, DataError(f"the file ends after {rows} of {count} vectors")
 
 
 def _is_number(text: str) -> bool:
@@ -127,7 +127,7 @@ def _header(line: str, path: Path) -> tuple[int, int] | None:
     if len(parts) != 2 or not all(part.isascii() and part.isdigit() for part in parts):
         return None
     if max(map(len, parts)) > 18 or not 1 <= int(parts[1]) <= LARGEST_DIMENSION:
-        problem = f"expected `count dimension`, the dimension from 1 to {LARGEST_DIMENSION}"
+        problem = f"expected `count dimension` with a dimension from 1 to {LARGEST_DIMENSION}"
         raise DataError(problem, path=path, line=1, value=line)
     return int(parts[0]), int(parts[1])
 
@@ -157,7 +157,7 @@ def _binary_rows(path: Path) -> Iterator[tuple[int, Row | DataError]]:
             name = _binary_term(stream)
             data = stream.read(4 * dimension)
             if name is None or len(data) < 4 * dimension:
-                raise DataError(f"ends within record {record} of {count}", path=path)
+                raise DataError(f"the file ends within record {record} of {count}", path=path)
             try:
                 yield record, (Term.parse(name.decode()), np.frombuffer(data, dtype="<f4"))
             except UnicodeDecodeError:
@@ -180,7 +180,7 @@ def _write_word2vec(
 ) -> None:
     name = str(term)
     if any(c.isspace() for c in name):
-        problem = "word2vec files cannot hold a term with blanks; write .safetensors instead"
+        problem = "word2vec files cannot store a term with whitespace; write .safetensors instead"
         raise DataError(problem, value=name)
     numbers = vector.tobytes() if binary else " ".join(map(repr, vector.tolist())).encode()
     stream.write(name.encode() + b" " + numbers + b"\n")

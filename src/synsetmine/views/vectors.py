@@ -111,7 +111,7 @@ class TermViews:
         """The table of a view that is one."""
         table = self.encoder if view == "encoder" else next(iter(self.vectors), None)
         if table is None or view == "strings":
-            raise DataError("there is no table of this view", value=view)
+            raise DataError("no vector table for this view", value=view)
         return table
 
     def has(self, view: View) -> bool:

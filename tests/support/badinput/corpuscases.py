@@ -37,16 +37,16 @@ _ANY = (
     read(
         "c",
         files({"c/notes.doc": "x"}),
-        "a folder without a known ending",
+        "a folder without a known file extension",
         1,
-        "c: no corpus files in this folder (known endings: .pubtator.txt, .pubtator, .txt…",
+        "c: no corpus files in this folder (extensions: .pubtator.txt, .pubtator, .txt…",
     ),
     read(
         "c.doc",
         "x",
-        "an unknown ending",
+        "an unknown file extension",
         1,
-        "c.doc: the ending does not tell the format; known are .pubtator.txt, .pubtator,…",
+        "c.doc: unknown file extension; name the format or use one of .pubtator.txt, .pubtator,…",
     ),
     read(
         "c.jsonl.gz",
@@ -100,7 +100,7 @@ _LINES = (
     ),
     _jsonl(
         GOOD[:20],
-        "a line of JSON that is cut",
+        "a truncated line of JSON",
         '1 left out: c.jsonl:2: not JSON: \'{"id": "1", "text": \'',
     ),
     _jsonl(
@@ -130,7 +130,7 @@ _LINES = (
     _jsonl(
         '{"text": "A\\u0000B"}',
         "a NUL character",
-        "1 left out: c.jsonl:2: the text holds a NUL character: 'A\\x00B'",
+        "1 left out: c.jsonl:2: the text contains a NUL character: 'A\\x00B'",
     ),
     _jsonl(
         '{"text": "A\\ud800"}',
@@ -142,7 +142,7 @@ _LINES = (
         "a number of 5,000 digits",
         '1 left out: c.jsonl:2: not JSON: \'{"text": 9999999999999999999999999999999999999…',
     ),
-    _jsonl('{"id": "1", "text": "Another."}', "an id that stands twice", ""),
+    _jsonl('{"id": "1", "text": "Another."}', "a duplicate id", ""),
     _jsonl('{"text": "a\\tb\\nc\\u202ed"}', "tabs, line ends and right-to-left marks", ""),
     read(
         "c.jsonl",

@@ -37,14 +37,14 @@ _TABLES = (
         'id,text\n1,A\n2,"B\n3,C\n',
         "CSV with a quote that is never closed",
         0,
-        "1 left out: c.csv:3: a broken row: 'unexpected end of data'",
+        "1 left out: c.csv:3: malformed row: 'unexpected end of data'",
     ),
     read(
         "c.csv",
         "id,text\n1,A\n2,B,C\n",
         "CSV with a row that is too long",
         0,
-        "1 left out: c.csv:3: another number of columns than in the header: 3",
+        "1 left out: c.csv:3: number of columns differs from the header: 3",
     ),
     read(
         "c.csv",
@@ -65,7 +65,7 @@ _TABLES = (
         "id\ttext\n1\tA\n2\n",
         "TSV with a row that is too short",
         0,
-        "1 left out: c.tsv:3: another number of columns than in the header: 1",
+        "1 left out: c.tsv:3: number of columns differs from the header: 1",
     ),
     read(
         "c.parquet",
@@ -116,7 +116,7 @@ _MARKED = (
         f"{PUBTATOR}1\t2\t99\ttitle\tDisease\tD1\n",
         "PubTator with wrong offsets",
         0,
-        "1 left out: c.pubtator:3: the offsets do not lead to the surface: '1\\t2\\t99\\ttit…",
+        "1 left out: c.pubtator:3: the offsets do not match the surface: '1\\t2\\t99\\ttit…",
     ),
     read(
         "c.pubtator",
@@ -179,14 +179,14 @@ _MARKED = (
         '<!DOCTYPE m [<!ENTITY a "b">]>' + DUMP.format("&a;"),
         "a dump with XML entities",
         1,
-        "c.xml: no documents; 1 left out, such as c.xml:1: a document type is not allowed…",
+        "c.xml: no documents; 1 left out, such as c.xml:1: a document type declaration is…",
     ),
     read(
         "c.xml",
         "<mediawiki>" + "<a>" * DEEP,
         "XML nested 100,000 deep",
         1,
-        "c.xml: no documents; 1 left out, such as c.xml:1: more than 100 elements within…",
+        "c.xml: no documents; 1 left out, such as c.xml:1: more than 100 nested elements: 'a'",
     ),
     read(
         "c.xml",
@@ -217,7 +217,7 @@ _MARKED = (
         files({"c.xml.gz": lambda: packed("<mediawiki>") + bomb(b"<a>")}),
         "a gzip bomb of XML elements",
         1,
-        "c.xml.gz: no documents; 1 left out, such as c.xml.gz:1: more than 100 elements w…",
+        "c.xml.gz: no documents; 1 left out, such as c.xml.gz:1: more than 100 nested elements: …",
     ),
     read(
         "c.xml.gz",

@@ -72,15 +72,15 @@ BESIDE_CASES = (
         "trace",
         "a JSON list for an object",
         1,
-        "beside:1: not a decision of a trace: [1]",
+        "beside:1: not a trace record: [1]",
     ),
     _beside(
         "--trace",
         DECISION.replace("0.5", "true"),
         "trace",
-        "a truth value for a number",
+        "a boolean for a number",
         1,
-        "beside:1: not a decision of a trace: {'term': 'a', 'best_set': None, 'probabilit…",
+        "beside:1: not a trace record: {'term': 'a', 'best_set': None, 'probabilit…",
     ),
     _beside(
         "--trace",
@@ -88,7 +88,7 @@ BESIDE_CASES = (
         "trace",
         "an unknown action",
         1,
-        "beside:1: not a decision of a trace: {'term': 'a', 'best_set': None, 'probabilit…",
+        "beside:1: not a trace record: {'term': 'a', 'best_set': None, 'probabilit…",
     ),
     _beside("--counts", "", "vocabulary", "an empty file", 1, "beside: no terms in this file"),
     _beside(
@@ -111,9 +111,9 @@ BESIDE_CASES = (
         "--counts",
         "a\t1\na\t2\n",
         "vocabulary",
-        "a term that stands twice",
+        "a duplicate term",
         1,
-        "beside:2: this term stands in the vocabulary twice: 'a'",
+        "beside:2: this term is in the vocabulary twice: 'a'",
     ),
     _beside(
         "--counts",
@@ -146,7 +146,7 @@ BESIDE_CASES = (
         "reviews",
         "an empty file",
         1,
-        "beside: an empty file; even without decisions it has a header",
+        "beside: the file is empty; expected at least the header",
     ),
     _beside(
         "--reviews",
@@ -162,7 +162,7 @@ BESIDE_CASES = (
         "reviews",
         "a line that is cut",
         1,
-        "beside:2: expected 13 columns, here are: 1",
+        "beside:2: expected 13 columns; got: 1",
     ),
     _beside(
         "--reviews",
@@ -170,13 +170,13 @@ BESIDE_CASES = (
         "reviews",
         "a broken escape",
         1,
-        "beside:2: not an escape; a backslash is written twice: '\\\\x'",
+        "beside:2: unknown escape; write a backslash twice: '\\\\x'",
     ),
     _beside(
         "--reviews",
         _review("soon\t\tann\taccept\tc1" + "\t" * 6 + "\ta;b\t"),
         "reviews",
-        "a time that is none",
+        "no valid time",
         1,
         "beside:2: expected a time such as 2026-03-01T09:30:00.125Z: 'soon'",
     ),
@@ -220,7 +220,7 @@ RUN_CASES = (
         files({"run/manifest.json": MANIFEST}),
         ("export", "run", "-f", "csv", "-o", "o.csv"),
         1,
-        "run/manifest.json: broken stages; delete the manifest to start anew",
+        "run/manifest.json: broken stages; delete the manifest to start over",
     ),
     _links("", "an empty file", "links.tsv:1: expected the header 'surface\\tentity\\tcount': ''"),
     _links(
@@ -246,7 +246,7 @@ RUN_CASES = (
     _links(
         LINKS,
         "no links",
-        "only 0 entities have 2 or more known names in the corpus, few to learn from",
+        "only 0 entities have 2 or more known names in the corpus, little training data",
         (
             "sets",
             *(f"sets/{name}.jsonl" for name in ("training", "test", "alone")),

@@ -17,8 +17,8 @@ from tests.support.hostilefolders import (
     write_reviewed_run,
 )
 
-PART = "a folder of somebody else"
-PLAIN = "only plain files of a run or model folder are opened"
+PART = "a folder from someone else"
+PLAIN = "only regular files of a run or model folder are opened"
 LINK, PIPE = f"this is a symbolic link; {PLAIN}", f"this is a pipe; {PLAIN}"
 VICTIM = "kb.jsonl"
 
@@ -55,7 +55,7 @@ HOSTILE_CASES: tuple[Case, ...] = (
             _with_journal,
             command,
             1,
-            "run/reviews.sqlite-journal: synsetmine leaves no such file, and it can make SQLite "
+            "run/reviews.sqlite-journal: unexpected SQLite journal, which can make SQLite "
             "delete other files; delete it, unless another program is writing to the database",
         )
         for command in (

@@ -86,7 +86,7 @@ _LINES = (
     ),
     _jsonl(
         GOOD[:20],
-        "a line of JSON that is cut",
+        "a truncated line of JSON",
         '1 left out: k.jsonl:2: not JSON: \'{"id": "D1", "name":\'',
     ),
     _jsonl(
@@ -101,12 +101,12 @@ _LINES = (
     ),
     _jsonl(
         '{"id": true, "name": "a"}',
-        "a truth value for an id",
+        "a boolean for an id",
         '1 left out: k.jsonl:2: expected a string in the field \'id\': \'{"id": true, "name"…',
     ),
     _jsonl(
         '{"id": "D2", "name": "a", "synonyms": "b"}',
-        "a text for a list of names",
+        "a string for a list of names",
         "1 left out: k.jsonl:2: expected a list of strings in the field 'synonyms': 'b'",
     ),
     _jsonl(
@@ -115,7 +115,7 @@ _LINES = (
     _jsonl(
         '{"id": "D\\n2", "name": "a"}',
         "an id with a line end",
-        "1 left out: k.jsonl:2: an id may hold no tab, line break or '||', nor start with…",
+        "1 left out: k.jsonl:2: an id must not contain a tab, line break or '||', or start with…",
     ),
     _jsonl(
         '{"id": "D2", "name": "--"}',
@@ -132,7 +132,7 @@ _LINES = (
         "JSON nested 100,000 deep",
         '1 left out: k.jsonl:2: not JSON: \'{"id": [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[…',
     ),
-    _jsonl(GOOD, "an entity that stands twice", ""),
+    _jsonl(GOOD, "a duplicate entity", ""),
     _jsonl(
         '{"id": "D2", "name": "a\\tb\\nc\\u0000d\\u202ee"}',
         "a name with tab, line end, NUL and right-to-left mark",

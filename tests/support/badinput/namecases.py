@@ -49,7 +49,7 @@ NAME_CASES = (
         files({"x.txt": repeated("a ", 2**20)}),
         "a megabyte in one name",
         0,
-        "1 name longer than 10,000 characters and not compared",
+        "1 name not compared: longer than 10,000 characters",
     ),
     _text(
         files({"x.txt": repeated("a", OVER)}),
@@ -61,7 +61,7 @@ NAME_CASES = (
     _group(
         "x.txt.gz",
         packed(NAMES * 999)[:-20],
-        "a list in a .gz file that is cut",
+        "a list in a truncated .gz file",
         1,
         "x.txt.gz: damaged gzip file: 'Compressed file ended before the end-of-stream mar…",
     ),
@@ -76,21 +76,21 @@ NAME_CASES = (
         NAMES,
         "a column of a text",
         1,
-        "x.txt: text has one name a line and no columns; name the format if it is a table: 'name'",
+        "x.txt: plain text has no columns; if this is a table, name its format: 'name'",
         "--column",
         "name",
     ),
     _csv(
         "id,value\n1,a\n",
-        "a table in which no column says that it has names",
+        "a table without a column of names",
         1,
-        "x.csv:1: which column has the names? There are id, value",
+        "x.csv:1: cannot tell which column has the names; name one of id, value",
     ),
     _csv(
         "id,value\n1,a\n",
-        "a column that is not there",
+        "a missing column",
         1,
-        "x.csv:1: no column has this name; there are id, value: 'title'",
+        "x.csv:1: no column has this name; the columns are id, value: 'title'",
         "--column",
         "title",
     ),
@@ -98,7 +98,7 @@ NAME_CASES = (
         "id,name\n1,a\n2\n",
         "a row of names that is short",
         1,
-        "x.csv:3: another number of columns than in the header: 1",
+        "x.csv:3: number of columns differs from the header: 1",
     ),
     _csv(
         "id,name\n1,a\n2\n",
@@ -107,11 +107,9 @@ NAME_CASES = (
         "left out 1 broken line:",
         "--skip-bad",
     ),
-    _csv('id,name\n1,"a\n', "a quote that is not closed", 1, "x.csv:2: a broken row: 'unexpe…"),
+    _csv('id,name\n1,"a\n', "an unclosed quote", 1, "x.csv:2: malformed row: 'unexpe…"),
     _csv("id,name\n1,=cmd|x\n2,\n", "a formula and an empty cell for names", 0, ""),
-    _jsonl(
-        '{"name": "a"\n', "names in JSON that is cut", 1, 'x.jsonl:1: not JSON: \'{"name": "a"\''
-    ),
+    _jsonl('{"name": "a"\n', "names in truncated JSON", 1, 'x.jsonl:1: not JSON: \'{"name": "a"\''),
     _jsonl(
         '{"name": ["a"]}\n', "a list for a name", 1, "x.jsonl:1: a name must be a string: ['a']"
     ),
@@ -149,7 +147,7 @@ NAME_CASES = (
         "c1 {'Lung', 'pulmo'}\nc2 {'lung', 'the other lung'}\n",
         "a name in two known sets",
         0,
-        "1 name in several known sets and not compared",
+        "1 name not compared: in several known sets",
     ),
     _with(
         "--never", "p.tsv", "lung\n", "a pair of one name", 1, "p.tsv:1: expected two names: 'lung'"
@@ -174,9 +172,9 @@ NAME_CASES = (
         "--never",
         "p.csv",
         "lung,liver\n",
-        "a pair with a name that is nowhere",
+        "a pair with an unknown name",
         0,
-        "1 pair of --never left out: a name is neither listed nor known",
+        "1 pair of --never left out: a name is neither listed nor in a known set",
     ),
     Case(
         "names",
@@ -184,11 +182,11 @@ NAME_CASES = (
         files({"x.txt": NAMES, "k.set": "c1 {'lung', 'pulmo'}\n", "p.tsv": "lung\tpulmo\n"}),
         ("group", "x.txt", "--known", "k.set", "--never", "p.tsv", "-o", "out.csv"),
         1,
-        "p.tsv:1: a known set has both names of a cannot-link pair: 'lung / pulmo'",
+        "p.tsv:1: both names of this cannot-link pair are in one known set: 'lung / pulmo'",
     ),
     Case(
         "names",
-        "an ending that no format has",
+        "an unknown file extension",
         files({"x.txt": NAMES}),
         ("group", "x.txt", "-o", "out.xlsx"),
         1,
@@ -197,7 +195,7 @@ NAME_CASES = (
     ),
     Case(
         "names",
-        "a level of precision that is none",
+        "an unknown level of precision",
         files({"x.txt": NAMES}),
         ("group", "x.txt", "--precision", "perfect"),
         1,
@@ -217,6 +215,6 @@ NAME_CASES = (
         files({"x.csv": "name\na\n"}),
         ("group", "x.csv", "-o", "x.csv"),
         1,
-        "x.csv: the command would write over this file of its own",
+        "x.csv: the command uses this file already; name another output",
     ),
 )

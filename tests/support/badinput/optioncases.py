@@ -77,7 +77,7 @@ OPTION_CASES: tuple[Case, ...] = (
     Case("compare", "no sets", world, ("compare",), 2, "Invalid value for SETS: …"),
     _refused(
         "mine",
-        "a device that is not there",
+        "a missing device",
         (*MINE, "--device", "cuda"),
         "cannot use device 'cuda': there is no CUDA device",
     ),
@@ -100,8 +100,8 @@ OPTION_CASES: tuple[Case, ...] = (
         "train",
         "a setting of another preset",
         (*TRAIN, "--epochs", "5"),
-        "no such setting; there are seed, threshold, ridges, folds, margin, vocabulary_names, "
-        "names, easy_share, fewest_sets, weights: 'epochs'",
+        "no such setting; expected one of seed, threshold, ridges, folds, margin, "
+        "vocabulary_names, names, easy_share, fewest_sets, weights: 'epochs'",
     ),
     _refused("train", "--epochs 0", (*PAPER, "--epochs", "0"), "epochs must be at least 1: 0"),
     _refused("train", "--lr nan", (*PAPER, "--lr", "nan"), "learning_rate must be in (0, 1): nan"),
@@ -115,19 +115,19 @@ OPTION_CASES: tuple[Case, ...] = (
         "train",
         "two tables for the paper's model",
         (*PAPER, "-v", "other.txt"),
-        "the paper's model takes one --vectors table, not: 2",
+        "the paper's model needs one --vectors table; got: 2",
     ),
     _refused(
         "link",
         "a master for the local engine",
         (*LINK, "--master", "local[2]"),
-        "a master is for the engine spark: --engine spark --master URL",
+        "a master needs the Spark engine: --engine spark --master URL",
     ),
     _refused(
         "link",
         "workers for Spark",
         (*LINK, "--engine", "spark"),
-        "workers are for the engine local; with spark the master says how many, as in local[4]",
+        "workers apply to the local engine; with Spark the master sets them, as in local[4]",
     ),
     _refused(
         "link",
@@ -142,13 +142,13 @@ OPTION_CASES: tuple[Case, ...] = (
             *("vectors", "documents.parquet", "--terms", "new.jsonl", "-o", "out.txt"),
             *("--pretrained", "vectors.txt"),
         ),
-        "method \"file\", and no other, needs the path of a vector file: 'vectors.txt'",
+        "only method \"file\" takes a vector file, and it needs one: 'vectors.txt'",
     ),
     _refused(
         "tune", "no grid", (*TUNE, "nonsense"), "expected --grid name=value,value: 'nonsense'"
     ),
     _refused(
-        "tune", "no such setting", (*TUNE, "depth=1"), "no such setting; there are …: 'depth'"
+        "tune", "no such setting", (*TUNE, "depth=1"), "no such setting; expected one of …: 'depth'"
     ),
     _refused("tune", "a wrong value", (*TUNE, "dropout=2"), "dropout must be in [0, 1): 2.0"),
     _refused(
@@ -179,7 +179,7 @@ OPTION_CASES: tuple[Case, ...] = (
         "finetune",
         "no such encoder",
         ("finetune", "train.set", "-o", "out", "--encoder", "./nosuch"),
-        "nosuch: there is no such folder with an encoder",
+        "nosuch: no such encoder folder",
     ),
     _refused(
         "export",
@@ -191,14 +191,12 @@ OPTION_CASES: tuple[Case, ...] = (
         "export",
         "an option of another format",
         (*EXPORT, "--language", "en"),
-        "--language means nothing to solr, only to skos…",
+        "--language does not apply to solr, only to skos…",
     ),
     _refused(
         "export", "accepted without reviews", (*EXPORT, "--accepted"), "--accepted needs reviews, …"
     ),
-    _refused(
-        "run", "no such stage", ("run", "--until", "dinner"), "there is no such stage; …: 'dinner'"
-    ),
+    _refused("run", "no such stage", ("run", "--until", "dinner"), "no such stage; …: 'dinner'"),
     _refused(
         "serve",
         "a short token",

@@ -14,9 +14,9 @@ from tests.support.badinput.world import (
 
 CONVERT = ("convert", "train.set")
 FOLDER = "model: this is a folder; name a file to write"
-FILE = "train.set: this is not a folder, so nothing can be written in it"
-LOOP = "loop: this is a link that leads in a circle"
-OWN = "the command would write over this file of its own"
+FILE = "train.set: this is not a folder; nothing can be written in it"
+LOOP = "loop: this is a circular symbolic link"
+OWN = "the command uses this file already; name another output"
 
 # Commands that lack only their output; it is looked at before anything is read.
 TO_FILES = (
@@ -71,12 +71,10 @@ OVER = (
     (("export", "new.jsonl", "-f", "solr", "-o", "new.jsonl"), f"new.jsonl: {OWN}"),
     (
         ("read", "*.jsonl", "-o", "corpus.jsonl"),
-        "corpus.jsonl: the documents would be written over this file of theirs",
+        "corpus.jsonl: the command reads this file; name another output",
     ),
 )
-TOO_LARGE = (
-    "a file may not be that large here (ulimit -f, or the file system); nothing of it was written"
-)
+TOO_LARGE = "the file exceeds the size limit (ulimit -f, or the file system); nothing was written"
 
 
 def _named(command: tuple[str, ...]) -> str:
@@ -94,7 +92,7 @@ PLACE_CASES: tuple[Case, ...] = (
     ),
     *(Case("over itself", " ".join(command), world, command, 1, says) for command, says in OVER),
     *(
-        Case("a link in a circle", _named(command), loop_too, (*command, "loop"), 1, LOOP)
+        Case("a circular symbolic link", _named(command), loop_too, (*command, "loop"), 1, LOOP)
         for command in (*TO_FILES[:-1], *TO_FOLDERS)
     ),
     Case("a file as a folder", "convert", world, (*CONVERT, "train.set/a.jsonl"), 1, FILE),
@@ -130,7 +128,7 @@ PLACE_CASES: tuple[Case, ...] = (
         world,
         (*CONVERT, "disk/new.jsonl"),
         1,
-        "disk/new.jsonl: the disk is full; nothing of it was written",
+        "disk/new.jsonl: the disk is full; nothing was written",
         during=full_disk,
     ),
     Case(
@@ -139,7 +137,7 @@ PLACE_CASES: tuple[Case, ...] = (
         world,
         (*CONVERT, "disk/old.jsonl"),
         1,
-        "disk/old.jsonl: the disk is full; nothing of it was written",
+        "disk/old.jsonl: the disk is full; nothing was written",
         during=full_disk,
     ),
     Case(
@@ -148,7 +146,7 @@ PLACE_CASES: tuple[Case, ...] = (
         world,
         ("read", "corpus.jsonl", "-o", "disk/a.parquet"),
         1,
-        "disk/a.parquet: the disk is full; nothing of it was written",
+        "disk/a.parquet: the disk is full; nothing was written",
         during=full_disk,
     ),
     Case(

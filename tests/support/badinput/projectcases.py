@@ -40,7 +40,9 @@ PROJECT_CASES = (
         "a folder for a file",
         "synsetmine.toml/synsetmine.toml: no such file; `synsetmine init` writes one",
     ),
-    _project("", "an empty file", "synsetmine.toml: the section [corpus] with its path is missing"),
+    _project(
+        "", "an empty file", "synsetmine.toml: the section [corpus] is missing or has no path"
+    ),
     _project(
         "[corpus\n",
         "not TOML",
@@ -72,16 +74,16 @@ PROJECT_CASES = (
     _project(
         f"{PROJECT}[mines]\nseed = 1\n",
         "an unknown section",
-        "synsetmine.toml:5: no such section; there are corpus, kb, link, supervise, vocab…",
+        "synsetmine.toml:5: no such section; expected one of corpus, kb, link, supervise, vocab…",
     ),
     _project(
         f"{PROJECT}[mine]\nsed = 1\n",
         "an unknown setting",
-        "synsetmine.toml:5: [mine] no such setting; there are known, threshold, known_thre…",
+        "synsetmine.toml:5: [mine] no such setting; expected one of known, threshold, known_thre…",
     ),
     _project(
         f'{PROJECT}[mine]\nseed = "one"\n',
-        "a text for a number",
+        "a string for a number",
         "synsetmine.toml:5: [mine] seed must be a whole number: 'one'",
     ),
     _project(
@@ -102,12 +104,12 @@ PROJECT_CASES = (
     _project(
         '[corpus]\npath = "c.txt"\n',
         "no knowledge base",
-        "synsetmine.toml: the section [kb] with its path is missing",
+        "synsetmine.toml: the section [kb] is missing or has no path",
     ),
     _project(
         PROJECT.replace('"c.txt"', "[]"),
         "an empty list of files",
-        "synsetmine.toml:1: [corpus] path must be a text or a list of texts: []",
+        "synsetmine.toml:1: [corpus] path must be a string or a list of strings: []",
     ),
     _project(
         files({"synsetmine.toml": "\ufeff" + PROJECT.replace("\n", "\r\n")}),
@@ -120,12 +122,12 @@ MODEL_CASES = (
     _model(
         files({"m": "x", "v.txt": "a 1 2\n"}),
         "a file for a folder",
-        "m is not a folder, as a model is",
+        "m is not a folder; a model is a folder",
     ),
     _model(
         files({"m/x": "", "v.txt": "a 1 2\n"}),
         "a folder without a model",
-        "m holds no finished model: there is no config.json; if its training broke off, t…",
+        "m contains no finished model: config.json is missing; if training was interrup…",
     ),
     _model(
         "{",
@@ -140,8 +142,8 @@ MODEL_CASES = (
     ),
     _model(
         json.dumps({**CONFIG, "threshold": "half"}),
-        "a text for the threshold",
-        "m/config.json is damaged: 'threshold' is missing or of the wrong kind ('half')",
+        "a string for the threshold",
+        "m/config.json is damaged: 'threshold' is missing or has the wrong type ('half')",
     ),
     _model(json.dumps(CONFIG), "a model without its weights", "m: 'model.safetensors' is missing"),
     _model(

@@ -16,10 +16,10 @@ from tests.support.badinput.world import (
 
 OUT = ("-o", "out.jsonl")
 NEWER = (
-    "run/manifest.json: of another version; this synsetmine reads 'synsetmine-run 1': "
+    "run/manifest.json: unsupported version; this synsetmine reads 'synsetmine-run 1': "
     "'synsetmine-run 2'"
 )
-UNMINED = "run is no folder of a run that has mined sets"
+UNMINED = "run is not the folder of a run with mined sets"
 
 RUN_CASES: tuple[Case, ...] = (
     Case(
@@ -44,7 +44,7 @@ RUN_CASES: tuple[Case, ...] = (
         world,
         ("mine", "model", "--vocabulary", "new.jsonl", *OUT),
         1,
-        "the model takes one table of vectors, not 0",
+        "the model needs one table of vectors; got 0",
     ),
     Case(
         "mine",
@@ -84,7 +84,7 @@ RUN_CASES: tuple[Case, ...] = (
         world,
         ("train", "train.set", "-v", "vectors.txt", "-o", "model"),
         1,
-        "model holds another finished model; --overwrite replaces it",
+        "model contains another finished model; --overwrite replaces it",
     ),
     Case(
         "compare",
@@ -96,7 +96,7 @@ RUN_CASES: tuple[Case, ...] = (
     ),
     Case(
         "compare",
-        "test sets that are trained on",
+        "test sets that are also training sets",
         world,
         ("compare", "train.set", "--test", "train.set", "-v", "vectors.txt"),
         1,
@@ -116,7 +116,7 @@ RUN_CASES: tuple[Case, ...] = (
         world,
         ("rank", "model", "--set", "pear"),
         1,
-        "what is to be mined? Give --vocabulary or --vectors",
+        "no terms to mine; give --vocabulary or --vectors",
     ),
     Case(
         "link",
@@ -133,7 +133,7 @@ RUN_CASES: tuple[Case, ...] = (
         world,
         ("supervise", "links.tsv", "knowledge.arrow", "-o", "out"),
         0,
-        "only 0 entities have 2 or more known names in the corpus, few to learn from; …",
+        "only 0 entities have 2 or more known names in the corpus, little training data; …",
         (
             "out",
             *(f"out/{name}.jsonl" for name in ("training", "test", "alone")),
@@ -150,11 +150,11 @@ RUN_CASES: tuple[Case, ...] = (
     ),
     Case(
         "run",
-        "another run at work",
+        "another run in the folder",
         world,
         ("run",),
         1,
-        "another run is at work in run",
+        "another run is using run",
         during=running,
     ),
     Case(
@@ -163,7 +163,7 @@ RUN_CASES: tuple[Case, ...] = (
         strange_folder,
         ("run",),
         1,
-        "run holds other files; name an empty folder for the run",
+        "run contains other files; name an empty folder for the run",
     ),
     Case("run", "a newer run", newer_run, ("run",), 1, NEWER),
     Case(
@@ -172,7 +172,7 @@ RUN_CASES: tuple[Case, ...] = (
         damaged_run,
         ("run",),
         1,
-        "run/manifest.json:1: not JSON (…); delete it to start anew",
+        "run/manifest.json:1: not JSON (…); delete it to start over",
     ),
     *(
         Case(command[0], "an unfinished run", begun_run, command, 1, UNMINED)
@@ -189,7 +189,7 @@ RUN_CASES: tuple[Case, ...] = (
         begun_run,
         ("report", "run"),
         1,
-        "run is no folder of a finished run; not done yet: read, knowledge, …, evaluate",
+        "run is not the folder of a finished run; not done yet: read, knowledge, …, evaluate",
     ),
     Case(
         "report",
@@ -197,7 +197,7 @@ RUN_CASES: tuple[Case, ...] = (
         world,
         ("report", "model"),
         1,
-        "model is no folder of a finished run; not done yet: …",
+        "model is not the folder of a finished run; not done yet: …",
     ),
     Case(
         "export-reviews",
@@ -213,7 +213,7 @@ RUN_CASES: tuple[Case, ...] = (
         world,
         ("serve", "model", "--sets-only"),
         1,
-        "model is no run; there are no mined sets",
+        "--sets-only needs a run folder; model is not one",
     ),
     Case(
         "serve",
@@ -221,7 +221,7 @@ RUN_CASES: tuple[Case, ...] = (
         begun_run,
         ("serve", "run", "-v", "vectors.txt"),
         1,
-        "a run has its own vectors; give them with a bare model only",
+        "a run has its own vectors; give them only with a model folder",
     ),
     Case(
         "serve",
@@ -233,7 +233,7 @@ RUN_CASES: tuple[Case, ...] = (
     ),
     Case(
         "serve",
-        "a port that is taken",
+        "a port in use",
         world,
         ("serve", "model", "-v", "vectors.txt", "--port", str(PORT)),
         1,
@@ -250,10 +250,10 @@ RUN_CASES: tuple[Case, ...] = (
     ),
     Case(
         "review",
-        "an address that is none",
+        "no valid address",
         begun_run,
         ("review", "run", "--host", "no such host"),
         1,
-        "'no such host' is no name or address of this machine",
+        "'no such host' is not a name or address of this machine",
     ),
 )

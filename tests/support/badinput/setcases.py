@@ -53,23 +53,23 @@ SET_CASES = (
     _convert(
         "x.set",
         GOOD + "c1 {'c'}\n",
-        "an id that stands twice",
+        "a duplicate id",
         1,
-        "x.set:2: line 1 has this id already: 'c1'",
+        "x.set:2: line 1 already has this id: 'c1'",
     ),
     _convert(
         "x.set",
         GOOD + "c2 {'b||1', 'c'}\n",
         "a term in two sets",
         1,
-        "x.set:2: the set on line 1 holds this term already: 'b||1'",
+        "x.set:2: the set on line 1 already has this term: 'b||1'",
     ),
     _convert(
         "x.set",
         "c1 {'a', 'a'}\n",
         "a term twice in a set",
         1,
-        "x.set:1: this term stands in the set twice: 'a'",
+        "x.set:1: this term is in the set twice: 'a'",
     ),
     _convert(
         "x.set",
@@ -184,6 +184,6 @@ SET_CASES = (
         GOOD,
         "mined terms that are all unknown",
         0,
-        "2 true terms were not mined and count as alone",
+        "2 true terms were not mined and count as sets of one",
     ),
 )

@@ -35,7 +35,9 @@ VECTOR_CASES = (
     _convert("v.txt", "", "an empty file", 1, "v.txt: no vectors in this file"),
     _convert("v.txt", nothing, "a missing file", 1, "v.txt: No such file or directory"),
     _convert("v.txt", files({"v.txt/x": ""}), "a folder for a file", 1, "v.txt: Is a directory"),
-    _convert("v.txt", GOOD[:-6], "text that breaks off", 1, "v.txt:2: ends after 1 of 2 vectors"),
+    _convert(
+        "v.txt", GOOD[:-6], "text that breaks off", 1, "v.txt:2: the file ends after 1 of 2 vectors"
+    ),
     _convert(
         "v.txt",
         "2 2\na 1 2\nb 3\n",
@@ -48,7 +50,7 @@ VECTOR_CASES = (
         "2 2\na 1 2 3\nb 3 4 5\n",
         "vectors longer than the first line says",
         1,
-        "v.txt:3: its lines hold more than 2 numbers",
+        "v.txt:3: more than 2 numbers after a term",
     ),
     _convert(
         "v.txt",
@@ -79,14 +81,14 @@ VECTOR_CASES = (
         "2 2\na 1 2\na 3 4\n",
         "a term with two vectors",
         1,
-        "v.txt:3: this term has a vector already: 'a'",
+        "v.txt:3: this term already has a vector: 'a'",
     ),
     _convert(
         "v.txt",
         "2 99999999\na 1 2\n",
         "a dimension of 99,999,999",
         1,
-        "v.txt:1: expected `count dimension`, the dimension from 1 to 1000000: '2 99999999'",
+        "v.txt:1: expected `count dimension` with a dimension from 1 to 1000000: '2 99999999'",
     ),
     _convert(
         "v.txt",
@@ -152,7 +154,7 @@ VECTOR_CASES = (
         b"2 2\na " + struct.pack("<2f", 1, 2) + b"\nb ",
         "a binary file that is cut",
         1,
-        "v.bin: ends within record 2 of 2",
+        "v.bin: the file ends within record 2 of 2",
     ),
     _convert(
         "v.bin",
@@ -173,7 +175,7 @@ VECTOR_CASES = (
         files({"v.bin.gz": lambda: packed("9999999 1000000\n") + bomb()}),
         "a gzip bomb in a binary file",
         1,
-        "v.bin.gz: ends within record 1 of 9999999",
+        "v.bin.gz: the file ends within record 1 of 9999999",
     ),
     _convert(
         "v.safetensors",

@@ -91,7 +91,7 @@ class GeneralModel:
             return  # tables of vectors are not looked at
         dimensions = self.adaptation.tables
         if len(views.vectors) != len(dimensions):
-            problem = f"the model was trained with {len(dimensions)} tables of vectors, not"
+            problem = f"the model was trained with {len(dimensions)} tables of vectors; got"
             raise DataError(problem, value=len(views.vectors))
         for table, dimension in zip(views.vectors, dimensions, strict=True):
             if table.dimension != dimension:

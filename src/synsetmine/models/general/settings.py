@@ -25,32 +25,39 @@ class AdaptationSettings:
     `docs/decisions/0018-adaptation.md` has the measurements.
     """
 
-    seed: int = seed_setting("of the sample and the folds")
+    seed: int = seed_setting("seed of the sample and the folds")
     threshold: float = setting(
-        PRECISION["balanced"], ge=0, le=1, help="θ of set generation, kept with the model"
+        PRECISION["balanced"],
+        ge=0,
+        le=1,
+        help="threshold θ of set generation, stored with the model",
     )
     ridges: tuple[int, ...] = setting(
         (3000, 1000, 300, 100, 30, 10, 3, 1),
         ge=1,
-        help="penalties to choose from, beside infinity; descending",
+        help="penalties to choose from, besides infinity; descending",
     )
-    folds: int = setting(5, ge=2, help="of the cross-validation that chooses the penalty")
+    folds: int = setting(5, ge=2, help="folds of the cross-validation that chooses the penalty")
     margin: float = setting(
         2.0, ge=0, help="standard errors by which a weaker penalty must be better"
     )
     vocabulary_names: tuple[int, ...] = setting(
         (150, 500, 1500, 5000),
         ge=10,
-        help="sizes of the vocabularies that are learned from; ascending",
+        help="sizes of the vocabularies for training; ascending",
     )
     names: int = setting(
-        3000, ge=100, help="names of whole sets, about, in the vocabularies of each size"
+        3000,
+        ge=100,
+        help="approximate number of names of whole sets in the vocabularies of each size",
     )
     easy_share: float = setting(  # these pairs teach little
-        0.2, gt=0, le=1, help="share of the pairs that are clearly no synonyms, in (0, 1]"
+        0.2, gt=0, le=1, help="share of the pairs that are clearly not synonyms, in (0, 1]"
     )
     fewest_sets: int = setting(
-        10, ge=2, help="sets of two or more names; with fewer the general model stays as it is"
+        10,
+        ge=2,
+        help="minimum sets of two or more names; with fewer the general model stays as it is",
     )
     weights: str = setting(
         "", help="folder with other weights of the general model; those of the package by default"
@@ -130,10 +137,10 @@ class AdaptationSettings:
         ]
         several = sum(sets.sizes[number] > 1 for number in new)
         if hold_out and several < self.fewest_sets and (views.learned or not views.strings):
-            problem = f"training needs {self.fewest_sets} or more sets of two or more terms"
+            problem = f"training needs at least {self.fewest_sets} sets of two or more terms"
             if views.learned:
                 problem += " that the encoder was not tuned on"
-            raise DataError(f"{problem}, not", value=several)
+            raise DataError(f"{problem}; got", value=several)
         return sets.pick(new)
 
 

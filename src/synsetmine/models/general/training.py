@@ -52,7 +52,7 @@ class AdaptedModel:
             return ()
         few = f"{self.sets} training set{'s' if self.sets != 1 else ''} of two or more names"
         why = "do not improve on" if self.losses else "are too few to adapt"
-        return (f"{few} {why} the general model, which is used as it is",)
+        return (f"{few} {why} the general model, which is used unchanged",)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -96,7 +96,7 @@ class SetScorer(nn.Module):
     def check(self, views: TermViews) -> None:
         """Raise a DataError unless there is one table of vectors of the right dimension."""
         if len(views.vectors) != 1:
-            problem = f"the model takes one table of vectors, not {len(views.vectors)}"
+            problem = f"the model needs one table of vectors; got {len(views.vectors)}"
             raise DataError(problem)
         table = views.vectors[0]
         if table.dimension != self.dimension:

@@ -70,7 +70,7 @@ class PairSampler:
         self.sizes = torch.tensor([len(m) for m in usable], device=self.device)  # (sets,)
         self.starts = self.sizes.cumsum(0) - self.sizes  # (sets,)
         if len(self.terms) == len(usable[0]):
-            raise DataError("training needs terms outside a set as negatives, but there is one set")
+            raise DataError("training needs at least two sets: negatives come from the other sets")
         self._owner = torch.arange(len(usable), device=self.device).repeat_interleave(self.sizes)
         if strategy != "complete-random":
             owners = [*self._owner.tolist(), *range(-len(others), 0)]

@@ -36,31 +36,35 @@ class TrainingSettings:
     post_sizes: tuple[int, ...] = setting(
         (500, 250), ge=1, help="hidden sizes of the post transformer; empty leaves it out"
     )
-    dropout: float = setting(0.5, ge=0, lt=1, help="before the last layer, in [0, 1)")
-    learning_rate: float = setting(1e-3, gt=0, lt=1, help="of Adam", option="--learning-rate,--lr")
-    amsgrad: bool = setting(False, help="Adam's AMSGrad variant")
+    dropout: float = setting(0.5, ge=0, lt=1, help="dropout before the last layer, in [0, 1)")
+    learning_rate: float = setting(
+        1e-3, gt=0, lt=1, help="learning rate of Adam", option="--learning-rate,--lr"
+    )
+    amsgrad: bool = setting(False, help="use Adam's AMSGrad variant")
     negatives: int = setting(20, ge=1, help="K, negatives for each positive pair")
     strategy: Strategy = setting("complete-random", help="how the negatives are drawn")
     batch_sets: int = setting(32, ge=1, help="sets in a batch, each with 1 + K pairs")
-    epochs: int = setting(500, ge=1, help="at most so many epochs")
+    epochs: int = setting(500, ge=1, help="maximum number of epochs")
     patience: int = setting(
         100, ge=1, help="epochs without a better validation score before training stops"
     )
     validate_every: int = setting(5, ge=1, help="epochs between validations; at most `patience`")
     held_out: float = setting(
-        0.1, gt=0, lt=1, help="share of the sets kept for validation, of at most 2,000 terms"
+        0.1, gt=0, lt=1, help="share of the sets held out for validation, at most 2,000 terms"
     )
     validation_orders: int = setting(
-        5, ge=1, help="random orders that a validation score is the mean of"
+        5, ge=1, help="random orders over which a validation score is averaged"
     )
     select_by: Metric = setting("fmi", help="the measure that chooses the epoch")
-    threshold: float = setting(0.5, ge=0, le=1, help="θ of set generation, kept with the model")
+    threshold: float = setting(
+        0.5, ge=0, le=1, help="threshold θ of set generation, stored with the model"
+    )
     train_vectors: bool = setting(
         False,
         help="tune the vectors of the training terms too",
         option="--train-vectors/--freeze-vectors",
     )
-    seed: int = seed_setting("of weights, split, pairs and dropout")
+    seed: int = seed_setting("seed of weights, split, pairs and dropout")
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -91,7 +95,7 @@ class TrainingSettings:
         if encoder:
             raise DataError("the paper's model takes no encoder; choose another preset")
         if tables != 1:
-            raise DataError("the paper's model takes one --vectors table, not", value=tables)
+            raise DataError("the paper's model needs one --vectors table; got", value=tables)
 
     def known(self, terms: Sequence[Term], views: TermViews) -> list[Term]:
         table = views.table("vectors")

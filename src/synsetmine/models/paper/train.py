@@ -153,7 +153,7 @@ def train_scorer(
     missing = tuple(vectors.missing(sets.terms))
     usable = sets.restrict(term for term in sets.terms if term in vectors)
     if len(usable) < 2:
-        problem = f"of {len(sets)} training sets fewer than two have terms with vectors, too few "
+        problem = f"of {len(sets)} training sets, fewer than two have terms with vectors: too few "
         raise DataError(f"{problem}for the paper's model; preset `general` works without any")
     if validation is None:
         share = min(settings.held_out, VALIDATED / len(usable.terms))
@@ -212,7 +212,7 @@ def train_model(
     epoch = f"best epoch {trained.best_epoch} of {len(trained.history)}"
     notes.append(f"{epoch}: validation {measure} {100 * best:.2f}")
     never_joined = (
-        "no synonyms of the held-out sets were joined at any epoch: train longer (--epochs, "
+        "no synonyms of the held-out sets were joined in any epoch: train longer (--epochs, "
         "--patience), or on more sets, or lower --threshold"
     )
     return TrainingResult(

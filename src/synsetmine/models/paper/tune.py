@@ -136,7 +136,7 @@ def _run(
                     running[pool.submit(_score_fold, *job)] = key
     except WorkerDiedError as error:
         problem = "a worker process died, perhaps for lack of memory; fewer --workers need less"
-        raise SynsetmineError(f"{problem}, and the same command goes on") from error
+        raise SynsetmineError(f"{problem}; run the same command again to continue") from error
     finally:
         pool.close()
 

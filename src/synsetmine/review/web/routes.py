@@ -282,7 +282,7 @@ async def _form(request: Request) -> Form:
     form = Form.read(await request.body())
     token = _cookie(request, "form")
     if not token or not secrets.compare_digest(form["form_token"].encode(), token.encode()):
-        raise HTTPException(403, "this form is not from a page of this server; open it anew")
+        raise HTTPException(403, "this form is not from a page of this server; reload the page")
     return form
 
 

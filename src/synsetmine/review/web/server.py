@@ -242,7 +242,7 @@ def _is_same(given: str, token: str) -> bool:
 MOST = 256  # connections at a time; more are sent away
 PROBLEMS = {
     errno.EADDRINUSE: "port {port} of {host} is taken; --port 0 picks a free one",
-    errno.EACCES: "port {port} of {host} is not for everyone; take one above 1023",
+    errno.EACCES: "port {port} of {host} needs administrator rights; choose one above 1023",
     errno.EADDRNOTAVAIL: "{host} is not an address of this machine",
 }
 
@@ -260,7 +260,7 @@ def listen(host: str, port: int) -> socket.socket:
         )
         listening = socket.socket(*found[0][:3])
     except socket.gaierror:
-        raise SynsetmineError(f"{host!r} is no name or address of this machine") from None
+        raise SynsetmineError(f"{host!r} is not a name or address of this machine") from None
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(found[0][4])
