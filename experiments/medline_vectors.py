@@ -34,8 +34,9 @@ from synsetmine.engines import LocalEngine
 from synsetmine.errors import in_one_line
 from synsetmine.io.files import numbered_lines, write_text
 from synsetmine.normalization import normal_form
+from synsetmine.text.matcher import NameMatcher
 from synsetmine.text.phrases import mine_phrases
-from synsetmine.text.units import UnitReader, count_units
+from synsetmine.text.units import UnitCounter, count_forms
 from synsetmine.types import Document, Term
 from synsetmine.views import TermVectors
 from synsetmine.views.cooccurrence import train_cooccurrence
@@ -156,9 +157,14 @@ def _development(data: Data, kb: Path) -> dict[str, Any]:
         for name in (record["name"], *record["synonyms"]):
             if form := normal_form(name):
                 entities.setdefault(form, set()).add(record["id"])
-    reader = UnitReader(sorted(entities))
-    counts = count_units(data.documents, reader, engine=LocalEngine(data.workers))
-    forms = [form for form in sorted(entities) if counts.get(form, 0) >= MIN_COUNT]
+    names = sorted(entities)
+    counts = count_forms(
+        data.documents,
+        UnitCounter(names),
+        matcher=NameMatcher.build(names),
+        engine=LocalEngine(data.workers),
+    )
+    forms = [form for form in names if counts.get(form, 0) >= MIN_COUNT]
     owners = {form: min(entities[form]) for form in forms if len(entities[form]) == 1}
     return {
         "terms": forms,

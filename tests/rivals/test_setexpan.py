@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from synsetmine.errors import DataError
 from synsetmine.rivals.base import Floats, Task
-from synsetmine.rivals.setexpan import SetExpanLouvain, expand, random_features
+from synsetmine.rivals.communities import SetExpanLouvain, expand, random_features
 from synsetmine.types import SynonymSets
 from synsetmine.views import TermViews, unit_rows
 from tests.support.graphworlds import clustered, whole_matrices

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -82,6 +82,22 @@ class Method(Protocol):
         ...
 
     def fit(self, data: TrainingData) -> Clusterer: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unsupervised:
+    """What methods that learn nothing from training sets have in common."""
+
+    view: View = "vectors"
+    needs_k: ClassVar[bool] = False
+    ordered: ClassVar[bool] = True
+
+    @property
+    def needs(self) -> frozenset[View]:
+        return frozenset({self.view})
+
+    def fit(self, data: TrainingData) -> Self:  # noqa: ARG002
+        return self
 
 
 def grid(name: str, values: Sequence[Any]) -> tuple[Choice, ...]:

@@ -9,12 +9,16 @@ from typing import Literal, TypeAlias, get_args
 
 from synsetmine.errors import DataError
 from synsetmine.rivals.base import Method
-from synsetmine.rivals.communities import ChineseWhispers, CommunityDetection, Louvain
+from synsetmine.rivals.communities import (
+    ChineseWhispers,
+    CommunityDetection,
+    Louvain,
+    SetExpanLouvain,
+)
 from synsetmine.rivals.kmeans import CopKMeans, KMeans
 from synsetmine.rivals.l2c import L2C
 from synsetmine.rivals.linkage import Agglomerative, Hdbscan, Link, Scorer
 from synsetmine.rivals.pair_linkage import PairLinkage
-from synsetmine.rivals.setexpan import SetExpanLouvain
 from synsetmine.rivals.svm import SvmLouvain
 from synsetmine.rivals.synsetmine import DefaultSynSetMine, SynSetMine
 from synsetmine.views import TermViews, View

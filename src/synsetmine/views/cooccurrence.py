@@ -27,7 +27,7 @@ from synsetmine.io.files import atomic_write
 from synsetmine.normalization import normal_form
 from synsetmine.text.counters import TextBatch, count_together
 from synsetmine.text.matcher import NameMatcher
-from synsetmine.text.units import FormCounts, Within, WordCounter, frequent_units, units_of
+from synsetmine.text.units import Within, WordCounter, count_forms, frequent_units, units_of
 from synsetmine.text.vocabulary import term_forms
 from synsetmine.types import Progress, Term
 from synsetmine.views.vectors import TermVectors
@@ -68,18 +68,13 @@ def train_cooccurrence(
     """
     tell = progress or (lambda _done, _whole: None)
     total = sum(batch_sizes(documents))
-    words = FormCounts()
-    for counted in count_together(
-        documents,
-        {"words": WordCounter()},
-        engine=engine,
-        progress=lambda done: tell(done, 3 * total),
-    ):
-        words.add(counted.tables["words"])
+    words = count_forms(
+        documents, WordCounter(), engine=engine, progress=lambda done: tell(done, 3 * total)
+    )
     forms = term_forms(terms)
     counter = NeighbourCounter.of(
         forms,
-        words.counts,
+        words,
         window=window,
         within=within,
         directed=directed,

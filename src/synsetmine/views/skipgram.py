@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from synsetmine.corpus.documents import batch_sizes, texts_of
-from synsetmine.engines import Engine, LocalEngine
+from synsetmine.corpus.documents import batch_sizes
+from synsetmine.engines import Engine
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.io.files import naming_place
 from synsetmine.io.temporary import temporary_folder
 from synsetmine.normalization import normal_form
-from synsetmine.text.units import UnitReader, Within, count_units, frequent_units
+from synsetmine.text.counters import TextBatch, count_together
+from synsetmine.text.matcher import NameMatcher
+from synsetmine.text.units import UnitCounter, Within, count_forms, frequent_units, units_of
 from synsetmine.text.vocabulary import term_forms
 from synsetmine.types import Progress, Term
 from synsetmine.views.vectors import TermVectors
@@ -57,13 +59,15 @@ def train_skipgram(
             raise DataError("expected a number from 1 on", value=value)
     gensim = _gensim()
     tell = progress or (lambda _done, _whole: None)
-    engine = engine or LocalEngine(1)
-    steps = 2 + epochs
+    size, steps = sum(batch_sizes(documents)), 2 + epochs
     forms = term_forms(terms)
-    reader = UnitReader(forms)
-    batches = len(batch_sizes(documents))
-    counts = count_units(
-        documents, reader, engine=engine, progress=lambda done: tell(done, steps * batches)
+    matcher = NameMatcher.build(forms)
+    counts = count_forms(
+        documents,
+        UnitCounter(forms),
+        matcher=matcher,
+        engine=engine,
+        progress=lambda done: tell(done, steps * size),
     )
     number_of = {form: number for number, form in enumerate(frequent_units(counts, min_count))}
     if not number_of:
@@ -71,11 +75,15 @@ def train_skipgram(
     with temporary_folder() as folder:
         path = folder / "units.txt"
         with naming_place(path), path.open("w", encoding="ascii") as stream:
-            writer = _LineWriter(reader, number_of, within)
-            found = engine.map_batches(writer, documents, ["text"])
-            for done, lines in enumerate(found, start=1):
-                stream.writelines(f"{line}\n" for line in lines.column("line").to_pylist())
-                tell(batches + done, steps * batches)
+            for counted in count_together(
+                documents,
+                {"lines": _LineWriter(forms, number_of, within)},
+                matcher=matcher,
+                engine=engine,
+                progress=lambda done: tell(size + done, steps * size),
+            ):
+                lines = counted.tables["lines"].column("line").to_pylist()
+                stream.writelines(f"{line}\n" for line in lines)
         model = gensim.models.Word2Vec(
             corpus_file=str(path),
             sg=1,
@@ -89,7 +97,7 @@ def train_skipgram(
             workers=threads,
             seed=seed,
             hashfxn=_stable_hash,
-            callbacks=[_epoch_teller(gensim, tell, batches, steps)],
+            callbacks=[_epoch_teller(gensim, tell, size, steps)],
         )
     return _table(terms, number_of, model.wv)
 
@@ -98,12 +106,12 @@ def train_skipgram(
 class _LineWriter:
     """The units of texts by their numbers, a text or sentence a line; rare units are left out."""
 
-    reader: UnitReader
+    forms: Sequence[str]  # of the matcher
     number_of: Mapping[str, int]
     within: Within
 
-    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        units = self.reader(texts_of(batch))
+    def __call__(self, batch: TextBatch) -> pa.RecordBatch:
+        units = units_of(batch.texts, batch.matches, self.forms)
         number_of = np.array([self.number_of.get(form, -1) for form in units.forms], np.int64)
         unit, place = number_of[units.unit], units.place(self.within)
         unit, place = unit[unit >= 0], place[unit >= 0]
@@ -131,7 +139,7 @@ def _stable_hash(text: str) -> int:
     return zlib.crc32(text.encode())
 
 
-def _epoch_teller(gensim: Any, tell: Progress, batches: int, steps: int) -> Any:
+def _epoch_teller(gensim: Any, tell: Progress, size: int, steps: int) -> Any:
     """A callback of gensim; made here, since its class needs gensim."""
 
     class EpochReporter(gensim.models.callbacks.CallbackAny2Vec):  # type: ignore[misc]
@@ -139,7 +147,7 @@ def _epoch_teller(gensim: Any, tell: Progress, batches: int, steps: int) -> Any:
 
         def on_epoch_end(self, _model: Any) -> None:
             self.epochs += 1
-            tell((2 + self.epochs) * batches, steps * batches)
+            tell((2 + self.epochs) * size, steps * size)
 
     return EpochReporter()
 
