@@ -25,13 +25,14 @@ from synsetmine.engines import Engine
 from synsetmine.errors import DataError
 from synsetmine.io.files import atomic_write
 from synsetmine.normalization import normal_form
-from synsetmine.text.counters import TextBatch, count_together
+from synsetmine.text.counters import TextBatch, count_together, one_row
 from synsetmine.text.matcher import NameMatcher
 from synsetmine.text.units import Within, WordCounter, count_forms, frequent_units, units_of
 from synsetmine.text.vocabulary import term_forms
 from synsetmine.types import Progress, Term
 from synsetmine.views.vectors import TermVectors
 
+Arrays = dict[str, NDArray[Any]]
 Counts = Any  # a scipy.sparse.csr_array of integers, whose sum is the same in any order
 
 WINDOW, MIN_COUNT, CONTEXTS = 10, 5, 50_000
@@ -202,7 +203,7 @@ class NeighbourCounter:
             (np.ones(int(known.sum()), np.int64), (unit[known], units.text[known])),
             shape=(len(self.units), len(batch)),
         ).tocsr()
-        return pa.record_batch(_columns("near", near.total()) | _columns("inside", inside))
+        return one_row(_arrays("near", near.total()) | _arrays("inside", inside))
 
     @cached_property
     def _number_of(self) -> Mapping[str, int]:
@@ -245,8 +246,9 @@ class Cooccurrence:
 
     def add(self, counted: pa.RecordBatch, *, first: int, size: int) -> None:
         """Add what `NeighbourCounter` made of `size` documents from the number `first` on."""
-        self._near.add(_matrix(counted, "near", columns=len(self.units)))
-        self._inside.add(_in_columns(_matrix(counted, "inside", columns=size), first=first))
+        arrays = {name: counted.column(name).values.to_numpy() for name in counted.schema.names}
+        self._near.add(_matrix(arrays, "near", columns=len(self.units)))
+        self._inside.add(_in_columns(_matrix(arrays, "inside", columns=size), first=first))
         self._texts = first + size
 
     @cached_property
@@ -264,11 +266,7 @@ class Cooccurrence:
         names = "\n".join(self.units).encode()
         tensors = {"units": np.frombuffer(names, np.uint8)}
         for name, matrix in (("near", self._near.total()), ("inside", self._inside.total())):
-            tensors |= {
-                f"{name} ends": matrix.indptr.astype(np.int64),
-                f"{name} columns": matrix.indices.astype(np.int32),
-                f"{name} counts": matrix.data.astype(_smallest(matrix.data)),
-            }
+            tensors |= _arrays(name, matrix, _smallest(matrix.data))
         tensors["about"] = np.array([self._texts, self.directed], np.int64)
         with atomic_write(path) as temporary:
             # One entry: several would be written in any order.
@@ -289,12 +287,8 @@ class Cooccurrence:
         texts, directed = tensors["about"].tolist()
         self = cls(units, directed=bool(directed))
         self._texts = texts
-        for name, total, columns in (
-            ("near", self._near, len(units)),
-            ("inside", self._inside, TEXT_COLUMNS),
-        ):
-            parts = (tensors[f"{name} {part}"] for part in ("counts", "columns", "ends"))
-            total.add(sparse.csr_array(tuple(parts), shape=(len(units), columns)))
+        self._near.add(_matrix(tensors, "near", columns=len(units)))
+        self._inside.add(_matrix(tensors, "inside", columns=TEXT_COLUMNS))
         return self
 
 
@@ -329,23 +323,17 @@ def _choose(
     )
 
 
-def _columns(name: str, matrix: Counts) -> dict[str, Any]:
-    """The arrays of a sparse matrix, each as one value of a column."""
-    arrays = {
-        "ends": matrix.indptr.astype(np.int64),
-        "columns": matrix.indices.astype(np.int32),
-        "counts": matrix.data.astype(np.int64),
-    }
+def _arrays(name: str, matrix: Counts, kind: type[np.integer[Any]] = np.int64) -> Arrays:
+    """A sparse matrix as arrays, with counts of this type."""
     return {
-        f"{name} {part}": pa.LargeListArray.from_arrays([0, len(values)], pa.array(values))
-        for part, values in arrays.items()
+        f"{name} ends": matrix.indptr.astype(np.int64),
+        f"{name} columns": matrix.indices.astype(np.int32),
+        f"{name} counts": matrix.data.astype(kind),
     }
 
 
-def _matrix(batch: pa.RecordBatch, name: str, *, columns: int) -> Counts:
-    ends, indices, counts = (
-        batch.column(f"{name} {part}").values.to_numpy() for part in ("ends", "columns", "counts")
-    )
+def _matrix(arrays: Arrays, name: str, *, columns: int) -> Counts:
+    counts, indices, ends = (arrays[f"{name} {part}"] for part in ("counts", "columns", "ends"))
     return sparse.csr_array((counts, indices, ends), shape=(len(ends) - 1, columns))
 
 
