@@ -17,7 +17,7 @@ from synsetmine.models.general.training import adapt
 from synsetmine.rivals import Choice, Labels, Method, Task, TrainingData
 from synsetmine.rivals.base import grid
 from synsetmine.rivals.linkage import Agglomerative, Hdbscan, Link, cut, in_given_order
-from synsetmine.rivals.pair_linkage import PairLinkage
+from synsetmine.rivals.pairs import PairLinkage
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews, View, encode_terms, find_encoder, unit_rows
 

@@ -14,10 +14,9 @@ from scipy import sparse
 
 from synsetmine.errors import DataError
 from synsetmine.metrics import compare_labels
-from synsetmine.rivals import svm as pairs_module
+from synsetmine.rivals import pairs as pairs_module
 from synsetmine.rivals.base import Method, Task, TrainingData
-from synsetmine.rivals.pair_linkage import PairLinkage
-from synsetmine.rivals.svm import SvmLouvain, nearest_in, training_pairs
+from synsetmine.rivals.pairs import PairLinkage, SvmLouvain, nearest_in, training_pairs
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermVectors, unit_rows
 from tests.support.pairworlds import easy_world, some_rows, world_views

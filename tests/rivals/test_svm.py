@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from synsetmine.errors import DataError
-from synsetmine.rivals import svm as svm_module
+from synsetmine.rivals import pairs as svm_module
 from synsetmine.rivals.base import Floats, TrainingData
-from synsetmine.rivals.svm import LearnedSvm, SvmLouvain, pair_features, training_pairs
+from synsetmine.rivals.pairs import LearnedSvm, SvmLouvain, pair_features, training_pairs
 from synsetmine.views import unit_rows
 from tests.support.pairworlds import easy_world, some_rows
 

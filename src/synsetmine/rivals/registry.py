@@ -18,8 +18,7 @@ from synsetmine.rivals.communities import (
 from synsetmine.rivals.kmeans import CopKMeans, KMeans
 from synsetmine.rivals.l2c import L2C
 from synsetmine.rivals.linkage import Agglomerative, Hdbscan, Link, Scorer
-from synsetmine.rivals.pair_linkage import PairLinkage
-from synsetmine.rivals.svm import SvmLouvain
+from synsetmine.rivals.pairs import PairLinkage, SvmLouvain
 from synsetmine.rivals.synsetmine import DefaultSynSetMine, SynSetMine
 from synsetmine.views import TermViews, View
 

