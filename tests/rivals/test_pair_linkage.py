@@ -189,9 +189,6 @@ def test_a_second_table_helps_and_may_lack_terms() -> None:
 
 
 def test_missing_views_are_told() -> None:
-    for wrong in ((), ("letters",)):
-        with pytest.raises(DataError, match="views are some of vectors, strings, encoder"):
-            PairLinkage(views=wrong)  # type: ignore[arg-type]
     training, _, views = easy_world(0)
     data = TrainingData(training=training, views=TermViews(vectors=views.vectors), size=10)
     with pytest.raises(DataError, match="no table of this view: 'encoder'"):

@@ -160,12 +160,6 @@ def test_what_gives_no_pairs_is_told(sizes: list[int]) -> None:
         training_pairs(sets_of(sizes))
 
 
-def test_numbers_are_checked() -> None:
-    for negatives, most in ((0, 1), (1, 0)):
-        with pytest.raises(DataError, match="expected a number from 1 on: 0"):
-            training_pairs(sets_of([2, 2]), negatives=negatives, most=most)
-
-
 @given(st.integers(1, 15), st.integers(0, 12), st.integers(1, 6), st.integers(0, 99))
 @quick
 def test_nearest_in_a_pool(queries: int, pool: int, count: int, seed: int) -> None:

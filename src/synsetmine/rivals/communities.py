@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_array, csr_array
 
-from synsetmine.errors import DataError
 from synsetmine.rivals.base import Choice, Floats, Labels, Task, TrainingData, Unsupervised, grid
 from synsetmine.views import View, unit_rows
 
@@ -71,13 +70,6 @@ def edges_above(matrix: Floats, threshold: float, *, block: int = BLOCK) -> tupl
         pairs.append(np.column_stack((rows, columns)) + start)
         products.append(block_products[rows, columns])
     return np.concatenate(pairs), np.concatenate(products)
-
-
-def mask_diagonal(products: Floats, start: int) -> Floats:
-    """The products of rows from `start` on, with -∞ where a row meets itself."""
-    own = np.arange(len(products))
-    products[own, own + start] = -np.inf
-    return products
 
 
 def highest(values: npt.NDArray[np.floating[Any]], k: int) -> npt.NDArray[np.int64]:
@@ -240,12 +232,6 @@ class SetExpanLouvain:
         {"k": k, "kind": kind} for kind, k in product(("mutual", "union"), (2, 1, 3, 4, 5, 8, 10))
     )
 
-    def __post_init__(self) -> None:
-        if self.passes < 1:
-            raise DataError("the number of passes must be at least 1", value=self.passes)
-        if not 0 < self.share <= 1:
-            raise DataError("the share of features must lie in (0, 1]", value=self.share)
-
     def fit(self, data: TrainingData) -> SetExpanLouvain:  # noqa: ARG002
         return self
 
@@ -299,7 +285,8 @@ def _scores(
     for columns in features:
         # Anew for each block: a copy of the table for each pass would need more memory.
         unit = unit_rows(matrix[:, columns])
-        cosines = mask_diagonal(unit[rows] @ unit.T, rows.start)
+        cosines = unit[rows] @ unit.T
+        cosines[own[:, 0], own[:, 0] + rows.start] = -np.inf
         best = highest(cosines, size)  # (rows, size)
         alike = np.take_along_axis(cosines, best, axis=1) > 0
         scores[own, best] += alike / np.arange(1, size + 1)

@@ -36,10 +36,8 @@ class KMeans:
 
     def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
         """The same labels for each choice: the number of sets is told, nothing is to be chosen."""
-        vectors = task.views.table("vectors").select(task.terms)
-        points = unit_rows(vectors) if self.unit else vectors
-        # Squares of large or tiny float32 numbers are no float32 numbers.
-        labels = _clusters(points.astype(np.float64), task.required_k, seed=task.seed)
+        points = _vectors(task.views, task.terms, unit=self.unit)
+        labels = _clusters(points, task.required_k, seed=task.seed)
         for _ in choices:
             yield labels
 
@@ -217,4 +215,5 @@ def _means(
 
 def _vectors(views: TermViews, terms: Sequence[Term], *, unit: bool) -> Points:
     vectors = views.table("vectors").select(terms)
+    # In float64, since squares of large or tiny float32 numbers are no float32 numbers.
     return (unit_rows(vectors) if unit else vectors).astype(np.float64)

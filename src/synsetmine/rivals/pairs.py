@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -56,8 +56,6 @@ def training_pairs(
     has random ones there. Two terms of one set are never a negative pair; the same negative pair
     may stand there twice.
     """
-    if negatives < 1 or most < 1:
-        raise DataError("expected a number from 1 on", value=min(negatives, most))
     rng = np.random.default_rng([seed, 0])
     sizes = np.array(training.sizes, np.int64)
     left, right = _positives(sizes, most, rng)
@@ -184,12 +182,6 @@ class SvmLouvain:
     needs: ClassVar[frozenset[View]] = frozenset({"vectors"})
     needs_k: ClassVar[bool] = False
     ordered: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        if self.kernel not in ("linear", "rbf"):
-            raise DataError("the kernel is linear or rbf", value=self.kernel)
-        if not self.C > 0:
-            raise DataError("C must be positive", value=self.C)
 
     @property
     def choices(self) -> Sequence[Choice]:
@@ -327,10 +319,6 @@ class PairLinkage:
     link: Link = "average"
     needs_k: ClassVar[bool] = False
     ordered: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        if not self.views or not set(self.views) <= set(get_args(View)):
-            raise DataError(f"views are some of {', '.join(get_args(View))}", value=self.views)
 
     @property
     def needs(self) -> frozenset[View]:

@@ -11,7 +11,7 @@ import importlib.util
 import logging
 import os
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -57,9 +57,16 @@ def encode_terms(
     surfaces = [Term(surface) for surface in dict.fromkeys(term.surface for term in terms)]
     store = None if cache is None else Path(cache) / f"{encoder_digest(model)}.safetensors"
     known = _NOTHING if store is None else _stored(store)
-    if known.missing(surfaces):
+    if new := known.missing(surfaces):
         encoder = load_encoder(model, device)
-        known = _extended(known, surfaces, lambda new: _encode(encoder, new, batch, progress))
+        matrix = _encode(encoder, new, batch, progress)
+        if len(known) and known.dimension != matrix.shape[1]:
+            # The name stands for another model by now.
+            known, new, matrix = _NOTHING, surfaces, _encode(encoder, surfaces, batch, progress)
+        fresh = TermVectors(tuple(new), matrix)
+        fresh.select(new)  # checked to be finite before it is stored
+        joined = np.concatenate([known.matrix, matrix]) if len(known) else matrix
+        known = TermVectors(known.terms + fresh.terms, joined)
         if store is not None:
             write_vectors(store, known)
     distinct = tuple(dict.fromkeys(terms))
@@ -155,24 +162,6 @@ def _stored(store: Path) -> TermVectors:
     except DataError:
         return _NOTHING
     return known if np.isfinite(known.matrix).all() else _NOTHING
-
-
-def _extended(
-    known: TermVectors,
-    surfaces: Sequence[Term],
-    encode: Callable[[Sequence[Term]], npt.NDArray[np.float32]],
-) -> TermVectors:
-    """The known vectors and those of the surfaces that were missing."""
-    new = known.missing(surfaces)
-    matrix = encode(new)
-    if len(known) and known.dimension != matrix.shape[1]:
-        # The name stands for another model by now.
-        return _extended(_NOTHING, surfaces, encode)
-    fresh = TermVectors(tuple(new), matrix)
-    fresh.select(new)  # checked to be finite before it is stored
-    if not len(known):
-        return fresh
-    return TermVectors(known.terms + fresh.terms, np.concatenate([known.matrix, matrix]))
 
 
 def load_encoder(model: str, device: str) -> Any:

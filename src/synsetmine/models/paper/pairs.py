@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import get_args
 
 import torch
 from torch import Tensor
@@ -40,29 +39,22 @@ class SetInstancePairs:
 class PairSampler:
     """Draws pairs from training sets.
 
-    `vocabulary` adds terms that belong to no training set; they, and the terms of sets of one,
-    serve as negatives only. `terms` tells which term each number stands for.
+    Terms of sets of one serve as negatives only. `terms` has the term of each number.
     """
 
     def __init__(
         self,
         sets: SynonymSets,
         *,
-        vocabulary: Iterable[Term] = (),
         negatives: int = 20,
         strategy: Strategy = "complete-random",
         device: torch.device | str = "cpu",
     ) -> None:
-        if strategy not in get_args(Strategy):
-            raise DataError(f"strategy must be one of {get_args(Strategy)}", value=strategy)
-        if negatives < 1:
-            raise DataError("the number of negatives must be at least 1", value=negatives)
         usable = [members for members in sets if len(members) > 1]
         if not usable:
             raise DataError("training needs at least one set of two or more terms")
         grouped = [term for members in usable for term in members]
-        known = frozenset(grouped)
-        others = dict.fromkeys(t for t in (*sets.terms, *vocabulary) if t not in known)
+        others = [term for members in sets if len(members) == 1 for term in members]
         self.terms: tuple[Term, ...] = (*grouped, *others)
         self.negatives = negatives
         self.strategy: Strategy = strategy
