@@ -110,7 +110,7 @@ class ClusterReport:
 
 @dataclass(frozen=True)
 class SetInstanceReport:
-    """How well a classifier tells whether a term belongs to a set."""
+    """How well a classifier predicts whether a term belongs to a set."""
 
     accuracy: float
     precision: float  # share of the accepted instances that are positive

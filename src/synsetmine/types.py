@@ -1,4 +1,4 @@
-"""Documents, terms and synonym sets: the values that travel through every room of the code."""
+"""Documents, terms and synonym sets: the values that all packages share."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ class SynonymSets:
         return order
 
 
-# Of a name, compared with the other names of its set; `kinds` tells which is which.
+# Of a name, compared with the other names of its set; `text.kinds` finds the kind.
 NameKind = Literal["spelling", "inflection", "word-order", "abbreviation", "other-words"]
 Scope = Literal["exact", "broad", "narrow", "related"]  # broad: it means more than its set
 
@@ -243,7 +243,7 @@ def order_terms(
 
 
 def first_repeated(values: Iterable[object]) -> object:
-    """The first value that stands there a second time, or None."""
+    """The first value that occurs a second time, or None."""
     seen: set[object] = set()
     for value in values:
         if value in seen:

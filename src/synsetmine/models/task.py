@@ -29,7 +29,7 @@ class MiningResult:
 
     @property
     def giant(self) -> int:
-        """The size of a set so large that the model cannot tell terms apart; 0 without one."""
+        """The size of a set so large that the model cannot distinguish terms; 0 without one."""
         largest = max(self.sets.sizes, default=0)
         return largest if largest >= max(GIANT, len(self.sets.terms) / 10) else 0
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, Protocol, Self, TypeAlias
 
 import numpy as np
@@ -45,11 +44,6 @@ class Task:
         if self.k is None:
             raise DataError("this method needs the true number of sets")
         return self.k
-
-    @cached_property
-    def surfaces(self) -> list[str]:
-        """The strings of the terms, without their senses: these are the labels to predict."""
-        return [term.surface for term in self.terms]
 
 
 class Clusterer(Protocol):

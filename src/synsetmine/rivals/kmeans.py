@@ -35,7 +35,7 @@ class KMeans:
         return self
 
     def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
-        """The same labels for each choice: the number of sets is told, nothing is to be chosen."""
+        """The same labels for each choice: the number of sets is given, so nothing is chosen."""
         points = _vectors(task.views, task.terms, unit=self.unit)
         labels = _clusters(points, task.required_k, seed=task.seed)
         for _ in choices:
@@ -67,7 +67,7 @@ BLOCK = 2**21  # distances held at once: 16 MiB, which is faster than more
 
 @dataclass(frozen=True, kw_only=True)
 class CopKMeans:
-    """k-means of training and test terms together, told the true number of test sets.
+    """k-means of training and test terms together, with the true number of test sets.
 
     Two terms of a training set must be in one cluster, terms of two training sets must not; test
     terms are free. The clusters are as many as the training sets and the test sets.
@@ -105,7 +105,7 @@ class TrainingPoints:
     start: Start
 
     def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
-        """The same labels for each choice: the number of sets is told, nothing is to be chosen."""
+        """The same labels for each choice: the number of sets is given, so nothing is chosen."""
         terms = _vectors(task.views, task.terms, unit=self.unit)
         random = np.random.default_rng([task.seed])
         labels = constrained_kmeans(

@@ -33,7 +33,7 @@ class Agglomerative(Unsupervised):
     """Terms are as far apart as one minus their cosine, or one minus how alike their strings are.
 
     It learns nothing: only the distance of the cut is tuned. `scorer` compares strings, each
-    case-folded and with blanks for `_`: by edits (`ratio`), by edits after their words are sorted
+    case-folded and with spaces for `_`: by edits (`ratio`), by edits after their words are sorted
     (`token_sort`), or by characters in common with a bonus for a common start (`jaro_winkler`).
     """
 
@@ -85,7 +85,7 @@ def term_distances(
     distances are always met in the same order, and the result is the same however the terms are
     given; only what looks the same in both may change places.
     """
-    surfaces = task.surfaces
+    surfaces = [term.surface for term in task.terms]  # a sense is a label to predict
     if view == "strings":
         strings = [plain(surface) for surface in surfaces]
         order = sorted(range(len(strings)), key=lambda i: (strings[i], surfaces[i]))

@@ -304,7 +304,7 @@ class PairLinkage:
     What it sees of a pair: of each vector table and of the encoder the cosine, and how far it
     lies above the mean cosine of either term with its 10 nearest neighbours (the lower and the
     higher of the two); of strings all of `views.strings.FEATURES`. A term may have no vector in
-    the second and further tables: its similarities there are 0, and a flag tells whether both
+    the second and further tables: its similarities there are 0, and a flag is 1 where both
     have one. Features are standardised. Negatives are 20 for each positive, half of them hard: near
     in the tables and in their character n-grams.
 
@@ -424,9 +424,9 @@ def _parts(
     parts: list[TableView | StringView] = []
     for table, complete in _tables(needs, views):
         known = np.array([complete or term in table for term in terms], np.bool_)
-        wanted = [term for term, there in zip(terms, known, strict=True) if there]
+        with_row = [term for term, is_known in zip(terms, known, strict=True) if is_known]
         unit = np.zeros((len(terms), table.dimension), np.float32)
-        unit[known] = unit_rows(table.select(wanted))
+        unit[known] = unit_rows(table.select(with_row))
         parts.append(TableView(unit, _density(unit, pool), None if complete else known))
     if "strings" in needs:
         parts.append(StringView([term.surface for term in terms]))

@@ -99,10 +99,10 @@ def methods(*, preset: str = "paper") -> Mapping[str, Entry]:
     return {entry.name: entry for entry in entries}
 
 
-def select(wanted: Iterable[str], known: Mapping[str, Entry]) -> list[Entry]:
+def select(names: Iterable[str], known: Mapping[str, Entry]) -> list[Entry]:
     """The methods of these names; `ours`, `paper`, `today` and `all` name several."""
     chosen: dict[str, Entry] = {}
-    for name in wanted:
+    for name in names:
         if name != "all" and name not in get_args(Origin) and name not in known:
             problem = f"no such method; there are {', '.join(known)}, and ours, paper, today, all"
             raise DataError(problem, value=name)

@@ -81,7 +81,7 @@ def count_together(
     engine: Engine | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Iterator[BatchCounts]:
-    """Read a stored corpus once; `progress` is told how many documents are done."""
+    """Read a stored corpus once; `progress` gets the number of documents done."""
     function = _JointCounter(matcher, dict(counters))
     first = 0
     tables = (engine or LocalEngine(1)).map_batches(function, documents)

@@ -1,6 +1,6 @@
 """Which frequent phrases could be the name of a thing: noun phrases with sound borders.
 
-A logistic regression over what a corpus tells of a phrase: how its words hold together, which
+A logistic regression over the counts of a phrase in a corpus: how its words hold together, which
 kinds of words stand left and right of it, and of its first and its last word anywhere, how it is
 written, and how its words end. A name stands after "the" or "of" and before "is" or a comma;
 "results indicate" stands before "that"; "relatively" stands before "high" and "low".
@@ -180,7 +180,7 @@ _STATISTICS = (
 
 @dataclass(frozen=True, eq=False)
 class PhraseCounts:
-    """What a corpus tells of its frequent phrases: one entry of the arrays for each."""
+    """The counts of the frequent phrases of a corpus: one entry of the arrays for each."""
 
     surfaces: Sequence[str]  # the usual spelling
     forms: Sequence[str]

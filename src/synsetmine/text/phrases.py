@@ -5,7 +5,7 @@ as one where its words stand together much more often than by chance, wherever i
 "breast cancer" is one, "treatment of breast cancer" is not, since all that holds it together is
 a part of it. One that is mostly a part of the same longer one ("systemic lupus" within
 "systemic lupus erythematosus") is a fragment and goes. That needs counts and a list of stop
-words. Of those that stay, `noun_phrases` tells which could be names, from the words beside them.
+words. `noun_phrases` selects those that could be names, by the words beside them.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def count_phrases(
 ) -> PhraseCounts:
     """The phrases of a stored corpus, and what stands beside them; see `RunTable.phrases`.
 
-    The corpus is read once, and then only where a phrase stands. `progress` is told the number of
+    The corpus is read once, and then only where a phrase stands. `progress` gets the number of
     texts done.
     """
     counter = RunCounter(max_tokens, frozenset(stop_words))
@@ -172,7 +172,7 @@ class RunCounter:
     """Counts all runs of a batch in their contexts, and its words: one row of lists.
 
     A place is the number of a document and where a run begins in it, in 32 bits each. Runs have
-    one token more than phrases: that tells which of the longest phrases are fragments.
+    one token more than phrases: they show which of the longest phrases are fragments.
     """
 
     max_tokens: int = 5
@@ -204,7 +204,7 @@ class RunCounter:
         distinct, seen, counts = np.unique(
             np.concatenate(keys), return_index=True, return_counts=True
         )
-        # Stop words between others may be far apart in blanks; such a place is no use.
+        # Much whitespace may stand between stop words; such a place is no use.
         length = np.minimum(np.concatenate(lengths)[seen], LONGEST_RUN)
         first_places = np.concatenate(places)[seen].astype(np.uint64)
         runs = Runs(distinct, counts, first_places, length.astype(np.uint16))

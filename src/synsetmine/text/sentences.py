@@ -24,7 +24,7 @@ class Sentence:
 
 
 def sentence_around(document: str, text: str, start: int, end: int, longest: int) -> Sentence:
-    """The sentence in which `text[start:end]` stands, with runs of blanks as one."""
+    """The sentence in which `text[start:end]` stands, with runs of whitespace as one space."""
     # Farther away than this everything would be cut off anyway.
     first, last = max(start - 2 * longest, 0), min(end + 2 * longest, len(text))
     begin, stop = None, None
@@ -47,8 +47,8 @@ def sentence_around(document: str, text: str, start: int, end: int, longest: int
     return Sentence(document, f"{before}{term}{after}", len(before), len(before) + len(term))
 
 
-# A mark that ends sentences, quotes and brackets that close after it, then blanks. Chinese and
-# Japanese marks need no blanks; an empty line always ends a sentence.
+# A mark that ends sentences, quotes and brackets that close after it, then whitespace. Chinese and
+# Japanese marks need none; an empty line always ends a sentence.
 _END = re.compile(
     r"(?P<mark>[.!?…]++)[\"'”’»)\]]*+\s++(?=[\"'“‘«(\[]*(?P<next>[^\s\"'“‘«(\[]+))"
     r"|[。！？]+[」』”’）]*"
@@ -85,7 +85,7 @@ def sentence_ends(text: str, first: int, last: int) -> Iterator[int]:
 
 
 def _is_end(text: str, match: re.Match[str]) -> bool:
-    """Whether a mark followed by blanks ends a sentence, rather than a short form."""
+    """Whether a mark before whitespace ends a sentence, rather than a short form."""
     following = match["next"]
     if following[0].islower():
         return False

@@ -17,7 +17,7 @@ from synsetmine.normalization import CJK, FROM_10000, LOW_MARKS, MARK, fold, tok
 IntArray = NDArray[np.int64]
 Keys = tuple[NDArray[np.uint64], NDArray[np.uint64]]
 
-_SHORT = 16  # bytes; such words are told apart by two numbers of 8 bytes each
+_SHORT = 16  # bytes; such words are compared as two numbers of 8 bytes each
 _MASKS = np.array([256**size - 1 for size in range(9)], np.uint64)
 _FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], np.uint64)  # odd, well-mixed bits
 
@@ -112,7 +112,7 @@ class Tokens:
     offsets: IntArray  # (texts,): where each begins in `joined`
     starts: IntArray  # (tokens,): where each token stands in `joined`
     ends: IntArray  # (tokens,)
-    letters: NDArray[np.uint8]  # the words between blanks, folded as in `text.tokens`, in UTF-8
+    letters: NDArray[np.uint8]  # the words between spaces, folded as in `text.tokens`, in UTF-8
     word_starts: IntArray  # (tokens,): where each word stands in `letters`
     word_ends: IntArray  # (tokens,)
 
@@ -150,7 +150,7 @@ def _way(text: str) -> Way:
 
 def _tokens(texts: Sequence[str], numbers: list[int], way: Way) -> Tokens:
     chosen = [texts[number] for number in numbers]
-    # Blanks at both ends and around each border: every token has a blank on either side.
+    # Spaces at both ends and around each border: every token has one on either side.
     joined = f" {'   '.join(chosen)} "
     offsets = np.cumsum([1, *(len(text) + 3 for text in chosen[:-1])])
     return Tokens(joined, np.array(numbers), offsets, *way(joined, offsets[1:] - 2))
@@ -188,7 +188,7 @@ def _marked(joined: str, borders: IntArray) -> Found:
     starts, ends = np.array(spans, np.int64).reshape(-1, 2).T
     words = [fold(joined[start:end]).replace(" ", BORDER).encode() for start, end in spans]
     letters = np.frombuffer(b" " + b" ".join(words) + b" ", np.uint8)
-    stops = np.cumsum([1 + len(word) for word in words], dtype=np.int64)  # of the blanks behind
+    stops = np.cumsum([1 + len(word) for word in words], dtype=np.int64)  # of the spaces behind
     sizes = np.fromiter(map(len, words), np.int64, len(words))
     return starts, ends, letters, stops - sizes, stops
 
@@ -210,7 +210,7 @@ def _blank_loose_signs(letters: NDArray[Any], in_word: NDArray[np.bool_]) -> Non
 def _spread(
     letters: NDArray[np.uint32], kind: NDArray[np.uint8]
 ) -> tuple[NDArray[np.uint32], IntArray]:
-    """Put blanks around letters that are alone, fold others to several; also their places."""
+    """Put spaces around letters that are alone, fold others to several; also their places."""
     alone, several = np.flatnonzero(kind == _ALONE), np.flatnonzero(kind == _SEVERAL)
     folded = [[*map(ord, fold(chr(point)))] for point in letters[several].tolist()]
     size = np.ones(len(letters), np.int64)
@@ -226,7 +226,7 @@ def _spread(
 
 
 def _runs(letters: NDArray[Any]) -> tuple[IntArray, IntArray]:
-    """Where the runs of letters between blanks start and end."""
+    """Where the runs of letters between spaces start and end."""
     inside = letters != _BLANK
     edges = np.flatnonzero(inside[1:] != inside[:-1]) + 1
     return edges[::2], edges[1::2]
@@ -240,7 +240,7 @@ _ASCII = bytes(
 
 @cache
 def _tables() -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
-    """For every character: what it is folded to, a blank if it is in no token, and its kind.
+    """For every character: what it is folded to, a space if it is in no token, and its kind.
 
     One that folds to several stands for itself.
     """

@@ -35,7 +35,7 @@ _COLUMNS = ["form", "count"]
 MOST_FORMS = 4_000_000  # distinct units that are counted at a time; then the rare ones go
 
 # Words as in `text.tokens`, where a mark counts as a letter after `+` and `#`. A sentence ends
-# with a mark and a blank, unless a small letter follows or a single letter stands before it.
+# with a mark and whitespace, unless a small letter follows or a single letter stands before it.
 _PARTS = re.compile(
     rf"(?=[^\W_])(?:{SIGN}|{WORD}(?:[+#]+(?![^\W_]|{TERM}))?)|[{TERM}{TEXT_END}。！？]"
     r"|(?<!\W[^\W\d_])[.!?]['\"”’)\]]*\s(?!\s*['\"“‘(\[]*[a-zß-öø-ÿ])|\n\s*\n"
@@ -139,7 +139,7 @@ class FormCounts:
     """Adds up tables of forms and counts in bounded memory.
 
     Where there are more than `MOST_FORMS` distinct forms, the rarest are dropped on the way,
-    those that a counter of bounded size can not tell from misspellings.
+    which in a counter of bounded size look like misspellings.
     """
 
     def __init__(self) -> None:

@@ -24,13 +24,12 @@ from synsetmine.corpus.documents import batch_sizes
 from synsetmine.engines import Engine
 from synsetmine.errors import DataError
 from synsetmine.io.files import atomic_write
-from synsetmine.normalization import normal_form
 from synsetmine.text.counters import TextBatch, count_together, one_row
 from synsetmine.text.matcher import NameMatcher
 from synsetmine.text.units import Within, WordCounter, count_forms, frequent_units, units_of
 from synsetmine.text.vocabulary import term_forms
 from synsetmine.types import Progress, Term
-from synsetmine.views.vectors import TermVectors
+from synsetmine.views.vectors import TermVectors, vectors_of_forms
 
 Arrays = dict[str, NDArray[Any]]
 Counts = Any  # a scipy.sparse.csr_array of integers, whose sum is the same in any order
@@ -64,8 +63,8 @@ def train_cooccurrence(
     """A vector for each term that stands in a stored corpus at least `min_count` times.
 
     The corpus is read twice: for its frequent words, and for the neighbours of terms and words.
-    The result depends neither on the engine nor on how the texts are batched. `progress` is told
-    what is done of how much.
+    The result depends neither on the engine nor on how the texts are batched. `progress`
+    gets what is done of how much.
     """
     tell = progress or (lambda _done, _whole: None)
     total = sum(batch_sizes(documents))
@@ -141,7 +140,8 @@ def cooccurrence_vectors(
     if text_weight:
         block = _ppmi(inside, _column_shares(inside), shift=shift)
         matrix = sparse.hstack([_unit_norm(matrix), text_weight * _unit_norm(block)], "csr")
-    return _table(terms, units, _reduce(matrix, dimension, power=power, seed=seed))
+    rows = _reduce(matrix, dimension, power=power, seed=seed)
+    return vectors_of_forms(terms, units.number_of, rows)
 
 
 @dataclass(frozen=True)
@@ -150,9 +150,8 @@ class NeighbourCounter:
 
     Units are the names that the matcher knows, by their forms, and some words. Two that stand d
     apart count window + 1 - d, but not across the end of a text (or sentence: `within`).
-    `directed` tells the units before and after another one apart. One row: how often each unit
-    stands there, and two matrices, `near` (units, units), which has each pair once, and
-    `inside` (units, texts).
+    `directed` counts the units before and after another one separately. One row has two matrices:
+    `near` (units, units), which has each pair once, and `inside` (units, texts).
     """
 
     forms: Sequence[str]  # of the matcher
@@ -409,10 +408,3 @@ def _reduce(matrix: Any, dimension: int, *, power: float, seed: int) -> NDArray[
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     filled = (np.diff(matrix.indptr) > 0)[:, None]
     return np.where(filled, LENGTH * rows / np.maximum(lengths, 1e-30), 0).astype(np.float32)
-
-
-def _table(terms: Sequence[Term], units: _Units, vectors: NDArray[np.float32]) -> TermVectors:
-    """The rows of the terms; the senses of one surface share theirs."""
-    rows = {term: units.number_of.get(normal_form(term.surface), -1) for term in terms}
-    there = {term: row for term, row in rows.items() if row >= 0 and vectors[row].any()}
-    return TermVectors(tuple(there), vectors[np.array([*there.values()], np.int64)])

@@ -49,7 +49,7 @@ def encode_terms(
     folder `cache` keeps them: a surface is encoded once a model, and where all are known the model
     is not even loaded. A model is known there by the content of its folder, or by its name.
 
-    `progress` is told how many of the new surfaces are done. Batches of another size may change
+    `progress` gets how many of the new surfaces are done. Batches of another size may change
     the last digits.
     """
     if batch < 1:
@@ -135,7 +135,7 @@ def learned_surfaces(model: str) -> frozenset[str]:
 
 
 def encoder_digest(model: str) -> str:
-    """What tells one model from another: the names and contents of its files, or its name."""
+    """A digest of the names and contents of a model's files, or of its name."""
     files = encoder_files(model)
     digest = hashlib.sha256(b"" if files else f"name {model}".encode())
     for path in files:
@@ -185,20 +185,22 @@ def load_encoder(model: str, device: str) -> Any:
                 model_kwargs={"use_safetensors": True},  # the other form is a pickle, which is code
             )
         except Exception as error:  # a model's files lead through many packages
-            said = next(iter(str(error).splitlines()), type(error).__name__)
+            reason = next(iter(str(error).splitlines()), type(error).__name__)
             if not folder and not hub:
-                said = "it is no folder, and the Hugging Face hub, where it may be, does not answer"
-            problem = f"cannot load the encoder {model!r} on {device!r}: {shorten(said)}"
+                reason = (
+                    "it is no folder, and the Hugging Face hub, where it may be, does not answer"
+                )
+            problem = f"cannot load the encoder {model!r} on {device!r}: {shorten(reason)}"
             raise SynsetmineError(problem) from error
 
 
 def _hub_answers() -> bool:
-    """Asked once: each file of a model would be asked for over and over before it gives up."""
+    """Checked once: otherwise each file of a model would be requested several times."""
     from huggingface_hub import constants, get_session
 
     try:
         get_session().head(constants.ENDPOINT, timeout=HUB_WAIT)
-    except Exception:  # no network, or told to do without: what was fetched before still counts
+    except Exception:  # no network, or offline mode: files fetched before still count
         return False
     return True
 

@@ -17,13 +17,12 @@ from synsetmine.engines import Engine
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.io.files import naming_place
 from synsetmine.io.temporary import temporary_folder
-from synsetmine.normalization import normal_form
 from synsetmine.text.counters import TextBatch, count_together
 from synsetmine.text.matcher import NameMatcher
 from synsetmine.text.units import UnitCounter, Within, count_forms, frequent_units, units_of
 from synsetmine.text.vocabulary import term_forms
 from synsetmine.types import Progress, Term
-from synsetmine.views.vectors import TermVectors
+from synsetmine.views.vectors import TermVectors, vectors_of_forms
 
 LONGEST_LINE = 10_000  # gensim leaves out what a line holds beyond
 
@@ -52,7 +51,7 @@ def train_skipgram(
     `sample` are left out at random.
     One thread gives the same vectors for the same seed; several are faster but do not.
 
-    `progress` is told what is done of how much.
+    `progress` gets what is done of how much.
     """
     for value in (dimension, window, epochs, min_count, threads):
         if value < 1:
@@ -97,9 +96,10 @@ def train_skipgram(
             workers=threads,
             seed=seed,
             hashfxn=_stable_hash,
-            callbacks=[_epoch_teller(gensim, tell, size, steps)],
+            callbacks=[_epoch_reporter(gensim, tell, size, steps)],
         )
-    return _table(terms, number_of, model.wv)
+    rows = [model.wv.key_to_index[str(number)] for number in number_of.values()]
+    return vectors_of_forms(terms, number_of, model.wv.vectors[rows])
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def _stable_hash(text: str) -> int:
     return zlib.crc32(text.encode())
 
 
-def _epoch_teller(gensim: Any, tell: Progress, size: int, steps: int) -> Any:
+def _epoch_reporter(gensim: Any, tell: Progress, size: int, steps: int) -> Any:
     """A callback of gensim; made here, since its class needs gensim."""
 
     class EpochReporter(gensim.models.callbacks.CallbackAny2Vec):  # type: ignore[misc]
@@ -150,12 +150,3 @@ def _epoch_teller(gensim: Any, tell: Progress, size: int, steps: int) -> Any:
             tell((2 + self.epochs) * size, steps * size)
 
     return EpochReporter()
-
-
-def _table(terms: Sequence[Term], number_of: Mapping[str, int], vectors: Any) -> TermVectors:
-    """The rows of the terms; the senses of one surface share theirs."""
-    numbers = {term: number_of.get(normal_form(term.surface)) for term in terms}
-    rows = {term: vectors[str(number)] for term, number in numbers.items() if number is not None}
-    dimension = vectors.vector_size
-    matrix = np.array([*rows.values()], np.float32).reshape(-1, dimension)
-    return TermVectors(tuple(rows), matrix)

@@ -159,6 +159,15 @@ def vectors_for(terms: Iterable[Term], table: TermVectors) -> TermVectors:
     return TermVectors(tuple(found), matrix.astype(np.float32))
 
 
+def vectors_of_forms(
+    terms: Iterable[Term], number_of: Mapping[str, int], matrix: npt.NDArray[np.float32]
+) -> TermVectors:
+    """The rows of the terms' normal forms; a term without a form, or with zeros, is left out."""
+    numbers = {term: number_of.get(normal_form(term.surface), -1) for term in terms}
+    rows = {term: row for term, row in numbers.items() if row >= 0 and matrix[row].any()}
+    return TermVectors(tuple(rows), matrix[np.array([*rows.values()], np.int64)])
+
+
 def _rows(term: Term, table: TermVectors, row_of: dict[str, int]) -> list[int]:
     if term in table:
         return [int(table.rows([term])[0])]
@@ -172,7 +181,7 @@ def _rows(term: Term, table: TermVectors, row_of: dict[str, int]) -> list[int]:
 
 Row = tuple[Term, npt.NDArray[np.float32]]
 FORMAT = "synsetmine-vectors 1"
-LONGEST_TERM = 10_000  # bytes; a binary file that goes on longer without a blank is not one
+LONGEST_TERM = 10_000  # bytes; a binary file that goes on longer without a space is not one
 LARGEST_DIMENSION = 1_000_000  # a first line that promises more is not a header
 
 
@@ -221,7 +230,7 @@ def _is_binary(path: Path) -> bool:
 
 
 def _take(row: Row, table: dict[Term, npt.NDArray[np.float32]]) -> DataError | None:
-    """Put a row into the table, or tell why it cannot be."""
+    """Put a row into the table, or return why it cannot be."""
     term, vector = row
     if term in table:
         return DataError("this term has a vector already", value=str(term))
@@ -247,7 +256,7 @@ def _text_rows(
         if dimension > LARGEST_DIMENSION:
             problem = f"more than {LARGEST_DIMENSION:,} numbers on a line"
             raise DataError(problem, path=path, line=number, value=line)
-        # A term may hold blanks, but one that ends in a number may be a longer vector instead.
+        # A term may have spaces, but one that ends in a number may be a longer vector instead.
         longer = len(fields) > dimension + 1 and _is_number(fields[-dimension - 1])
         surplus = surplus and longer
         rows += 1
@@ -281,7 +290,7 @@ def _header(line: str, path: Path) -> tuple[int, int] | None:
 
 
 def _text_row(line: str, dimension: int) -> Row | DataError:
-    # From the right, since a term may hold blanks.
+    # From the right, since a term may have spaces.
     name, *numbers = line.rstrip(" ").rsplit(" ", dimension)
     if len(numbers) != dimension or not name or dimension == 0:
         return DataError(f"expected a term and {dimension} numbers", value=line)

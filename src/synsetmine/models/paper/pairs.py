@@ -8,8 +8,9 @@ set it is drawn for, without any drawing again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate, groupby
 
 import torch
 from torch import Tensor
@@ -126,7 +127,8 @@ class _Partners:
         spans: list[list[tuple[int, int, int, int]]] = [[] for _ in terms]
         flat: list[int] = []
         for holders in postings.values():
-            for run_start, run_size in _runs([owners[number] for number in holders]):
+            sizes = [len([*run]) for _, run in groupby(holders, key=owners.__getitem__)]
+            for run_start, run_size in zip(accumulate(sizes, initial=0), sizes, strict=False):
                 partners = len(holders) - run_size
                 if partners:
                     for number in holders[run_start : run_start + run_size]:
@@ -171,12 +173,3 @@ def _leave_out(draws: Tensor, start: Tensor, size: Tensor) -> Tensor:
     """Map draws from a range that is `size` too short onto the range without the run at `start`."""
     shifted: Tensor = draws + torch.where(draws >= start, size, 0)
     return shifted
-
-
-def _runs(values: Sequence[int]) -> Iterable[tuple[int, int]]:
-    """(start, size) of each run of equal values."""
-    start = 0
-    for i in range(1, len(values) + 1):
-        if i == len(values) or values[i] != values[start]:
-            yield start, i - start
-            start = i

@@ -76,7 +76,8 @@ def tune(
         base.updated(changes)  # a wrong name or value is an error before anything runs
     usable = sets.restrict(term for term in sets.terms if term in vectors)
     split = usable.folds(folds, seed=base.seed)
-    digest = _digest(usable, vectors, base, folds)
+    described = [base.to_dict(), folds, [[str(t) for t in members] for members in usable]]
+    digest = fingerprint(described, [vectors.select(usable.terms)])
     done = _read_results(out / RESULTS, digest)
     jobs = [
         (_key(changes, fold), (base.updated(changes), *split[fold], vectors, base, device))
@@ -88,7 +89,8 @@ def tune(
         progress(len(jobs) - len(waiting), len(jobs))
     for key, result in _run(waiting, workers):
         done[key] = result
-        write_text(out / RESULTS, "".join(_line(digest, key, done[key]) for key in done))
+        lines = (json.dumps({"run": digest, "key": key, **result}) for key, result in done.items())
+        write_text(out / RESULTS, "".join(f"{line}\n" for line in lines))
         if progress:
             progress(sum(key in done for key, _ in jobs), len(jobs))
     results = [_gather(changes, done, folds) for changes in candidates]
@@ -167,15 +169,6 @@ def _gather(changes: Candidate, done: Mapping[str, dict[str, Any]], folds: int) 
 
 def _key(changes: Candidate, fold: int) -> str:
     return json.dumps([changes, fold], sort_keys=True)
-
-
-def _line(digest: str, key: str, result: Mapping[str, Any]) -> str:
-    return json.dumps({"run": digest, "key": key, **result}) + "\n"
-
-
-def _digest(sets: SynonymSets, vectors: TermVectors, base: TrainingSettings, folds: int) -> str:
-    described = [base.to_dict(), folds, [[str(t) for t in members] for members in sets]]
-    return fingerprint(described, [vectors.select(sets.terms)])
 
 
 def _read_results(path: Path, digest: str) -> dict[str, dict[str, Any]]:
