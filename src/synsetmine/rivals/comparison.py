@@ -21,7 +21,7 @@ from typing import Any, cast
 from synsetmine import __version__
 from synsetmine.devices import limit_threads
 from synsetmine.engines.workers import cores, end_with_parent, forkserver_context
-from synsetmine.errors import DataError, SynsetmineError
+from synsetmine.errors import DataError, SynsetmineError, require
 from synsetmine.io.files import read_json, write_text
 from synsetmine.metrics import compare_labels, evaluate
 from synsetmine.models.base import fingerprint
@@ -51,8 +51,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         for name in ("seeds", "orders", "samples", "expect_size"):
-            if getattr(self, name) < 1:
-                raise DataError(f"{name} must be at least 1", value=getattr(self, name))
+            require(getattr(self, name) >= 1, f"{name} must be at least 1", getattr(self, name))
         shared = [term for term in self.test.terms if term in self.training]
         if shared:
             raise DataError("a test term is also in a training set", value=str(shared[0]))
@@ -209,8 +208,7 @@ def subsample(
     sets to be found are larger, a threshold from pairs would tear them apart. At most half of the
     sets are held out.
     """
-    if len(sets) < 2:
-        raise DataError("tuning needs two or more training sets", value=len(sets))
+    require(len(sets) >= 2, "tuning needs two or more training sets", len(sets))
     order = list(range(len(sets)))
     random.Random(seed).shuffle(order)  # noqa: S311
     order.sort(key=lambda number: sets.sizes[number] < expect_size)

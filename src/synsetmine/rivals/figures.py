@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from synsetmine.errors import DataError, shorten
+from synsetmine.errors import DataError, require, shorten
 from synsetmine.io.svg import Scale, drawable, short, tag, ticks
 
 WIDTH, PAD = 800, 24  # of the figure, of the space around all that is in it
@@ -269,13 +269,11 @@ def check_value(what: str, value: float, deviation: float, reference: float | No
     for number in (value, deviation, reference):
         if number is not None and not drawable(number):
             raise DataError(f"a figure cannot show this value of {what}", value=number)
-    if deviation < 0:
-        raise DataError(f"a deviation below zero at {what}", value=deviation)
+    require(deviation >= 0, f"a deviation below zero at {what}", deviation)
 
 
 def check_count(things: Sequence[object], name: str) -> None:
-    if len(things) > len(SHAPES):
-        raise DataError(f"a figure shows at most {len(SHAPES)} {name}", value=len(things))
+    require(len(things) <= len(SHAPES), f"a figure shows at most {len(SHAPES)} {name}", len(things))
 
 
 def ticks_between(low: float, high: float, count: int) -> list[float]:

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from synsetmine.corpus.documents import documents_at
 from synsetmine.engines import Engine
-from synsetmine.errors import DataError
+from synsetmine.errors import require
 from synsetmine.io.files import atomic_write, parquet_error
 from synsetmine.normalization import APOSTROPHES, HYPHENS, SIGN, WORD, fold, normal_form
 from synsetmine.text.counters import TextBatch, count_together, one_row
@@ -179,8 +179,7 @@ class RunCounter:
     stop_words: frozenset[str] = FUNCTION_WORDS
 
     def __post_init__(self) -> None:
-        if self.max_tokens < 2:
-            raise DataError("a phrase has two tokens or more", value=self.max_tokens)
+        require(self.max_tokens >= 2, "a phrase has two tokens or more", self.max_tokens)
 
     def __call__(self, batch: TextBatch) -> pa.RecordBatch:
         joined = TEXT_END.join(batch.texts)
@@ -258,8 +257,7 @@ class RunTable:
         `cohesion` goes, and one that stands in at least a share `fragment` of its places within
         the same phrase of one token more.
         """
-        if min_count < 1:
-            raise DataError("the smallest count is at least 1", value=min_count)
+        require(min_count >= 1, "the smallest count is at least 1", min_count)
         self.drop_below(min_count)
         runs = self.in_all_contexts()
         phrases = {phrase.form: phrase for phrase in _phrases(runs.most_frequent(), documents)}

@@ -22,7 +22,7 @@ from scipy import sparse
 
 from synsetmine.corpus.documents import batch_sizes
 from synsetmine.engines import Engine
-from synsetmine.errors import DataError
+from synsetmine.errors import DataError, require
 from synsetmine.io.files import atomic_write
 from synsetmine.text.counters import TextBatch, count_together, one_row
 from synsetmine.text.matcher import NameMatcher
@@ -128,8 +128,7 @@ def cooccurrence_vectors(
     one length.
     """
     for value in (dimension, min_count, contexts):
-        if value < 1:
-            raise DataError("expected a number from 1 on", value=value)
+        require(value >= 1, "expected a number from 1 on", value)
     units = _choose(counts, term_forms(terms), min_count=min_count, contexts=contexts)
     near, inside = counts.of(units.numbers)
     matrix = _ppmi(
@@ -161,8 +160,7 @@ class NeighbourCounter:
     directed: bool = False
 
     def __post_init__(self) -> None:
-        if not 1 <= self.window <= WIDEST:
-            raise DataError(f"a window is 1 to {WIDEST} units wide", value=self.window)
+        require(1 <= self.window <= WIDEST, f"a window is 1 to {WIDEST} units wide", self.window)
 
     @classmethod
     def of(
@@ -182,8 +180,7 @@ class NeighbourCounter:
         as many words are counted as there are to be contexts.
         """
         for value in (min_count, contexts):
-            if value < 1:
-                raise DataError("expected a number from 1 on", value=value)
+            require(value >= 1, "expected a number from 1 on", value)
         frequent = frequent_units(words, min_count)[: 2 * contexts]
         units = [*dict.fromkeys([*forms, *frequent])]
         return cls(forms, units, window, within, directed)

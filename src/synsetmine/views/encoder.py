@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from synsetmine.errors import DataError, SynsetmineError, shorten
+from synsetmine.errors import DataError, SynsetmineError, require, shorten
 from synsetmine.io.files import sha256
 from synsetmine.io.sets import read_sets
 from synsetmine.io.temporary import kind_of
@@ -52,8 +52,7 @@ def encode_terms(
     `progress` gets how many of the new surfaces are done. Batches of another size may change
     the last digits.
     """
-    if batch < 1:
-        raise DataError("expected a number from 1 on", value=batch)
+    require(batch >= 1, "expected a number from 1 on", batch)
     surfaces = [Term(surface) for surface in dict.fromkeys(term.surface for term in terms)]
     store = None if cache is None else Path(cache) / f"{encoder_digest(model)}.safetensors"
     known = _NOTHING if store is None else _stored(store)

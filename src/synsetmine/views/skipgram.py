@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from synsetmine.corpus.documents import batch_sizes
 from synsetmine.engines import Engine
-from synsetmine.errors import DataError, SynsetmineError
+from synsetmine.errors import SynsetmineError, require
 from synsetmine.io.files import naming_place
 from synsetmine.io.temporary import temporary_folder
 from synsetmine.text.counters import TextBatch, count_together
@@ -54,8 +54,7 @@ def train_skipgram(
     `progress` gets what is done of how much.
     """
     for value in (dimension, window, epochs, min_count, threads):
-        if value < 1:
-            raise DataError("expected a number from 1 on", value=value)
+        require(value >= 1, "expected a number from 1 on", value)
     gensim = _gensim()
     tell = progress or (lambda _done, _whole: None)
     size, steps = sum(batch_sizes(documents)), 2 + epochs
