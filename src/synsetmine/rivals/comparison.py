@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from synsetmine import __version__
 from synsetmine.devices import limit_threads
@@ -76,7 +76,7 @@ class Plan:
 
     def digest(self, entry: Entry) -> str:
         """With the same digest, a method gives the same scores."""
-        variants = [_described(method) for method in entry.variants]
+        variants = [[str(method), *map(dict, method.choices)] for method in entry.variants]
         return fingerprint([self._digest, entry.name, variants, __version__], [])
 
     def data(self, entry: Entry, seed: int) -> TrainingData:
@@ -98,16 +98,6 @@ class Plan:
         views: list[View] = [view for view in entry.needs if view != "strings"]
         tables = [self.views.table(view) for view in views]
         return [term for term in terms if all(term in table for table in tables)]
-
-
-def _described(method: Method) -> list[Any]:
-    """A method with its settings and grid; the order of a set differs from run to run."""
-    values = {
-        field.name: sorted(value) if isinstance(value, frozenset) else str(value)
-        for field in fields(cast("Any", method))
-        for value in [getattr(method, field.name)]
-    }
-    return [type(method).__name__, values, [dict(choice) for choice in method.choices]]
 
 
 @dataclass(frozen=True, kw_only=True)
