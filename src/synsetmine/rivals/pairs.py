@@ -88,8 +88,8 @@ def nearest_in(
     index = np.empty((queries.shape[0], count), np.int64)
     cosine = np.empty((queries.shape[0], count), np.float32)
     for rows in blocks(queries.shape[0], pool.shape[0]):
-        found = queries[rows] @ pool.T
-        similar = found if isinstance(found, np.ndarray) else found.toarray()  # (rows, pool)
+        products = queries[rows] @ pool.T
+        similar = products if isinstance(products, np.ndarray) else products.toarray()
         similar[ours[rows, None] == theirs] = -np.inf
         best = np.argpartition(similar, -count, axis=1)[:, similar.shape[1] - count :]
         values = np.take_along_axis(similar, best, axis=1)
@@ -257,21 +257,20 @@ class LearnedSvm:
     def edges(self, unit: Floats, bar: float) -> tuple[Edges, Floats]:
         """The most certain pairs i < j above the bar, and how far they lie from the border."""
         edges, margins = np.empty((0, 2), np.int64), np.empty(0, np.float32)
-        found: list[tuple[Edges, Floats]] = []
+        parts: list[tuple[Edges, Floats]] = []
         for first in range(len(unit) - 1):
             for part in blocks(len(unit) - first - 1, 2 * unit.shape[1] + 1, most=VALUES):
                 features = pair_features(unit[first], unit[first + 1 :][part])
                 distance = self.distance(features)
                 above = np.flatnonzero(distance > bar)
                 later = above + first + 1 + part.start
-                found.append(
-                    (np.column_stack([np.full_like(later, first), later]), distance[above])
-                )
-            if len(found) >= BATCH or first == len(unit) - 2:
-                edges = np.concatenate([edges, *(pairs for pairs, _ in found)])
-                margins = np.concatenate([margins, *(distances for _, distances in found)])
+                pairs = np.column_stack([np.full_like(later, first), later])
+                parts.append((pairs, distance[above]))
+            if len(parts) >= BATCH or first == len(unit) - 2:
+                edges = np.concatenate([edges, *(pairs for pairs, _ in parts)])
+                margins = np.concatenate([margins, *(distances for _, distances in parts)])
                 edges, margins = _most_certain(edges, margins, EDGES * len(unit))
-                found = []
+                parts = []
         return edges, margins
 
 
@@ -384,10 +383,10 @@ class LearnedPairs:
     def _block(self, parts: Sequence[TableView | StringView], rows: slice, count: int) -> Floats:
         """Some rows against all from the first of them on."""
         some, rest = np.arange(rows.start, rows.stop), np.arange(rows.start, count)
-        found = np.full((len(some), len(rest)), self.bias, np.float32)
+        scores = np.full((len(some), len(rest)), self.bias, np.float32)
         for part, weights in zip(parts, self.weights, strict=True):
-            found += part.block(some, rest) @ weights
-        return found
+            scores += part.block(some, rest) @ weights
+        return scores
 
 
 @dataclass(frozen=True, eq=False)

@@ -150,13 +150,10 @@ def vectors_for(terms: Iterable[Term], table: TermVectors) -> TermVectors:
     for row, known in enumerate(table.terms):
         row_of.setdefault(normal_form(known.surface), row)
         row_of.setdefault(" ".join(tokens(known.surface)), row)  # `USA` also serves for `usa`
-    found: dict[Term, npt.NDArray[np.float32]] = {}
-    for term in dict.fromkeys(terms):
-        rows = _rows(term, table, row_of)
-        if rows:
-            found[term] = table.matrix[rows].mean(axis=0)
-    matrix = np.stack(list(found.values())) if found else np.zeros((0, table.dimension))
-    return TermVectors(tuple(found), matrix.astype(np.float32))
+    rows_of = {term: _rows(term, table, row_of) for term in dict.fromkeys(terms)}
+    vectors = {term: table.matrix[rows].mean(axis=0) for term, rows in rows_of.items() if rows}
+    matrix = np.stack([*vectors.values()]) if vectors else np.zeros((0, table.dimension))
+    return TermVectors(tuple(vectors), matrix.astype(np.float32))
 
 
 def vectors_of_forms(
