@@ -67,7 +67,7 @@ def test_positives_are_in_one_set_and_negatives_never(
     whole = sum(size * (size - 1) // 2 for size in sizes)
     positives = list(zip(drawn.left[drawn.same], drawn.right[drawn.same], strict=True))
     assert len(positives) == min(whole, most) == len(set(positives))
-    assert len(drawn) == len(positives) * (1 + negatives)
+    assert len(drawn.same) == len(positives) * (1 + negatives)
     # One term of a positive pair is the left one of its negatives.
     anchors = drawn.left[~drawn.same].reshape(len(positives), negatives)
     assert (anchors == anchors[:, :1]).all()

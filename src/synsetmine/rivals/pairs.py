@@ -35,9 +35,6 @@ class LabelledPairs:
     right: Rows
     same: npt.NDArray[np.bool_]  # whether they are synonyms
 
-    def __len__(self) -> int:
-        return len(self.same)
-
 
 def training_pairs(
     training: SynonymSets,
