@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synsetmine.errors import DataError
-from synsetmine.review import Conflict, Decision, QueueFilter
+from synsetmine.review import Conflict, Decision, QueueFilter, ReviewState
 from synsetmine.review.web.answers import TermIndex
 from synsetmine.review.web.pages import (
     QueueQuery,
@@ -159,14 +159,14 @@ def test_a_list_that_is_kept_is_the_one_that_is_made(tmp_path: Path, seed: int) 
         QueueFilter(status=frozenset({"accepted", "rejected"})),
         QueueFilter(new_names=True, min_size=1),
     ]
-    fresh = bench._state.queue
     for _ in range(60):
+        fresh = ReviewState(bench.state._mined, bench.state._decisions.values()).queue
         for wanted in wishes:
             whole = fresh(wanted, count=99)
-            assert bench.queue(wanted, count=99) == whole
+            assert bench.state.queue(wanted, count=99) == whole
             after = chance.choice([None, *(found.place for found in whole.sets)])
             count = chance.randint(0, 3)
-            assert bench.queue(wanted, after=after, count=count) == fresh(
+            assert bench.state.queue(wanted, after=after, count=count) == fresh(
                 wanted, after=after, count=count
             )
         _decide_something(bench, chance)
@@ -174,7 +174,7 @@ def test_a_list_that_is_kept_is_the_one_that_is_made(tmp_path: Path, seed: int) 
 
 
 def _decide_something(bench: ReviewSession, chance: random.Random) -> None:
-    found, other = chance.choices(bench._state.sets, k=2)
+    found, other = chance.choices(bench.state.sets, k=2)
     kind = chance.choice(["accept", "reject", "judge", "remove", "split", "merge", "undo", "undo"])
     terms = chance.sample(found.keys, chance.randint(1, len(found.keys)))
     more = {"verdict": "incorrect"} if kind == "judge" else {"other": other.id}
@@ -182,7 +182,7 @@ def _decide_something(bench: ReviewSession, chance: random.Random) -> None:
         if kind == "undo":
             bench.undo("Ada")
             return
-        bench.decide(kind, found.id, seen=bench.seen, reviewer="Ada", terms=terms, **more)  # type: ignore[arg-type]
+        bench.decide(kind, found.id, seen=bench.state.number, reviewer="Ada", terms=terms, **more)  # type: ignore[arg-type]
 
 
 # --- Near terms -------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ from synsetmine.review.changes import (
     ReviewedSet,
     Status,
     key_of,
-    queue_page,
 )
 from synsetmine.review.decisions import Decision, Kind
 from synsetmine.review.state import ReviewState
@@ -28,6 +27,5 @@ __all__ = [
     "Status",
     "StoreReplacedError",
     "key_of",
-    "queue_page",
     "read_store",
 ]

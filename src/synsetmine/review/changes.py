@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
@@ -71,15 +70,12 @@ class QueueFilter:
     new_names: bool = False  # only sets with a term that the knowledge base does not know
     seeded: bool = False  # only sets that grew from an entity of the knowledge base
     min_size: int = 2
-    max_size: int | None = None
 
     def __contains__(self, found: ReviewedSet) -> bool:
         mined = found.mined
-        size = len(mined.terms)
         return (
             found.status in self.status
-            and size >= self.min_size
-            and (self.max_size is None or size <= self.max_size)
+            and len(mined.terms) >= self.min_size
             and (not self.seeded or mined.entity is not None)
             and (not self.new_names or not all(term.known for term in mined.terms))
             and (not self.text or self._sought in found.text)
@@ -97,14 +93,6 @@ class Page:
     sets: tuple[ReviewedSet, ...]
     total: int  # of all that are wanted
     after: QueuePosition | None
-
-
-def queue_page(found: Sequence[ReviewedSet], after: QueuePosition | None, count: int) -> Page:
-    """Some sets of a list that is in the order of their places, from behind a place on."""
-    first = 0 if after is None else bisect_right(found, after, key=lambda one: one.place)
-    shown = tuple(found[first : first + count])
-    more = first + count < len(found)
-    return Page(shown, len(found), shown[-1].place if shown and more else None)
 
 
 def key_of(term: MinedTerm) -> str:

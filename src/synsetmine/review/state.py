@@ -5,7 +5,7 @@ A state is the fold of all decisions that stand, first made first, over the mine
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
@@ -22,11 +22,12 @@ from synsetmine.review.changes import (
     ReviewedSet,
     Status,
     carry_out,
-    queue_page,
 )
 from synsetmine.review.decisions import Decision, Kind, standing
 from synsetmine.runs import MinedSet, Scope, Verdict
 from synsetmine.types import Term
+
+KEPT = 8  # queues; each holds a reference for each of its sets
 
 Change = Mapping[str, tuple[ReviewedSet | None, ReviewedSet | None]]  # of each set: before, after
 
@@ -57,10 +58,17 @@ class ReviewState:
         except KeyError:
             raise DataError("there is no such set", value=set_id) from None
 
+    def get(self, set_id: str) -> ReviewedSet | None:
+        return self._sets.get(set_id)
+
+    def home(self, key: str) -> ReviewedSet | None:
+        """The set that holds a term."""
+        return self._sets.get(self._homes.get(key, ""))
+
     @property
     def sets(self) -> list[ReviewedSet]:
         """All sets, least certain first."""
-        return [self._sets[set_id] for _, set_id in self._places()]
+        return sorted(self._sets.values(), key=_place)
 
     @property
     def progress(self) -> dict[Status, int]:
@@ -78,8 +86,18 @@ class ReviewState:
         """Some of the wanted sets, least certain first, from behind a place on.
 
         Places last: a page begins where the one before ended, whatever was decided meanwhile.
+        The lists that were asked for last are kept, and follow each change.
         """
-        return queue_page([one for one in self.sets if one in wanted], after, count)
+        queue = self._queues.pop(wanted, None)
+        if queue is None:
+            queue = sorted((one for one in self._sets.values() if one in wanted), key=_place)
+        self._queues[wanted] = queue  # the last one that was used stands last
+        if len(self._queues) > KEPT:
+            del self._queues[next(iter(self._queues))]
+        first = 0 if after is None else bisect_right(queue, after, key=_place)
+        shown = tuple(queue[first : first + count])
+        more = first + count < len(queue)
+        return Page(shown, len(queue), shown[-1].place if shown and more else None)
 
     def decide(
         self,
@@ -148,7 +166,7 @@ class ReviewState:
             self._sets[mined.id] = found
             self._homes.update(dict.fromkeys(found.keys, mined.id))
             self._count(found, 1)
-        self._order: list[QueuePosition] | None = None  # all places, once somebody asks
+        self._queues: dict[QueueFilter, list[ReviewedSet]] = {}  # each in order
         for decision in standing(everything):
             self._carry_out(decision)
 
@@ -175,24 +193,24 @@ class ReviewState:
         for name, then in after.items():
             before = self._sets.pop(name, None)
             if before is not None:
-                if self._order is not None:
-                    del self._order[bisect_left(self._order, before.place)]
                 self._count(before, -1)
             if then is not None:
                 self._sets[name] = then
                 self._homes.update(dict.fromkeys(then.keys, name))
-                if self._order is not None:
-                    insort(self._order, then.place)
                 self._count(then, 1)
-
-    def _places(self) -> list[QueuePosition]:
-        if self._order is None:
-            self._order = sorted(found.place for found in self._sets.values())
-        return self._order
+            for wanted, queue in self._queues.items():
+                if before is not None and before in wanted:
+                    del queue[bisect_left(queue, before.place, key=_place)]
+                if then is not None and then in wanted:
+                    insort(queue, then, key=_place)
 
     def _count(self, found: ReviewedSet, change: int) -> None:
         if len(found.mined.terms) > 1:
             self._progress[found.status] += change
+
+
+def _place(reviewed: ReviewedSet) -> QueuePosition:
+    return reviewed.place
 
 
 def _acceptable(found: ReviewedSet) -> list[str]:

@@ -196,14 +196,14 @@ def work_page(
     session: ReviewSession, asked: QueueQuery, reviewer: Reviewer, *, blind: bool, **values: Any
 ) -> str:
     """The list of sets and the one that is open, as they are now."""
-    listed = session.queue(asked.wanted, after=read_position(asked.after), count=ROWS)
+    listed = session.state.queue(asked.wanted, after=read_position(asked.after), count=ROWS)
     place = read_position(asked.at)
-    found = session.get(asked.set) if asked.set else _behind(session, asked, listed, place)
+    found = session.state.get(asked.set) if asked.set else _behind(session, asked, listed, place)
     if found is None:
         found = next(iter(listed.sets), None)
     if found is not None and (place is None or not asked.set):
         place = found.place
-    progress = session.progress
+    progress = session.state.progress
     context = {
         "asked": asked,
         "reviewer": reviewer,
@@ -215,7 +215,7 @@ def work_page(
         "next_page": written_position(listed.after),
         "at": written_position(place),
         "last": session.last_of(str(reviewer)),
-        "seen": session.seen,
+        "seen": session.state.number,
         "found": found,
         **({} if found is None else _open_set(session, asked, listed, found, place, blind)),
     }
@@ -259,7 +259,7 @@ def _behind(
     for other in listed.sets:
         if other.place > place:
             return other
-    return next(iter(session.queue(asked.wanted, after=place, count=1).sets), None)
+    return next(iter(session.state.queue(asked.wanted, after=place, count=1).sets), None)
 
 
 def _disputed(session: ReviewSession, history: list[Decision]) -> bool:

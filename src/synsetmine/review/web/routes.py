@@ -80,7 +80,7 @@ def decide(session: ReviewSession, form: Form, reviewer: str) -> QueueQuery:
     if form["act"] not in ACTS:
         raise DataError(f"act must be one of {', '.join(ACTS)}", value=form["act"])
     kind, verdict = ACTS[form["act"]]
-    found = session.get(set_id)
+    found = session.state.get(set_id)
     if found is None:
         if gone := [d for d in session.history(set_id) if d.kind != "undo"]:
             raise Conflict(gone[:1])
@@ -240,7 +240,7 @@ class _Site:
         `stale` says why a decision on an earlier page was refused.
         """
         self._session.sync()
-        if conflict is not None and self._session.get(asked.set) is None:
+        if conflict is not None and self._session.state.get(asked.set) is None:
             asked = asked.opened(conflict.set_id)  # it was merged into that one
         page = partial(work_page, self._session, asked, reviewer)
         return _answer(
