@@ -10,10 +10,9 @@ from pathlib import Path
 
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.io.sets import new_id
-from synsetmine.review.decisions import Decision, standing
+from synsetmine.review.decisions import Decision, read_decisions, standing
 from synsetmine.review.state import ReviewState
 from synsetmine.review.store import read_store
-from synsetmine.review.tsv import read_decisions
 from synsetmine.runs import MinedSet, MinedTerm, Verdict
 from synsetmine.runs.folder import Artefacts
 from synsetmine.types import SynonymSets, Term

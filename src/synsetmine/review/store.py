@@ -24,16 +24,13 @@ from synsetmine.io.sqlite import (
     use_write_ahead_log,
 )
 from synsetmine.io.temporary import kind_of
-from synsetmine.review.decisions import Decision, now
+from synsetmine.review.decisions import COLUMNS, LISTS, Decision, now
 
 _OURS = 0x5E7DEC  # stands in the file's header, so that nothing is written into a stranger's file
 _VERSION = 1
 _WAIT = 30  # seconds for another process to finish its write
-_COLUMNS = (
-    *("id", "at", "reviewer", "kind", "set_id", "terms", "other", "verdict", "scope"),
-    *("undoes", "note", "members", "others"),
-)
-_SELECT = f"SELECT number, {', '.join(_COLUMNS)} FROM decisions"  # noqa: S608
+_COLUMNS = ", ".join("at" if name == "when" else name for name in COLUMNS)
+_SELECT = f"SELECT number, {_COLUMNS} FROM decisions"  # noqa: S608
 _TABLE = (
     """
     CREATE TABLE decisions (
@@ -236,9 +233,11 @@ class ReviewStore:
             self.check_in_place()
 
     def _insert(self, decision: Decision) -> Decision:
-        marks = ", ".join("?" * len(_COLUMNS))
-        query = f"INSERT INTO decisions ({', '.join(_COLUMNS)}) VALUES ({marks})"  # noqa: S608
-        number = self._connection.execute(query, _row(decision)).lastrowid
+        marks = ", ".join("?" * len(COLUMNS))
+        query = f"INSERT INTO decisions ({_COLUMNS}) VALUES ({marks})"  # noqa: S608
+        values = (getattr(decision, name) for name in COLUMNS)
+        row = [json.dumps(v, ensure_ascii=False) if isinstance(v, tuple) else v for v in values]
+        number = self._connection.execute(query, row).lastrowid
         return replace(decision, number=int(number or 0))
 
     def _select(self, condition: str, values: Sequence[object]) -> list[Decision]:
@@ -253,32 +252,31 @@ class ReviewStore:
         return self._select(condition, [since, *sets, *sets])
 
     def _latest(self) -> str:
-        found = self._connection.execute("SELECT max(at) FROM decisions").fetchone()[0]
-        return str(found or "")
+        latest = self._connection.execute("SELECT max(at) FROM decisions").fetchone()[0]
+        return str(latest or "")
 
     def _stands(self, decision: Decision) -> bool:
         return decision.kind != "undo" and not self._select("undoes = ?", [decision.id])
 
     def _standing(self, target: str) -> Decision:
-        found = self._select("id = ?", [target])
-        if not found:
+        decision = next(iter(self._select("id = ?", [target])), None)
+        if decision is None:
             raise DataError("there is no such decision", path=self.path, value=target)
-        if found[0].kind == "undo":
+        if decision.kind == "undo":
             raise DataError("an undo cannot be undone; decide again", value=target)
-        if not self._stands(found[0]):
+        if not self._stands(decision):
             raise DataError("this decision was taken back already", value=target)
-        return found[0]
+        return decision
 
     def _last_of(self, reviewer: str) -> Decision:
         condition = (
-            "reviewer = ? AND kind != 'undo' AND id NOT IN (SELECT undoes FROM decisions) "
-            "AND number = (SELECT max(number) FROM decisions WHERE reviewer = ? AND "
+            "number = (SELECT max(number) FROM decisions WHERE reviewer = ? AND "
             "kind != 'undo' AND id NOT IN (SELECT undoes FROM decisions))"
         )
-        found = self._select(condition, [reviewer, reviewer])
-        if not found:
+        decision = next(iter(self._select(condition, [reviewer])), None)
+        if decision is None:
             raise DataError("there is no decision to take back of", value=reviewer)
-        return found[0]
+        return decision
 
 
 def read_store(path: Path) -> list[Decision]:
@@ -339,25 +337,13 @@ def _writing(connection: sqlite3.Connection) -> Iterator[None]:
             connection.execute("ROLLBACK")
 
 
-def _row(decision: Decision) -> list[Any]:
-    values = {"at": decision.when} | {
-        name: getattr(decision, name) for name in _COLUMNS if name != "at"
-    }
-    return [
-        json.dumps(values[name], ensure_ascii=False)
-        if isinstance(values[name], tuple)
-        else values[name]
-        for name in _COLUMNS
-    ]
-
-
 def _decision(row: Sequence[Any], path: Path) -> Decision:
     number, *cells = row
-    values = dict(zip(_COLUMNS, cells, strict=True))
+    values = dict(zip(COLUMNS, cells, strict=True))
     try:
-        for name in ("terms", "members", "others"):
+        for name in LISTS:
             values[name] = tuple(json.loads(values[name]))
-        return Decision(number=number, when=values.pop("at"), **values)
+        return Decision(number=number, **values)
     except (DataError, ValueError, TypeError, RecursionError) as error:
         raise DataError(f"damaged decision ({error})", path=path, value=number) from error
 
