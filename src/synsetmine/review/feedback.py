@@ -13,7 +13,7 @@ from synsetmine.io.sets import new_id
 from synsetmine.review.decisions import Decision, read_decisions, standing
 from synsetmine.review.state import ReviewState
 from synsetmine.review.store import read_store
-from synsetmine.runs import MinedSet, MinedTerm, Verdict
+from synsetmine.runs import MinedSet, MinedTerm
 from synsetmine.runs.folder import Artefacts
 from synsetmine.types import SynonymSets, Term
 
@@ -37,7 +37,7 @@ class Constraints:
         cannot_link = cannot_link_pairs(made)
         left = {gone for gone, _ in cannot_link}
         kept = (term for mined in sets for term in mined.terms if len(mined.terms) > 1)
-        with_others = {term.term for term in kept if not _is(term, "incorrect")}
+        with_others = {term.term for term in kept if term.verdict != "incorrect"}
         return cls(
             must_link=_correct(sets, exact=False),
             exact=_correct(sets, exact=True),
@@ -132,19 +132,15 @@ def _plain(text: str) -> MinedTerm:
 
 
 def _correct(sets: Iterable[MinedSet], *, exact: bool) -> SynonymSets:
-    found: dict[str, list[Term]] = {}
-    for mined in sets:
-        right = [term for term in mined.terms if _is(term, "correct")]
-        terms = [
-            t.term for t in right if not exact or (t.judgement and t.judgement.scope == "exact")
+    correct = {
+        mined.id: [
+            term.term
+            for term in mined.terms
+            if term.verdict == "correct" and (not exact or term.scope == "exact")
         ]
-        if len(terms) > 1:
-            found[mined.id] = terms
-    return SynonymSets.of(found.values(), found.keys())
-
-
-def _is(term: MinedTerm, verdict: Verdict) -> bool:
-    return term.judgement is not None and term.judgement.verdict == verdict
+        for mined in sets
+    }
+    return _sets({set_id: terms for set_id, terms in correct.items() if len(terms) > 1})
 
 
 @dataclass(frozen=True)

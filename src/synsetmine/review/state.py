@@ -217,7 +217,7 @@ def _acceptable(found: ReviewedSet) -> list[str]:
     return [
         key
         for key, term in zip(found.keys, found.mined.terms, strict=True)
-        if term.judgement is None or term.judgement.verdict == "correct"
+        if term.verdict in (None, "correct")
     ]
 
 

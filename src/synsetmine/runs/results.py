@@ -165,9 +165,14 @@ class MinedTerm:
         return (self.relation or "exact") if self.judgement is None else self.judgement.scope
 
     @property
-    def is_incorrect(self) -> bool:
-        """Whether a reviewer called it incorrect in its set."""
-        return self.judgement is not None and self.judgement.verdict == "incorrect"
+    def verdict(self) -> Verdict | None:
+        """What a reviewer called it in its set; None where nobody judged."""
+        return None if self.judgement is None else self.judgement.verdict
+
+    @property
+    def certainty(self) -> float:
+        """The probability with which it joined; terms that were there before are certain."""
+        return 1.0 if self.probability is None else self.probability
 
     def quotes(self, examples: Sequence[Sentence]) -> tuple[Sentence, ...]:
         """The sentences to show: evidence first, then examples that are no evidence."""
