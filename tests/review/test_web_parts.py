@@ -21,6 +21,7 @@ from synsetmine.review import Conflict, Decision, QueueFilter, ReviewState
 from synsetmine.review.web.answers import TermIndex
 from synsetmine.review.web.pages import (
     QueueQuery,
+    Reviewer,
     decided,
     name_of,
     read_position,
@@ -33,7 +34,7 @@ from synsetmine.review.web.routes import read_form
 from synsetmine.review.web.schemas import ApiError
 from synsetmine.review.web.session import Neighbours, ReviewSession, SentenceCache
 from synsetmine.runs import MinedSet, MinedTerm
-from synsetmine.runs.results import Reviewer, probability, share
+from synsetmine.runs.results import probability, share
 from synsetmine.types import Term
 from tests.support.webserver import write_near_vectors, write_run
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
+import re
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from functools import cache
 from typing import Any, get_args
-from urllib.parse import urlencode
+from urllib.parse import quote, unquote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from synsetmine.errors import DataError
 from synsetmine.review import TO_DO, Decision, Page, QueueFilter, QueuePosition, ReviewedSet, Status
 from synsetmine.review.web.session import ReviewSession
 from synsetmine.runs import MinedSet, MinedTerm, Scope, Sentence
-from synsetmine.runs.results import ACTIONS, Reviewer, counted, description, probability, share
+from synsetmine.runs.results import ACTIONS, counted, description, probability, share
 from synsetmine.types import Term
 
 SHOWN: Mapping[str, tuple[str, frozenset[Status]]] = {
@@ -93,6 +95,54 @@ def read_position(text: str) -> QueuePosition | None:
     except (ValueError, struct.error):
         return None
     return None if math.isnan(least) else (least, text[16:])
+
+
+LONGEST_NAME = 100
+_ORCID = re.compile(r"\d{4}-\d{4}-\d{4}-\d{3}[\dX]")
+_BEFORE = re.compile(r"\A(https?://orcid\.org/|orcid:)", re.I)
+_WRITTEN = re.compile(r"(?P<name>.*?)(?: \(orcid:(?P<orcid>[\dX-]{19})\))?", re.S)
+
+
+@dataclass(frozen=True)
+class Reviewer:
+    """A person; `str()` is what stands in their decisions."""
+
+    name: str
+    orcid: str = ""
+
+    @classmethod
+    def of(cls, name: str, orcid: str = "") -> Reviewer:
+        """From what a person typed; a wrong ORCID is an error that says so."""
+        clean = " ".join(name.split())
+        if not clean or len(clean) > LONGEST_NAME or not clean.isprintable():
+            raise DataError(f"a name has 1 to {LONGEST_NAME} characters", value=name)
+        number = _BEFORE.sub("", orcid.strip()).upper()
+        if orcid.strip() and not (_ORCID.fullmatch(number) and _is_checked(number)):
+            raise DataError("this is no ORCID, such as 0000-0002-1825-0097", value=orcid)
+        return cls(clean, number)
+
+    @classmethod
+    def from_cookie(cls, value: str) -> Reviewer | None:
+        match = _WRITTEN.fullmatch(unquote(value))
+        try:
+            return None if match is None else cls.of(match["name"], match["orcid"] or "")
+        except DataError:
+            return None
+
+    @property
+    def cookie(self) -> str:
+        return quote(str(self), safe="")
+
+    def __str__(self) -> str:
+        return f"{self.name} (orcid:{self.orcid})" if self.orcid else self.name
+
+
+def _is_checked(orcid: str) -> bool:
+    """Whether the last digit is that of ISO 7064, mod 11-2."""
+    total = 0
+    for digit in orcid.replace("-", "")[:-1]:
+        total = (total + int(digit)) * 2
+    return "0123456789X"[(12 - total % 11) % 11] == orcid[-1]
 
 
 STATUS = {

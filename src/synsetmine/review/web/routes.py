@@ -23,11 +23,10 @@ from starlette.types import ASGIApp
 
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.review import Conflict, Decision, Kind, StoreReplacedError
-from synsetmine.review.web.pages import QueueQuery, read_position, render, work_page
+from synsetmine.review.web.pages import QueueQuery, Reviewer, read_position, render, work_page
 from synsetmine.review.web.server import AccessMiddleware, AccessPolicy, cookie_name
 from synsetmine.review.web.session import NotShownError, ReviewSession
 from synsetmine.runs import Verdict
-from synsetmine.runs.results import Reviewer
 
 Form = ImmutableMultiDict[str, str]
 Act = Callable[[ReviewSession, Form, str], QueueQuery]
