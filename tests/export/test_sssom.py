@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from synsetmine.errors import DataError
 from synsetmine.export import About, Entry
 from synsetmine.export.entries import new_names
-from synsetmine.export.sssom import write_sssom
+from synsetmine.export.ontologies import write_sssom
 from synsetmine.normalization import normal_form
 from tests.support.curationentries import ORCID, entries, explained, infarction, nasty, term
 
