@@ -71,14 +71,14 @@ class QueueFilter:
     seeded: bool = False  # only sets that grew from an entity of the knowledge base
     min_size: int = 2
 
-    def __contains__(self, found: ReviewedSet) -> bool:
-        mined = found.mined
+    def __contains__(self, reviewed: ReviewedSet) -> bool:
+        mined = reviewed.mined
         return (
-            found.status in self.status
+            reviewed.status in self.status
             and len(mined.terms) >= self.min_size
             and (not self.seeded or mined.entity is not None)
             and (not self.new_names or not all(term.known for term in mined.terms))
-            and (not self.text or self._sought in found.text)
+            and (not self.text or self._sought in reviewed.text)
         )
 
     @cached_property

@@ -81,17 +81,17 @@ class ReviewState:
         return dict(self._extents)
 
     def queue(
-        self, wanted: QueueFilter, *, after: QueuePosition | None = None, count: int = 50
+        self, selection: QueueFilter, *, after: QueuePosition | None = None, count: int = 50
     ) -> Page:
         """Some of the wanted sets, least certain first, from behind a place on.
 
         Places last: a page begins where the one before ended, whatever was decided meanwhile.
         The lists that were asked for last are kept, and follow each change.
         """
-        queue = self._queues.pop(wanted, None)
+        queue = self._queues.pop(selection, None)
         if queue is None:
-            queue = sorted((one for one in self._sets.values() if one in wanted), key=_place)
-        self._queues[wanted] = queue  # the last one that was used stands last
+            queue = sorted((one for one in self._sets.values() if one in selection), key=_place)
+        self._queues[selection] = queue  # the last one that was used stands last
         if len(self._queues) > KEPT:
             del self._queues[next(iter(self._queues))]
         first = 0 if after is None else bisect_right(queue, after, key=_place)
@@ -116,11 +116,11 @@ class ReviewState:
         To accept without `terms` is to accept all that were not judged incorrect or unsure. The
         id of the new set of a remove or a split is found here; a merge names its `other` set.
         """
-        found = self[set_id]
+        reviewed = self[set_id]
         chosen = tuple(terms)
         others: tuple[str, ...] = ()
         if kind == "accept" and not chosen:
-            chosen = tuple(_acceptable(found))
+            chosen = tuple(_acceptable(reviewed))
         if kind in ("remove", "split"):
             other = new_id([Term.parse(text) for text in chosen], self._sets)
         elif kind == "merge":
@@ -129,7 +129,7 @@ class ReviewState:
             kind=kind,
             reviewer=reviewer,
             set_id=set_id,
-            members=found.keys,
+            members=reviewed.keys,
             terms=chosen,
             other=other,
             others=others,
@@ -162,10 +162,10 @@ class ReviewState:
         self._latest = max((d.place for d in everything), default=("", ""))
         self.number = max((d.number for d in everything), default=0)
         for mined in self._mined:
-            found = ReviewedSet(mined)
-            self._sets[mined.id] = found
-            self._homes.update(dict.fromkeys(found.keys, mined.id))
-            self._count(found, 1)
+            reviewed = ReviewedSet(mined)
+            self._sets[mined.id] = reviewed
+            self._homes.update(dict.fromkeys(reviewed.keys, mined.id))
+            self._count(reviewed, 1)
         self._queues: dict[QueueFilter, list[ReviewedSet]] = {}  # each in order
         for decision in standing(everything):
             self._carry_out(decision)
@@ -198,25 +198,25 @@ class ReviewState:
                 self._sets[name] = then
                 self._homes.update(dict.fromkeys(then.keys, name))
                 self._count(then, 1)
-            for wanted, queue in self._queues.items():
-                if before is not None and before in wanted:
+            for selection, queue in self._queues.items():
+                if before is not None and before in selection:
                     del queue[bisect_left(queue, before.place, key=_place)]
-                if then is not None and then in wanted:
+                if then is not None and then in selection:
                     insort(queue, then, key=_place)
 
-    def _count(self, found: ReviewedSet, change: int) -> None:
-        if len(found.mined.terms) > 1:
-            self._progress[found.status] += change
+    def _count(self, reviewed: ReviewedSet, change: int) -> None:
+        if len(reviewed.mined.terms) > 1:
+            self._progress[reviewed.status] += change
 
 
 def _place(reviewed: ReviewedSet) -> QueuePosition:
     return reviewed.place
 
 
-def _acceptable(found: ReviewedSet) -> list[str]:
+def _acceptable(reviewed: ReviewedSet) -> list[str]:
     return [
         key
-        for key, term in zip(found.keys, found.mined.terms, strict=True)
+        for key, term in zip(reviewed.keys, reviewed.mined.terms, strict=True)
         if term.verdict in (None, "correct")
     ]
 
@@ -225,6 +225,6 @@ def _concerns(decision: Decision, change: Change) -> bool:
     """Whether a decision may look at one of these sets; it need not have changed it."""
     if decision.set_id in change or decision.other in change:
         return True
-    sets = [found for pair in change.values() for found in pair if found is not None]
-    keys = {key for found in sets for key in found.keys}
+    sets = [reviewed for pair in change.values() for reviewed in pair if reviewed is not None]
+    keys = {key for reviewed in sets for key in reviewed.keys}
     return not keys.isdisjoint([*decision.members, *decision.terms, *decision.others])

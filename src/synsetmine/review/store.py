@@ -295,14 +295,14 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 def _content(path: Path) -> tuple[tuple[int, int] | None, ...]:
     """Size and time of a database and of its log; they differ if the content was changed."""
-    found: list[tuple[int, int] | None] = []
+    states: list[tuple[int, int] | None] = []
     for suffix in ("", LOG):
         try:
             stat = os.lstat(f"{path}{suffix}")
-            found.append((stat.st_size, stat.st_mtime_ns))
+            states.append((stat.st_size, stat.st_mtime_ns))
         except FileNotFoundError:
-            found.append(None)
-    return tuple(found)
+            states.append(None)
+    return tuple(states)
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:

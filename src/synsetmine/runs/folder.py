@@ -87,11 +87,11 @@ class StageResult:
         return {**self.counts, **others}
 
     @classmethod
-    def from_dict(cls, found: Mapping[str, Any]) -> StageResult:
-        others = {name: found[name] for name in _OTHERS if name in found}
+    def from_dict(cls, record: Mapping[str, Any]) -> StageResult:
+        others = {name: record[name] for name in _OTHERS if name in record}
         if "skipped" in others:
             others["skipped"] = [SkippedRecords(**records) for records in others["skipped"]]
-        counts = {name: value for name, value in found.items() if name not in _OTHERS}
+        counts = {name: value for name, value in record.items() if name not in _OTHERS}
         return cls(counts, **others)
 
 
@@ -117,9 +117,9 @@ class StageRecord:
         return record | {"counts": result.to_dict()}
 
     @classmethod
-    def from_dict(cls, found: Mapping[str, Any]) -> StageRecord:
-        others = {name: value for name, value in found.items() if name != "counts"}
-        return cls(**others, result=StageResult.from_dict(found["counts"]))
+    def from_dict(cls, record: Mapping[str, Any]) -> StageRecord:
+        others = {name: value for name, value in record.items() if name != "counts"}
+        return cls(**others, result=StageResult.from_dict(record["counts"]))
 
 
 class Watcher(Protocol):
@@ -305,26 +305,26 @@ class RunFolder:
         if not path.exists():
             return {"stages": {}, "files": {}}
         try:
-            found = read_json(path)
+            manifest = read_json(path)
         except DataError as error:
             raise SynsetmineError(f"{error}; delete it to start anew") from error
-        if not isinstance(found, dict) or (form := found.get("format")) is None:
+        if not isinstance(manifest, dict) or (form := manifest.get("format")) is None:
             raise DataError("not the manifest of a run", path=path)
         if form != FORMAT:
             problem = f"of another version; this synsetmine reads {FORMAT!r}"
             raise DataError(problem, path=path, value=form)
         for name, kinds in _KINDS.items():
-            parts = found.get(name, {})
+            parts = manifest.get(name, {})
             if not isinstance(parts, dict) or not all(_has(part, kinds) for part in parts.values()):
                 raise DataError(f"broken {name}; delete the manifest to start anew", path=path)
-        stages = found.get("stages", {})
+        stages = manifest.get("stages", {})
         try:
             records = {name: StageRecord.from_dict(record) for name, record in stages.items()}
         except (TypeError, KeyError) as error:
             raise DataError(
                 "broken stages; delete the manifest to start anew", path=path
             ) from error
-        return {"stages": records, "files": found.get("files", {})}
+        return {"stages": records, "files": manifest.get("files", {})}
 
     def _write(self) -> None:
         manifest = {
@@ -348,10 +348,10 @@ def _has(part: object, kinds: Mapping[str, Any]) -> bool:
 
 def versions() -> dict[str, str]:
     """The versions of everything that has a say in the result."""
-    found = {"synsetmine": __version__, "python": platform.python_version()}
+    installed = {"synsetmine": __version__, "python": platform.python_version()}
     for package in PACKAGES:
         try:
-            found[package] = version(package)
+            installed[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return installed

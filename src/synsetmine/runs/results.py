@@ -159,8 +159,8 @@ class MinedSet:
     @property
     def least(self) -> float | None:
         """The lowest probability with which a term joined; None where none did."""
-        given = [t.probability for t in self.terms if t.probability is not None]
-        return min((p for p in given if math.isfinite(p)), default=None)
+        probabilities = [t.probability for t in self.terms if t.probability is not None]
+        return min((p for p in probabilities if math.isfinite(p)), default=None)
 
 
 def describe_sets(

@@ -46,12 +46,12 @@ class QueueQuery:
     find: str = ""  # a text for sets to merge with the open one
 
     @classmethod
-    def of(cls, given: Mapping[str, str]) -> QueueQuery:
-        asked = cls(**{field.name: given.get(field.name, "") for field in fields(cls)})
-        return asked if asked.show in SHOWN else replace(asked, show="todo")
+    def of(cls, values: Mapping[str, str]) -> QueueQuery:
+        query = cls(**{field.name: values.get(field.name, "") for field in fields(cls)})
+        return query if query.show in SHOWN else replace(query, show="todo")
 
     @property
-    def wanted(self) -> QueueFilter:
+    def selection(self) -> QueueFilter:
         return QueueFilter(
             status=SHOWN[self.show][1],
             text=self.q.strip(),
@@ -243,19 +243,19 @@ def _environment() -> Environment:
 
 
 def work_page(
-    session: ReviewSession, asked: QueueQuery, reviewer: Reviewer, *, blind: bool, **values: Any
+    session: ReviewSession, query: QueueQuery, reviewer: Reviewer, *, blind: bool, **values: Any
 ) -> str:
     """The list of sets and the one that is open, as they are now."""
-    listed = session.state.queue(asked.wanted, after=read_position(asked.after), count=ROWS)
-    place = read_position(asked.at)
-    found = session.state.get(asked.set) if asked.set else _behind(session, asked, listed, place)
-    if found is None:
-        found = next(iter(listed.sets), None)
-    if found is not None and (place is None or not asked.set):
-        place = found.place
+    listed = session.state.queue(query.selection, after=read_position(query.after), count=ROWS)
+    place = read_position(query.at)
+    reviewed = session.state.get(query.set) if query.set else _behind(session, query, listed, place)
+    if reviewed is None:
+        reviewed = next(iter(listed.sets), None)
+    if reviewed is not None and (place is None or not query.set):
+        place = reviewed.place
     progress = session.state.progress
     context = {
-        "asked": asked,
+        "query": query,
         "reviewer": reviewer,
         "blind": blind,
         "progress": progress,
@@ -266,42 +266,42 @@ def work_page(
         "at": written_position(place),
         "last": session.last_of(str(reviewer)),
         "seen": session.state.number,
-        "found": found,
-        **({} if found is None else _open_set(session, asked, listed, found, place, blind)),
+        "reviewed": reviewed,
+        **({} if reviewed is None else _open_set(session, query, listed, reviewed, place, blind)),
     }
     return render("review.html", **context, **values)
 
 
 def _open_set(
     session: ReviewSession,
-    asked: QueueQuery,
+    query: QueueQuery,
     listed: Page,
-    found: ReviewedSet,
+    reviewed: ReviewedSet,
     place: QueuePosition | None,
     blind: bool,
 ) -> dict[str, Any]:
-    sentences = session.sentences(found)
+    sentences = session.sentences(reviewed)
     ids = [other.id for other in listed.sets]
-    number = ids.index(found.id) if found.id in ids else 0
-    following = _behind(session, asked, listed, place)
-    history = session.history(found.id)
+    number = ids.index(reviewed.id) if reviewed.id in ids else 0
+    following = _behind(session, query, listed, place)
+    history = session.history(reviewed.id)
     return {
         "rows": [
             Row(key, term, term.quotes((sentences or {}).get(term.text, [])), sentences is None)
-            for key, term in zip(found.keys, found.mined.terms, strict=True)
+            for key, term in zip(reviewed.keys, reviewed.mined.terms, strict=True)
         ],
         "previous": ids[number - 1] if number else "",
         "following": "" if following is None else following.id,
-        "hidden": blind and found.status in TO_DO,
+        "hidden": blind and reviewed.status in TO_DO,
         "history": [(decision, session.stands(decision)) for decision in history],
         "disputed": _disputed(session, history),
-        "nearest": session.nearest(found),
-        "matches": session.search(asked.find, found) if asked.find.strip() else [],
+        "nearest": session.nearest(reviewed),
+        "matches": session.search(query.find, reviewed) if query.find.strip() else [],
     }
 
 
 def _behind(
-    session: ReviewSession, asked: QueueQuery, listed: Page, place: QueuePosition | None
+    session: ReviewSession, query: QueueQuery, listed: Page, place: QueuePosition | None
 ) -> ReviewedSet | None:
     """The first wanted set behind a place; most of the time it is in the list."""
     if place is None:
@@ -309,13 +309,13 @@ def _behind(
     for other in listed.sets:
         if other.place > place:
             return other
-    return next(iter(session.state.queue(asked.wanted, after=place, count=1).sets), None)
+    return next(iter(session.state.queue(query.selection, after=place, count=1).sets), None)
 
 
 def _disputed(session: ReviewSession, history: list[Decision]) -> bool:
     """Whether two people say something else of the whole set, as far as they still stand by it."""
-    said = {}
+    verdicts = {}
     for decision in reversed(history):
         if decision.kind in ("accept", "reject") and session.stands(decision):
-            said[decision.reviewer] = decision.kind
-    return len(set(said.values())) > 1
+            verdicts[decision.reviewer] = decision.kind
+    return len(set(verdicts.values())) > 1

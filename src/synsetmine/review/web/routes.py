@@ -149,8 +149,8 @@ class _Site:
         reviewer = _reviewer(request)
         if reviewer is None:
             return RedirectResponse(f"{_root(request)}/reviewer", 303)
-        asked = QueueQuery.of(request.query_params)
-        return await self._in_turn(self._work, request, asked, reviewer)
+        query = QueueQuery.of(request.query_params)
+        return await self._in_turn(self._work, request, query, reviewer)
 
     async def decide(self, request: Request) -> Response:
         return await self._act(request, decide)
@@ -194,21 +194,21 @@ class _Site:
             following = act(self._session, form, str(reviewer))
             return RedirectResponse(f"{_root(request)}{following.address()}", 303)
         except Conflict as conflict:
-            return page(conflict=conflict.newer[-1], wanted=form.get("act", ""))
+            return page(conflict=conflict.newer[-1], act=form.get("act", ""))
         except NotShownError as error:
-            return page(stale=str(error), wanted=form.get("act", ""))
+            return page(stale=str(error), act=form.get("act", ""))
         except DataError as error:
             return page(problem=str(error))
 
     def _work(
         self,
         request: Request,
-        asked: QueueQuery,
+        query: QueueQuery,
         reviewer: Reviewer,
         *,
         conflict: Decision | None = None,
         stale: str = "",
-        wanted: str = "",
+        act: str = "",
         problem: str = "",
     ) -> Response:
         """The page; with what somebody else decided meanwhile, or with what is wrong.
@@ -216,9 +216,9 @@ class _Site:
         `stale` says why a decision on an earlier page was refused.
         """
         self._session.sync()
-        if conflict is not None and self._session.state.get(asked.set) is None:
-            asked = asked.opened(conflict.set_id)  # it was merged into that one
-        page = partial(work_page, self._session, asked, reviewer)
+        if conflict is not None and self._session.state.get(query.set) is None:
+            query = query.opened(conflict.set_id)  # it was merged into that one
+        page = partial(work_page, self._session, query, reviewer)
         return _answer(
             request,
             page,
@@ -227,13 +227,13 @@ class _Site:
             blind=bool(_cookie(request, "blind")),
             conflict=conflict,
             stale=stale,
-            wanted=wanted,
+            act=act,
             problem=problem,
         )
 
-    async def _in_turn(self, work: Callable[..., Response], *given: Any) -> Response:
+    async def _in_turn(self, work: Callable[..., Response], *arguments: Any) -> Response:
         """In a thread, so that the server goes on meanwhile, and one after the other."""
-        return await to_thread.run_sync(work, *given, limiter=self._one)
+        return await to_thread.run_sync(work, *arguments, limiter=self._one)
 
 
 def _palette(_: Request) -> Response:
@@ -289,15 +289,16 @@ def _root(request: Request) -> str:
 def _refuse(request: Request, error: Exception) -> Response:
     headers = None
     if isinstance(error, HTTPException):
-        status, said, headers = error.status_code, error.detail, error.headers
+        status, message, headers = error.status_code, error.detail, error.headers
     else:
-        status, said = 503 if isinstance(error, StoreReplacedError) else 400, str(error)
-    page = render("problem.html", root=_root(request), status=status, said=said)
+        status, message = 503 if isinstance(error, StoreReplacedError) else 400, str(error)
+    page = render("problem.html", root=_root(request), status=status, message=message)
     return HTMLResponse(page, status, headers)
 
 
 def _fail(request: Request, error: Exception) -> Response:
     """What should not happen; the traceback goes to the log."""
     del error
-    said = "The server failed; its log says more. Nothing was recorded."
-    return HTMLResponse(render("problem.html", root=_root(request), status=500, said=said), 500)
+    message = "The server failed; its log says more. Nothing was recorded."
+    page = render("problem.html", root=_root(request), status=500, message=message)
+    return HTMLResponse(page, 500)

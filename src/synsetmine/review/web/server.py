@@ -86,7 +86,7 @@ class AccessMiddleware:
         patience: float = PATIENCE,
     ) -> None:
         self._app = app
-        self._door = policy
+        self._policy = policy
         self._refuse = refuse
         self._largest = largest
         self._patience = patience
@@ -100,34 +100,34 @@ class AccessMiddleware:
             return
         request = Request(scope)
         try:
-            _check_host(request, self._door.hosts)
+            _check_host(request, self._policy.hosts)
             if (visit := self._first_visit(request)) is not None:
                 await visit(scope, receive, _with_headers(send))
                 return
             scope = self._admitted(request)
             _check_origin(request)
             _check_size(request, self._largest)
-        except HTTPException as no:
-            await self._refuse(request, no)(scope, receive, _with_headers(send))
+        except HTTPException as refusal:
+            await self._refuse(request, refusal)(scope, receive, _with_headers(send))
             return
         limited = _limited(receive, self._largest, self._patience)
         await self._app(scope, limited, _with_headers(send))
 
     def _first_visit(self, request: Request) -> Response | None:
         """With the right token in the address: a cookie, and on to the page without the token."""
-        given = request.query_params.get("token")
-        if self._door.token is None or given is None or request.method not in SAFE_METHODS:
+        shown = request.query_params.get("token")
+        if self._policy.token is None or shown is None or request.method not in SAFE_METHODS:
             return None
-        if not _is_same(given, self._door.token):
+        if not _is_same(shown, self._policy.token):
             raise HTTPException(401, "this is not the token that the server printed at its start")
         rest = [(k, v) for k, v in parse_qsl(request.url.query, True) if k != "token"]
-        root = self._door.root
+        root = self._policy.root
         path = request.url.path.removeprefix(f"{root}/").lstrip("/")
         address = f"{root}/{path}" + (f"?{urlencode(rest)}" if rest else "")
         answer = RedirectResponse(address, status_code=303)
         answer.set_cookie(
             cookie_name("token", request),
-            quote(self._door.token, safe=""),
+            quote(self._policy.token, safe=""),
             path=root,
             httponly=True,
             samesite="lax",
@@ -139,7 +139,7 @@ class AccessMiddleware:
 
         The cookie counts only below the path that it was set for.
         """
-        policy, scope = self._door, request.scope
+        policy, scope = self._policy, request.scope
         if policy.token is None:
             return scope
         below = str(scope["path"]).startswith(f"{policy.root}/")
@@ -197,8 +197,8 @@ def _check_origin(request: Request) -> None:
 
 
 def _check_size(request: Request, largest: int) -> None:
-    said = request.headers.get("content-length", "0")
-    if not said.isdecimal() or len(said) > 18 or int(said) > largest:
+    length = request.headers.get("content-length", "0")
+    if not length.isdecimal() or len(length) > 18 or int(length) > largest:
         raise HTTPException(413, f"the body may have {largest:,} bytes at most")
 
 
@@ -235,8 +235,8 @@ def _with_headers(send: Send) -> Send:
     return sending
 
 
-def _is_same(given: str, token: str) -> bool:
-    return secrets.compare_digest(given.encode(), token.encode())
+def _is_same(shown: str, token: str) -> bool:
+    return secrets.compare_digest(shown.encode(), token.encode())
 
 
 MOST = 256  # connections at a time; more are sent away
@@ -251,19 +251,19 @@ def listen(host: str, port: int) -> socket.socket:
     """A socket on which a server can wait for requests; port 0 picks a free one."""
     try:
         # With the protocol named, asyncio knows TCP and sends small answers without delay.
-        found = socket.getaddrinfo(
+        addresses = socket.getaddrinfo(
             host or None,
             port,
             type=socket.SOCK_STREAM,
             proto=socket.IPPROTO_TCP,
             flags=socket.AI_PASSIVE,
         )
-        listening = socket.socket(*found[0][:3])
+        listening = socket.socket(*addresses[0][:3])
     except socket.gaierror:
         raise SynsetmineError(f"{host!r} is no name or address of this machine") from None
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(found[0][4])
+        listening.bind(addresses[0][4])
         listening.listen()
     except OSError as error:
         listening.close()

@@ -73,19 +73,19 @@ class Neighbours:
 
     def near(self, keys: Sequence[str]) -> Iterator[str]:
         """Other terms, the nearest first: one by vectors, one by words, and so on."""
-        given = set(keys)
+        seen = set(keys)
         for pair in zip_longest(self._by_vectors(keys), self._by_words(keys)):
             for key in pair:
-                if key is not None and key not in given:
-                    given.add(key)
+                if key is not None and key not in seen:
+                    seen.add(key)
                     yield key
 
     def _read_vectors(self) -> None:
         table = read_vectors(self._vectors)
-        wanted = [term for term in map(Term.parse, self._keys) if term in table]
-        self._named = list(map(str, wanted))
+        terms = [term for term in map(Term.parse, self._keys) if term in table]
+        self._named = list(map(str, terms))
         self._rows = {key: row for row, key in enumerate(self._named)}
-        self._unit = unit_rows(table.matrix[table.rows(wanted)])
+        self._unit = unit_rows(table.matrix[table.rows(terms)])
 
     def _by_vectors(self, keys: Sequence[str]) -> list[str]:
         own = [self._rows[key] for key in keys if key in self._rows]
@@ -99,7 +99,7 @@ class Neighbours:
 
     def _by_words(self, keys: Sequence[str]) -> list[str]:
         """Terms that share words with one of these: most of them, and rare ones count more."""
-        found: dict[int, float] = {}
+        similarity: dict[int, float] = {}
         for key in keys:
             shared: dict[int, float] = {}
             for word in _words(key):
@@ -110,9 +110,9 @@ class Neighbours:
             for number, weight in shared.items():
                 theirs = sum(map(self._weight, _words(self._keys[number])))
                 alike = weight / math.sqrt(own * theirs)
-                if alike > found.get(number, ALIKE):
-                    found[number] = alike
-        best = sorted(found, key=lambda number: (-found[number], number))
+                if alike > similarity.get(number, ALIKE):
+                    similarity[number] = alike
+        best = sorted(similarity, key=lambda number: (-similarity[number], number))
         return [self._keys[number] for number in best[: LOOKED_AT + len(keys)]]
 
     def _weight(self, word: str) -> float:
@@ -148,8 +148,8 @@ class SentenceCache:
         if self._connection is not None or not all(path.exists() for path in self._needs):
             return
         # A process of its own: a thread would take turns with the pages.
-        given = self._run, self._surfaces, self._path, self._key
-        self._process = spawn_context().Process(target=_find, args=given, daemon=True)
+        arguments = self._run, self._surfaces, self._path, self._key
+        self._process = spawn_context().Process(target=_find, args=arguments, daemon=True)
         self._process.start()
 
     def get(self, texts: Sequence[str]) -> dict[str, list[Sentence]] | None:
@@ -207,7 +207,7 @@ def _find(run: Path, surfaces: Sequence[str], path: Path, key: str) -> None:
         if os.getppid() != server:
             raise SystemExit
 
-    found = example_sentences(Artefacts(run), surfaces, PER_TERM, watch)
+    sentences_of = example_sentences(Artefacts(run), surfaces, PER_TERM, watch)
     check_plain_file(path)  # again: the search has taken a while
     with atomic_write(path) as temporary:
         connection = sqlite3.connect(temporary)
@@ -217,7 +217,7 @@ def _find(run: Path, surfaces: Sequence[str], path: Path, key: str) -> None:
         connection.execute("INSERT INTO about VALUES (?)", [key])
         rows = (
             (form, sentence.document, sentence.text, sentence.start, sentence.end)
-            for form, sentences in found.items()
+            for form, sentences in sentences_of.items()
             for sentence in sentences
         )
         connection.executemany("INSERT INTO sentences VALUES (?, ?, ?, ?, ?)", rows)
