@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -46,16 +46,16 @@ class Constraints:
         )
 
     @cached_property
-    def cannot_links(self) -> dict[Term, frozenset[Term]]:
-        """The terms that each one must not be with."""
+    def _partners(self) -> Mapping[Term, set[Term]]:
         partners: dict[Term, set[Term]] = {}
         for one, other in self.cannot_link:
             partners.setdefault(one, set()).add(other)
             partners.setdefault(other, set()).add(one)
-        return {term: frozenset(others) for term, others in partners.items()}
+        return partners
 
-    def cannot_link_with(self, term: Term) -> frozenset[Term]:
-        return self.cannot_links.get(term, frozenset())
+    def cannot_link_with(self, term: Term) -> Set[Term]:
+        """The terms that must not be with this one."""
+        return self._partners.get(term, frozenset())
 
     def fitting(self, terms: Iterable[Term], members: Collection[Term]) -> list[Term]:
         """The terms that were told apart from none of these members."""

@@ -185,9 +185,6 @@ class Artefacts:
         self.decisions = folder / "reviews.tsv"  # the same, as it was when the model was trained
         self.sentences = folder / "sentences.sqlite"
         self.spotlight_cache = folder / "spotlight.sqlite"
-        self._check()
-
-    def _check(self) -> None:
         for path in vars(self).values():
             if path == self.model:
                 check_plain_folder(path)
@@ -201,9 +198,7 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._at = Artefacts(path)
-        manifest = self._read()
-        self._files: dict[str, Any] = manifest["files"]
-        self._stages: dict[str, StageRecord] = manifest["stages"]
+        self._stages, self._files = self._read()
 
     @property
     def stages(self) -> Mapping[str, StageRecord]:
@@ -299,32 +294,31 @@ class RunFolder:
             self._files[name] = known
         return str(known["sha256"])
 
-    def _read(self) -> dict[str, Any]:
+    def _read(self) -> tuple[dict[str, StageRecord], dict[str, Any]]:
         """The stages and files of the manifest; none without one."""
         path = self._at.manifest
         if not path.exists():
-            return {"stages": {}, "files": {}}
+            return {}, {}
         try:
             manifest = read_json(path)
         except DataError as error:
             raise SynsetmineError(f"{error}; delete it to start anew") from error
-        if not isinstance(manifest, dict) or (form := manifest.get("format")) is None:
+        if not isinstance(manifest, dict) or (written := manifest.get("format")) is None:
             raise DataError("not the manifest of a run", path=path)
-        if form != FORMAT:
+        if written != FORMAT:
             problem = f"of another version; this synsetmine reads {FORMAT!r}"
-            raise DataError(problem, path=path, value=form)
+            raise DataError(problem, path=path, value=written)
         for name, kinds in _KINDS.items():
             parts = manifest.get(name, {})
             if not isinstance(parts, dict) or not all(_has(part, kinds) for part in parts.values()):
                 raise DataError(f"broken {name}; delete the manifest to start anew", path=path)
-        stages = manifest.get("stages", {})
+        recorded = manifest.get("stages", {})
         try:
-            records = {name: StageRecord.from_dict(record) for name, record in stages.items()}
+            stages = {name: StageRecord.from_dict(record) for name, record in recorded.items()}
         except (TypeError, KeyError) as error:
-            raise DataError(
-                "broken stages; delete the manifest to start anew", path=path
-            ) from error
-        return {"stages": records, "files": manifest.get("files", {})}
+            problem = "broken stages; delete the manifest to start anew"
+            raise DataError(problem, path=path) from error
+        return stages, manifest.get("files", {})
 
     def _write(self) -> None:
         manifest = {
