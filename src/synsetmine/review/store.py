@@ -180,7 +180,7 @@ class ReviewStore:
         with self._writing():
             if seen is not None and (newer := self._touching(decision.sets, seen)):
                 raise Conflict(newer)
-            return self._insert(decision.stamped(now(self._latest())))
+            return self._insert_now(decision)
 
     def undo(self, reviewer: str, target: str | None = None) -> Decision:
         """Take back a decision, by its id, or one's own last; that is a decision too.
@@ -191,8 +191,9 @@ class ReviewStore:
             taken = self._last_of(reviewer) if target is None else self._standing(target)
             if later := [d for d in self._touching(taken.sets, taken.number) if self._stands(d)]:
                 raise Conflict(later)
-            undo = replace(taken, kind="undo", reviewer=reviewer, undoes=taken.id, note="")
-            return self._insert(undo.stamped(now(self._latest())))
+            return self._insert_now(
+                replace(taken, kind="undo", reviewer=reviewer, undoes=taken.id, note="")
+            )
 
     def take_in(self, decisions: Iterable[Decision]) -> int:
         """Add decisions that were made elsewhere, all or none; how many were not here yet."""
@@ -213,24 +214,25 @@ class ReviewStore:
         """Those with a higher number, in the order in which they came in."""
         return self._select("number > ?", [since])
 
-    @property
-    def last(self) -> int:
-        """The number of the decision that came in last, 0 if there is none."""
-        with self._lock, _clear_errors(self.path):
-            query = "SELECT coalesce(max(number), 0) FROM decisions"
-            return int(self._connection.execute(query).fetchone()[0])
-
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """A transaction in the file that was opened; what it wrote is there in the end."""
+        """A transaction in the file that was opened; what it wrote is there in the end.
+
+        What is looked up in it still holds when it is written.
+        """
         with self._lock, _clear_errors(self.path):
             self.check_in_place()
-            with _writing(self._connection):
+            self._connection.execute("BEGIN IMMEDIATE")  # one writer at a time
+            with self._connection:
                 self.check_in_place()  # again: it may have waited for another process
                 yield
             self._known = self._last_row()
             self._content = _content(self.path)  # a commit may move the log into the database
             self.check_in_place()
+
+    def _insert_now(self, decision: Decision) -> Decision:
+        latest = self._connection.execute("SELECT max(at) FROM decisions").fetchone()[0]
+        return self._insert(decision.stamped(now(latest or "")))
 
     def _insert(self, decision: Decision) -> Decision:
         marks = ", ".join("?" * len(COLUMNS))
@@ -250,10 +252,6 @@ class ReviewStore:
         marks = ", ".join("?" * len(sets))
         condition = f"number > ? AND (set_id IN ({marks}) OR other IN ({marks}))"
         return self._select(condition, [since, *sets, *sets])
-
-    def _latest(self) -> str:
-        latest = self._connection.execute("SELECT max(at) FROM decisions").fetchone()[0]
-        return str(latest or "")
 
     def _stands(self, decision: Decision) -> bool:
         return decision.kind != "undo" and not self._select("undoes = ?", [decision.id])
@@ -323,18 +321,6 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
 
 def _header(connection: sqlite3.Connection, name: str) -> int:
     return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
-
-
-@contextmanager
-def _writing(connection: sqlite3.Connection) -> Iterator[None]:
-    """One writer at a time: what is looked up in here still holds when it is written."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    finally:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
 
 
 def _decision(row: Sequence[Any], path: Path) -> Decision:
