@@ -8,13 +8,13 @@ import math
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, NoReturn, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from synsetmine.engines.workers import spawn_context
 from synsetmine.errors import DataError, SynsetmineError
@@ -35,7 +35,7 @@ from synsetmine.review import (
 from synsetmine.runs import Sentence, example_sentences, read_results
 from synsetmine.runs.folder import Artefacts, RunFolder
 from synsetmine.types import Term
-from synsetmine.views import read_vectors, unit_rows
+from synsetmine.views import TermVectors, read_vectors, unit_rows
 
 if TYPE_CHECKING:
     from multiprocessing.context import SpawnProcess
@@ -52,9 +52,7 @@ class Neighbours:
         self._keys = keys
         self._vectors = vectors
         self._words: dict[str, list[int]] = {}  # the terms with each word
-        self._rows: dict[str, int] = {}  # of those that have a vector
-        self._unit: npt.NDArray[np.float32] | None = None  # (rows, dimension)
-        self._named: list[str] = []  # (rows,)
+        self._table: TermVectors | None = None  # of those that have a vector; rows of length one
 
     def start(self) -> None:
         Thread(target=self.fill, daemon=True).start()
@@ -81,21 +79,21 @@ class Neighbours:
                     yield key
 
     def _read_vectors(self) -> None:
-        table = read_vectors(self._vectors)
-        terms = [term for term in map(Term.parse, self._keys) if term in table]
-        self._named = list(map(str, terms))
-        self._rows = {key: row for row, key in enumerate(self._named)}
-        self._unit = unit_rows(table.matrix[table.rows(terms)])
+        table = read_vectors(self._vectors).only(map(Term.parse, self._keys))
+        self._table = replace(table, matrix=unit_rows(table.matrix))
 
     def _by_vectors(self, keys: Sequence[str]) -> list[str]:
-        own = [self._rows[key] for key in keys if key in self._rows]
-        if self._unit is None or not own:
+        table = self._table
+        if table is None:
             return []
-        closeness = self._unit @ self._unit[own].mean(axis=0)  # (terms,)
-        closeness[own] = -np.inf
+        rows = table.rows(term for term in map(Term.parse, keys) if term in table)
+        if not len(rows):
+            return []
+        closeness = table.matrix @ table.matrix[rows].mean(axis=0)  # (terms,)
+        closeness[rows] = -np.inf
         count = min(LOOKED_AT, len(closeness))
         best = np.argpartition(-closeness, count - 1)[:count]
-        return [self._named[row] for row in best[np.argsort(-closeness[best])].tolist()]
+        return [str(table.terms[row]) for row in best[np.argsort(-closeness[best])]]
 
     def _by_words(self, keys: Sequence[str]) -> list[str]:
         """Terms that share words with one of these: most of them, and rare ones count more."""
