@@ -216,7 +216,7 @@ def synonym_scope(term: MinedTerm) -> Scope:
 def new_names(entry: Entry) -> list[MinedTerm]:
     """The names that a known entity got from the miner; without a letter or digit it is no name.
 
-    A seed is what was known before; without a trace, which tells seeds, whatever is known is one.
+    A seed is a name that was known before; without a trace, all known names are seeds.
     """
     if entry.entity is None:
         return []

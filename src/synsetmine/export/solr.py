@@ -137,7 +137,7 @@ def _split(text: str, separator: str) -> list[str]:
 
 
 _LINE_END = re.compile(r"[\r\n]")
-# A # after a blank needs no escape, but looks like a comment to a person (and to `lint`).
+# A # after whitespace needs no escape, but looks like a comment to a person (and to `lint`).
 _SPECIAL = re.compile(r"[\\,]|=(?=>)|(?<!\S)#")
 _MANAGED = frozenset({"initArgs", "managedList", "managedMap"})  # keys that mean something else
 
@@ -214,7 +214,7 @@ def rule_problem(term: str) -> str:
     if "\0" in term:
         return "a term with a NUL in it, which Lucene has between words"
     if term[0] <= " " or term[-1] <= " ":  # what Java's trim takes away, escaped or not
-        return "a term with a blank at its start or end"
+        return "a term with whitespace at its start or end"
     return ""
 
 

@@ -87,7 +87,7 @@ def write_jsonl(
 ) -> list[Path]:
     """One set a line as files of sets have it, the preferred term first, and more.
 
-    `details` tells of the terms, in the same order.
+    `details` describes the terms, in the same order.
     """
     lines = (json.dumps(_record(entry), ensure_ascii=False) for entry in entries)
     write_text(path, "".join(f"{line}\n" for line in lines))

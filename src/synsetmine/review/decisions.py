@@ -108,7 +108,7 @@ def standing(decisions: Iterable[Decision]) -> list[Decision]:
 
 
 def digest(decisions: Iterable[Decision]) -> str:
-    """What tells some decisions from others, wherever they are stored."""
+    """A hash of some decisions, the same wherever they are stored."""
     return _hash([asdict(replace(decision, number=0)) for decision in in_order(decisions)])
 
 

@@ -1,4 +1,4 @@
-"""What reviews tell training, mining and exports."""
+"""What follows from reviews for training, mining and exports."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Constraints:
         return self._partners.get(term, frozenset())
 
     def fitting(self, terms: Iterable[Term], members: Collection[Term]) -> list[Term]:
-        """The terms that were told apart from none of these members."""
+        """The terms that cannot-link to none of these members."""
         return [term for term in terms if self.cannot_link_with(term).isdisjoint(members)]
 
 
@@ -66,9 +66,9 @@ def cannot_link_pairs(decisions: Iterable[Decision]) -> frozenset[Pair]:
     """The pairs of terms that are not synonyms: (one that left, one that stayed).
 
     A later decision overrides an earlier one: a pair whose terms were both called correct in one
-    set afterwards, by one decision or by two, is not apart, and neither is a merged pair. Two
-    terms that both turned out to be wrong in a set are not apart either: the decisions say only
-    that neither belongs there.
+    set afterwards, by one decision or by two, is no such pair, and neither is a merged one. Two
+    terms that both turned out to be wrong in a set are none either: the decisions say only that
+    neither belongs there.
     """
     left: dict[str, set[str]] = {}  # by the term that stayed
 
@@ -145,7 +145,7 @@ def _correct(sets: Iterable[MinedSet], *, exact: bool) -> SynonymSets:
 
 @dataclass(frozen=True)
 class SetsWithReviews:
-    """Sets that reviews had a say in, and how many terms or sets that concerned, in words."""
+    """Sets after reviews, with the number of terms or sets that they changed, by what changed."""
 
     sets: SynonymSets
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -214,11 +214,11 @@ def training_sets(
 
 
 def seed_sets(known: SynonymSets, constraints: Constraints) -> SetsWithReviews:
-    """Known sets as people have mended them: the seeds of mining.
+    """Known sets as people have corrected them: the seeds of mining.
 
     Terms that were called correct in one set stay together, with the id of that set, or of the
-    known one that they are in. What else is known of it comes in, but for terms that were told
-    apart from one that is there; those are no seeds any more.
+    known one that they are in. The other known terms of that set join them, except those that
+    cannot-link to a member; these are no seeds any more.
     """
     groups = {
         i: list(members)

@@ -26,7 +26,7 @@ from synsetmine.io.sqlite import (
 from synsetmine.io.temporary import kind_of
 from synsetmine.review.decisions import COLUMNS, LISTS, Decision, now
 
-_OURS = 0x5E7DEC  # stands in the file's header, so that nothing is written into a stranger's file
+_OURS = 0x5E7DEC  # in the file's header, so that nothing is written into another database
 _VERSION = 1
 _WAIT = 30  # seconds for another process to finish its write
 _COLUMNS = ", ".join("at" if name == "when" else name for name in COLUMNS)
@@ -306,7 +306,7 @@ def _content(path: Path) -> tuple[tuple[int, int] | None, ...]:
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     _check(connection, path)
     use_write_ahead_log(connection, _WAIT)
-    connection.execute("PRAGMA synchronous = FULL")  # a decision is on disk when it is told
+    connection.execute("PRAGMA synchronous = FULL")  # a decision is on disk when `add` returns
 
 
 def _check(connection: sqlite3.Connection, path: Path) -> None:

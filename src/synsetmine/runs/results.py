@@ -94,13 +94,13 @@ class MinedTerm:
 
     text: str
     count: int  # how often the corpus has it
-    action: str  # seed, opened, joined, forced or no vector; empty where no trace tells
+    action: str  # seed, opened, joined, forced or no vector; empty without a trace
     known: bool  # whether the knowledge base has this name, for the set's entity or for any
     probability: float | None = None  # None for a seed and for the term that opened the set
     sense: str = ""
     sentences: tuple[Sentence, ...] = ()
     judgement: Judgement | None = None
-    kind: NameKind | None = None  # compared with the known names of the set; None: not told
+    kind: NameKind | None = None  # compared with the known names of the set; None without a trace
     relation: Scope | None = None  # to the set, as the run proposes it
     nearest: str = ""  # the known name that it is nearest to
     evidence: tuple[Sentence, ...] = ()

@@ -186,7 +186,7 @@ class MinedAnswers:
 
 
 class ModelAnswers:
-    """Probabilities of a model, with the threshold that it was made for."""
+    """Answers with the probabilities of a model, and its threshold."""
 
     def __init__(self, model: PreparedModel, threshold: float) -> None:
         self._model = model

@@ -1,4 +1,4 @@
-"""What the review page shows, and in which words."""
+"""The contents of the review page, and its wording."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SHOWN: Mapping[str, tuple[str, frozenset[Status]]] = {
 
 @dataclass(frozen=True)
 class QueueQuery:
-    """The values of an address, as texts; what is not there is empty."""
+    """The parameters of an address, as texts; a missing one is empty."""
 
     show: str = ""
     q: str = ""  # a text that the sets have
@@ -74,7 +74,7 @@ class QueueQuery:
         return replace(self, set="", at=written_position(place), find="")
 
     def address(self, **changes: str) -> str:
-        """The address of a page that differs in some values; what is usual is left out."""
+        """The address of a page that differs in some values; defaults are left out."""
         then = replace(self, **changes)
         values = {field.name: getattr(then, field.name) for field in fields(then)}
         if values["show"] == "todo":
@@ -84,12 +84,12 @@ class QueueQuery:
 
 
 def written_position(place: QueuePosition | None) -> str:
-    """A place for an address; its probability is not for the eye, which may want to be blind."""
+    """A position as a text for an address, which hides the probability from blind reviewers."""
     return "" if place is None else f"{struct.pack('>d', place[0]).hex()}{place[1]}"
 
 
 def read_position(text: str) -> QueuePosition | None:
-    """The place that was written so; anything else is none."""
+    """The inverse of `written_position`; None for any other text."""
     try:
         (least,) = struct.unpack(">d", bytes.fromhex(text[:16]))
     except (ValueError, struct.error):
@@ -105,14 +105,14 @@ _WRITTEN = re.compile(r"(?P<name>.*?)(?: \(orcid:(?P<orcid>[\dX-]{19})\))?", re.
 
 @dataclass(frozen=True)
 class Reviewer:
-    """A person; `str()` is what stands in their decisions."""
+    """A person; decisions name them as `str()` does."""
 
     name: str
     orcid: str = ""
 
     @classmethod
     def of(cls, name: str, orcid: str = "") -> Reviewer:
-        """From what a person typed; a wrong ORCID is an error that says so."""
+        """A reviewer from what a person typed; a wrong name or ORCID is an error."""
         clean = " ".join(name.split())
         if not clean or len(clean) > LONGEST_NAME or not clean.isprintable():
             raise DataError(f"a name has 1 to {LONGEST_NAME} characters", value=name)
@@ -138,7 +138,7 @@ class Reviewer:
 
 
 def _is_checked(orcid: str) -> bool:
-    """Whether the last digit is that of ISO 7064, mod 11-2."""
+    """Whether the check digit is right (ISO 7064, mod 11-2)."""
     total = 0
     for digit in orcid.replace("-", "")[:-1]:
         total = (total + int(digit)) * 2
@@ -313,7 +313,7 @@ def _behind(
 
 
 def _disputed(session: ReviewSession, history: list[Decision]) -> bool:
-    """Whether two people say something else of the whole set, as far as they still stand by it."""
+    """Whether standing decisions of two people accept and reject the whole set."""
     verdicts = {}
     for decision in reversed(history):
         if decision.kind in ("accept", "reject") and session.stands(decision):

@@ -129,7 +129,7 @@ def reviewing_app(session: ReviewSession, policy: AccessPolicy, *, title: str) -
 
 
 class _Site:
-    """What is behind each address. One request at a time uses the session."""
+    """The handlers of the addresses. One request at a time uses the session."""
 
     def __init__(self, session: ReviewSession, title: str) -> None:
         self._session = session
@@ -232,12 +232,12 @@ class _Site:
         )
 
     async def _in_turn(self, work: Callable[..., Response], *arguments: Any) -> Response:
-        """In a thread, so that the server goes on meanwhile, and one after the other."""
+        """Run in a thread, so that the event loop stays free; one after the other."""
         return await to_thread.run_sync(work, *arguments, limiter=self._one)
 
 
 def _palette(_: Request) -> Response:
-    """The colours, which the report has too."""
+    """The colours, which the report uses too."""
     return FileResponse(str(resources.files("synsetmine.runs") / "palette.css"))
 
 
@@ -297,7 +297,7 @@ def _refuse(request: Request, error: Exception) -> Response:
 
 
 def _fail(request: Request, error: Exception) -> Response:
-    """What should not happen; the traceback goes to the log."""
+    """An unexpected error; the traceback goes to the log."""
     del error
     message = "The server failed; its log says more. Nothing was recorded."
     page = render("problem.html", root=_root(request), status=500, message=message)

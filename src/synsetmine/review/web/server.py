@@ -39,19 +39,19 @@ HEADERS = {
     "x-frame-options": "DENY",
 }
 
-Refuse = Callable[[Request, HTTPException], Response]  # how an application says no
+Refuse = Callable[[Request, HTTPException], Response]  # how an application refuses a request
 
 
 @dataclass(frozen=True)
 class AccessPolicy:
-    """Which names the server answers to (None: any), and the token it asks for."""
+    """The host names that the server answers to (None: any), and the token that it requires."""
 
     hosts: frozenset[str] | None = LOOPBACK
     token: str | None = None
 
     @classmethod
     def of(cls, host: str, token: str | None = None) -> AccessPolicy:
-        """The policy of a server that listens on a host; further than this machine with a token."""
+        """The policy of a server on a host; beyond this machine it always requires a token."""
         if host in LOOPBACK:
             return cls(LOOPBACK, token)
         # Any name may lead to a server that listens everywhere; its token keeps strangers out,
@@ -114,7 +114,7 @@ class AccessMiddleware:
         await self._app(scope, limited, _with_headers(send))
 
     def _first_visit(self, request: Request) -> Response | None:
-        """With the right token in the address: a cookie, and on to the page without the token."""
+        """A redirect for a request with the right token: a cookie, and the page without the token."""
         shown = request.query_params.get("token")
         if self._policy.token is None or shown is None or request.method not in SAFE_METHODS:
             return None
@@ -135,7 +135,7 @@ class AccessMiddleware:
         return answer
 
     def _admitted(self, request: Request) -> Scope:
-        """What the application gets of a request that shows the token; its pages are below root.
+        """The scope of a request that shows the token; the application's pages are below root.
 
         The cookie counts only below the path that it was set for.
         """
@@ -156,7 +156,7 @@ class AccessMiddleware:
 
 
 def cookie_name(what: str, request: Request) -> str:
-    """Cookies know no ports: two servers on one machine must not take each other's."""
+    """The name of a cookie with the port, which cookies ignore: servers must not share them."""
     server = request.scope.get("server") or ("", 0)
     return f"synsetmine_{what}_{server[1]}"
 
@@ -203,7 +203,7 @@ def _check_size(request: Request, largest: int) -> None:
 
 
 def _limited(receive: Receive, largest: int, patience: float) -> Receive:
-    """The same limit for bodies that do not say how long they are, and one of time for all."""
+    """The same limit for bodies without a declared length, and a time limit for all."""
     read = 0
     deadline: float | None = asyncio.get_running_loop().time() + patience
 
@@ -275,7 +275,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def address_of(listening: socket.socket, host: str, token: str | None = None) -> str:
-    """What to open in a browser on this machine."""
+    """The address to open in a browser on this machine."""
     port = listening.getsockname()[1]
     named = "127.0.0.1" if host in EVERYWHERE else host
     named = f"[{named}]" if ":" in named else named
@@ -285,7 +285,7 @@ def address_of(listening: socket.socket, host: str, token: str | None = None) ->
 def run_server(
     app: ASGIApp, listening: socket.socket, on_ready: Callable[[], None] | None = None
 ) -> None:
-    """Answer requests until Ctrl-C or a signal to end; what is being answered is finished."""
+    """Answer requests until Ctrl-C or a signal to end; running requests are finished."""
     server = make_server(app, on_ready)
     try:
         server.run(sockets=[listening])
@@ -312,7 +312,7 @@ def make_server(app: ASGIApp, on_ready: Callable[[], None] | None = None) -> uvi
 
 
 class _Server(uvicorn.Server):
-    """uvicorn, telling when it is ready."""
+    """uvicorn with a callback when it is ready."""
 
     def __init__(self, config: uvicorn.Config, on_ready: Callable[[], None] | None) -> None:
         super().__init__(config)

@@ -46,7 +46,7 @@ LOOKED_AT = 60  # terms that are near, of each kind
 
 
 class Neighbours:
-    """The terms of a run, all that were mined, by what brings them near each other."""
+    """Finds near terms among all mined terms of a run, by their vectors and their words."""
 
     def __init__(self, keys: Sequence[str], vectors: Path) -> None:
         self._keys = keys
@@ -96,7 +96,7 @@ class Neighbours:
         return [str(table.terms[row]) for row in best[np.argsort(-closeness[best])]]
 
     def _by_words(self, keys: Sequence[str]) -> list[str]:
-        """Terms that share words with one of these: most of them, and rare ones count more."""
+        """Terms that share most words with one of these; rare words count more."""
         similarity: dict[int, float] = {}
         for key in keys:
             shared: dict[int, float] = {}
@@ -142,7 +142,7 @@ class SentenceCache:
         self._process: SpawnProcess | None = None
 
     def start(self) -> None:
-        """Begin to look for them, where that was not done before."""
+        """Begin the search, unless its result is stored already."""
         if self._connection is not None or not all(path.exists() for path in self._needs):
             return
         # A process of its own: a thread would take turns with the pages.
@@ -172,7 +172,7 @@ class SentenceCache:
 
 
 def _open(path: Path, key: str) -> sqlite3.Connection | None:
-    """The stored sentences, if they are there and of these terms and this corpus."""
+    """The stored sentences, if they are of these terms and this corpus."""
     if kind_of(path) != "a file":
         return None
     # Immutable: the file is only ever replaced, and SQLite opens no journal beside it.
@@ -189,7 +189,7 @@ def _open(path: Path, key: str) -> sqlite3.Connection | None:
 
 
 def _key(run: Path, surfaces: Sequence[str]) -> str:
-    """What the sentences depend on: the corpus, the places of terms in it, and the terms."""
+    """A hash of what the sentences depend on: corpus, places of terms in it, and terms."""
     stages = RunFolder(run).stages
     outputs = [str(stages[name].outputs) for name in ("read", "vocabulary") if name in stages]
     parts = [*outputs, str(PER_TERM), *sorted(set(surfaces))]
@@ -229,7 +229,7 @@ ANY: frozenset[Status] = frozenset(get_args(Status))
 
 
 class NotShownError(SynsetmineError):
-    """A decision was made on a page that showed something else than there is now."""
+    """A decision was made on a page that no longer shows the present sets."""
 
 
 class ReviewSession:
