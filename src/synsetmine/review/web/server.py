@@ -114,7 +114,7 @@ class AccessMiddleware:
         await self._app(scope, limited, _with_headers(send))
 
     def _first_visit(self, request: Request) -> Response | None:
-        """A redirect for a request with the right token: a cookie, and the page without the token."""
+        """A redirect that sets the cookie and drops the right token from the address."""
         shown = request.query_params.get("token")
         if self._policy.token is None or shown is None or request.method not in SAFE_METHODS:
             return None
