@@ -7,7 +7,6 @@ from synsetmine.review.changes import (
     QueuePosition,
     ReviewedSet,
     Status,
-    key_of,
 )
 from synsetmine.review.decisions import Decision, Kind
 from synsetmine.review.state import ReviewState
@@ -26,6 +25,5 @@ __all__ = [
     "ReviewedSet",
     "Status",
     "StoreReplacedError",
-    "key_of",
     "read_store",
 ]

@@ -9,6 +9,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
+from operator import attrgetter
 from typing import get_args
 
 from synsetmine.errors import DataError
@@ -28,6 +29,7 @@ from synsetmine.runs import MinedSet, Scope, Verdict
 from synsetmine.types import Term
 
 KEPT = 8  # queues; each holds a reference for each of its sets
+_place = attrgetter("place")
 
 Change = Mapping[str, tuple[ReviewedSet | None, ReviewedSet | None]]  # of each set: before, after
 
@@ -120,7 +122,8 @@ class ReviewState:
         chosen = tuple(terms)
         others: tuple[str, ...] = ()
         if kind == "accept" and not chosen:
-            chosen = tuple(_acceptable(reviewed))
+            pairs = zip(reviewed.keys, reviewed.mined.terms, strict=True)
+            chosen = tuple(key for key, term in pairs if term.verdict in (None, "correct"))
         if kind in ("remove", "split"):
             other = new_id([Term.parse(text) for text in chosen], self._sets)
         elif kind == "merge":
@@ -207,18 +210,6 @@ class ReviewState:
     def _count(self, reviewed: ReviewedSet, change: int) -> None:
         if len(reviewed.mined.terms) > 1:
             self._progress[reviewed.status] += change
-
-
-def _place(reviewed: ReviewedSet) -> QueuePosition:
-    return reviewed.place
-
-
-def _acceptable(reviewed: ReviewedSet) -> list[str]:
-    return [
-        key
-        for key, term in zip(reviewed.keys, reviewed.mined.terms, strict=True)
-        if term.verdict in (None, "correct")
-    ]
 
 
 def _concerns(decision: Decision, change: Change) -> bool:
