@@ -17,7 +17,6 @@ from synsetmine.types import SENSE_MARK, Term
 
 # changed: somebody judged, removed, split or merged, but has not accepted it as a whole
 Status = Literal["open", "changed", "accepted", "rejected", "unsure"]
-TO_DO: frozenset[Status] = frozenset({"open", "changed"})
 
 QueuePosition = tuple[float, str]  # in the queue: the lowest probability, the id
 
@@ -59,40 +58,6 @@ class ReviewedSet:
     def place(self) -> QueuePosition:
         least = self.mined.least
         return math.inf if least is None else least, self.mined.id
-
-
-@dataclass(frozen=True)
-class QueueFilter:
-    """Which sets the queue is to show."""
-
-    status: frozenset[Status] = TO_DO
-    text: str = ""  # in a term, in the knowledge base's name, or the id
-    new_names: bool = False  # only sets with a term that the knowledge base does not know
-    seeded: bool = False  # only sets that grew from an entity of the knowledge base
-    min_size: int = 2
-
-    def __contains__(self, reviewed: ReviewedSet) -> bool:
-        mined = reviewed.mined
-        return (
-            reviewed.status in self.status
-            and len(mined.terms) >= self.min_size
-            and (not self.seeded or mined.entity is not None)
-            and (not self.new_names or not all(term.known for term in mined.terms))
-            and (not self.text or self._sought in reviewed.text)
-        )
-
-    @cached_property
-    def _sought(self) -> str:
-        return self.text.casefold()
-
-
-@dataclass(frozen=True)
-class Page:
-    """Some sets of the queue; `after` is where the next page begins, None on the last."""
-
-    sets: tuple[ReviewedSet, ...]
-    total: int  # of all that are wanted
-    after: QueuePosition | None
 
 
 def key_of(term: MinedTerm) -> str:

@@ -8,30 +8,53 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import takewhile
 from operator import attrgetter
 from typing import get_args
 
 from synsetmine.errors import DataError
 from synsetmine.io.sets import new_id
-from synsetmine.review.changes import (
-    Draft,
-    Extent,
-    Page,
-    QueueFilter,
-    QueuePosition,
-    ReviewedSet,
-    Status,
-    carry_out,
-)
+from synsetmine.review.changes import Draft, Extent, QueuePosition, ReviewedSet, Status, carry_out
 from synsetmine.review.decisions import Decision, Kind, standing
 from synsetmine.runs import MinedSet, Scope, Verdict
 from synsetmine.types import Term
 
+TO_DO: frozenset[Status] = frozenset({"open", "changed"})
 KEPT = 8  # queues; each holds a reference for each of its sets
 _place = attrgetter("place")
 
 Change = Mapping[str, tuple[ReviewedSet | None, ReviewedSet | None]]  # of each set: before, after
+
+
+@dataclass(frozen=True)
+class QueueFilter:
+    """Which sets the queue is to show."""
+
+    status: frozenset[Status] = TO_DO
+    text: str = ""  # in a term, in the knowledge base's name, or the id
+    new_names: bool = False  # only sets with a term that the knowledge base does not know
+    seeded: bool = False  # only sets that grew from an entity of the knowledge base
+    min_size: int = 2
+
+    def __contains__(self, reviewed: ReviewedSet) -> bool:
+        mined = reviewed.mined
+        return (
+            reviewed.status in self.status
+            and len(mined.terms) >= self.min_size
+            and (not self.seeded or mined.entity is not None)
+            and (not self.new_names or not all(term.known for term in mined.terms))
+            and (not self.text or self.text.casefold() in reviewed.text)
+        )
+
+
+@dataclass(frozen=True)
+class Page:
+    """Some sets of the queue; `after` is where the next page begins, None on the last."""
+
+    sets: tuple[ReviewedSet, ...]
+    total: int  # of all sets that pass the filter
+    after: QueuePosition | None
 
 
 class ReviewState:
