@@ -117,12 +117,12 @@ def reviewing_app(session: ReviewSession, policy: AccessPolicy, *, title: str) -
             Route("/reviewer", site.ask_name),
             Route("/reviewer", site.take_name, methods=["POST"]),
             Route("/blind", site.judge_blind, methods=["POST"]),
-            Route("/decide", site.decide, methods=["POST"]),
-            Route("/undo", site.undo, methods=["POST"]),
+            Route("/decide", partial(site.act, act=decide), methods=["POST"]),
+            Route("/undo", partial(site.act, act=undo), methods=["POST"]),
             Route("/palette.css", _palette),
             Mount("/static", StaticFiles(directory=str(static))),
         ],
-        exception_handlers={HTTPException: _refuse, SynsetmineError: _refuse, Exception: _fail},
+        exception_handlers=dict.fromkeys((HTTPException, SynsetmineError, Exception), _refuse),
         lifespan=site.open,
     )
     return AccessMiddleware(app, policy, _refuse)
@@ -152,12 +152,6 @@ class _Site:
         query = QueueQuery.of(request.query_params)
         return await self._in_turn(self._work, request, query, reviewer)
 
-    async def decide(self, request: Request) -> Response:
-        return await self._act(request, decide)
-
-    async def undo(self, request: Request) -> Response:
-        return await self._act(request, undo)
-
     async def ask_name(self, request: Request) -> Response:
         reviewer = _reviewer(request) or Reviewer("")
         return _answer(request, _name_page, title=self._title, typed=reviewer, problem="")
@@ -180,7 +174,7 @@ class _Site:
         _set_cookie(answer, request, "blind", "1" if form.get("blind") else "")
         return answer
 
-    async def _act(self, request: Request, act: Act) -> Response:
+    async def act(self, request: Request, act: Act) -> Response:
         form = await _form(request)
         reviewer = _reviewer(request)
         if reviewer is None:
@@ -287,18 +281,14 @@ def _root(request: Request) -> str:
 
 
 def _refuse(request: Request, error: Exception) -> Response:
+    """The page for an error; the traceback of an unexpected one goes to the log."""
     headers = None
-    if isinstance(error, HTTPException):
-        status, message, headers = error.status_code, error.detail, error.headers
-    else:
-        status, message = 503 if isinstance(error, StoreReplacedError) else 400, str(error)
+    match error:
+        case HTTPException():
+            status, message, headers = error.status_code, error.detail, error.headers
+        case SynsetmineError():
+            status, message = 503 if isinstance(error, StoreReplacedError) else 400, str(error)
+        case _:
+            status, message = 500, "The server failed; its log says more. Nothing was recorded."
     page = render("problem.html", root=_root(request), status=status, message=message)
     return HTMLResponse(page, status, headers)
-
-
-def _fail(request: Request, error: Exception) -> Response:
-    """An unexpected error; the traceback goes to the log."""
-    del error
-    message = "The server failed; its log says more. Nothing was recorded."
-    page = render("problem.html", root=_root(request), status=500, message=message)
-    return HTMLResponse(page, 500)
