@@ -25,8 +25,7 @@ from synsetmine.models import StoredModel, load_model, save_model
 from synsetmine.models.paper.network import SetScorer
 from synsetmine.pipeline.project import read_project
 from synsetmine.review import ReviewStore
-from synsetmine.review.decisions import Decision
-from synsetmine.review.tsv import COLUMNS, read_decisions
+from synsetmine.review.decisions import COLUMNS, Decision, read_decisions
 from synsetmine.runs.folder import FORMAT, MANIFEST, RunFolder
 from synsetmine.text.matcher import MARK, NameMatcher
 from synsetmine.types import Document, Mention

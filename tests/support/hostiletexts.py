@@ -24,7 +24,7 @@ from synsetmine.kb import read_kb
 from synsetmine.kb.names import clean_name
 from synsetmine.linking.spotlight import pieces
 from synsetmine.normalization import normal_form, tokens
-from synsetmine.runs.results import Reviewer
+from synsetmine.review.web.pages import Reviewer
 from synsetmine.text.matcher import NameMatcher
 from synsetmine.text.patterns import find_definitions
 from synsetmine.text.phrases import choose_phrases, count_phrases

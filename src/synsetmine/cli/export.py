@@ -335,7 +335,7 @@ def _reviewed(
 def _with_sentences(entries: Sequence[Entry], run: Path) -> list[Entry]:
     """The entries with a sentence of the run's corpus for each new name of an entity."""
     from synsetmine.export.entries import new_names
-    from synsetmine.export.patch import with_sentences
+    from synsetmine.export.tables import with_sentences
     from synsetmine.runs import example_sentences
     from synsetmine.runs.folder import Artefacts
 

@@ -52,7 +52,7 @@ def apply_names(
     """
     check_not_input(out, patch)
     from synsetmine.errors import Skipped
-    from synsetmine.export.patch import read_patch
+    from synsetmine.export.tables import read_patch
     from synsetmine.kb import apply_names as apply
 
     refused = Skipped()

@@ -206,8 +206,8 @@ def export_reviews(
 
     Example: `synsetmine export-reviews run --out reviews.tsv`
     """
+    from synsetmine.review.decisions import write_decisions
     from synsetmine.review.feedback import find_decisions
-    from synsetmine.review.tsv import write_decisions
 
     decisions = find_decisions(run)
     write_decisions(out, decisions)
@@ -225,7 +225,7 @@ def import_reviews(
     Example: `synsetmine import-reviews run reviews.tsv`
     """
     from synsetmine.review import ReviewState, ReviewStore
-    from synsetmine.review.tsv import read_decisions
+    from synsetmine.review.decisions import read_decisions
     from synsetmine.runs import read_results
     from synsetmine.runs.folder import Artefacts
 

@@ -29,9 +29,9 @@ from synsetmine.models.description import describe_joins
 from synsetmine.models.known import write_candidates
 from synsetmine.pipeline.new_names import NewNames
 from synsetmine.pipeline.settings import EncoderSettings, EvaluateSettings, MineSettings
+from synsetmine.review.decisions import read_decisions, write_decisions
 from synsetmine.review.feedback import Constraints, seed_sets, training_sets
 from synsetmine.review.store import read_store
-from synsetmine.review.tsv import read_decisions, write_decisions
 from synsetmine.runs.folder import StageResult
 from synsetmine.text.evidence import read_evidence
 from synsetmine.types import Progress, SynonymSets, Term, order_terms
