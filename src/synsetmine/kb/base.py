@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from synsetmine.errors import DataError, Skipped, raise_or_keep
-from synsetmine.kb.columns import Column, Columns, Strings, Texts, join, read_columns, write_columns
+from synsetmine.kb.columns import Column, Columns, Strings, join, read_columns, write_columns
 from synsetmine.kb.names import Entity, checked_id, clean_name
 from synsetmine.normalization import normal_form, tokens
 
@@ -251,12 +251,13 @@ class KnowledgeBase:
 
     def name(self, entity: str) -> str:
         """The preferred name."""
-        return self._names[int(self._columns.name_starts[self._known_row(entity)])]
+        name: str = self._columns.names[self._columns.name_starts[self._known_row(entity)]].as_py()
+        return name
 
     def names(self, entity: str) -> tuple[str, ...]:
         """All known names, the preferred one first; no two have the same normal form."""
         start, end = self._columns.name_starts[(row := self._known_row(entity)) : row + 2].tolist()
-        return tuple(self._names[number] for number in range(start, end))
+        return tuple(self._columns.names[start:end].to_pylist())
 
     def knows(self, entity: str, surface: str) -> bool:
         """Whether a surface is among the known names of an entity: the paper's filter of links."""
@@ -349,10 +350,3 @@ class KnowledgeBase:
         if row is None:
             raise DataError("the knowledge base has no such entity", value=entity)
         return row
-
-    @cached_property
-    def _names(self) -> Texts:
-        return Texts(self._columns.names)
-
-    def __getstate__(self) -> dict[str, object]:
-        return {"_columns": self._columns}  # views into Arrow's buffers do not travel
