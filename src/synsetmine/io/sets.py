@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from synsetmine.errors import DataError, Skipped, raise_or_keep
-from synsetmine.io.files import numbered_lines, plain_name, write_text
+from synsetmine.io.files import numbered_lines, parse_json, plain_name, write_text
 from synsetmine.normalization import is_unicode
 from synsetmine.types import SynonymSets, Term
 
@@ -228,11 +228,7 @@ def _unquoted(written: str) -> str:
 
 
 def _parse_jsonl(line: str) -> tuple[str, tuple[Term, ...]]:
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise DataError("not JSON", value=line) from error
-    match record:
+    match parse_json(line):
         case {"id": str(set_id), "terms": [_, *_] as terms} if all(
             isinstance(term, str) for term in terms
         ):

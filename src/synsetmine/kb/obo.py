@@ -9,9 +9,9 @@ from typing import Any
 from urllib.parse import quote
 
 from synsetmine.errors import DataError, SynsetmineError
+from synsetmine.io.source import Source
 from synsetmine.kb.base import KnowledgeBuilder
 from synsetmine.kb.names import short_id
-from synsetmine.kb.source import Source
 
 _LETTERS = {"\n": r"\n", "\r": r"\r", "\t": r"\t", "\f": r"\f"}
 _IN_QUOTES = re.compile(r'[\\"\n\r\t\f]')

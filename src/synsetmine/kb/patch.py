@@ -24,7 +24,6 @@ from synsetmine.kb.obo import (
     synonym_clause,
 )
 from synsetmine.kb.readers import guess_format
-from synsetmine.kb.source import Source
 from synsetmine.kb.tables import (
     Fields,
     Layout,
@@ -340,7 +339,7 @@ def apply_names(
     A name is there already if the entity has one of the same normal form, in whatever scope. The
     file is read twice as a stream: to see what is there, and to copy it.
     """
-    format = format or guess_format(Source(kb))
+    format = format or guess_format(kb)
     if format not in _FORMATS:
         problem = (
             f"names can be added to files of the formats {', '.join(_FORMATS)}; this is {format}"

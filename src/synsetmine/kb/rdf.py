@@ -9,10 +9,10 @@ from typing import IO, Any
 from urllib.parse import quote
 
 from synsetmine.errors import DataError, SynsetmineError
-from synsetmine.io.files import plain_name
+from synsetmine.io.files import open_binary, plain_name
+from synsetmine.io.source import Source
 from synsetmine.kb.base import KnowledgeBuilder
 from synsetmine.kb.names import accepts, long_id, short_id
-from synsetmine.kb.source import Source
 
 # Ending -> the parser's own name of the syntax; files of other endings show their syntax.
 SYNTAXES = {
@@ -71,7 +71,7 @@ def _syntax(source: Source) -> str:
     ending = plain_name(source.path).rpartition(".")[2].lower()
     if ending in SYNTAXES:
         return SYNTAXES[ending]
-    with source.open() as stream:
+    with open_binary(source.path) as stream:
         start = stream.read(4096).decode(errors="replace").lstrip("\ufeff \t\r\n")
     if start.startswith(("{", "[{", "[ {", "[\n")):
         return "jsonld"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 from synsetmine.errors import DataError
+from synsetmine.io.files import parse_json
+from synsetmine.io.source import Source
 from synsetmine.kb.base import KnowledgeBuilder
-from synsetmine.kb.source import Source
 
 NAMES_FIELDS = ("synonyms", "names", "aliases")
 _TRUE = frozenset({"1", "true", "t", "yes", "y", "preferred"})
@@ -33,19 +33,14 @@ def add_jsonl(source: Source, builder: KnowledgeBuilder, fields: Fields) -> None
     for number, line in source.lines():
         if not line.strip():
             continue
-        try:
+        with source.skipping(number):
             entity, names = parse_record(line, fields)
             builder.add(entity, names, line=number)
-        except DataError as error:
-            source.reject(error, number)
 
 
 def parse_record(line: str, fields: Fields) -> tuple[str, list[str]]:
     """The id and the names of an entity in JSON."""
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise DataError("not JSON", value=line) from error
+    record = parse_json(line)
     if not isinstance(record, dict):
         raise DataError("expected a JSON object", value=line)
     entity = record.get(fields.id)

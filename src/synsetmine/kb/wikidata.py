@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from synsetmine.errors import DataError
+from synsetmine.io.source import Source
 from synsetmine.kb.base import KnowledgeBuilder
 from synsetmine.kb.names import accepts
-from synsetmine.kb.source import Source
 
 _NEEDED = frozenset({"type", "id", "labels", "aliases"})
 _DECODE = json.JSONDecoder().raw_decode
@@ -28,10 +28,8 @@ def add_wikidata(source: Source, builder: KnowledgeBuilder, *, language: str) ->
         text = line.strip().removeprefix("[").removesuffix("]").removesuffix(",").strip()
         if not text:
             continue
-        try:
+        with source.skipping(number):
             _add_item(_fields(text), builder, ranks, number)
-        except DataError as error:
-            source.reject(error, number)
 
 
 class _Ranks(dict[str, int]):
