@@ -199,6 +199,11 @@ class KnowledgeBase:
 
     def __init__(self, columns: Columns) -> None:
         self._columns = columns
+        self.ids = columns.ids.array  # of entities by row: a pyarrow array
+        self.forms = columns.forms.array  # distinct normal forms by number: a pyarrow array
+        self.form_starts = columns.form_starts
+        self.form_entities = columns.form_entities
+        self.preferred_forms = columns.preferred_forms  # by row: the form of the preferred name
 
     @classmethod
     def of(
@@ -310,39 +315,16 @@ class KnowledgeBase:
     def entities_of_form(self, number: int) -> tuple[str, ...]:
         return tuple(self._columns.ids[row] for row in self._rows(number))
 
-    @property
-    def ids(self) -> Any:
-        """All entity ids by row: a pyarrow array."""
-        return self._columns.ids.array
-
-    @property
-    def forms(self) -> Any:
-        """All distinct normal forms by number: a pyarrow array."""
-        return self._columns.forms.array
-
-    @property
-    def form_starts(self) -> NDArray[np.int64]:
-        return self._columns.form_starts
-
-    @property
-    def form_entities(self) -> NDArray[np.int32]:
-        return self._columns.form_entities
-
-    @property
-    def preferred_forms(self) -> NDArray[np.int32]:
-        """By row: the number of the normal form of the preferred name."""
-        return self._columns.preferred_forms
-
     @cached_property
     def ambiguous_forms(self) -> NDArray[np.int64]:
         """The numbers of the forms that more than one entity has."""
-        return np.flatnonzero(np.diff(self._columns.form_starts) > 1)
+        return np.flatnonzero(np.diff(self.form_starts) > 1)
 
     def _rows(self, number: int) -> list[int]:
-        if not 0 <= number < len(self._columns.forms):
+        if not 0 <= number < len(self.forms):
             raise IndexError(number)
-        start, end = self._columns.form_starts[number : number + 2].tolist()
-        rows: list[int] = self._columns.form_entities[start:end].tolist()
+        start, end = self.form_starts[number : number + 2].tolist()
+        rows: list[int] = self.form_entities[start:end].tolist()
         return rows
 
     def _known_row(self, entity: str) -> int:

@@ -25,11 +25,13 @@ from synsetmine.kb.obo import (
 )
 from synsetmine.kb.readers import guess_format
 from synsetmine.kb.tables import (
+    SEPARATOR,
     Fields,
     Layout,
     Row,
     comma_rows,
     delimiter_of,
+    json_fields,
     parse_record,
     tab_rows,
     table_layout,
@@ -112,7 +114,8 @@ class _JsonRecord:
         end = line_end(self.raw)
         text = self.raw.removesuffix(end).decode()
         added = ", ".join(json.dumps(name.name, ensure_ascii=False) for name in names)
-        values = _values(text)
+        # Of two fields with one name the last counts.
+        values = {name: (start, end) for name, _, start, end in json_fields(text)}
         lists = [field for field in Fields().names if field in values]
         if not lists:
             closing = text.rindex("}")
@@ -128,27 +131,6 @@ def _longer(value: str, added: str) -> str:
     """A list of JSON, or null, with further elements."""
     inner = value[1:-1].rstrip() if value != "null" else ""
     return f"[{inner}, {added}]" if inner.strip() else f"[{added}]"
-
-
-def _values(text: str) -> dict[str, tuple[int, int]]:
-    """Where the values of an object's fields stand; of two with one name the last counts."""
-    decode = json.JSONDecoder().raw_decode
-    found: dict[str, tuple[int, int]] = {}
-    place = _after(text, 0, "{")
-    while True:
-        key, place = decode(text, place)
-        start = _after(text, place, ":")
-        _, stop = decode(text, start)
-        found[key] = (start, stop)
-        place = _after(text, stop, ",")
-        if place < 0:
-            return found
-
-
-def _after(text: str, place: int, mark: str) -> int:
-    """The place of what follows a mark, with blanks on both sides; -1 where there is no mark."""
-    match = re.compile(rf"[ \t\n\r]*{re.escape(mark)}[ \t\n\r]*").match(text, place)
-    return match.end() if match else -1
 
 
 Lines = Iterator[tuple[int, str]]
@@ -209,8 +191,8 @@ class _TableRecord:
     def refuses(self, name: NewName) -> str:
         if name.scope != "exact":
             return UNSCOPED
-        if self.layout.more and self.layout.separator in name.name:
-            return f"a name with {self.layout.separator!r} in it, which separates names here"
+        if self.layout.more and SEPARATOR in name.name:
+            return f"a name with {SEPARATOR!r} in it, which separates names here"
         return ""
 
     def with_names(self, names: Sequence[NewName]) -> bytes:
@@ -221,7 +203,7 @@ class _TableRecord:
             cells = list(self.row)
             column = self.layout.more[-1]
             given = [cells[column]] if cells[column].strip() else []
-            cells[column] = self.layout.separator.join([*given, *(name.name for name in names)])
+            cells[column] = SEPARATOR.join([*given, *(name.name for name in names)])
             return self._written(cells).encode() + end
         rows = [body, *(self._written(self._row(name.name)) for name in names)]
         return (end.decode() or "\n").join(rows).encode() + end

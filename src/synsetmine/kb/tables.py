@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -13,6 +15,10 @@ from synsetmine.io.source import Source
 from synsetmine.kb.base import KnowledgeBuilder
 
 NAMES_FIELDS = ("synonyms", "names", "aliases")
+_PREFERRED = "preferred"  # the column that marks preferred names
+SEPARATOR = "|"  # between the names in a column of further names
+_DECODE = json.JSONDecoder().raw_decode
+_WHITESPACE = re.compile(r"[ \t\r\n]*")
 _TRUE = frozenset({"1", "true", "t", "yes", "y", "preferred"})
 _FALSE = frozenset({"", "0", "false", "f", "no", "n"})
 
@@ -24,8 +30,6 @@ class Fields:
     id: str = "id"
     name: str = "name"
     names: tuple[str, ...] = NAMES_FIELDS
-    preferred: str = "preferred"
-    separator: str = "|"
 
 
 def add_jsonl(source: Source, builder: KnowledgeBuilder, fields: Fields) -> None:
@@ -36,6 +40,39 @@ def add_jsonl(source: Source, builder: KnowledgeBuilder, fields: Fields) -> None
         with source.skipping(number):
             entity, names = parse_record(line, fields)
             builder.add(entity, names, line=number)
+
+
+def json_fields(text: str) -> Iterator[tuple[str, object, int, int]]:
+    """Name, value, start and end of the fields of a JSON object, each parsed when it is asked for.
+
+    A ValueError or IndexError if the object is broken up to there.
+    """
+    place = _after(text, 0, "{")
+    while text[place] != "}":
+        name, place = _DECODE(text, place)
+        if not isinstance(name, str):
+            raise ValueError("the name of a field must be a string")
+        start = _after(text, place, ":")
+        value, end = _DECODE(text, start)
+        yield name, value, start, end
+        place = _skip(text, end)
+        if text[place] != "}":
+            place = _after(text, place, ",")
+            if text[place] == "}":
+                raise ValueError("a comma without a field")
+
+
+def _after(text: str, place: int, mark: str) -> int:
+    """The place of what follows a mark, with whitespace on both sides."""
+    place = _skip(text, place)
+    if text[place] != mark:
+        raise ValueError(f"expected {mark!r}")
+    return _skip(text, place + 1)
+
+
+def _skip(text: str, place: int) -> int:
+    match = _WHITESPACE.match(text, place)
+    return place if match is None else match.end()
 
 
 def parse_record(line: str, fields: Fields) -> tuple[str, list[str]]:
@@ -97,7 +134,6 @@ class Layout:
     name: int
     more: tuple[int, ...]
     preferred: int | None
-    separator: str
 
     def names(self, row: Sequence[str]) -> tuple[list[str], int]:
         """The names in a row, and the rank of the first."""
@@ -106,7 +142,7 @@ class Layout:
             raise DataError(problem, value=", ".join(row))
         names = [row[self.name]]
         for column in self.more:
-            names += [name for name in row[column].split(self.separator) if name.strip()]
+            names += [name for name in row[column].split(SEPARATOR) if name.strip()]
         return names, self._rank(row)
 
     def _rank(self, row: Sequence[str]) -> int:
@@ -134,8 +170,7 @@ def table_layout(header: Sequence[str], fields: Fields) -> Layout:
         id=entity,
         name=name,
         more=tuple(column for column in more if column not in (entity, name)),
-        preferred=place(fields.preferred),
-        separator=fields.separator,
+        preferred=place(_PREFERRED),
     )
 
 
