@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from synsetmine.corpus.documents import check_unicode, sound_text
 from synsetmine.errors import DataError
-from synsetmine.io.files import LONGEST, parquet_error, parse_json
+from synsetmine.io.files import parquet_error, parse_json
 from synsetmine.io.source import Source
+from synsetmine.io.tables import rows_in
 from synsetmine.types import Document
 
 LONGEST_BLOCK = 2**20  # characters: a file without blank lines must not become one document
@@ -109,35 +108,21 @@ def table_rows(source: Source, *, quotes: bool = True) -> Iterator[tuple[int, li
 
     A CSV file whose first line has semicolons and no comma is separated by semicolons.
     """
-    lines = _TableLines(source.byte_lines())
-    reader: Any = None
     header: list[str] | None = None
-    while True:
-        lines.start_record()
+    for number, row in rows_in(source.byte_lines(), quotes=quotes):
         try:
-            if reader is None:
-                first = next(lines, "")
-                reader = _table_reader(chain([first], lines), first, quotes=quotes)
-            row = _next_row(reader)
-            if row is None:
-                return
-            if not row:
-                continue  # a blank line
-            _check_row(row, row if header is None else header)
+            if isinstance(row, DataError):
+                raise row
+            if header is not None and len(row) != len(header):
+                problem = "another number of columns than in the header"
+                raise DataError(problem, value=len(row))
         except DataError as error:
             if header is None:
-                raise error.at(source.path, lines.first) from None  # nothing below it can be read
-            source.reject(error, lines.first)
+                raise error.at(source.path, number) from None  # nothing below it can be read
+            source.reject(error, number)
             continue
         header = header or row
-        yield lines.first, row
-
-
-def _table_reader(lines: Iterator[str], first: str, *, quotes: bool) -> Any:
-    if not quotes:
-        return csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-    delimiter = ";" if ";" in first and "," not in first else ","
-    return csv.reader(lines, delimiter=delimiter, strict=True)
+        yield number, row
 
 
 def read_parquet(source: Source, fields: Fields) -> Iterator[Document]:
@@ -208,56 +193,6 @@ def _json_object(line: str) -> Mapping[str, object]:
     if not isinstance(record, dict):
         raise DataError("expected a JSON object", value=line)
     return record
-
-
-class _TableLines:
-    """The lines of a table as text, with a bound on what one record may take.
-
-    Without the bound, a quote that is never closed would draw the rest of the file into memory.
-    """
-
-    def __init__(self, lines: Iterator[tuple[int, bytes]]) -> None:
-        self._lines = lines
-        self._size = 0
-        self._number = 0
-        self.first = 0  # the first line of the record that is read now
-
-    def start_record(self) -> None:
-        self._size = 0
-
-    def __iter__(self) -> _TableLines:
-        return self
-
-    def __next__(self) -> str:
-        number, raw = next(self._lines)
-        if not self._size:
-            self.first = number
-        self._size += len(raw)
-        if self._size > LONGEST:
-            raise DataError("a record is longer than 64 MiB", value=raw[:80])
-        # A broken byte becomes half a character, which the record is then refused for.
-        return raw.decode("utf-8", "surrogateescape")
-
-
-def _next_row(reader: Any) -> list[str] | None:
-    # Python keeps one limit for the whole process: lend it only while a row is read.
-    before = csv.field_size_limit(LONGEST)
-    try:
-        return next(reader, None)
-    except csv.Error as error:
-        raise DataError("a broken row", value=str(error)) from None
-    finally:
-        csv.field_size_limit(before)
-
-
-def _check_row(row: list[str], header: list[str]) -> None:
-    if len(row) != len(header):
-        raise DataError("another number of columns than in the header", value=len(row))
-    for value in row:
-        try:
-            check_unicode(value)
-        except DataError as error:
-            raise DataError("not UTF-8", value=error.value) from None
 
 
 def _check_columns(header: list[str], fields: Fields, path: Path) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from synsetmine.errors import DataError, Skipped
 from synsetmine.io.files import byte_lines, open_binary, writing
-from synsetmine.io.tables import row_of
+from synsetmine.io.tables import Row, delimiter_of, row_of
 from synsetmine.kb.names import checked, clean_name
 from synsetmine.kb.obo import (
     Frame,
@@ -28,9 +28,7 @@ from synsetmine.kb.tables import (
     SEPARATOR,
     Fields,
     Layout,
-    Row,
     comma_rows,
-    delimiter_of,
     json_fields,
     parse_record,
     tab_rows,
@@ -133,7 +131,7 @@ def _longer(value: str, added: str) -> str:
     return f"[{inner}, {added}]" if inner.strip() else f"[{added}]"
 
 
-Lines = Iterator[tuple[int, str]]
+Lines = Iterator[tuple[int, bytes]]
 
 
 def comma_records(path: Path) -> Iterator[bytes | Record]:
@@ -141,7 +139,10 @@ def comma_records(path: Path) -> Iterator[bytes | Record]:
 
 
 def tab_records(path: Path) -> Iterator[bytes | Record]:
-    return _records(path, tab_rows, lambda _: "\t")
+    def rows(lines: Lines) -> Iterator[tuple[int, Row]]:
+        return tab_rows((number, raw.decode().rstrip("\r\n")) for number, raw in lines)
+
+    return _records(path, rows, lambda _: "\t")
 
 
 def _records(
@@ -153,9 +154,9 @@ def _records(
     taken: list[tuple[int, bytes]] = []  # the lines that the reader took since the last row
 
     def lines() -> Lines:
-        for number, raw, text in texts_of(path):
+        for number, raw, _ in texts_of(path):
             taken.append((number, raw))
-            yield number, text
+            yield number, raw
 
     layout: Layout | None = None
     between = ","

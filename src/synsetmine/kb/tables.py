@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 from synsetmine.errors import DataError
 from synsetmine.io.files import parse_json
 from synsetmine.io.source import Source
+from synsetmine.io.tables import Row, rows_in
 from synsetmine.kb.base import KnowledgeBuilder
 
 NAMES_FIELDS = ("synonyms", "names", "aliases")
+_LONGEST_FIELD = 2**17  # a quote that is never closed costs no more names than that many hold
 _PREFERRED = "preferred"  # the column that marks preferred names
 SEPARATOR = "|"  # between the names in a column of further names
 _DECODE = json.JSONDecoder().raw_decode
@@ -108,7 +108,7 @@ def add_table(source: Source, builder: KnowledgeBuilder, fields: Fields, *, tabs
     There is one row a name, of which the first or those with a true value in the column
     `preferred` are preferred, or one row an entity with a column of further names between `|`.
     """
-    rows = tab_rows(source.lines()) if tabs else comma_rows(source.lines())
+    rows = tab_rows(source.lines()) if tabs else comma_rows(source.byte_lines())
     layout: Layout | None = None
     for number, row in rows:
         try:
@@ -174,9 +174,6 @@ def table_layout(header: Sequence[str], fields: Fields) -> Layout:
     )
 
 
-Row = list[str] | DataError
-
-
 def tab_rows(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, Row]]:
     """Fields between tabs, where a quote is a quote unless it stands around the whole field."""
     for number, line in lines:
@@ -191,36 +188,8 @@ def _unquoted(field: str) -> str:
     return field if '"' in inner.replace('""', "") else inner.replace('""', '"')
 
 
-def comma_rows(numbered: Iterable[tuple[int, str]]) -> Iterator[tuple[int, Row]]:
+def comma_rows(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, Row]]:
     """Records of a CSV file with the line on which they start; a field may hold line ends."""
-    started: list[int] = []  # the line on which the record starts, once the reader takes it
-
-    def lines() -> Iterator[str]:
-        for number, line in numbered:
-            if not started:
-                started.append(number)
-            yield line + "\n"
-
-    feed = lines()
-    header = ""
-    for header in feed:
-        if header.strip():
-            break
-        started.clear()
-    delimiter = delimiter_of(header)
-    reader = csv.reader(chain([header], feed), delimiter=delimiter, strict=True)
-    while True:
-        try:
-            row: Row = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            row = DataError("not CSV", value=str(error))
+    for number, row in rows_in(lines, longest_field=_LONGEST_FIELD):
         if isinstance(row, DataError) or any(field.strip() for field in row):
-            yield started[0], row
-        started.clear()
-
-
-def delimiter_of(header: str) -> str:
-    """What some programs call CSV has semicolons, where the comma belongs to numbers."""
-    return ";" if ";" in header and "," not in header else ","
+            yield number, row
