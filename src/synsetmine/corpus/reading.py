@@ -56,7 +56,7 @@ def read_corpus(
 ) -> Iterator[Document]:
     """The documents of a file, a folder, a pattern such as `abstracts/*.jsonl.gz`, or a list.
 
-    The ending of a file tells its form, after `.gz`, `.bz2` or `.zst` is taken off:
+    The ending of a file tells its format, after `.gz`, `.bz2` or `.zst` is taken off:
 
     - `text` (.txt, .text, .md): a document is a block of lines between blank lines, `notes.txt#1`;
       a block that grows over a million characters is cut at a line end;

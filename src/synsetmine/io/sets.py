@@ -106,8 +106,8 @@ def write_sets(path: str | Path, sets: SynonymSets) -> None:
     """Write a `.set` or `.jsonl` file, whole or not at all."""
     path = Path(path)
     check_ids(path, sets.ids)
-    form = _format_jsonl if _is_jsonl(path) else _format_paper
-    lines = (form(i, terms) for i, terms in zip(sets.ids, sets.sets, strict=True))
+    line_of = _format_jsonl if _is_jsonl(path) else _format_paper
+    lines = (line_of(i, terms) for i, terms in zip(sets.ids, sets.sets, strict=True))
     write_text(path, "".join(f"{line}\n" for line in lines))
 
 
@@ -162,7 +162,7 @@ def is_set_file(path: Path) -> bool:
 
 
 def check_ids(path: Path, ids: Iterable[str]) -> None:
-    """Refuse ids that a file of this form cannot hold."""
+    """Refuse ids that a file of this format cannot hold."""
     for set_id in ids:
         if not _is_jsonl(path) and (not set_id or any(c.isspace() for c in set_id)):
             raise DataError("an id in a .set file may not be empty or hold blanks", value=set_id)

@@ -42,7 +42,7 @@ UNSCOPED = "a name that is not exact, in a file whose form knows no other"
 
 @dataclass(frozen=True, slots=True)
 class NewName:
-    """A name for an entity; `source` is the id of who vouches for it, for forms that have it."""
+    """A name for an entity; `source` is the id of its author, for formats that have it."""
 
     entity: str
     name: str

@@ -85,13 +85,13 @@ def _syntax(source: Source) -> str:
 
 def _streamed(source: Source, syntax: str) -> Iterator[Any]:
     ox = pyoxigraph()
-    form = ox.RdfFormat.from_extension(syntax)
+    format = ox.RdfFormat.from_extension(syntax)
     # Relative IRIs need a base; the file's name says no more than it must.
     base = f"file:///{quote(plain_name(source.path))}"
     with source.open() as stream:
-        escape_formula = _LimitedStream(stream, xml=syntax == "rdf")
+        limited = _LimitedStream(stream, xml=syntax == "rdf")
         try:
-            yield from ox.parse(escape_formula, format=form, base_iri=base, lenient=True)
+            yield from ox.parse(limited, format=format, base_iri=base, lenient=True)
         except SyntaxError as error:
             problem = DataError("not RDF", path=source.path, line=error.lineno, value=error.msg)
             raise problem from None
@@ -103,18 +103,18 @@ def _streamed(source: Source, syntax: str) -> Iterator[Any]:
 
 def _by_lines(source: Source, syntax: str) -> Iterator[Any]:
     ox = pyoxigraph()
-    form = ox.RdfFormat.from_extension(syntax)
+    format = ox.RdfFormat.from_extension(syntax)
     lines = source.lines()
     while block := list(islice(lines, _BLOCK)):
         try:
             text = "\n".join(_shallow(line) for _, line in block)
-            yield from list(ox.parse(text, format=form, lenient=True))
+            yield from list(ox.parse(text, format=format, lenient=True))
             continue
         except (SyntaxError, DataError):
             pass  # read it again, line by line
         for number, line in block:
             try:
-                yield from list(ox.parse(_shallow(line), format=form, lenient=True))
+                yield from list(ox.parse(_shallow(line), format=format, lenient=True))
             except SyntaxError:
                 source.reject(DataError("not RDF", value=line), number)
             except DataError as error:

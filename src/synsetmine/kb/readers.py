@@ -6,21 +6,19 @@ import codecs
 import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Literal, get_args
+from typing import get_args
 
 from synsetmine.errors import DataError, Skipped
 from synsetmine.io.files import open_binary, plain_name
 from synsetmine.io.source import Meter, Source
 from synsetmine.kb.base import KnowledgeBase, KnowledgeBuilder
 from synsetmine.kb.mediawiki import add_mediawiki
-from synsetmine.kb.obo import SCOPES, add_obo
+from synsetmine.kb.obo import Scope, add_obo
 from synsetmine.kb.rdf import SYNTAXES, add_rdf
 from synsetmine.kb.tables import NAMES_FIELDS, Fields, add_jsonl, add_table
 from synsetmine.kb.umls import add_umls, merged_file
 from synsetmine.kb.wikidata import add_wikidata
 from synsetmine.types import KbFormat, Progress
-
-Scope = Literal["EXACT", "BROAD", "NARROW", "RELATED"]
 
 _ENDINGS: dict[str, KbFormat] = {
     "jsonl": "jsonl",
@@ -157,8 +155,8 @@ def guess_format(path: Path) -> KbFormat:
 def _check_options(format: str, scopes: Collection[str], anchors: int) -> None:
     if format not in get_args(KbFormat):
         raise DataError(f"the format must be one of {', '.join(get_args(KbFormat))}", value=format)
-    if isinstance(scopes, str) or not set(scopes) <= set(SCOPES):
-        raise DataError(f"scopes must be among {', '.join(SCOPES)}", value=scopes)
+    if isinstance(scopes, str) or not set(scopes) <= set(get_args(Scope)):
+        raise DataError(f"scopes must be among {', '.join(get_args(Scope))}", value=scopes)
     if anchors < 0:
         raise DataError("anchors must be 0 or more", value=anchors)
 

@@ -178,7 +178,7 @@ def write_links(path: Path, links: Iterable[Link]) -> None:
 
 
 def read_links(path: Path) -> list[Link]:
-    """Read what `write_links` wrote, or a person in the same form."""
+    """Read what `write_links` wrote, or a person in the same format."""
     lines = numbered_lines(path)
     number, first = next(lines, (1, ""))
     if first != HEADER:
