@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from synsetmine.engines import LocalEngine
-from synsetmine.engines.local import FEW
+from synsetmine.engines.base import FEW
 from synsetmine.normalization import normal_form, token_spans, tokens
 from synsetmine.text.matcher import NameMatcher
 from synsetmine.text.units import UnitCounter, count_forms

@@ -66,14 +66,11 @@ def abbreviations(
 
     Example: `synsetmine abbreviations texts/ --min-count 2 --out abbreviations.tsv`
     """
-    from synsetmine.corpus import read_corpus
-    from synsetmine.corpus.sources import find_sources
+    from synsetmine.corpus import corpus_files, read_corpus
     from synsetmine.text.evidence import find_abbreviations
 
     if out is not None:
-        check_not_input(
-            out, *(source.path for source in find_sources(corpus, options.get("format")))
-        )
+        check_not_input(out, *corpus_files(corpus, options.get("format")))
     skipped = Skipped()
     with console.progress_bar("reading", unit="bytes") as bar:
         documents = read_corpus(

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from synsetmine.corpus import read_corpus
+from synsetmine.corpus import corpus_files, read_corpus
 from synsetmine.corpus.documents import batch_sizes, write_documents
-from synsetmine.corpus.sources import find_sources
 from synsetmine.engines import Engine, LocalEngine
 from synsetmine.errors import DataError, Skipped
 from synsetmine.io.files import write_text
@@ -78,8 +77,8 @@ FEW_SETS = 10  # training and held-out sets; with fewer the run says why there a
 
 def read_documents(settings: CorpusSettings, out: Path, progress: Progress) -> StageResult:
     """Corpus files to one table of documents."""
-    for source in find_sources(settings.path, settings.format):
-        if source.path.resolve() == out.resolve():
+    for path in corpus_files(settings.path, settings.format):
+        if path.resolve() == out.resolve():
             raise DataError("the command reads this file; name another output", path=out)
     skipped = Skipped()
     documents = read_corpus(

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from synsetmine.corpus.sources import find_sources
+from synsetmine.corpus import corpus_files
 from synsetmine.devices import require_torch
 from synsetmine.engines import Engine, LocalEngine
 from synsetmine.errors import DataError
@@ -84,7 +84,7 @@ def _corpus_stages(
     yield Stage(
         name="read",
         settings=_without(project.corpus, "path"),
-        inputs=[source.path for source in find_sources(project.corpus.path, project.corpus.format)],
+        inputs=[*corpus_files(project.corpus.path, project.corpus.format)],
         outputs=[at.documents],
         work=lambda: corpus_stages.read_documents(project.corpus, at.documents, watcher.progress),
     )
@@ -276,7 +276,7 @@ def _check_inputs(project: Project, folder: Path) -> None:
     check_folder(folder)
     if project.train.uses_torch:
         require_torch("the paper's model")
-    sources = [source.path for source in find_sources(project.corpus.path, project.corpus.format)]
+    sources = [*corpus_files(project.corpus.path, project.corpus.format)]
     others = [project.kb.path, project.vocabulary.list, project.vectors.path]
     given = [Path(other) for other in others if other]
     for path in [*sources, *given, *_encoder_files(project)]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from synsetmine.corpus.sources import CorpusFormat
+from synsetmine.corpus import CorpusFormat
 from synsetmine.errors import require
 from synsetmine.schema import check_settings, seed_setting, setting
 from synsetmine.types import KNOWN_THRESHOLD, Ambiguous, KbFormat, LinkerName, Order
