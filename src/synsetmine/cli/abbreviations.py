@@ -13,7 +13,7 @@ import typer
 from synsetmine.cli import console
 from synsetmine.cli.console import check_not_input, output_file
 from synsetmine.cli.options import with_settings
-from synsetmine.cli.stages import CorpusFiles, CorpusOptions
+from synsetmine.cli.stages import CorpusOptions
 from synsetmine.errors import DataError, Skipped
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ def _checked(out: Path | None) -> Path | None:
 
 @with_settings
 def abbreviations(
-    corpus: CorpusFiles,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -53,7 +52,7 @@ def abbreviations(
         int, typer.Option(min=1, help="Only definitions that occur so often.")
     ] = 1,
     *,
-    options: CorpusOptions,
+    settings: CorpusOptions,
 ) -> None:
     """List the abbreviations that a corpus defines, with counts and an example sentence.
 
@@ -66,23 +65,17 @@ def abbreviations(
 
     Example: `synsetmine abbreviations texts/ --min-count 2 --out abbreviations.tsv`
     """
-    from synsetmine.corpus import read_corpus
     from synsetmine.corpus.sources import find_sources
+    from synsetmine.pipeline.corpus_stages import open_corpus
     from synsetmine.text.evidence import find_abbreviations
 
     if out is not None:
         check_not_input(
-            out, *(source.path for source in find_sources(corpus, options.get("format")))
+            out, *(source.path for source in find_sources(settings.path, settings.format))
         )
     skipped = Skipped()
     with console.progress_bar("reading", unit="bytes") as bar:
-        documents = read_corpus(
-            corpus,
-            **options,
-            skipped=skipped,
-            progress=bar.update,
-        )
-        defined = find_abbreviations(documents)
+        defined = find_abbreviations(open_corpus(settings, skipped, bar.update))
     console.report_left_out(skipped)
     listed = [entry for entry in defined if entry.count >= min_count]
     if out is not None and str(out) != STDOUT:

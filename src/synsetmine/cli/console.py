@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from synsetmine.errors import shorten
+from synsetmine.errors import DataError, shorten
+from synsetmine.io.files import check_file, check_folder
 
 if TYPE_CHECKING:
-    from synsetmine.errors import DataError, Skipped
+    from synsetmine.errors import Skipped
     from synsetmine.types import Term
-import os
-from pathlib import Path
-
-from synsetmine.errors import DataError
-from synsetmine.io.files import check_file, check_folder
 
 SHOWN = 5
 # Control characters but tab and line end, and Unicode's changes of direction.

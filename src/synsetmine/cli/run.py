@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from synsetmine.cli import console
 from synsetmine.cli.console import output_file
 from synsetmine.cli.inputs import Device
+from synsetmine.cli.options import SettingOptions, with_settings
 from synsetmine.devices import choose_device
+from synsetmine.pipeline.settings import EngineSettings, ReportSettings
+from synsetmine.schema import settings_in
 
 if TYPE_CHECKING:
     from synsetmine.runs.folder import Artefacts, StageRecord, StageResult
@@ -23,18 +25,7 @@ BYTES = ("read", "knowledge")  # the stages that count bytes
 ProjectFile = Annotated[
     Path, typer.Argument(help="The project file that `synsetmine init` writes, or its folder.")
 ]
-Workers = Annotated[
-    int | None,
-    typer.Option(min=1, help="Processes for the work on the corpus. Default: all cores."),
-]
-EngineName = Annotated[
-    Literal["local", "spark"],
-    typer.Option(help="Where the work on the corpus runs: local or spark (extra `spark`)."),
-]
-Master = Annotated[
-    str | None,
-    typer.Option(help="Spark's master, such as spark://host:7077. Default: local[*]."),
-]
+EngineOptions = Annotated[EngineSettings, SettingOptions()]
 
 
 def init(
@@ -59,6 +50,7 @@ def init(
     console.say(f"{out} written; look through it, then: synsetmine run {out}")
 
 
+@with_settings
 def run(
     project: ProjectFile = Path("synsetmine.toml"),
     until: Annotated[
@@ -68,9 +60,8 @@ def run(
             "encode, train, mine, evaluate or report."
         ),
     ] = None,
-    workers: Workers = None,
-    engine: EngineName = "local",
-    master: Master = None,
+    *,
+    work: EngineOptions,
     device: Device = "auto",
 ) -> None:
     """Mine synonym sets from a corpus and a knowledge base, with a report.
@@ -83,7 +74,6 @@ def run(
 
     Example: `synsetmine run synsetmine.toml --until supervise`
     """
-    from synsetmine.engines import open_engine
     from synsetmine.pipeline.project import PROJECT_FILE, read_project
     from synsetmine.runs.folder import Artefacts
 
@@ -94,17 +84,9 @@ def run(
 
     uses_torch = chosen.train.uses_torch or bool(chosen.encoder.model)
 
-    with (
-        open_engine(engine, workers=workers, master=master) as where,
-        ShownStages(Path(chosen.run)) as watcher,
-    ):
-        folder = run_project(
-            chosen,
-            watcher,
-            engine=where,
-            device=choose_device(device, uses_torch=uses_torch),
-            until=until,
-        )
+    target = choose_device(device, uses_torch=uses_torch)
+    with work.open() as engine, ShownStages(Path(chosen.run)) as watcher:
+        folder = run_project(chosen, watcher, engine=engine, device=target, until=until)
     if until in (None, "mine", "evaluate", "report"):
         for sentence in folder.summary:
             console.say(sentence)
@@ -113,6 +95,7 @@ def run(
         console.say(f"sets: {at.mined}\nreport: {at.report}")
 
 
+@with_settings
 def report(
     folder: Annotated[Path, typer.Argument(help="Folder of a finished run.", show_default=False)],
     out: Annotated[
@@ -121,29 +104,23 @@ def report(
             "--out", "-o", callback=output_file, help="HTML file. Default: report.html in there."
         ),
     ] = None,
-    title: Annotated[
-        str | None, typer.Option(help="Heading of the page. Default, here and next: the run's.")
-    ] = None,
-    sentences: Annotated[int | None, typer.Option(min=0, help="Examples a term.")] = None,
-    map_terms: Annotated[int | None, typer.Option(min=0, help="Terms on the map.")] = None,
+    *,
+    changes: Annotated[dict[str, Any], SettingOptions(changes=ReportSettings)],
 ) -> None:
     """Write the report of a finished run anew: one HTML file that needs nothing else.
+
+    What is not given is as in the run.
 
     Example: `synsetmine report run --title "Names of diseases" --out diseases.html`
     """
     from synsetmine.pipeline.report_stage import write_run_report
-    from synsetmine.pipeline.settings import ReportSettings
     from synsetmine.runs.folder import Artefacts, RunFolder
 
     target = out or Artefacts(folder).report
     run = RunFolder(folder)
     made = run.stages["report"].settings if "report" in run.stages else {}
-    given = {"title": title, "sentences": sentences, "map_terms": map_terms}
-    settings = replace(
-        ReportSettings(),
-        **{name: made.get(name, default) for name, default in asdict(ReportSettings()).items()}
-        | {name: value for name, value in given.items() if value is not None},
-    )
+    earlier = {name: made[name] for name in settings_in(ReportSettings) if name in made}
+    settings = ReportSettings(**{**earlier, **changes})
     with console.progress_bar("sentences") as bar:
         result = write_run_report(settings, run, target, bar.update)
     report_result(result, f"written to {target}")
@@ -218,9 +195,11 @@ def show_links(path: Path) -> None:
 SHOWN = 15
 
 
+@with_settings
 def demo(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the demo.")] = Path("demo"),
-    workers: Workers = None,
+    *,
+    work: Annotated[EngineSettings, SettingOptions(only=("workers",))],
 ) -> None:
     """Run everything on real data that comes with packages (extra `demo`).
 
@@ -229,7 +208,6 @@ def demo(
 
     Example: `synsetmine demo --out demo`
     """
-    from synsetmine.engines import LocalEngine
     from synsetmine.pipeline.demo import write_demo
     from synsetmine.pipeline.project import read_project
     from synsetmine.pipeline.run import run_project
@@ -237,8 +215,8 @@ def demo(
 
     project = write_demo(out)
     at = Artefacts(out / "run")
-    with ShownStages(out / "run") as watcher:
-        folder = run_project(read_project(project), watcher, engine=LocalEngine(workers))
+    with work.open() as engine, ShownStages(out / "run") as watcher:
+        folder = run_project(read_project(project), watcher, engine=engine)
     show_finds(at)
     show_scores(at.scores)
     for sentence in folder.summary:

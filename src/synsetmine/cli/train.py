@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -28,15 +28,13 @@ from synsetmine.devices import choose_device, require_torch
 from synsetmine.errors import CheckpointError, DataError, SynsetmineError
 from synsetmine.io.files import read_json, sha256
 from synsetmine.io.temporary import check_model_folder
-from synsetmine.models.paper.settings import PRESETS, PresetName, TrainingSettings
+from synsetmine.models.paper.settings import PRESETS, TrainingSettings
+from synsetmine.pipeline.settings import ModelChoice
 
 if TYPE_CHECKING:
     from synsetmine.models import ModelSettings, TrainingStep
     from synsetmine.types import SynonymSets
     from synsetmine.views import TermViews
-
-
-Preset = Literal["general", PresetName]
 
 TRAINING = "Training"
 
@@ -52,13 +50,8 @@ def train(
     vectors: Tables = None,
     encoder: Encoder = None,
     reviews: Reviews = None,
-    preset: Annotated[
-        Preset,
-        typer.Option(
-            help="general, which adapts the general model; or the paper's model, with the settings "
-            "of paper, released-nyt, released-wiki, released-pubmed or project."
-        ),
-    ] = "general",
+    *,
+    model: Annotated[ModelChoice, SettingOptions()],
     settings: Annotated[
         Path | None, typer.Option(help="JSON file of settings, such as `tune` writes.")
     ] = None,
@@ -68,14 +61,10 @@ def train(
             help="both-X-Y (such as both-250-500), no-et, no-pt.", rich_help_panel=TRAINING
         ),
     ] = None,
-    *,
     options: Annotated[
         dict[str, Any],
         SettingOptions(
-            settings=TrainingSettings,
-            leave_out=("embed_sizes", "post_sizes"),
-            unset=True,
-            panel=TRAINING,
+            changes=TrainingSettings, leave_out=("embed_sizes", "post_sizes"), panel=TRAINING
         ),
     ],
     device: Device = "auto",
@@ -106,7 +95,7 @@ def train(
     from synsetmine.pipeline.model_stages import CHECKPOINT, train_to_folder
 
     check_model_folder(out)
-    chosen = _resolve(preset, settings, options)
+    chosen = _resolve(model.preset, settings, options)
     chosen.check_inputs(tables=len(vectors or ()), encoder=encoder is not None)
     if chosen.uses_torch:
         require_torch("the paper's model")

@@ -121,7 +121,7 @@ def tune(
     *,
     options: Annotated[
         dict[str, Any],
-        SettingOptions(settings=TrainingSettings, only=("epochs", "seed"), unset=True),
+        SettingOptions(changes=TrainingSettings, only=("epochs", "seed")),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     device: Device = "auto",

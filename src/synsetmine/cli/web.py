@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated
-
-import typer
-
-from synsetmine.cli import console
-from synsetmine.errors import SynsetmineError
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp
-
-    from synsetmine.review.web.server import AccessPolicy
 import html
 import os
 import sys
 import webbrowser
 from collections import Counter
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Thread
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from synsetmine.cli import console
 from synsetmine.cli.console import output_file
 from synsetmine.cli.inputs import Among, Device, Encoder, SkipBad, Source, Tables, open_source
+from synsetmine.errors import SynsetmineError
 from synsetmine.io.temporary import temporary_folder
 
 if TYPE_CHECKING:
@@ -33,7 +27,6 @@ if TYPE_CHECKING:
     from synsetmine.cli.inputs import ModelSource
     from synsetmine.review.web.answers import ModelAnswers
     from synsetmine.review.web.server import AccessPolicy
-
 
 SHORTEST = 16
 

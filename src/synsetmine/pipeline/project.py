@@ -12,7 +12,7 @@ from typing import Any, get_type_hints
 
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.io.files import read_text, write_text
-from synsetmine.models import DEFAULT_PRESET, ModelSettings, preset_names, settings_of
+from synsetmine.models import DEFAULT_PRESET, ModelSettings, settings_of
 from synsetmine.pipeline.settings import (
     CorpusSettings,
     EncoderSettings,
@@ -20,6 +20,7 @@ from synsetmine.pipeline.settings import (
     KbSettings,
     LinkSettings,
     MineSettings,
+    ModelChoice,
     ReportSettings,
     SuperviseSettings,
     VectorSettings,
@@ -29,10 +30,6 @@ from synsetmine.schema import Setting, from_values, settings_in
 from synsetmine.views.encoder import MINILM
 
 PROJECT_FILE = "synsetmine.toml"
-PRESET = (
-    f"adapts the general model; or the paper's: {', '.join(preset_names()[1:])}, with the "
-    "settings of `synsetmine train`"
-)
 HEADER = """\
 # A run of synsetmine: `synsetmine run` carries it out, stage by stage.
 # Lines that begin with `# ` and a name show defaults. Paths are relative to this file.
@@ -78,9 +75,8 @@ def template(*, corpus: str, kb: str, run: str) -> str:
     lines = [f"run = {toml(run)}  # the folder for all results"]
     for section, kind in sections().items():
         lines += ["", f"[{section}]  # {section_title(kind)}"]
-        if section == "train":
-            lines.append(_line_of("preset", DEFAULT_PRESET, PRESET))
-        lines += _section_lines(settings_in(kind).values(), paths.get(section))
+        chosen = settings_in(ModelChoice) if section == "train" else {}
+        lines += _section_lines({**chosen, **settings_in(kind)}.values(), paths.get(section))
     return HEADER + "\n".join(lines) + "\n"
 
 
