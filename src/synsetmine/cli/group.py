@@ -12,12 +12,16 @@ import typer
 from synsetmine.cli import console
 from synsetmine.cli.console import check_not_input, output_file
 from synsetmine.cli.inputs import Device, Encoder, SkipBad, load_sets, skipping
+from synsetmine.cli.options import option_of
 from synsetmine.devices import choose_device
+from synsetmine.pipeline.settings import GroupSettings
+from synsetmine.schema import settings_in
 
 if TYPE_CHECKING:
     from synsetmine.pipeline.grouping import Grouping
 
 
+DEFAULTS = GroupSettings()
 MEASURED = Path(__file__).parents[1] / "pipeline" / "precision.json"
 ROWS = 50  # sets on a terminal
 OTHERS = 8  # names of a set on a terminal
@@ -66,12 +70,8 @@ def group(
         ),
     ] = None,
     precision: Annotated[
-        str,
-        typer.Option(
-            help="cautious, balanced or bold, or a threshold from 0 to 1: sets are merged while "
-            f"their probability is above it.{_measured()}"
-        ),
-    ] = "balanced",
+        str, option_of(settings_in(GroupSettings)["precision"], more=_measured())
+    ] = DEFAULTS.precision,
     known: Annotated[
         Path | None,
         typer.Option(help="Known synonym sets, .jsonl or .set; new names may join them."),
@@ -87,7 +87,8 @@ def group(
         Path | None,
         typer.Option(
             callback=output_file,
-            help="CSV file for the 100 pairs nearest to the threshold; --never reads it too.",
+            help=f"CSV file for the {DEFAULTS.unsure} pairs nearest to the threshold; --never "
+            "reads it too.",
         ),
     ] = None,
     alone: Annotated[

@@ -261,8 +261,8 @@ class GroupSettings:
 
     precision: str = setting(
         "balanced",
-        help="cautious, balanced or bold, or a threshold from 0 to 1: sets are merged while their "
-        "probability is above it",
+        help="`cautious`, `balanced` or `bold`, or a threshold from 0 to 1: sets are merged while "
+        "their probability is above it",
     )
     unsure: int = setting(100, ge=0, help="pairs near the threshold to report")
 
@@ -278,7 +278,7 @@ class EngineSettings:
         "local", help="where the work on the corpus runs; spark needs the extra `spark`"
     )
     master: str | None = setting(
-        None, help="of Spark, such as spark://host:7077; local[*] by default"
+        None, help="Spark's master, such as spark://host:7077; local[*] by default"
     )
 
     def open(self) -> AbstractContextManager[Engine]:
