@@ -69,8 +69,8 @@ def test_a_command_gets_settings() -> None:
 def test_changes_are_what_the_user_gave() -> None:
     received: list[Any] = []
     app = commands(received)
-    assert CliRunner().invoke(app, ["changes", "--size", "0"]).exit_code == 0
-    assert received == [{"size": 0}]  # checked by the settings that are changed
+    assert CliRunner().invoke(app, ["changes", "--size", "1"]).exit_code == 0
+    assert received == [{"size": 1}]
 
 
 @pytest.mark.parametrize(
@@ -78,6 +78,7 @@ def test_changes_are_what_the_user_gave() -> None:
     [
         (["settings", "a", "--share", "1"], "share must be in (0, 1): 1.0"),
         (["settings", "a", "--size", "0"], "size must be at least 1: 0"),
+        (["changes", "--size", "0"], "size must be at least 1: 0"),
     ],
 )
 def test_values_out_of_range_are_wrong_usage(line: list[str], message: str) -> None:

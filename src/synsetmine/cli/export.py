@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from synsetmine.cli import console
-from synsetmine.cli.console import check_not_input, counted, output_file
+from synsetmine.cli.console import check_not_input, output_file
 from synsetmine.cli.inputs import Reviews, SkipBad, load_sets
-from synsetmine.errors import DataError, SynsetmineError
+from synsetmine.cli.options import SettingOptions, with_settings
+from synsetmine.errors import DataError, SynsetmineError, counted
+from synsetmine.schema import setting
 
 if TYPE_CHECKING:
     from synsetmine.export import Entry, Format
@@ -50,6 +53,52 @@ def _list_formats(wanted: bool) -> None:
     raise typer.Exit
 
 
+@dataclass(frozen=True, kw_only=True)
+class FormatOptions:
+    """What some formats take; each has its own defaults."""
+
+    title: str | None = setting(None, help="what the file calls itself; Synonym sets by default")
+    explicit: bool | None = setting(
+        None,
+        help="rules that put the preferred term in the place of the others",
+        option="--explicit",
+        panel=ENGINES,
+    )
+    limit: int | None = setting(
+        None,
+        ge=0,
+        help="rules in a file, 10000 by default; what is more goes into FILE-2, … 0: no limit",
+        panel=ENGINES,
+    )
+    weights: Literal["probability", "none"] | None = setting(
+        None, help="weights of Querqy's synonyms; probability by default", panel=ENGINES
+    )
+    base: str | None = setting(
+        None, help="address before the ids of sets; urn:synsetmine: by default", panel=GRAPHS
+    )
+    entities: str | None = setting(
+        None,
+        help="address before the knowledge base's ids, such as http://id.nlm.nih.gov/mesh/; by "
+        "default OBO's for ids such as DOID:14330, else --base",
+        panel=GRAPHS,
+    )
+    prefix: str | None = setting(
+        None,
+        help="prefix for ids of the knowledge base that have none, such as MESH; kb by default",
+        panel=GRAPHS,
+    )
+    language: str | None = setting(
+        None, help="of the terms, such as en; none by default", panel=GRAPHS
+    )
+    created: str | None = setting(
+        None, help="date of the file, such as 2026-01-31; none by default", panel=GRAPHS
+    )
+    licence: str | None = setting(
+        None, help="address of the licence; none by default", panel=GRAPHS
+    )
+
+
+@with_settings
 def export(
     source: Annotated[
         Path,
@@ -58,7 +107,7 @@ def export(
     form: Annotated[
         FormatName,
         typer.Option(
-            "--format", "-f", help="The form to write; --formats tells more.", show_default=False
+            "--format", "-f", help="The format to write; --formats lists them.", show_default=False
         ),
     ],
     out: Annotated[
@@ -110,67 +159,8 @@ def export(
     accepted: Annotated[
         bool, typer.Option("--accepted", help="Only sets that a reviewer has accepted.")
     ] = False,
-    title: Annotated[
-        str | None, typer.Option(help="What the file calls itself. Default: Synonym sets.")
-    ] = None,
-    explicit: Annotated[
-        bool | None,
-        typer.Option(
-            "--explicit",
-            help="Rules that put the preferred term in the place of the others.",
-            rich_help_panel=ENGINES,
-        ),
-    ] = None,
-    limit: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            help="Rules in a file; what is more goes into FILE-2, … 0: no limit. Default: 10000.",
-            rich_help_panel=ENGINES,
-        ),
-    ] = None,
-    weights: Annotated[
-        Literal["probability", "none"] | None,
-        typer.Option(
-            help="Weights of Querqy's synonyms: probability or none. Default: probability.",
-            rich_help_panel=ENGINES,
-        ),
-    ] = None,
-    base: Annotated[
-        str | None,
-        typer.Option(
-            help="Address before the ids of sets. Default: urn:synsetmine:", rich_help_panel=GRAPHS
-        ),
-    ] = None,
-    entities: Annotated[
-        str | None,
-        typer.Option(
-            help="Address before the knowledge base's ids, such as http://id.nlm.nih.gov/mesh/. "
-            "Default: OBO's for ids such as DOID:14330, else --base.",
-            rich_help_panel=GRAPHS,
-        ),
-    ] = None,
-    prefix: Annotated[
-        str | None,
-        typer.Option(
-            help="Prefix for ids of the knowledge base that have none, such as MESH. Default: kb.",
-            rich_help_panel=GRAPHS,
-        ),
-    ] = None,
-    language: Annotated[
-        str | None,
-        typer.Option(help="Of the terms, such as en. Default: none.", rich_help_panel=GRAPHS),
-    ] = None,
-    created: Annotated[
-        str | None,
-        typer.Option(
-            help="Date of the file, such as 2026-01-31. Default: none.", rich_help_panel=GRAPHS
-        ),
-    ] = None,
-    licence: Annotated[
-        str | None,
-        typer.Option(help="Address of the licence. Default: none.", rich_help_panel=GRAPHS),
-    ] = None,
+    *,
+    options: Annotated[dict[str, Any], SettingOptions(changes=FormatOptions)],
     skip_bad: SkipBad = False,
     formats: Annotated[
         bool,
@@ -218,19 +208,7 @@ def export(
     from synsetmine.export import FORMATS, About, choose_entries
 
     chosen = FORMATS[form]
-    options = _given(
-        chosen,
-        title=title,
-        explicit=explicit,
-        limit=limit,
-        weights=weights,
-        base=base,
-        entities=entities,
-        prefix=prefix,
-        language=language,
-        created=created,
-        licence=licence,
-    )
+    _check_taken(options, chosen)
     about = About(**{name: options.pop(name) for name in OF_ABOUT if name in options})
     kinds = _kinds(only or (), without or ())
     sets = _read(source, counts, trace, kb, skip_bad=skip_bad)
@@ -260,16 +238,14 @@ def export(
     console.say(f"{_held(chosen, written)} written to {', '.join(map(str, files))}")
 
 
-def _given(form: Format, **options: Any) -> dict[str, Any]:
-    """The options that were given; one that means nothing to the form is an error."""
+def _check_taken(options: Mapping[str, Any], form: Format) -> None:
+    """An option that means nothing to the format is an error."""
     from synsetmine.export import FORMATS
 
-    given = {name: value for name, value in options.items() if value is not None}
-    for name in given:
+    for name in options:
         if name not in form.takes:
             others = " and ".join(other.name for other in FORMATS.values() if name in other.takes)
             raise SynsetmineError(f"--{name} means nothing to {form.name}, only to {others}")
-    return given
 
 
 def _kinds(only: Sequence[str], without: Sequence[str]) -> Sequence[NameKind]:

@@ -14,6 +14,7 @@ from synsetmine.cli.console import check_not_input, output_file
 from synsetmine.cli.inputs import Device, Encoder, SkipBad, load_sets, skipping
 from synsetmine.cli.options import option_of
 from synsetmine.devices import choose_device
+from synsetmine.errors import counted
 from synsetmine.pipeline.settings import GroupSettings
 from synsetmine.schema import settings_in
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 DEFAULTS = GroupSettings()
 MEASURED = Path(__file__).parents[1] / "pipeline" / "precision.json"
-ROWS = 50  # sets on a terminal
 OTHERS = 8  # names of a set on a terminal
 
 
@@ -183,11 +183,7 @@ def _show(grouping: Grouping, *, alone: bool) -> None:
         rows.append((members[0], " | ".join(members[1:]), probability(name_set.probability)))
     if alone:
         rows += [(member.name, "", "") for member in grouping.alone]
-    shown = rows[:ROWS] if terminal else rows
-    if rows:
-        console.show_table(("name", "other names", "probability"), shown)
-    if len(rows) > len(shown):
-        console.say(f"… and {len(rows) - len(shown):,} more; --out writes all")
+    console.show_first_rows(("name", "other names", "probability"), rows)
 
 
 def _report(grouping: Grouping, out: Path | None) -> None:
@@ -197,9 +193,9 @@ def _report(grouping: Grouping, out: Path | None) -> None:
         (counts.ambiguous, "in several known sets and not compared"),
     ):
         if count:
-            console.warn(f"{console.counted(count, 'name')} {problem}")
+            console.warn(f"{counted(count, 'name')} {problem}")
     if counts.unused_pairs:
-        pairs = console.counted(counts.unused_pairs, "pair")
+        pairs = counted(counts.unused_pairs, "pair")
         console.warn(f"{pairs} of --never left out: a name is neither listed nor known")
     if not counts.names:
         console.warn("there are no names")

@@ -28,6 +28,7 @@ class SettingOptions:
     defaults: Mapping[str, Any] = field(default_factory=dict)  # that differ from the settings'
     arguments: Mapping[str, str] = field(default_factory=dict)  # the names of required settings
     panel: str | None = None
+    checked: bool = True  # whether values are checked where they enter, as wrong usage
 
     def parameters(self, kind: type) -> dict[str, inspect.Parameter]:
         """The parameters of the command, by the names of their settings."""
@@ -47,22 +48,21 @@ class SettingOptions:
         default = self.defaults.get(name, definition.default)
         if self.changes or default in ("", ()):
             default = None
-        # Options that change a preset are checked by the settings of its model.
-        option = option_of(definition, checked=not self.changes, panel=self.panel)
+        option = option_of(definition, panel=self.panel)
+        if not self.checked:
+            option.callback = None
         if default is False and not definition.option:
             option.param_decls = (f"--{name.replace('_', '-')}",)
         annotation: Any = kind if default is not None else kind | None
         return _keyword(name, Annotated[annotation, option], default)
 
 
-def option_of(
-    definition: Setting, *, more: str = "", checked: bool = True, panel: str | None = None
-) -> Any:
+def option_of(definition: Setting, *, more: str = "", panel: str | None = None) -> Any:
     """The option of one setting, with `more` after its help text."""
     return typer.Option(
         *filter(None, definition.option.split(",")),
         help=_sentence(definition) + more,
-        callback=_checker(definition) if checked else None,
+        callback=_checker(definition),
         rich_help_panel=definition.panel or panel,
     )
 

@@ -13,6 +13,7 @@ from synsetmine.cli.console import output_file
 from synsetmine.cli.inputs import Device
 from synsetmine.cli.options import SettingOptions, with_settings
 from synsetmine.devices import choose_device
+from synsetmine.errors import counted
 from synsetmine.pipeline.settings import EngineSettings, ReportSettings
 from synsetmine.schema import settings_in
 
@@ -113,7 +114,7 @@ def report(
 
     Example: `synsetmine report run --title "Names of diseases" --out diseases.html`
     """
-    from synsetmine.pipeline.report_stage import write_run_report
+    from synsetmine.pipeline.report.page import write_run_report
     from synsetmine.runs.folder import Artefacts, RunFolder
 
     target = out or Artefacts(folder).report
@@ -249,7 +250,7 @@ def show_finds(at: Artefacts) -> None:
     ]
     stated.sort(key=lambda name: -(name[1].probability or 0))
     console.show(
-        f"\nOf {console.counted(len(names), 'new name')} of known entities, {len(stated)} are more "
+        f"\nOf {counted(len(names), 'new name')} of known entities, {len(stated)} are more "
         "than variants in spelling and stated by a sentence of the articles, the surest first:"
     )
     for mined, term in stated[:SHOWN]:

@@ -64,7 +64,10 @@ def train(
     options: Annotated[
         dict[str, Any],
         SettingOptions(
-            changes=TrainingSettings, leave_out=("embed_sizes", "post_sizes"), panel=TRAINING
+            changes=TrainingSettings,
+            leave_out=("embed_sizes", "post_sizes"),
+            panel=TRAINING,
+            checked=False,  # the settings of the preset do that
         ),
     ],
     device: Device = "auto",

@@ -121,7 +121,7 @@ def tune(
     *,
     options: Annotated[
         dict[str, Any],
-        SettingOptions(changes=TrainingSettings, only=("epochs", "seed")),
+        SettingOptions(changes=TrainingSettings, only=("epochs", "seed"), checked=False),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     device: Device = "auto",

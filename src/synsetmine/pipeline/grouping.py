@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from synsetmine.corpus.name_lists import check_pair, names_in
-from synsetmine.errors import DataError, Skipped
+from synsetmine.errors import DataError, Skipped, counted
 from synsetmine.io.sets import new_id
 from synsetmine.models import MiningResult
 from synsetmine.normalization import keeps_case, name_key
 from synsetmine.pipeline.settings import GroupSettings
-from synsetmine.runs.results import counted
 from synsetmine.types import Progress, SynonymSets, Term
 from synsetmine.views import TermViews, encode_terms, find_encoder
 

@@ -31,7 +31,7 @@ from synsetmine.pipeline.model_stages import (
     write_reviews,
 )
 from synsetmine.pipeline.project import Project
-from synsetmine.pipeline.report_stage import write_run_report
+from synsetmine.pipeline.report.page import write_run_report
 from synsetmine.runs.folder import STAGES, Artefacts, RunFolder, Stage, Watcher
 from synsetmine.views import find_encoder
 from synsetmine.views.encoder import LEARNED, encoder_files
