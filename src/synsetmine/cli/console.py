@@ -48,7 +48,7 @@ def printable(text: str) -> str:
     Names come from anywhere. One with an escape sequence in it could clear the screen or write
     over other lines, one with a change of direction could show them backwards.
     """
-    return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def one_line(text: str) -> str:

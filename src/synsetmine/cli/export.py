@@ -43,12 +43,12 @@ ENGINES = "Search engines"
 GRAPHS = "Knowledge graphs"
 
 
-def _list_formats(wanted: bool) -> None:
-    if not wanted:
+def _list_formats(show: bool) -> None:
+    if not show:
         return
     from synsetmine.export import FORMATS
 
-    rows = [(form.name, form.ending, form.help, form.extra) for form in FORMATS.values()]
+    rows = [(each.name, each.ending, each.help, each.extra) for each in FORMATS.values()]
     console.show_table(("format", "ending", "what it is", "extra"), rows)
     raise typer.Exit
 
@@ -104,7 +104,7 @@ def export(
         Path,
         typer.Argument(help="A run folder, or a file of sets: .jsonl or .set.", show_default=False),
     ],
-    form: Annotated[
+    format: Annotated[
         FormatName,
         typer.Option(
             "--format", "-f", help="The format to write; --formats lists them.", show_default=False
@@ -207,14 +207,14 @@ def export(
     from synsetmine.errors import Skipped
     from synsetmine.export import FORMATS, About, choose_entries
 
-    chosen = FORMATS[form]
+    chosen = FORMATS[format]
     _check_taken(options, chosen)
     about = About(**{name: options.pop(name) for name in OF_ABOUT if name in options})
     kinds = _kinds(only or (), without or ())
     sets = _read(source, counts, trace, kb, skip_bad=skip_bad)
     sets = _reviewed(sets, source, reviews, accepted=accepted)
     skipped = Skipped()
-    wanted = choose_entries(sets, threshold=threshold, min_size=1)
+    above = choose_entries(sets, threshold=threshold, min_size=1)
     entries = choose_entries(
         sets,
         threshold=threshold,
@@ -224,9 +224,8 @@ def export(
         skipped=skipped,
     )
     written = chosen.writable(entries, skipped)
-    if unwanted := sum(len(mined.terms) for mined in sets) - _terms(wanted):
-        told = counted(unwanted, "term")
-        console.say(f"left out: {told} below the threshold or judged incorrect")
+    if below := sum(len(mined.terms) for mined in sets) - _terms(above):
+        console.say(f"left out: {counted(below, 'term')} below the threshold or judged incorrect")
     if small := len(sets) - len(entries):
         console.say(f"left out: {counted(small, 'set')} of fewer than {min_size} terms")
     console.report_left_out(skipped)
@@ -238,14 +237,14 @@ def export(
     console.say(f"{_held(chosen, written)} written to {', '.join(map(str, files))}")
 
 
-def _check_taken(options: Mapping[str, Any], form: Format) -> None:
+def _check_taken(options: Mapping[str, Any], chosen: Format) -> None:
     """An option that means nothing to the format is an error."""
     from synsetmine.export import FORMATS
 
     for name in options:
-        if name not in form.takes:
+        if name not in chosen.takes:
             others = " and ".join(other.name for other in FORMATS.values() if name in other.takes)
-            raise SynsetmineError(f"--{name} means nothing to {form.name}, only to {others}")
+            raise SynsetmineError(f"--{name} means nothing to {chosen.name}, only to {others}")
 
 
 def _kinds(only: Sequence[str], without: Sequence[str]) -> Sequence[NameKind]:
@@ -300,8 +299,8 @@ def _reviewed(
         return sets
     decisions = find_decisions(reviews)
     left = reviewed_sets(sets, decisions, accepted_only=accepted)
-    told = counted(len(decisions), "decision")
-    console.say(f"{told} of reviewers; {len(left):,} of {counted(len(sets), 'set')} left")
+    reviewed = f"{counted(len(decisions), 'decision')} of reviewers"
+    console.say(f"{reviewed}; {len(left):,} of {counted(len(sets), 'set')} left")
     return left
 
 
@@ -314,19 +313,19 @@ def _with_sentences(entries: Sequence[Entry], run: Path) -> list[Entry]:
 
     with console.progress_bar("looking for sentences") as bar:
         names = [term.text for entry in entries for term in new_names(entry)]
-        found = example_sentences(Artefacts(run), names, 1, bar.update)
-    return with_sentences(entries, found)
+        sentences = example_sentences(Artefacts(run), names, 1, bar.update)
+    return with_sentences(entries, sentences)
 
 
-def _held(form: Format, entries: Sequence[Entry]) -> str:
+def _held(chosen: Format, entries: Sequence[Entry]) -> str:
     """What a file holds, in words."""
     from synsetmine.export.entries import new_names
 
-    if form.new_names:
+    if chosen.new_names:
         names = [term for entry in entries for term in new_names(entry)]
         known = sum(term.known for term in names)
-        there = f" ({known:,} of which the knowledge base has, mostly for other entities)"
-        return counted(len(names), "new name") + (there if known else "")
+        note = f" ({known:,} of which the knowledge base has, mostly for other entities)"
+        return counted(len(names), "new name") + (note if known else "")
     return f"{counted(len(entries), 'set')} of {counted(_terms(entries), 'term')}"
 
 

@@ -225,8 +225,8 @@ def mine(
 
     stored = load_model(model)
     tables = [load_vectors(path, skip_bad) for path in vectors or ()]
-    wanted = load_vocabulary(vocabulary, tables[0] if tables else None, skip_bad)
-    terms = order_vocabulary(wanted, settings)
+    listed = load_vocabulary(vocabulary, tables[0] if tables else None, skip_bad)
+    terms = order_vocabulary(listed, settings)
     constraints = load_reviews(reviews)
     informed = seed_sets(NO_SETS if seeds is None else load_sets(seeds, skip_bad), constraints)
     console.report_reviews(informed.counts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -132,21 +133,20 @@ class ShownStages:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._shown: Any = None
+        self._bars = ExitStack()  # with the bar of the stage at work
         self._bar: console.Bar | None = None
 
     def __enter__(self) -> ShownStages:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._close()
+        self._bars.close()
         if kind is KeyboardInterrupt:
             console.say("what is done is kept: the same command goes on from there")
 
     def started(self, stage: str) -> None:
-        self._close()
-        self._shown = console.progress_bar(stage, unit="bytes" if stage in BYTES else "")
-        self._bar = self._shown.__enter__()
+        unit = "bytes" if stage in BYTES else ""
+        self._bar = self._bars.enter_context(console.progress_bar(stage, unit=unit))
 
     def progress(self, done: int, total: int, note: str = "") -> None:
         if self._bar is not None:
@@ -155,23 +155,18 @@ class ShownStages:
     def finished(self, stage: str, record: StageRecord, *, skipped: bool) -> None:
         from synsetmine.runs.folder import Artefacts
 
-        self._close()
+        self._bars.close()
         how = "unchanged" if skipped else f"{record.seconds:.1f} s"
         console.say(f"{stage} ({how}):")
         report_result(record.result)
         if stage == "supervise" and not skipped:
             show_links(Artefacts(self._folder).supervision)
 
-    def _close(self) -> None:
-        if self._shown is not None:
-            self._shown.__exit__(None, None, None)
-        self._shown = self._bar = None
-
 
 def report_result(result: StageResult, where: str = "") -> None:
     """Print what a stage counted, what it left out, and its warnings."""
-    for found in result.skipped:
-        console.warn(f"{found.count} left out: {found.examples[0]}")
+    for records in result.skipped:
+        console.warn(f"{records.count} left out: {records.examples[0]}")
     for note in result.notes:
         console.warn(note)
     counts = str(result) or "nothing to do"
@@ -184,11 +179,11 @@ def show_links(path: Path) -> None:
     rows = [
         (
             "kept" if fate == "kept" else f"dropped: {fate}",
-            f"{found['links']:,}",
-            f"{found['mentions']:,}",
-            "; ".join(f"{surface} → {entity}" for surface, entity, _ in found["examples"][:2]),
+            f"{tally['links']:,}",
+            f"{tally['mentions']:,}",
+            "; ".join(f"{surface} → {entity}" for surface, entity, _ in tally["examples"][:2]),
         )
-        for fate, found in record.items()
+        for fate, tally in record.items()
     ]
     console.show_table(("links", "number", "mentions", "most frequent"), rows)
 
@@ -271,9 +266,9 @@ def show_scores(path: Path) -> None:
     if len(exact) > SHOWN:
         console.show(f"  … and {len(exact) - SHOWN} more")
     among, (mean, spread) = scores["among all terms"], scores["on their own"]["ari"]
-    told = f"{100 * mean:.1f}" + (f" ± {100 * spread:.1f}" if spread else "")
+    ari = f"{100 * mean:.1f}" + (f" ± {100 * spread:.1f}" if spread else "")
     console.show(
-        f"Scores on these entities: ARI {told} on their own, "
+        f"Scores on these entities: ARI {ari} on their own, "
         f"{100 * among['ari']:.1f} among all terms (pair precision "
         f"{100 * among['pair_precision']:.1f}, recall {100 * among['pair_recall']:.1f})."
     )

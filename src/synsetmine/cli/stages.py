@@ -61,7 +61,7 @@ def stage_files(**named: Path | None) -> Iterator[Artefacts]:
 
 @with_settings
 def read(out: Out, settings: CorpusOptions) -> None:
-    """Read a corpus of any form into one file of documents.
+    """Read a corpus of any format into one file of documents.
 
     Plain, .gz, .bz2 or .zst. What is broken or empty is left out, counted and reported.
 
@@ -78,7 +78,7 @@ def read(out: Out, settings: CorpusOptions) -> None:
 def knowledge(
     out: Out, settings: Annotated[KbSettings, SettingOptions(arguments={"path": "kb"})]
 ) -> None:
-    """Read a knowledge base of any form into one compact file.
+    """Read a knowledge base of any format into one compact file.
 
     Example: `synsetmine knowledge doid.obo --out knowledge.arrow`
     """

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -114,10 +115,10 @@ def train(
     _report_missing(vectors or (), views, training_sets, chosen)
     if (out / CHECKPOINT).exists():
         console.say(f"there is a checkpoint in {out}")
-    with console.progress_bar("training") as bar, _Curves(tensorboard) as curves:
+    with console.progress_bar("training") as bar, _curves(tensorboard) as draw:
 
         def on_step(step: TrainingStep) -> None:
-            curves.add(step)
+            draw(step)
             validated = "validation/score" in step.values if step.values else None
             bar.update(step.done, step.total, step.note, line=validated)
 
@@ -198,30 +199,22 @@ def _report_missing(
     console.report_missing(unknown, len(sets.terms), "are not trained on")
 
 
-class _Curves:
-    """Training curves for TensorBoard, if there is a folder for them."""
+@contextmanager
+def _curves(folder: Path | None) -> Iterator[Callable[[TrainingStep], None]]:
+    """Draws training curves for TensorBoard, if there is a folder for them."""
+    if folder is None:
+        yield lambda _: None
+        return
+    try:
+        from tensorboard.summary import Writer
+    except ImportError as error:
+        raise SynsetmineError(
+            "--tensorboard needs the extra: pip install 'synsetmine[tensorboard]'"
+        ) from error
+    with closing(Writer(str(folder))) as writer:
 
-    def __init__(self, folder: Path | None) -> None:
-        self._writer: Any = None
-        if folder is None:
-            return
-        try:
-            from tensorboard.summary import Writer
-        except ImportError as error:
-            raise SynsetmineError(
-                "--tensorboard needs the extra: pip install 'synsetmine[tensorboard]'"
-            ) from error
-        self._writer = Writer(str(folder))
+        def draw(step: TrainingStep) -> None:
+            for name, value in step.values.items():
+                writer.add_scalar(name, value, step.done)
 
-    def __enter__(self) -> _Curves:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._writer is not None:
-            self._writer.close()
-
-    def add(self, step: TrainingStep) -> None:
-        if self._writer is None:
-            return
-        for name, value in step.values.items():
-            self._writer.add_scalar(name, value, step.done)
+        yield draw

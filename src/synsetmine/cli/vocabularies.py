@@ -112,21 +112,23 @@ def lint(
     """
     from synsetmine.export import lint_file
 
-    found = {path: lint_file(path, limit=limit) for path in files}
+    results = {path: lint_file(path, limit=limit) for path in files}
     if as_json:
-        console.show_json([{"file": str(path), **asdict(result)} for path, result in found.items()])
-    for path, result in found.items():
+        console.show_json(
+            [{"file": str(path), **asdict(result)} for path, result in results.items()]
+        )
+    for path, result in results.items():
         if not as_json:
             for finding in result.findings:
                 message = console.one_line(finding.message)
                 console.show(f"{path}:{finding.line}: {finding.severity}: {message}")
         console.say(_summary(path, result))
-    if any(result.count("error") for result in found.values()):
+    if any(result.count("error") for result in results.values()):
         raise typer.Exit(1)
 
 
 def _summary(path: Path, result: Lint) -> str:
     rules, terms = counted(result.rules, "rule"), counted(result.terms, "term")
     kinds: tuple[Severity, ...] = ("error", "warning", "note")
-    found = ", ".join(counted(result.count(kind), kind) for kind in kinds)
-    return f"{path}: {rules} of {terms}; {found}"
+    findings = ", ".join(counted(result.count(kind), kind) for kind in kinds)
+    return f"{path}: {rules} of {terms}; {findings}"

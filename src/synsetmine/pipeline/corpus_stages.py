@@ -112,7 +112,7 @@ def _some(
 
 
 def read_knowledge(settings: KbSettings, out: Path, progress: Progress) -> StageResult:
-    """A knowledge base of any form to our own."""
+    """A knowledge base of any format to our own."""
     skipped = Skipped()
     kb = read_kb(**vars(settings), skipped=skipped, progress=progress)
     kb.save(out)

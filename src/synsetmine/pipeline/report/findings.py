@@ -244,9 +244,9 @@ def gather_findings(settings: ReportSettings, folder: RunFolder, progress: Progr
             for name, record in folder.stages.items()
         ],
         skipped=[
-            (found.problem, found.count, found.examples[0])
+            (records.problem, records.count, records.examples[0])
             for result in folder.results.values()
-            for found in result.skipped
+            for records in result.skipped
         ],
         kept=kept,
         dropped=dropped,
@@ -285,9 +285,9 @@ def _as_written(path: Path) -> Iterator[Any]:
 def _tallies(record: Mapping[str, Any]) -> tuple[Tally, dict[str, Tally]]:
     tallies = {
         reason: Tally(
-            found["links"], found["mentions"], tuple(Link(*link) for link in found["examples"])
+            tally["links"], tally["mentions"], tuple(Link(*link) for link in tally["examples"])
         )
-        for reason, found in record.items()
+        for reason, tally in record.items()
     }
     return tallies.pop("kept"), tallies
 
@@ -324,9 +324,9 @@ def _named(record: StageRecord) -> str:
 def _entity_names(
     kb: KnowledgeBase, sets: Sequence[MinedSet], tallies: Sequence[Tally]
 ) -> dict[str, str]:
-    wanted = {mined.entity for mined in sets if mined.entity}
-    wanted |= {link.entity for tally in tallies for link in tally.examples}
-    return {entity: kb.name(entity) for entity in sorted(wanted) if entity in kb}
+    entities = {mined.entity for mined in sets if mined.entity}
+    entities |= {link.entity for tally in tallies for link in tally.examples}
+    return {entity: kb.name(entity) for entity in sorted(entities) if entity in kb}
 
 
 def _scores(scores: Mapping[str, Any]) -> list[Score]:
