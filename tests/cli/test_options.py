@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass, fields
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import pytest
 import typer
@@ -12,9 +12,11 @@ from typer.testing import CliRunner
 
 from synsetmine import SynSetMiner, group
 from synsetmine.cli.options import SettingOptions, with_settings
+from synsetmine.cli.run import run
 from synsetmine.cli.tune import finetune
 from synsetmine.models import DEFAULT_PRESET, preset_names
 from synsetmine.pipeline.settings import GroupSettings, ModelChoice, SetLimits
+from synsetmine.runs.folder import STAGES
 from synsetmine.schema import check_settings, setting, settings_in
 
 
@@ -92,6 +94,11 @@ def test_the_help_has_default_and_range() -> None:
     for words in ("A share, in (0, 1).", "A size (at least 1).", "Names; may be repeated."):
         assert words in text
     assert "[default: 7]" in text
+
+
+def test_the_help_names_all_stages() -> None:
+    (until,) = get_type_hints(run, include_extras=True)["until"].__metadata__
+    assert f"{', '.join(STAGES[:-1])} or {STAGES[-1]}" in until.help
 
 
 def test_the_presets_are_those_of_the_models() -> None:
