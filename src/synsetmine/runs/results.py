@@ -54,12 +54,6 @@ def description(term: MinedTerm, *, relation: bool = True) -> str:
     return ", ".join(filter(None, (kind, proposed)))
 
 
-def counted(value: int, noun: str) -> str:
-    """`1 term`, `2,000 terms`, `2 entities`."""
-    plural = f"{noun.removesuffix('y')}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{value:,} {noun if value == 1 else plural}"
-
-
 def probability(value: float | None) -> str:
     """Two digits; what is nearly certain does not look like certainty."""
     if value is None or not math.isfinite(value):

@@ -14,11 +14,11 @@ from urllib.parse import quote, unquote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from synsetmine.errors import DataError
+from synsetmine.errors import DataError, counted
 from synsetmine.review import TO_DO, Decision, Page, QueueFilter, QueuePosition, ReviewedSet, Status
 from synsetmine.review.web.session import ReviewSession
 from synsetmine.runs import MinedSet, MinedTerm, Scope, Sentence
-from synsetmine.runs.results import ACTIONS, counted, description, probability, share
+from synsetmine.runs.results import ACTIONS, description, probability, share
 from synsetmine.types import Term
 
 SHOWN: Mapping[str, tuple[str, frozenset[Status]]] = {
