@@ -32,7 +32,6 @@ from synsetmine.pipeline.settings import EncoderSettings, EvaluateSettings, Mine
 from synsetmine.review.decisions import read_decisions, write_decisions
 from synsetmine.review.feedback import Constraints, seed_sets, training_sets
 from synsetmine.review.store import read_store
-from synsetmine.review.tsv import read_decisions, write_decisions
 from synsetmine.runs.folder import Artefacts, StageResult
 from synsetmine.text.evidence import read_evidence
 from synsetmine.types import Progress, SynonymSets, Term, order_terms
