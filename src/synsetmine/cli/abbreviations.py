@@ -63,14 +63,12 @@ def abbreviations(
 
     Example: `synsetmine abbreviations texts/ --min-count 2 --out abbreviations.tsv`
     """
-    from synsetmine.corpus.sources import find_sources
+    from synsetmine.corpus import corpus_files
     from synsetmine.pipeline.corpus_stages import open_corpus
     from synsetmine.text.evidence import find_abbreviations
 
     if out is not None:
-        check_not_input(
-            out, *(source.path for source in find_sources(settings.path, settings.format))
-        )
+        check_not_input(out, *corpus_files(settings.path, settings.format))
     skipped = Skipped()
     with console.progress_bar("reading", unit="bytes") as bar:
         defined = find_abbreviations(open_corpus(settings, skipped, bar.update))

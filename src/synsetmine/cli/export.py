@@ -238,13 +238,13 @@ def export(
 
 
 def _check_taken(options: Mapping[str, Any], chosen: Format) -> None:
-    """An option that means nothing to the format is an error."""
+    """An option that does not apply to the format is an error."""
     from synsetmine.export import FORMATS
 
     for name in options:
         if name not in chosen.takes:
             others = " and ".join(other.name for other in FORMATS.values() if name in other.takes)
-            raise SynsetmineError(f"--{name} means nothing to {chosen.name}, only to {others}")
+            raise SynsetmineError(f"--{name} does not apply to {chosen.name}, only to {others}")
 
 
 def _kinds(only: Sequence[str], without: Sequence[str]) -> Sequence[NameKind]:
