@@ -32,7 +32,7 @@ from benchmarks.synthetic import Synthetic, make_vocabulary
 from benchmarks.visits import Ledger, Visit, visit
 from synsetmine.errors import in_one_line
 from synsetmine.models import DEFAULT_PRESET, save_model, settings_of
-from synsetmine.review.tsv import read_decisions
+from synsetmine.review.decisions import read_decisions
 from synsetmine.runs.folder import Artefacts
 from synsetmine.views import TermViews, write_vectors
 from tests.support.webserver import process_of, write_run

@@ -56,9 +56,9 @@ def main(run: Path, out: Path = HERE) -> None:
 
 def _decide_some(bench: ReviewSession) -> None:
     def decide(kind: str, set_id: str, **more: object) -> None:
-        bench.decide(kind, set_id, seen=bench.seen, reviewer="Bea", **more)  # type: ignore[arg-type]
+        bench.decide(kind, set_id, seen=bench.state.number, reviewer="Bea", **more)  # type: ignore[arg-type]
 
-    for number, found in enumerate(bench.queue(QueueFilter(), count=180).sets):
+    for number, found in enumerate(bench.state.queue(QueueFilter(), count=180).sets):
         decide("reject" if number % 3 == 0 else "accept", found.id)
     decide("judge", OPENED, terms=RIGHT, verdict="correct", scope="exact")
     decide("judge", OPENED, terms=[WRONG], verdict="incorrect", scope="related")
@@ -66,7 +66,7 @@ def _decide_some(bench: ReviewSession) -> None:
 
 def _page(bench: ReviewSession) -> str:
     """The list begins with the set that is open."""
-    found = bench.get(OPENED)
+    found = bench.state.get(OPENED)
     if found is None:
         raise SystemExit(f"this run has no set {OPENED!r}; take that of `synsetmine demo`")
     least, _ = found.place

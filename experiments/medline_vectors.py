@@ -34,8 +34,9 @@ from synsetmine.engines import LocalEngine
 from synsetmine.errors import in_one_line
 from synsetmine.io.files import numbered_lines, write_text
 from synsetmine.normalization import normal_form
-from synsetmine.text.phrases import mine_phrases
-from synsetmine.text.units import UnitReader, count_units
+from synsetmine.text.matcher import NameMatcher
+from synsetmine.text.phrases import choose_phrases, count_phrases
+from synsetmine.text.units import UnitCounter, count_forms
 from synsetmine.types import Document, Term
 from synsetmine.views import TermVectors
 from synsetmine.views.cooccurrence import train_cooccurrence
@@ -156,9 +157,14 @@ def _development(data: Data, kb: Path) -> dict[str, Any]:
         for name in (record["name"], *record["synonyms"]):
             if form := normal_form(name):
                 entities.setdefault(form, set()).add(record["id"])
-    reader = UnitReader(sorted(entities))
-    counts = count_units(data.documents, reader, engine=LocalEngine(data.workers))
-    forms = [form for form in sorted(entities) if counts.get(form, 0) >= MIN_COUNT]
+    names = sorted(entities)
+    counts = count_forms(
+        data.documents,
+        UnitCounter(names),
+        matcher=NameMatcher.build(names),
+        engine=LocalEngine(data.workers),
+    )
+    forms = [form for form in names if counts.get(form, 0) >= MIN_COUNT]
     owners = {form: min(entities[form]) for form in forms if len(entities[form]) == 1}
     return {
         "terms": forms,
@@ -256,7 +262,8 @@ def run_phrases(data: Data, development: Path) -> dict[str, Any]:
     names = {form for form in known["entity"] if " " in form}
     hidden = set(known["terms"]) - set(known["entity"])
     started, used = time.perf_counter(), _cpu()
-    phrases = mine_phrases(data.documents, threshold=0, engine=LocalEngine(data.workers))
+    counts = count_phrases(data.documents, engine=LocalEngine(data.workers))
+    phrases = choose_phrases(counts, threshold=0)
     cost = {
         "seconds": round(time.perf_counter() - started, 1),
         "cpu_seconds": round(_cpu() - used, 1),
@@ -332,7 +339,7 @@ def _phrase_lines(phrases: Mapping[str, Any]) -> list[str]:
         f"{share:.0%} of the first {int(n):,}" for n, share in phrases["share"].items()
     )
     return [
-        f"`mine_phrases` finds {phrases['phrases']:,} phrases in {phrases['cpu_seconds']:.0f} CPU "
+        f"`count_phrases` finds {phrases['phrases']:,} phrases in {phrases['cpu_seconds']:.0f} CPU "
         f"seconds ({phrases['peak_mb']:,} MB). Of the {phrases['names']:,} names of two words or "
         f"more in the development part it finds {phrases['names_found']:,}. Such names are "
         f"{shares} (phrases that are names of entities set aside, or of several, do not count).",

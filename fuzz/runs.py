@@ -27,7 +27,7 @@ from synsetmine.models.paper.network import SetScorer
 from synsetmine.models.storage import CONFIG, WEIGHTS
 from synsetmine.pipeline.project import read_project, write_project
 from synsetmine.review.decisions import Decision as Review
-from synsetmine.review.tsv import read_decisions, write_decisions
+from synsetmine.review.decisions import read_decisions, write_decisions
 from synsetmine.runs.folder import FORMAT, MANIFEST, RunFolder
 from synsetmine.text.matcher import NameMatcher
 from synsetmine.types import Term

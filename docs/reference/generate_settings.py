@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from synsetmine.models.paper.settings import PRESETS, TrainingSettings
-from synsetmine.pipeline.project import section_title, sections, toml
+from synsetmine.pipeline.project import definitions, section_title, sections, toml
 from synsetmine.schema import Setting, settings_in
 
 PAGE = Path(__file__).with_name("settings.md")
@@ -52,7 +52,7 @@ def reference() -> str:
     for section, kind in sections().items():
         rows = [
             [f"`{s.name}`", _shown(s.default), _values(s), s.description]
-            for s in settings_in(kind).values()
+            for s in definitions(section)
         ]
         title = section_title(kind)
         parts += [f"## [{section}]", "", f"{title[0].upper()}{title[1:]}.", ""]

@@ -14,10 +14,9 @@ from synsetmine.metrics import compare_labels, evaluate
 from synsetmine.models.general import PRECISION, GeneralModel, load_general
 from synsetmine.models.general.settings import AdaptationSettings
 from synsetmine.models.general.training import adapt
-from synsetmine.rivals import Choice, Labels, Method, Task, TrainingData
-from synsetmine.rivals.base import grid
+from synsetmine.rivals.base import Choice, Labels, Method, Task, TrainingData, grid
 from synsetmine.rivals.linkage import Agglomerative, Hdbscan, Link, cut, in_given_order
-from synsetmine.rivals.pair_linkage import PairLinkage
+from synsetmine.rivals.pairs import PairLinkage
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews, View, encode_terms, find_encoder, unit_rows
 

@@ -149,3 +149,9 @@ def _shown(value: object) -> str:
 
 def _rebuild(problem: str, path: Path | None, line: int | None, value: object) -> DataError:
     return DataError(problem, path=path, line=line, value=value)
+
+
+def counted(value: int, noun: str) -> str:
+    """`1 term`, `2,000 terms`, `2 entities`."""
+    plural = f"{noun.removesuffix('y')}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{value:,} {noun if value == 1 else plural}"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from numbers import Integral
 from typing import Any, Self
 
@@ -22,24 +23,16 @@ from synsetmine.models import (
     generate_sets,
     settings_of,
 )
+from synsetmine.models.paper.settings import TrainingSettings
 from synsetmine.pipeline.grouping import group
+from synsetmine.pipeline.settings import GroupSettings, MineSettings, SetLimits
+from synsetmine.schema import settings_in
 from synsetmine.types import SynonymSets, Term, order_terms
 from synsetmine.views import TermVectors, TermViews
 
 Surfaces = Sequence[str] | npt.NDArray[np.str_]
 
 FEWEST = 10  # entities of two or more terms, to hold some out
-
-SETTINGS = (
-    "architecture",
-    "learning_rate",
-    "dropout",
-    "negatives",
-    "strategy",
-    "batch_sets",
-    "epochs",
-    "patience",
-)
 
 
 class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -96,10 +89,9 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         `surfaces` are the terms' strings: one more view, and for some strategies of the paper's
         model what they draw by.
         """
-        if self.threshold is not None and not 0 <= self.threshold <= 1:
-            raise ValueError(f"threshold must lie between 0 and 1, not {self.threshold}")
-        if self.max_sets is not None and self.max_sets < 1:
-            raise ValueError(f"max_sets must be at least 1, not {self.max_sets}")
+        with _value_errors():
+            settings_in(MineSettings)["threshold"].check(self.threshold)
+            settings_in(SetLimits)["max_sets"].check(self.max_sets)
         self.grouped_ = y is None and _are_names(X)
         if self.grouped_:
             self.labels_ = self._group(X)
@@ -107,12 +99,9 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         X, y = validate_data(self, X, y, dtype=np.float32)
         check_classification_targets(y)
         # One number for training and for all later walks.
-        given = self.random_state
-        self.seed_ = (
-            int(given)
-            if isinstance(given, Integral)
-            else int(check_random_state(given).randint(2**31))
-        )
+        state = self.random_state
+        drawn = state if isinstance(state, Integral) else check_random_state(state).randint(2**31)
+        self.seed_ = int(drawn)
         self.classes_, labels = np.unique(y, return_inverse=True)
         terms = _terms(len(X), surfaces)
         sets = SynonymSets.from_labels(terms, labels.tolist())
@@ -122,10 +111,8 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 f"{len(sets)} class(es), the largest with {max(sets.sizes)}"
             )
         vectors = TermVectors(tuple(terms), X)
-        try:
+        with _value_errors():
             self._train(sets, TermViews((vectors,), strings=surfaces is not None))
-        except DataError as error:
-            raise ValueError(str(error)) from error
         self.surfaces_ = surfaces is not None
         self.labels_ = self._generate(vectors, strings=self.surfaces_)
         return self
@@ -168,8 +155,8 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def _settings(self) -> ModelSettings:
         preset = settings_of(self.preset)
-        changes = {name: getattr(self, name) for name in SETTINGS}
-        changes = {name: value for name, value in changes.items() if value is not None}
+        own = {"architecture", *settings_in(TrainingSettings)}
+        changes = {n: v for n, v in self.get_params().items() if n in own and v is not None}
         if self.patience is not None:  # a short patience asks for frequent validation
             often = preset.to_dict().get("validate_every", self.patience)
             changes["validate_every"] = min(often, self.patience)
@@ -197,12 +184,10 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """The number of each name's set; sets are numbered by their first name."""
         if self.max_sets is not None:
             raise ValueError("max_sets limits a model that is trained, not the general model")
-        try:
+        precision = GroupSettings().precision if self.threshold is None else self.threshold
+        with _value_errors():
             listed = list(names_in(names))
-            precision = "balanced" if self.threshold is None else self.threshold
             canonical = group(listed, precision=precision, unsure=0).mapping
-        except DataError as error:
-            raise ValueError(str(error)) from error
         numbers: dict[str, int] = {}
         labels = [
             numbers.setdefault(canonical[name], len(numbers)) if name in canonical else -1
@@ -214,6 +199,15 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+@contextmanager
+def _value_errors() -> Iterator[None]:
+    """Turns our errors into those that scikit-learn's conventions ask for."""
+    try:
+        yield
+    except DataError as error:
+        raise ValueError(str(error)) from error
 
 
 def _are_names(X: Any) -> bool:

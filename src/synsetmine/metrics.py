@@ -25,42 +25,25 @@ FloatArray: TypeAlias = NDArray[np.float64]
 def best_matching(row: IntArray, column: IntArray, weight: FloatArray) -> list[float]:
     """The weights of the edges (row, column) in a matching of the greatest total weight.
 
-    Always exact. The edges that `_settle` cannot decide go to scipy's sparse solver, which takes
+    Always exact. An edge that weighs at least as much as the best other edge of its row and the
+    best other edge of its column together can replace both, so some best matching has it. This
+    alone solves most of a good prediction. The other edges go to scipy's sparse solver, which takes
     quadratic time in the number of sets for two unrelated partitions.
     """
-    settled, rest = _settle(_Edges(row, column, weight))
-    return settled + _match(rest) if rest.weight.size else settled
-
-
-@dataclass(frozen=True)
-class _Edges:
-    """A bipartite graph of predicted (row) and gold (column) sets."""
-
-    row: IntArray  # (edges,)
-    column: IntArray  # (edges,)
-    weight: FloatArray  # (edges,)
-
-
-def _settle(edges: _Edges) -> tuple[list[float], _Edges]:
-    """Take the edges that some best matching has for certain; return their weights and the rest.
-
-    An edge that weighs at least as much as the best other edge of its row and the best other edge
-    of its column together can replace both. This alone solves most of a good prediction.
-    """
     weights: list[float] = []
-    while edges.weight.size:
-        rivals = _best_other(edges.row, edges.weight) + _best_other(edges.column, edges.weight)
-        sure = np.flatnonzero(edges.weight >= rivals)
+    while weight.size:
+        rivals = _best_other(row, weight) + _best_other(column, weight)
+        sure = np.flatnonzero(weight >= rivals)
         # Equal edges can both be sure of the same set: only one may have it.
-        sure = sure[np.unique(edges.row[sure], return_index=True)[1]]
-        sure = sure[np.unique(edges.column[sure], return_index=True)[1]]
-        weights += edges.weight[sure].tolist()
-        used = np.isin(edges.row, edges.row[sure]) | np.isin(edges.column, edges.column[sure])
-        edges = _Edges(edges.row[~used], edges.column[~used], edges.weight[~used])
+        sure = sure[np.unique(row[sure], return_index=True)[1]]
+        sure = sure[np.unique(column[sure], return_index=True)[1]]
+        weights += weight[sure].tolist()
+        used = np.isin(row, row[sure]) | np.isin(column, column[sure])
+        row, column, weight = row[~used], column[~used], weight[~used]
         # A long chain settles only from its ends: to match it is faster than to peel it.
         if np.count_nonzero(used) * 100 < len(used):
             break
-    return weights, edges
+    return weights + _match(row, column, weight) if weight.size else weights
 
 
 def _best_other(group: IntArray, weight: FloatArray) -> FloatArray:
@@ -74,21 +57,21 @@ def _best_other(group: IntArray, weight: FloatArray) -> FloatArray:
     return other[np.argsort(order)]
 
 
-def _match(edges: _Edges) -> list[float]:
+def _match(row: IntArray, column: IntArray, weight: FloatArray) -> list[float]:
     """The weights of a best one-to-one matching."""
-    row = np.unique(edges.row, return_inverse=True)[1]
-    column = np.unique(edges.column, return_inverse=True)[1]
+    row = np.unique(row, return_inverse=True)[1]
+    column = np.unique(column, return_inverse=True)[1]
     if row.max() > column.max():  # the solver works row by row
         row, column = column, row
     shape = int(row.max()) + 1, int(column.max()) + 1
     # The solver matches every row, so each gets a column of its own that is worth nothing. Whole
     # numbers keep its sums exact, for rounding errors can make it run in circles. It ignores
     # edges of weight 0, hence the 1 on all.
-    scores = coo_array((np.rint(edges.weight * 2**40) + 1, (row, column)), shape=shape)
+    scores = coo_array((np.rint(weight * 2**40) + 1, (row, column)), shape=shape)
     table = hstack([scores, eye_array(shape[0])], format="csr")
     partner = min_weight_full_bipartite_matching(table, maximize=True)[1]
-    weights: list[float] = edges.weight[partner[row] == column].tolist()
-    return weights
+    matched: list[float] = weight[partner[row] == column].tolist()
+    return matched
 
 
 Labels: TypeAlias = Sequence[int] | NDArray[np.integer[Any]]
@@ -127,7 +110,7 @@ class ClusterReport:
 
 @dataclass(frozen=True)
 class SetInstanceReport:
-    """How well a classifier tells whether a term belongs to a set."""
+    """How well a classifier predicts whether a term belongs to a set."""
 
     accuracy: float
     precision: float  # share of the accepted instances that are positive

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator
 from itertools import groupby
 
-# Scripts that write no blanks between words: each of their characters is a token of its own.
+# Scripts without spaces between words: each of their characters is a token of its own.
 CJK = (
     "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
@@ -15,7 +15,7 @@ CJK = (
 
 
 def _marks(first: int, last: int) -> str:
-    """The marks in a range of characters, for a set in a pattern; neighbours are told as one."""
+    """The marks in a range of characters, for a set in a pattern; neighbours become a range."""
     marks = [at for at in range(first, last + 1) if unicodedata.category(chr(at))[0] == "M"]
     runs = [[*run] for _, run in groupby(enumerate(marks), lambda pair: pair[1] - pair[0])]
     return "".join(f"{chr(run[0][1])}-{chr(run[-1][1])}" for run in runs)
@@ -30,7 +30,7 @@ SIGN = rf"[{CJK}]{MARK}*"  # behind a look-ahead, since there are marks among th
 WORD = rf"[^\W_{CJK}]+(?:{MARK}+[^\W_{CJK}]*)*"
 _TOKEN = re.compile(rf"(?=[^\W_])(?:{SIGN}|{WORD}(?:[+#]+(?![^\W_]))?)")
 
-# Accents and their like, and all else that is neither a word, a blank nor in ASCII.
+# Accents and their like, and all else that is neither a word, whitespace nor ASCII.
 _MARKS = re.compile(r"[^\w\s!-~]{64,}")
 _FEW = 2000  # characters, of which it does not matter in which order their marks stand
 
@@ -67,7 +67,7 @@ def _ordered(marks: re.Match[str]) -> str:
 
 
 def tokens(surface: str) -> tuple[str, ...]:
-    """The words of a surface, case-folded; `_`, blanks and punctuation separate them.
+    """The words of a surface, case-folded; `_`, whitespace and punctuation separate them.
 
     A `+` or `#` at the end of a word belongs to it, as do accents wherever they stand in it.
 
@@ -122,7 +122,7 @@ def fold(token: str) -> str:
 
 
 def normal_form(surface: str) -> str:
-    """What makes two surfaces one term: their tokens, joined by blanks.
+    """What makes two surfaces one term: their tokens, joined by spaces.
 
     A single short word in capitals (`WHO`, `US`, `AIDS`) keeps its case, since in another case
     it is another word. A surface without any letter or digit has the normal form "".

@@ -1,4 +1,4 @@
-"""Documents, terms and synonym sets: the values that travel through every room of the code."""
+"""Documents, terms and synonym sets: the values that all packages share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
 
-from synsetmine.errors import DataError
+from synsetmine.errors import DataError, require
 
 SENSE_MARK = "||"
 
@@ -178,16 +178,14 @@ class SynonymSets:
 
     def split(self, fraction: float, *, seed: int) -> tuple[SynonymSets, SynonymSets]:
         """Split by entity into (rest, held out), `fraction` of the sets held out."""
-        if not 0 < fraction < 1:
-            raise DataError("the held-out fraction must lie between 0 and 1", value=fraction)
+        require(0 < fraction < 1, "the held-out fraction must lie between 0 and 1", fraction)
         order = self._shuffled(seed)
         cut = min(max(round(len(self) * fraction), 1), len(self) - 1)
         return self.pick(sorted(order[cut:])), self.pick(sorted(order[:cut]))
 
     def folds(self, k: int, *, seed: int) -> list[tuple[SynonymSets, SynonymSets]]:
         """k-fold cross validation by entity: a list of (training, held out)."""
-        if not 2 <= k <= len(self):
-            raise DataError(f"the number of folds must lie between 2 and {len(self)}", value=k)
+        require(2 <= k <= len(self), f"the number of folds must lie between 2 and {len(self)}", k)
         order = self._shuffled(seed)
         held = [set(order[fold::k]) for fold in range(k)]
         return [
@@ -196,14 +194,13 @@ class SynonymSets:
         ]
 
     def _shuffled(self, seed: int) -> list[int]:
-        if len(self) < 2:
-            raise DataError("cannot split fewer than two sets", value=len(self))
+        require(len(self) >= 2, "cannot split fewer than two sets", len(self))
         order = list(range(len(self)))
         random.Random(seed).shuffle(order)  # noqa: S311
         return order
 
 
-# Of a name, compared with the other names of its set; `kinds` tells which is which.
+# Of a name, compared with the other names of its set; `text.kinds` finds the kind.
 NameKind = Literal["spelling", "inflection", "word-order", "abbreviation", "other-words"]
 Scope = Literal["exact", "broad", "narrow", "related"]  # broad: it means more than its set
 
@@ -243,7 +240,7 @@ def order_terms(
 
 
 def first_repeated(values: Iterable[object]) -> object:
-    """The first value that stands there a second time, or None."""
+    """The first value that occurs a second time, or None."""
     seen: set[object] = set()
     for value in values:
         if value in seen:

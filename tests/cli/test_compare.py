@@ -60,7 +60,7 @@ def test_without_test_sets_some_are_held_out_and_what_lacks_data_is_left_out(pla
         *["-m", "today", "--seeds", "1"],
         cwd=place,
     )
-    assert "left out because they need --encoder: average-encoder, complete-encoder" in shown.stderr
+    assert "left out, since they need --encoder: average-encoder, complete-encoder" in shown.stderr
     assert "pair classifier, vectors + strings" in shown.stdout
 
 

@@ -254,7 +254,7 @@ def test_a_giant_line_is_passed_over_in_pieces(
 def test_a_quote_that_is_never_closed_is_passed_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("synsetmine.corpus.records.LONGEST", 10_000)
+    monkeypatch.setattr("synsetmine.io.tables.LONGEST", 10_000)
     content = 'id,text\n1,"open\n' + "2,lost\n" * 1429 + "3,good\n"
     texts, errors = refused(stored(tmp_path, content, "x.csv"))
     assert texts == ["lost", "good"]

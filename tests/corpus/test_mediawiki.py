@@ -15,6 +15,7 @@ import pytest
 
 from synsetmine.corpus import page_document, read_corpus, read_pages
 from synsetmine.errors import DataError, Skipped
+from synsetmine.io.source import Source
 
 SITE = """<siteinfo><sitename>Wiki</sitename><case>first-letter</case><namespaces>
 <namespace key="-2">Medium</namespace><namespace key="0" />
@@ -56,7 +57,7 @@ def test_pages_are_read_whatever_the_version(tmp_path: Path, version: str) -> No
         page("Old", "#REDIRECT [[Ä & B]]", extra='<redirect title="Ä &amp; B" />'),
     ]
     path = stored(tmp_path, dump(*pages, version=version))
-    found = [(p.id, p.title, p.namespace, p.redirect, p.wikitext) for p in read_pages(path)]
+    found = [(p.id, p.title, p.namespace, p.redirect, p.wikitext) for p in read_pages(Source(path))]
     assert found == [
         ("12", "Ä & B", 0, None, "Text <b>&amp;</b>\nline"),
         ("7", "Datei:X.png", 6, None, "A file"),
@@ -72,7 +73,7 @@ def test_old_dumps_tell_namespaces_and_redirects_by_the_text_alone(tmp_path: Pat
         page("B", "#WEITERLEITUNG [[b]]", ns="", extra="<redirect />"),
         page("C", "# first [[b]]", ns=""),
     ]
-    found = list(read_pages(stored(tmp_path, dump(*pages))))
+    found = list(read_pages(Source(stored(tmp_path, dump(*pages)))))
     assert [p.namespace for p in found] == [100, 0, 0, 0, 0]
     assert [p.redirect for p in found] == [None, None, "B c", "B", None]
 
@@ -107,7 +108,7 @@ def test_of_several_revisions_the_last_one_counts(tmp_path: Path) -> None:
     one = page("A", "old").replace(
         "</page>", "<revision><id>1</id><text>new</text></revision></page>"
     )
-    assert [p.wikitext for p in read_pages(stored(tmp_path, dump(one)))] == ["new"]
+    assert [p.wikitext for p in read_pages(Source(stored(tmp_path, dump(one))))] == ["new"]
 
 
 @pytest.mark.parametrize("pack", [bz2.compress, gzip.compress])
@@ -117,10 +118,10 @@ def test_packed_dumps_and_their_progress(tmp_path: Path, pack: object) -> None:
     head, *rest = dump(*(page(f"P{i}", f"text {i}") for i in range(50))).split("<page>")
     content = b"".join(pack(part.encode()) for part in [head, *(f"<page>{r}" for r in rest)])
     path = stored(tmp_path, content, "w.xml.bz2" if pack is bz2.compress else "w.xml.gz")
-    told: list[tuple[int, int]] = []
-    pages = list(read_pages(path, progress=lambda done, total: told.append((done, total))))
+    sizes: list[int] = []
+    pages = list(read_pages(Source(path, on_read=sizes.append)))
     assert [p.title for p in pages] == [f"P{i}" for i in range(50)]
-    assert told[-1] == (len(content), len(content))
+    assert sum(sizes) == len(content)
 
 
 def test_a_dump_that_breaks_off_gives_the_pages_before(tmp_path: Path) -> None:
@@ -132,12 +133,12 @@ def test_a_dump_that_breaks_off_gives_the_pages_before(tmp_path: Path) -> None:
     }.items():
         path = stored(tmp_path, content, name)
         skipped = Skipped()
-        pages = list(read_pages(path, skipped=skipped))
+        pages = list(read_pages(Source(path, skipped)))
         assert [p.title for p in pages] == [f"P{i}" for i in range(len(pages))]
         assert len(pages) > 100
         assert len(skipped) == 1
         with pytest.raises(DataError, match=re.escape(str(path))):
-            list(read_pages(path))
+            list(read_pages(Source(path)))
 
 
 @pytest.mark.parametrize(
@@ -170,7 +171,7 @@ def test_a_dump_that_breaks_off_gives_the_pages_before(tmp_path: Path) -> None:
 def test_what_is_no_dump_is_refused(tmp_path: Path, content: str, problem: str) -> None:
     path = stored(tmp_path, content)
     with pytest.raises(DataError) as caught:
-        list(read_pages(path))
+        list(read_pages(Source(path)))
     assert str(caught.value) == f"{path}:{problem}"
 
 
@@ -181,12 +182,12 @@ def test_a_page_of_any_size_takes_bounded_memory(
     big = page("Big", "word " * 100_000)
     path = stored(tmp_path, dump(page("A", "a"), big, page("C", "c")))
     skipped = Skipped()
-    assert [p.title for p in read_pages(path, skipped=skipped)] == ["A", "C"]
+    assert [p.title for p in read_pages(Source(path, skipped))] == ["A", "C"]
     (error,) = skipped.examples["a page is longer than 64 MiB"]
     assert (error.line, error.value) == (8, "Big")
     path = stored(tmp_path, dump(page("A", "a"), f"<page a='{'x' * 3_000_000}'></page>"))
     with pytest.raises(DataError, match="a tag or comment is longer than 1 MiB"):
-        list(read_pages(path))
+        list(read_pages(Source(path)))
 
 
 # --- A real dump ------------------------------------------------------------------------------
@@ -207,7 +208,7 @@ def sample() -> Path:
 
 
 def test_the_links_of_a_real_dump_are_those_of_a_naive_reader(sample: Path) -> None:
-    pages = list(read_pages(sample))
+    pages = list(read_pages(Source(sample)))
     redirects = [page for page in pages if page.redirect is not None]
     assert (len(pages), len(redirects)) == (206, 100)
     assert redirects[0].redirect == "Computer accessibility"

@@ -23,6 +23,7 @@ from synsetmine.corpus import read_corpus, read_pages
 from synsetmine.errors import Skipped
 from synsetmine.export.lint import lint_file
 from synsetmine.io.sets import Vocabulary, read_vocabulary
+from synsetmine.io.source import Source
 from synsetmine.io.traces import Decision, Quote, read_trace, write_trace
 from synsetmine.kb import read_kb
 from synsetmine.kb.names import clean_name
@@ -119,7 +120,7 @@ def test_dumps_of_wikis(tmp_path: Path, pages: list[tuple[str, str]]) -> None:
         for number, (title, text) in enumerate(pages)
     )
     path = stored(tmp_path, f"<mediawiki>{body}</mediawiki>", "wiki.xml")
-    assert [(page.title, page.wikitext) for page in read_pages(path)] == pages
+    assert [(page.title, page.wikitext) for page in read_pages(Source(path))] == pages
 
 
 # --- Knowledge bases ---

@@ -15,7 +15,8 @@ import pytest
 
 from synsetmine.corpus import write_documents
 from synsetmine.engines import LocalEngine, open_engine
-from synsetmine.engines.local import AHEAD, FEW
+from synsetmine.engines.base import FEW
+from synsetmine.engines.workers import AHEAD
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.io.files import write_text
 from synsetmine.linking import MarkedLinker

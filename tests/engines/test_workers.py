@@ -25,8 +25,6 @@ from tests.pipeline.test_run import COMMAND, Watch
 from tests.support import workertasks
 from tests.support.worlds import write_text_world
 
-DIED = r"^a worker process died, perhaps for lack of memory; fewer --workers need less$"
-
 
 @pytest.fixture
 def pool() -> Iterator[WorkerPool]:
@@ -76,12 +74,14 @@ def test_what_is_in_the_works_is_not_waited_for(tmp_path: Path) -> None:
     assert [future.cancelled() for future in running] == [False, False, True, True, True]
 
 
-def test_a_pool_tells_of_a_killed_worker() -> None:
-    with WorkerPool(2) as pool:
-        os.kill(pool.submit(workertasks.own_process).result(), signal.SIGKILL)
-        with pytest.raises(SynsetmineError, match=DIED):
-            list(pool.map(workertasks.own_process, range(20)))
-        assert len(list(pool.map(workertasks.own_process, range(20)))) == 20
+def test_a_killed_worker_costs_no_result(pool: WorkerPool) -> None:
+    os.kill(pool.submit(workertasks.own_process).result(), signal.SIGKILL)
+    assert len(list(pool.map(workertasks.own_process, range(20)))) == 20
+
+
+def test_an_item_that_kills_its_worker_again_is_named(pool: WorkerPool) -> None:
+    with pytest.raises(SynsetmineError, match=r"^it: its worker process died twice, perhaps for"):
+        list(pool.map(workertasks.die, ["it"]))
 
 
 def test_tuning_tells_of_a_killed_worker(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,7 +30,7 @@ from experiments.sources.page import DIFFERENCES, differences, transferred
 from experiments.sources.source import SET_NAMES, Source, halves, pairs_only, read_sources
 from synsetmine.errors import DataError
 from synsetmine.models.general import load_general
-from synsetmine.rivals import Task
+from synsetmine.rivals.base import Task
 from synsetmine.rivals.linkage import Link
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews

@@ -13,7 +13,7 @@ from pronto.ontology import Ontology
 from synsetmine.errors import Skipped
 from synsetmine.export import FORMATS, About, Entry
 from synsetmine.export.entries import names_of, synonym_scope
-from synsetmine.export.obo import write_obo
+from synsetmine.export.ontologies import write_obo
 from synsetmine.kb import NewName, apply_names, read_kb
 from synsetmine.kb.obo import name_clause, obo_problem, synonym_clause
 from tests.support.curationentries import ORCID, entries, explained, infarction, nasty, surfaces

@@ -15,10 +15,10 @@ from typer.testing import CliRunner
 from synsetmine.cli import app
 from synsetmine.corpus.documents import write_documents
 from synsetmine.errors import DataError, Skipped
-from synsetmine.export import FORMATS, About, Entry, patch, sssom, tables
+from synsetmine.export import FORMATS, About, Entry, ontologies, tables
 from synsetmine.export.entries import names_of, new_names
 from synsetmine.export.lexica import GILDA_COLUMNS, SSSLM_COLUMNS
-from synsetmine.export.patch import COLUMNS, read_patch, with_sentences, write_patch
+from synsetmine.export.tables import PATCH_COLUMNS, read_patch, with_sentences, write_patch
 from synsetmine.io.sets import write_sets
 from synsetmine.io.tables import unescape_formula
 from synsetmine.io.traces import Decision, write_trace
@@ -63,7 +63,7 @@ def test_new_names_stand_there_the_surest_first(tmp_path: Path) -> None:
     shown = with_sentences([infarction(), infarction(None)], {"heart attack": [sentence]})
     assert write_patch(path, shown, About()) == [path]
     lines = path.read_text("utf-8").splitlines()
-    assert lines[0] == "\t".join(COLUMNS)
+    assert lines[0] == "\t".join(PATCH_COLUMNS)
     entity = "D009203\tMyocardial Infarction\t"
     assert lines[1:] == [
         f"{entity}heart attack\t\t\t\texact\t0.97\t40\tyes\t\t\t\t\td1\tA heart attack, they said.",
@@ -281,7 +281,13 @@ def test_what_is_wrong_is_one_line(place: Path) -> None:
 def test_the_reference_names_every_form_and_column() -> None:
     pages = [DOCS / "reference" / f"{name}.md" for name in ("exports", "curation-formats")]
     text = "".join(page.read_text("utf-8") for page in pages)
-    columns = [patch.COLUMNS, tables.COLUMNS, sssom.COLUMNS, SSSLM_COLUMNS, GILDA_COLUMNS]
+    columns = [
+        tables.PATCH_COLUMNS,
+        tables.COLUMNS,
+        ontologies.SSSOM_COLUMNS,
+        SSSLM_COLUMNS,
+        GILDA_COLUMNS,
+    ]
     for name in (*FORMATS, *chain(*columns)):
         assert f"`{name}`" in text, name
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from synsetmine.errors import Skipped
 from synsetmine.export import About, Entry
 from synsetmine.export.formats import FORMATS
-from synsetmine.export.querqy import write_querqy
+from synsetmine.export.solr import write_querqy
 from tests.support.searchentries import entry, nasty_entries, surfaces, term, writable
 
 ABOUT = About(title="Hearts", tool="a test")

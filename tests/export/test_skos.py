@@ -12,7 +12,7 @@ from rdflib import DCTERMS, RDF, SKOS, XSD, Graph, Literal, Namespace, URIRef
 from synsetmine.errors import DataError
 from synsetmine.export import About, Entry
 from synsetmine.export.entries import names_of
-from synsetmine.export.skos import write_skos
+from synsetmine.export.ontologies import write_skos
 from synsetmine.kb import read_kb
 from tests.support.curationentries import entries, infarction, nasty
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import warnings
 from collections.abc import Mapping
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from hypothesis import given, settings
 from synsetmine.errors import DataError
 from synsetmine.export import About, Entry
 from synsetmine.export.entries import new_names
-from synsetmine.export.sssom import write_sssom
+from synsetmine.export.ontologies import write_sssom
 from synsetmine.normalization import normal_form
 from tests.support.curationentries import ORCID, entries, explained, infarction, nasty, term
 
@@ -27,8 +28,7 @@ def table(path: Path) -> tuple[Mapping[str, Any], list[dict[str, str]]]:
     """The two parts of a file as the standard tells to read them."""
     text = path.read_bytes().decode()
     lines = text.splitlines(keepends=True)
-    head = [line for line in lines if line.startswith("#")]
-    assert lines[: len(head)] == head
+    head = list(takewhile(lambda line: line.startswith("#"), lines))
     with path.open(encoding="utf-8", newline="") as stream:
         for _ in head:
             stream.readline()

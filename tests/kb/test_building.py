@@ -10,9 +10,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from synsetmine.errors import DataError, Skipped
-from synsetmine.kb import Entity, KnowledgeBase
+from synsetmine.kb import Entity, KnowledgeBase, columns
 from synsetmine.kb.base import KnowledgeBuilder
-from synsetmine.kb.columns import Column, Strings, Texts
+from synsetmine.kb.columns import Strings
 from synsetmine.kb.names import clean_name
 from synsetmine.normalization import normal_form
 from tests.support.kbentities import HAFNIUM, HEART, names, tidy
@@ -140,7 +140,7 @@ def test_with_merging_the_names_of_a_replaced_id_go_to_what_replaced_it() -> Non
 def test_many_blocks_make_one_knowledge_base(monkeypatch: pytest.MonkeyPatch) -> None:
     listed = [Entity(str(i % 70), f"name {i}", (f"alias {i % 9}",)) for i in range(200)]
     whole = KnowledgeBase.of(listed)
-    monkeypatch.setattr(Column, "BLOCK", 7)
+    monkeypatch.setattr(columns, "BLOCK", 7)
     blocks = KnowledgeBase.of(listed)
     assert [blocks.names(entity) for entity in blocks] == [whole.names(entity) for entity in whole]
 
@@ -162,6 +162,6 @@ def test_strings_are_found_by_their_checksums(texts: list[str], other: str) -> N
 
 def test_a_part_of_an_array_can_be_read() -> None:
     array = pa.array(["a", "bc", "", "déf"], pa.large_string())
-    assert list(Texts(array.slice(1, 2))) == ["bc", ""]
-    assert list(Texts(array.slice(4))) == []
+    assert list(Strings.of(array.slice(1, 2))) == ["bc", ""]
+    assert list(Strings.of(array.slice(4))) == []
     assert Strings.of(array.slice(2)).find("déf") == 1

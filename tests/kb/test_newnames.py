@@ -321,7 +321,7 @@ def test_other_forms_and_broken_files_are_told(tmp_path: Path) -> None:
         ("x.jsonl", b'{"id": "D1", "name": "\xff"}', ":1: not UTF-8"),
         ("x.jsonl", b'{"id": "D1", "name": "\\ud800"}', ":1: ids and names must be valid Unicode"),
         ("x.csv", b"x,y\n1,2\n", ":1: expected a header with the columns 'id' and 'name'"),
-        ("x.csv", b'id,name\nD1,"a"b\n', ":2: not CSV"),
+        ("x.csv", b'id,name\nD1,"a"b\n', ":2: malformed row"),
         ("x.tsv", b"id\tname\nD1\n", ":2: a row with more or fewer fields than the header"),
         ("x.obo", b'[Term]\nid: X:1\nname: a\nsynonym: "b EXACT []\n', ":4: not OBO"),
     ):

@@ -181,8 +181,8 @@ def test_a_table_without_its_columns_is_told(tmp_path: Path, name: str) -> None:
         ("2,x,y,", "a row with more or fewer fields than the header: '2, x, y, '"),
         ("2,x,maybe", "expected yes or no in the column of preferred names: 'maybe'"),
         (" ,x,1", "an entity needs an id: ''"),
-        ('2,"x"y,1', "not CSV: "),
-        ('2,"' + "x" * 200_000 + '",1', "not CSV: 'field larger than field limit"),
+        ('2,"x"y,1', "malformed row: "),
+        ('2,"' + "x" * 200_000 + '",1', "malformed row: 'field larger than field limit"),
     ],
     ids=lambda text: text[:30],
 )
@@ -193,4 +193,9 @@ def test_broken_rows_are_told(tmp_path: Path, row: str, problem: str) -> None:
 
 def test_a_quote_that_is_never_closed_is_told_with_its_line(tmp_path: Path) -> None:
     path = stored(tmp_path, 'id,name\n1,a\n2,"b\n3,c\n', "x.csv")
-    check_broken(path, 3, "not CSV: 'unexpected end of data'", {"1": ("a",)})
+    check_broken(path, 3, "malformed row: 'unexpected end of data'", {"1": ("a",)})
+
+
+def test_blank_lines_before_a_header_with_semicolons(tmp_path: Path) -> None:
+    kb = read_kb(stored(tmp_path, b"\n \nid;name\n1;a\n", "x.csv"))
+    assert content_of(kb) == {"1": ("a",)}

@@ -6,7 +6,7 @@ import pickle
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -21,7 +21,7 @@ from synsetmine.linking.dictionary import DictionaryLinker
 from synsetmine.linking.mentions import Linker, link_corpus, resolve_common
 from synsetmine.normalization import normal_form
 from synsetmine.text.matcher import NameMatcher
-from synsetmine.types import Ambiguous, Document, Mention
+from synsetmine.types import Document, Mention
 from tests.support.corpusfiles import stored_texts
 from tests.text.test_dictionary import plain_search
 
@@ -94,20 +94,26 @@ def test_ambiguous_names_are_linked_to_each_entity() -> None:
 
 
 @pytest.mark.parametrize(
-    ("prior", "expected"),
+    ("seen", "expected"),
     [
-        ({"NYC": 2, "NYS": 1, "US": 1}, [("New York", "NYC"), ("America", "US"), ("Japan", "JP")]),
-        ({"NYC": 1, "NYS": 2}, [("New York", "NYS"), ("Japan", "JP")]),
-        ({"NYC": 3, "NYS": 3, "AM": 1, "JP": 0}, [("America", "AM"), ("Japan", "JP")]),
-        ({"gone": 5, "NYC": 0}, [("Japan", "JP")]),
-        ({}, [("Japan", "JP")]),
+        ({"NYC": 2, "NYS": 1, "US": 1}, [("New York", "NYC"), ("America", "US")]),
+        ({"NYC": 1, "NYS": 2}, [("New York", "NYS")]),
+        ({"NYC": 3, "NYS": 3, "AM": 1}, [("America", "AM")]),
+        ({}, []),
     ],
 )
 def test_ambiguous_names_go_to_the_most_common_entity(
-    prior: dict[str, int], expected: list[tuple[str, str]]
+    tmp_path: Path, seen: dict[str, int], expected: list[tuple[str, str]]
 ) -> None:
-    linker = DictionaryLinker(knowledge(), ambiguous="common", prior=prior)
-    assert linked(linker, AMBIGUOUS) == expected
+    alone = {"NYC": "Big Apple", "NYS": "Empire State", "US": "USA", "AM": "Americas"}
+    texts = [AMBIGUOUS, *(alone[entity] for entity in seen for _ in range(seen[entity]))]
+    out = tmp_path / "mentions.parquet"
+    linker = DictionaryLinker(knowledge(), ambiguous="senses")
+    link_corpus(stored_texts([texts]), linker, out, engine=LocalEngine(1))
+    assert resolve_common(out) == len(expected) + 1 + sum(seen.values())
+    rows = pq.read_table(out).to_pylist()
+    first = [(row["surface"], row["entity"]) for row in rows if row["document"] == 0]
+    assert first == [*expected, ("Japan", "JP")]
 
 
 def test_what_is_left_out_keeps_its_place() -> None:
@@ -124,20 +130,6 @@ def test_numbers_and_single_characters_are_not_linked() -> None:
     text = "1984 3-4 ½ Ⅳ C, C++ C# 水 日本 B2 é 3M x-y"
     linkable = ["C++", "C#", "日本", "B2", "3M", "x y"]
     assert [entity for _, entity in linked(DictionaryLinker(kb), text)] == linkable
-    single = linked(DictionaryLinker(kb, min_length=1), text)
-    assert [entity for _, entity in single] == [
-        *"C",
-        "C++",
-        "C#",
-        *"水",
-        "日本",
-        "B2",
-        *"é",
-        "3M",
-        "x y",
-    ]
-    long = linked(DictionaryLinker(kb, min_length=3), text)
-    assert [entity for _, entity in long] == ["C++"]  # the blank in `x y` does not count
 
 
 # --- Against a plain search -------------------------------------------------------------------
@@ -146,7 +138,7 @@ NAMES = [*"abcdef", "a b", "b a", "a b c", "AB", "ab", "CD", "cd", "1", "1 2", "
 
 
 def plainly_linked(
-    names: Mapping[str, Sequence[str]], text: str, ambiguous: str, prior: Mapping[str, int]
+    names: Mapping[str, Sequence[str]], text: str, ambiguous: str
 ) -> set[tuple[int, int, str]]:
     entities: dict[str, list[str]] = {}
     for entity, known in names.items():
@@ -159,11 +151,6 @@ def plainly_linked(
         chosen = entities[form]
         if len(chosen) > 1 and ambiguous == "skip":
             continue
-        if len(chosen) > 1 and ambiguous == "common":
-            most = max(prior.get(entity, 0) for entity in chosen)
-            chosen = [entity for entity in chosen if prior.get(entity, 0) == most]
-            if len(chosen) > 1 or not most:
-                continue
         found.update((start, end, entity) for entity in chosen)
     return found
 
@@ -173,19 +160,18 @@ def plainly_linked(
         st.sampled_from("vwxyz"), st.lists(st.sampled_from(NAMES), min_size=1), max_size=5
     ),
     st.lists(st.sampled_from([*"abcd12漢", "AB", "ab", "CD", "Cd"]), max_size=20).map(" ".join),
-    st.sampled_from(["skip", "common", "senses"]),
-    st.dictionaries(st.sampled_from("vwxyz"), st.integers(0, 2)),
+    st.sampled_from(["skip", "senses"]),
 )
 @settings(max_examples=300, deadline=None)
 def test_it_links_what_a_plain_search_links(
-    names: dict[str, list[str]], text: str, ambiguous: Ambiguous, prior: dict[str, int]
+    names: dict[str, list[str]], text: str, ambiguous: Literal["skip", "senses"]
 ) -> None:
-    linker = DictionaryLinker(knowledge(names), ambiguous=ambiguous, prior=prior)
+    linker = DictionaryLinker(knowledge(names), ambiguous=ambiguous)
     (mentions,) = linker.link(documents([text]))
     found = [(m.start, m.end, m.entity) for m in mentions]
     assert [start for start, _, _ in found] == sorted(start for start, _, _ in found)
     assert len(set(found)) == len(found)
-    assert set(found) == plainly_linked(names, text, ambiguous, prior)
+    assert set(found) == plainly_linked(names, text, ambiguous)
 
 
 # --- Files and processes ----------------------------------------------------------------------
@@ -198,8 +184,8 @@ def test_a_linker_is_opened_from_files(tmp_path: Path, monkeypatch: pytest.Monke
     assert NameMatcher.load(names).is_built_from(knowledge().forms)
     with monkeypatch.context() as patch:
         patch.delattr(NameMatcher, "build")  # it is there already
-        linker = DictionaryLinker.open(path, names, ambiguous="common", prior={"US": 1})
-    assert linked(linker, AMBIGUOUS) == [("America", "US"), ("Japan", "JP")]
+        linker = DictionaryLinker.open(path, names)
+    assert linked(linker, AMBIGUOUS) == [("Japan", "JP")]
     knowledge({"x": ["Japan", "Nippon"]}).save(path)
     assert linked(DictionaryLinker.open(path, names), "Nippon") == [("Nippon", "x")]
     assert not NameMatcher.load(names).is_built_from(knowledge().forms)
@@ -223,30 +209,25 @@ def test_an_opened_linker_travels_as_two_paths(
     many.save(tmp_path / "kb.arrow")
     monkeypatch.chdir(tmp_path)
     linker = DictionaryLinker.open(Path("kb.arrow"), Path("kb.names"), ambiguous="senses")
-    common = DictionaryLinker.open(
-        Path("kb.arrow"), Path("kb.names"), ambiguous="common", prior={"e1": 2}
-    )
-    sent = [pickle.dumps(linker), pickle.dumps(common)]
-    assert max(map(len, sent)) < 1000
+    sent = pickle.dumps(linker)
+    assert len(sent) < 1000
     monkeypatch.chdir("/")
-    for copy in map(pickle.loads, sent):
-        assert linked(copy, "Name 7, n8") == [("Name 7", "e7"), ("n8", "e8")]
+    assert linked(pickle.loads(sent), "Name 7, n8") == [("Name 7", "e7"), ("n8", "e8")]
 
 
 @pytest.mark.parametrize("opened", [True, False])
 def test_worker_processes_link_as_this_one_does(tmp_path: Path, opened: bool) -> None:
     kb = knowledge()
     kb.save(tmp_path / "kb.arrow")
-    given: dict[str, Any] = {"ambiguous": "common", "prior": {"US": 3, "NYS": 1}}
     linker = (
-        DictionaryLinker.open(tmp_path / "kb.arrow", tmp_path / "kb.names", **given)
+        DictionaryLinker.open(tmp_path / "kb.arrow", tmp_path / "kb.names", ambiguous="senses")
         if opened
-        else DictionaryLinker(kb, **given)
+        else DictionaryLinker(kb, ambiguous="senses")
     )
     texts = [f"{number} Japan; {AMBIGUOUS} {number}" for number in range(40)]
     corpus = stored_texts([texts[start : start + 5] for start in range(0, 40, 5)])
     out = tmp_path / "mentions.parquet"
-    assert link_corpus(corpus, linker, out, engine=LocalEngine(2)) == 160
+    assert link_corpus(corpus, linker, out, engine=LocalEngine(2)) == 240
     mentions = linker.link(documents(texts))
     assert [
         (row["document"], row["start"], row["end"], row["entity"])
@@ -254,21 +235,9 @@ def test_worker_processes_link_as_this_one_does(tmp_path: Path, opened: bool) ->
     ] == [(n, m.start, m.end, m.entity) for n in range(40) for m in mentions[n]]
 
 
-# --- Values that cannot be --------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    [
-        ({"ambiguous": "all"}, r"ambiguous must be one of \('skip', 'common', 'senses'\): 'all'"),
-        ({"ambiguous": "common"}, "ambiguous 'common' needs a prior"),
-        ({"min_length": 0}, "the least length of a name must be 1 or more: 0"),
-        ({"matcher": NameMatcher.build(["japan"])}, "the names of another knowledge base"),
-    ],
-)
-def test_wrong_values_are_told(options: dict[str, Any], problem: str) -> None:
-    with pytest.raises(DataError, match=problem):
-        DictionaryLinker(knowledge(), **options)
+def test_a_matcher_of_other_names_is_refused() -> None:
+    with pytest.raises(DataError, match="the names of another knowledge base"):
+        DictionaryLinker(knowledge(), matcher=NameMatcher.build(["japan"]))
 
 
 def test_common_entities_are_known_after_one_pass(tmp_path: Path) -> None:
@@ -278,12 +247,19 @@ def test_common_entities_are_known_after_one_pass(tmp_path: Path) -> None:
     words = [*(f"n{i}" for i in range(7)), "n0 x", "n1 x", "n2 x", "shared", "both1", "both3", "."]
     texts = [" ".join(random.choice(words, 12)) for _ in range(60)]
     corpus = stored_texts([texts[:20], texts[20:21], texts[21:]])
-    one, two = tmp_path / "one.parquet", tmp_path / "two.parquet"
+    all_senses, alone = tmp_path / "senses.parquet", tmp_path / "alone.parquet"
     engine = LocalEngine(1)
-    link_corpus(corpus, DictionaryLinker(kb, ambiguous="senses"), one, engine=engine)
-    link_corpus(corpus, DictionaryLinker(kb, ambiguous="skip"), two, engine=engine)
-    prior = Counter(pq.read_table(two)["entity"].to_pylist())
-    common = DictionaryLinker(kb, ambiguous="common", prior=prior)
-    assert link_corpus(corpus, common, two, engine=engine) == resolve_common(one)
-    assert pq.read_table(one).equals(pq.read_table(two))
-    assert {"shared", "both1"} < set(pq.read_table(one)["surface"].to_pylist())
+    link_corpus(corpus, DictionaryLinker(kb, ambiguous="senses"), all_senses, engine=engine)
+    link_corpus(corpus, DictionaryLinker(kb, ambiguous="skip"), alone, engine=engine)
+    prior = Counter(pq.read_table(alone)["entity"].to_pylist())
+    places: dict[tuple[int, int], list[dict[str, Any]]] = {}
+    for row in pq.read_table(all_senses).to_pylist():
+        places.setdefault((row["document"], row["start"]), []).append(row)
+    common = []
+    for rows in places.values():
+        most = max(prior[row["entity"]] for row in rows)
+        best = [row for row in rows if prior[row["entity"]] == most]
+        common += best if len(rows) == 1 or (len(best) == 1 and most) else []
+    assert resolve_common(all_senses) == len(common)
+    assert pq.read_table(all_senses).to_pylist() == common
+    assert {"shared", "both1"} < {row["surface"] for row in common}

@@ -13,8 +13,7 @@ from synsetmine.models import MiningResult
 from synsetmine.models.description import COMPARED, describe_joins
 from synsetmine.models.known import KnownSets, Rehearsal
 from synsetmine.pipeline.new_names import NewNames
-from synsetmine.pipeline.report import RehearsalFindings, RehearsalLevel
-from synsetmine.pipeline.report.findings import percent
+from synsetmine.pipeline.report.findings import RehearsalFindings, RehearsalLevel, percent
 from synsetmine.runs import MinedTerm
 from synsetmine.runs.results import description
 from synsetmine.types import SynonymSets, Term

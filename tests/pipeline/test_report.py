@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synsetmine.linking.supervision import Tally
-from synsetmine.pipeline.report import Epochs, Findings, Penalties, Score, Stage, write_report
+from synsetmine.pipeline.report.findings import Epochs, Findings, Penalties, Score, Stage
+from synsetmine.pipeline.report.page import write_report
 from synsetmine.runs import MinedSet, MinedTerm, Sentence
 from tests.support.findings import PENALTIES, medical_sets, sample
 from tests.support.pages import Page, read_back

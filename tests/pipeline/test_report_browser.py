@@ -9,7 +9,8 @@ from urllib.parse import quote
 
 import pytest
 
-from synsetmine.pipeline.report import Findings, write_report
+from synsetmine.pipeline.report.findings import Findings
+from synsetmine.pipeline.report.page import write_report
 from synsetmine.runs import MinedSet, MinedTerm, Sentence
 from synsetmine.types import NameKind
 from tests.support.findings import NASTY, findings_with, medical_sets, sample

@@ -12,14 +12,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from synsetmine.io.svg import short, tag, ticks
-from synsetmine.pipeline.report import Epochs, Penalties
 from synsetmine.pipeline.report.charts import (
     size_histogram,
     size_table,
+    term_scatter,
     threshold_curve,
     training_curve,
 )
-from synsetmine.pipeline.report.term_map import term_scatter
+from synsetmine.pipeline.report.findings import Epochs, Penalties
 from tests.support.findings import nasty_texts
 
 quick = settings(max_examples=40, deadline=None)

@@ -385,24 +385,18 @@ def test_terms_that_stray_into_other_entities_cost_precision(
 ) -> None:
     """With a threshold of 0 nearly all held-out terms join a known entity."""
     at = Artefacts(finished.parent / "run")
+    at.scores = tmp_path / "scores.json"
     gold = read_sets(at.test)
     results = {}
     for threshold in (0.0, 0.999):
         results[threshold] = score_held_out(
             EvaluateSettings(orders=1),
             MineSettings(threshold=threshold),
-            at.model,
-            [at.vectors],
-            at.vocabulary,
-            knowledge=at.knowledge,
-            evidence=at.evidence,
-            known=at.known,
-            test=at.test,
-            out=tmp_path / "scores.json",
+            at,
             device="cpu",
             progress=lambda done, total: None,
         )
-        scores = json.loads((tmp_path / "scores.json").read_text())["among all terms"]
+        scores = json.loads(at.scores.read_text())["among all terms"]
         assert scores["terms"] == len(gold.terms)
         assert (scores["pair_precision"] < 0.5) == (threshold == 0)
         assert (scores["ari"] < 0.5) == (threshold == 0)

@@ -16,6 +16,7 @@ from synsetmine.corpus import read_batches, read_corpus, read_pages, write_docum
 from synsetmine.corpus.wikitext import Site, plain_text, read_target
 from synsetmine.errors import DataError, ModelError, Skipped, SynsetmineError
 from synsetmine.io.sets import read_sets
+from synsetmine.io.source import Source
 from synsetmine.io.traces import read_trace
 from synsetmine.kb import NewName, apply_names, read_kb
 from synsetmine.linking import PubtatorLinker
@@ -25,8 +26,7 @@ from synsetmine.models import StoredModel, load_model, save_model
 from synsetmine.models.paper.network import SetScorer
 from synsetmine.pipeline.project import read_project
 from synsetmine.review import ReviewStore
-from synsetmine.review.decisions import Decision
-from synsetmine.review.tsv import COLUMNS, read_decisions
+from synsetmine.review.decisions import COLUMNS, Decision, read_decisions
 from synsetmine.runs.folder import FORMAT, MANIFEST, RunFolder
 from synsetmine.text.matcher import MARK, NameMatcher
 from synsetmine.types import Document, Mention
@@ -236,7 +236,7 @@ def test_encodings_that_the_parser_lacks(tmp_path: Path, encoding: str) -> None:
     content = f"<?xml version='1.0' encoding='{encoding}'?>{_wiki(('A', 'a'))}"
     path = stored(tmp_path, content, "wiki.xml")
     with pytest.raises(DataError, match=r"wiki\.xml:1: unknown encoding"):
-        list(read_pages(path))
+        list(read_pages(Source(path)))
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ FORBIDDEN = re.compile(
 )
 # Between processes of one run, which start each other; what is read there was written there.
 OWN_PROCESSES = {
-    *("engines/local.py", "engines/spark.py"),
+    *("engines/base.py", "engines/spark.py"),
     *("rivals/comparison.py", "engines/workers.py"),
 }
 PICKLES = re.compile(r"pickle\.(?:loads|dumps)")

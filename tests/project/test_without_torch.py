@@ -97,7 +97,7 @@ def test_methods_are_left_out_of_a_comparison(place: Path) -> None:
     assert "this method needs torch (pip install 'synsetmine[compare]'): 'l2c'" in done.stderr
     options = ("--seeds", "1", "--orders", "1", "--samples", "1")
     listed = synsetmine(place, "compare", "train.set", "-v", "vectors.txt", "-m", "paper", *options)
-    assert "left out because they need torch" in listed.stderr
+    assert "left out, since they need torch" in listed.stderr
 
 
 def test_the_estimator(place: Path) -> None:

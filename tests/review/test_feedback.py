@@ -10,6 +10,7 @@ from hypothesis import given, settings
 
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.review import Decision, ReviewStore
+from synsetmine.review.decisions import write_decisions
 from synsetmine.review.feedback import (
     Constraints,
     cannot_link_pairs,
@@ -18,7 +19,6 @@ from synsetmine.review.feedback import (
     seed_sets,
     training_sets,
 )
-from synsetmine.review.tsv import write_decisions
 from synsetmine.runs import MinedSet
 from synsetmine.types import SynonymSets, Term
 from tests.review.test_state import Desk, histories

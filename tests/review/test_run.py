@@ -14,7 +14,7 @@ from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.io.sets import read_sets, write_sets
 from synsetmine.models import load_model
 from synsetmine.review import Decision, ReviewState, ReviewStore
-from synsetmine.review.tsv import read_decisions
+from synsetmine.review.decisions import read_decisions
 from synsetmine.runs import MinedSet, read_results
 from synsetmine.runs.folder import STAGES, Artefacts, RunFolder
 from synsetmine.types import Term

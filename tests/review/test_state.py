@@ -340,7 +340,6 @@ def test_filters() -> None:
     assert ids(QueueFilter(text="fever")) == {"D7"}
     assert ids(QueueFilter(text="s3", min_size=1)) == {"s3"}
     assert ids(QueueFilter(min_size=3)) == {"D1"}
-    assert ids(QueueFilter(max_size=2)) == {"D7"}
 
 
 def test_pages_go_on_where_the_last_one_ended() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from synsetmine.errors import DataError
 from synsetmine.review import Decision, ReviewState
-from synsetmine.review.tsv import COLUMNS, read_decisions, write_decisions
+from synsetmine.review.decisions import COLUMNS, read_decisions, write_decisions
 from tests.review.test_state import Desk, histories, image
 from tests.support.strategies import PIECES, term_lists
 

@@ -17,10 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synsetmine.errors import DataError
-from synsetmine.review import Conflict, Decision, QueueFilter
+from synsetmine.review import Conflict, Decision, QueueFilter, ReviewState
 from synsetmine.review.web.answers import TermIndex
 from synsetmine.review.web.pages import (
     QueueQuery,
+    Reviewer,
     decided,
     name_of,
     read_position,
@@ -29,11 +30,11 @@ from synsetmine.review.web.pages import (
     when,
     written_position,
 )
-from synsetmine.review.web.routes import Form
+from synsetmine.review.web.routes import read_form
 from synsetmine.review.web.schemas import ApiError
 from synsetmine.review.web.session import Neighbours, ReviewSession, SentenceCache
 from synsetmine.runs import MinedSet, MinedTerm
-from synsetmine.runs.results import Reviewer, probability, share
+from synsetmine.runs.results import probability, share
 from synsetmine.types import Term
 from tests.support.webserver import write_near_vectors, write_run
 
@@ -85,13 +86,10 @@ def test_names_survive_a_cookie(name: str) -> None:
 
 
 def test_forms() -> None:
-    form = Form.read(b"term=a&term=%C3%A4&set=s1&empty=")
-    assert (form["term"], form.all("term"), form["empty"], form["nothing"]) == (
-        *("a", ["a", "ä"], ""),
-        "",
-    )
+    form = read_form(b"term=a&term=%C3%A4&set=s1&empty=")
+    assert (form["set"], form.getlist("term"), form["empty"]) == ("s1", ["a", "ä"], "")
     with pytest.raises(DataError, match="this form cannot be read"):
-        Form.read(b"\xff=1")
+        read_form(b"\xff=1")
 
 
 def test_words_for_decisions() -> None:
@@ -159,14 +157,14 @@ def test_a_list_that_is_kept_is_the_one_that_is_made(tmp_path: Path, seed: int) 
         QueueFilter(status=frozenset({"accepted", "rejected"})),
         QueueFilter(new_names=True, min_size=1),
     ]
-    fresh = bench._state.queue
     for _ in range(60):
+        fresh = ReviewState(bench.state._mined, bench.state._decisions.values()).queue
         for wanted in wishes:
             whole = fresh(wanted, count=99)
-            assert bench.queue(wanted, count=99) == whole
+            assert bench.state.queue(wanted, count=99) == whole
             after = chance.choice([None, *(found.place for found in whole.sets)])
             count = chance.randint(0, 3)
-            assert bench.queue(wanted, after=after, count=count) == fresh(
+            assert bench.state.queue(wanted, after=after, count=count) == fresh(
                 wanted, after=after, count=count
             )
         _decide_something(bench, chance)
@@ -174,7 +172,7 @@ def test_a_list_that_is_kept_is_the_one_that_is_made(tmp_path: Path, seed: int) 
 
 
 def _decide_something(bench: ReviewSession, chance: random.Random) -> None:
-    found, other = chance.choices(bench._state.sets, k=2)
+    found, other = chance.choices(bench.state.sets, k=2)
     kind = chance.choice(["accept", "reject", "judge", "remove", "split", "merge", "undo", "undo"])
     terms = chance.sample(found.keys, chance.randint(1, len(found.keys)))
     more = {"verdict": "incorrect"} if kind == "judge" else {"other": other.id}
@@ -182,7 +180,7 @@ def _decide_something(bench: ReviewSession, chance: random.Random) -> None:
         if kind == "undo":
             bench.undo("Ada")
             return
-        bench.decide(kind, found.id, seen=bench.seen, reviewer="Ada", terms=terms, **more)  # type: ignore[arg-type]
+        bench.decide(kind, found.id, seen=bench.state.number, reviewer="Ada", terms=terms, **more)  # type: ignore[arg-type]
 
 
 # --- Near terms -------------------------------------------------------------------------------

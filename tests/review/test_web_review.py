@@ -372,8 +372,8 @@ def test_what_came_in_just_before_ones_own_decision_is_seen_too(run: Path) -> No
     ours, theirs = ReviewSession(run), ReviewSession(run)
     theirs.decide("accept", "s2", seen=0, reviewer="Bea")
     ours.decide("accept", "s1", seen=0, reviewer="Ada")  # it knew nothing of Bea's
-    assert ours.progress["accepted"] == 2
-    assert [found.id for found in ours.queue(QueueFilter(), count=9).sets] == [
+    assert ours.state.progress["accepted"] == 2
+    assert [found.id for found in ours.state.queue(QueueFilter(), count=9).sets] == [
         *("D009203", "D006333", "D006973")
     ]
     ours.close()

@@ -16,7 +16,7 @@ from threading import Barrier
 
 import pytest
 
-from synsetmine.review.tsv import read_decisions
+from synsetmine.review.decisions import read_decisions
 from tests.cli.test_project import synsetmine
 from tests.support.webserver import Sets, Visitor, started, write_near_vectors, write_run
 

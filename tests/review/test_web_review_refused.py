@@ -34,8 +34,8 @@ def test_the_name_is_asked_once(run: Path) -> None:
     [
         ("", "", "A name has 1 to 100 characters."),
         ("x" * 101, "", "A name has 1 to 100 characters."),
-        ("Ada", "0000-0002-1825-0098", "This is no orcid, such as 0000-0002-1825-0097."),
-        ("Ada", "x", "This is no orcid, such as 0000-0002-1825-0097."),
+        ("Ada", "0000-0002-1825-0098", "Expected an orcid such as 0000-0002-1825-0097."),
+        ("Ada", "x", "Expected an orcid such as 0000-0002-1825-0097."),
     ],
 )
 def test_names_that_are_none(run: Path, name: str, orcid: str, said: str) -> None:

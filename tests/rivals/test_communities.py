@@ -22,12 +22,12 @@ from synsetmine.rivals.communities import (
     CommunityDetection,
     Louvain,
     Pairs,
+    SetExpanLouvain,
     adjacency,
     assign_balls,
     edges_above,
     label_by_whispers,
 )
-from synsetmine.rivals.setexpan import SetExpanLouvain
 from synsetmine.types import Term
 from synsetmine.views import TermVectors, TermViews, View, read_vectors, unit_rows
 from tests.support.graphworlds import clustered, graphs, parts, task_of

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from synsetmine.errors import DataError
 from synsetmine.metrics import evaluate
-from synsetmine.rivals import Choice, Labels, Task, TrainingData
+from synsetmine.rivals.base import Choice, Labels, Task, TrainingData
 from synsetmine.rivals.comparison import Plan, SeedResult, choose, compare, run_seed, subsample
 from synsetmine.rivals.page import cells, notes, summarise, write_comparison
 from synsetmine.rivals.registry import Entry, methods, select

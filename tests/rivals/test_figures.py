@@ -42,7 +42,7 @@ def test_any_words_make_a_well_formed_file(one: str, other: str) -> None:
 
 def test_markup_in_words_is_only_words() -> None:
     figures = (
-        bar_chart(NASTY, [Bar(NASTY, 1, 1, NASTY, 1), Bar("x", 2)], axis=NASTY, reference=NASTY),
+        bar_chart(NASTY, [Bar(NASTY, 1, 1, NASTY, 1), Bar("x", 2)], axis=NASTY),
         line_chart(NASTY, [Series(NASTY, ((1, 2, 3),))], x=NASTY, y=NASTY),
         bar_chart(NASTY, [], axis=NASTY),
     )

@@ -146,7 +146,6 @@ def test_groups_have_colours_and_a_legend_when_there_are_several() -> None:
     assert len(of_class(root, "bar")) == 3 + 2
     alone = bar_figure([replace(bar, group="others", reference=None) for bar in NYT])
     assert not {"others", "this project", "paper"} & set(texts(alone))
-    assert "a table" in texts(bar_figure(NYT, reference="a table"))
 
 
 def test_more_groups_than_colours_are_refused() -> None:

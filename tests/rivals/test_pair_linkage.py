@@ -15,8 +15,7 @@ from synsetmine.errors import DataError
 from synsetmine.io.sets import read_sets
 from synsetmine.metrics import compare_labels
 from synsetmine.rivals.base import Labels, Task, TrainingData
-from synsetmine.rivals.pair_linkage import LearnedPairs, PairLinkage, TableView
-from synsetmine.rivals.svm import training_pairs
+from synsetmine.rivals.pairs import LearnedPairs, PairLinkage, TableView, training_pairs
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import FEATURES, StringView, TermVectors, TermViews, read_vectors, unit_rows
 from tests.support.pairworlds import easy_world, some_rows
@@ -67,7 +66,7 @@ def test_scores_are_weighted_similarities(monkeypatch: pytest.MonkeyPatch) -> No
     table = np.stack([cosine[left, right], above.min(axis=0), above.max(axis=0)], axis=1)
     expected = table @ weights[:3] + strings.pairs(left, right) @ weights[3:] - 0.5
     np.testing.assert_allclose(learned.scores(terms, views), expected, atol=1e-4)
-    monkeypatch.setattr("synsetmine.rivals.pair_linkage.VALUES", 500)
+    monkeypatch.setattr("synsetmine.rivals.pairs.LINKAGE_VALUES", 500)
     np.testing.assert_allclose(learned.scores(terms, views), expected, atol=1e-4)
 
 
@@ -190,9 +189,6 @@ def test_a_second_table_helps_and_may_lack_terms() -> None:
 
 
 def test_missing_views_are_told() -> None:
-    for wrong in ((), ("letters",)):
-        with pytest.raises(DataError, match="views are some of vectors, strings, encoder"):
-            PairLinkage(views=wrong)  # type: ignore[arg-type]
     training, _, views = easy_world(0)
     data = TrainingData(training=training, views=TermViews(vectors=views.vectors), size=10)
     with pytest.raises(DataError, match="no vector table for this view: 'encoder'"):

@@ -6,13 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synsetmine.errors import DataError
 from synsetmine.rivals.base import Floats, Task
-from synsetmine.rivals.setexpan import SetExpanLouvain, expand, random_features
+from synsetmine.rivals.communities import SetExpanLouvain, expand, random_features
 from synsetmine.types import SynonymSets
 from synsetmine.views import TermViews, unit_rows
 from tests.support.graphworlds import clustered, whole_matrices
@@ -100,15 +98,3 @@ def test_choices_of_set_expansion_are_all_k_of_both_kinds() -> None:
     assert {(choice["k"], choice["kind"]) for choice in choices} == {
         (k, kind) for k in (1, 2, 3, 4, 5, 8, 10) for kind in ("union", "mutual")
     }
-
-
-@pytest.mark.parametrize("passes", [0, -1])
-def test_set_expansion_needs_a_pass(passes: int) -> None:
-    with pytest.raises(DataError, match=f"passes must be at least 1: {passes}"):
-        SetExpanLouvain(passes=passes)
-
-
-@pytest.mark.parametrize("share", [0.0, -0.1, 1.5, float("nan")])
-def test_set_expansion_needs_a_share_of_the_features(share: float) -> None:
-    with pytest.raises(DataError, match=rf"share of features must lie in \(0, 1\]: {share}"):
-        SetExpanLouvain(share=share)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from hypothesis import strategies as st
 
 from synsetmine.linking.supervision import Tally
-from synsetmine.pipeline.report import (
+from synsetmine.pipeline.report.findings import (
     Epochs,
     Findings,
     Penalties,

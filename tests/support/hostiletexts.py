@@ -24,10 +24,10 @@ from synsetmine.kb import read_kb
 from synsetmine.kb.names import clean_name
 from synsetmine.linking.spotlight import pieces
 from synsetmine.normalization import normal_form, tokens
-from synsetmine.runs.results import Reviewer
+from synsetmine.review.web.pages import Reviewer
 from synsetmine.text.matcher import NameMatcher
 from synsetmine.text.patterns import find_definitions
-from synsetmine.text.phrases import mine_phrases
+from synsetmine.text.phrases import choose_phrases, count_phrases
 from synsetmine.text.sentences import sentence_around
 from synsetmine.types import Document
 from tests.support.searchentries import entry
@@ -113,7 +113,7 @@ def find_names(_: Path) -> None:
 def find_phrases(folder: Path) -> None:
     documents = (Document(str(n), text) for n, text in enumerate(texts(SIZE // 4)) if text.strip())
     write_documents(folder / "documents.parquet", documents)
-    mine_phrases(folder / "documents.parquet")
+    choose_phrases(count_phrases(folder / "documents.parquet"))
 
 
 def find_sentences(_folder: Path) -> None:

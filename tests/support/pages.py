@@ -8,7 +8,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-from synsetmine.pipeline.report import Findings, write_report
+from synsetmine.pipeline.report.findings import Findings
+from synsetmine.pipeline.report.page import write_report
 from synsetmine.runs import MinedSet, MinedTerm, Sentence
 
 

@@ -14,7 +14,7 @@ def own_process(_: int = 0) -> int:
     return os.getpid()
 
 
-def die(_: int = 0) -> None:
+def die(_: object = None) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from synsetmine.engines import Engine, LocalEngine
-from synsetmine.engines.local import FEW
+from synsetmine.engines.base import FEW
 from synsetmine.errors import SynsetmineError
 from synsetmine.runs.sentences import PlaceCounter
 from synsetmine.text.counters import BatchCounter, TextBatch, count_together

@@ -29,7 +29,6 @@ from synsetmine.text.phrases import (
     RunTable,
     choose_phrases,
     count_phrases,
-    mine_phrases,
 )
 from synsetmine.text.words import FUNCTION_WORDS
 from tests.support.corpusfiles import stored_texts
@@ -43,6 +42,12 @@ random_text = st.lists(st.tuples(st.sampled_from(WORDS), st.sampled_from(GLUE)),
 )
 
 Batches = list[list[str]]
+
+
+def mine_phrases(
+    documents: Path, *, threshold: float | None = None, most: int | None = None, **options: Any
+) -> list[Phrase]:
+    return choose_phrases(count_phrases(documents, **options), threshold=threshold, most=most)
 
 
 # --- A plain reading of the rules -------------------------------------------------------------

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import pickle
 from collections import Counter
 from itertools import groupby
 
-import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from synsetmine.engines import LocalEngine
-from synsetmine.engines.local import FEW
+from synsetmine.engines.base import FEW
 from synsetmine.normalization import normal_form, token_spans, tokens
-from synsetmine.text.units import UnitReader, Units, count_units
+from synsetmine.text.matcher import NameMatcher
+from synsetmine.text.units import UnitCounter, count_forms
 from tests.support.corpusfiles import stored_texts
+from tests.support.textunits import read_units
 
 quick = settings(max_examples=150, deadline=None)
 
@@ -31,7 +31,7 @@ any_texts = st.lists(texts_of_words | st.text(max_size=30), max_size=5)
 
 def read(texts: list[str], forms: list[str]) -> list[list[str]]:
     """The units of each text."""
-    units = UnitReader(forms)(texts)
+    units = read_units(texts, forms)
     found: list[list[str]] = [[] for _ in texts]
     for unit, text in zip(units.unit.tolist(), units.text.tolist(), strict=True):
         found[text].append(units.forms[unit])
@@ -87,14 +87,14 @@ def test_capitals_keep_their_case_only_as_a_term() -> None:
     ],
 )
 def test_sentences_end_where_a_reader_would_say(text: str, ends: list[str]) -> None:
-    units = UnitReader([])([text])
+    units = read_units([text])
     pairs = zip(units.sentence.tolist(), units.unit.tolist(), strict=True)
     groups = [[unit for _, unit in group] for _, group in groupby(pairs, key=lambda p: p[0])]
     assert [units.forms[group[-1]] for group in groups] == ends
 
 
 def test_no_sentence_goes_on_in_the_next_text() -> None:
-    units = UnitReader([])(["a b", "", "cc. D", "e"])
+    units = read_units(["a b", "", "cc. D", "e"])
     assert units.text.tolist() == [0, 0, 2, 2, 3]
     assert len(set(units.sentence.tolist())) == 4
     assert units.place("text") is units.text
@@ -102,39 +102,28 @@ def test_no_sentence_goes_on_in_the_next_text() -> None:
 
 
 def test_counts_are_of_the_forms() -> None:
-    units = UnitReader(["a b"])(["A b, c. a-B a"])
+    units = read_units(["A b, c. a-B a"], ["a b"])
     assert dict(zip(units.forms, units.counts.tolist(), strict=True)) == {"a b": 2, "c": 1, "a": 1}
-
-
-def test_a_reader_travels() -> None:
-    reader = UnitReader(["heart failure", "WHO"])
-    there = pickle.loads(pickle.dumps(reader))
-    texts = ["Heart failure, says WHO."]
-    assert same(there(texts), reader(texts))
-
-
-def same(one: Units, other: Units) -> bool:
-    arrays = [(one.unit, other.unit), (one.sentence, other.sentence), (one.text, other.text)]
-    return one.forms == other.forms and all(np.array_equal(a, b) for a, b in arrays)
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_units_are_counted_through_all_batches(workers: int) -> None:
     batches = [["Heart failure is a failure."], ["!"], ["a heart", "A."], *[["."]] * FEW]
     done: list[int] = []
-    counts = count_units(
+    counts = count_forms(
         stored_texts(batches),
-        UnitReader(["heart failure"]),
+        UnitCounter(["heart failure"]),
+        matcher=NameMatcher.build(["heart failure"]),
         engine=LocalEngine(workers),
         progress=done.append,
     )
     assert counts == {"heart failure": 1, "is": 1, "a": 3, "failure": 1, "heart": 1}
-    assert done == [*range(1, FEW + 4)]
+    assert done == [1, 2, *range(4, FEW + 5)]
 
 
 def test_the_rarest_are_forgotten_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("synsetmine.text.units.MOST_FORMS", 3)
     batches = [["a a a b b c"], ["d e f"], ["a b d"]]
-    counts = count_units(stored_texts(batches), UnitReader([]), engine=LocalEngine(1))
+    counts = count_forms(stored_texts(batches), UnitCounter([]))
     assert counts == {"a": 4, "b": 3, "d": 2}
     assert Counter(counts).most_common(1) == [("a", 4)]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synsetmine.engines import LocalEngine
-from synsetmine.engines.local import FEW
+from synsetmine.engines.base import FEW
 from synsetmine.io.sets import read_vocabulary
 from synsetmine.normalization import normal_form, tokens
 from synsetmine.text.counters import count_together

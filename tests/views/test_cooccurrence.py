@@ -18,7 +18,6 @@ from synsetmine.errors import DataError
 from synsetmine.normalization import normal_form
 from synsetmine.text.counters import count_together
 from synsetmine.text.matcher import NameMatcher
-from synsetmine.text.units import UnitReader
 from synsetmine.types import Term
 from synsetmine.views import TermVectors, cooccurrence
 from synsetmine.views.cooccurrence import (
@@ -28,6 +27,7 @@ from synsetmine.views.cooccurrence import (
     train_cooccurrence,
 )
 from tests.support.corpusfiles import stored_texts
+from tests.support.textunits import read_units
 
 Batches = list[list[str]]
 
@@ -46,11 +46,10 @@ def plain_matrix(
     contexts: int,
 ) -> dict[str, npt.NDArray[np.float64]]:
     """The rows of the matrix by form, counted pair by pair."""
-    reader = UnitReader(forms)
     places: list[list[str]] = []  # stretches within which units are neighbours
     texts: list[list[str]] = []
     for text in (text for batch in batches for text in batch):
-        units = reader([text])
+        units = read_units([text], forms)
         texts.append([units.forms[unit] for unit in units.unit])
         stretches = defaultdict(list)
         for unit, place in zip(units.unit, units.sentence, strict=True):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,15 +12,14 @@ import typer
 from synsetmine.cli import console
 from synsetmine.cli.console import check_not_input, output_file
 from synsetmine.cli.options import with_settings
-from synsetmine.cli.stages import CorpusFiles, CorpusOptions
-from synsetmine.errors import DataError, Skipped
+from synsetmine.cli.stages import CorpusOptions
+from synsetmine.errors import DataError, Skipped, counted
 
 if TYPE_CHECKING:
     from synsetmine.text.evidence import Abbreviation
 
 
 COLUMNS = ("short form", "long form", "count", "documents", "document", "sentence")
-ROWS = 50  # on a terminal
 STDOUT = "-"
 
 
@@ -38,7 +36,6 @@ def _checked(out: Path | None) -> Path | None:
 
 @with_settings
 def abbreviations(
-    corpus: CorpusFiles,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -53,7 +50,7 @@ def abbreviations(
         int, typer.Option(min=1, help="Only definitions that occur at least this often.")
     ] = 1,
     *,
-    options: CorpusOptions,
+    settings: CorpusOptions,
 ) -> None:
     """List the abbreviations that a corpus defines, with counts and an example sentence.
 
@@ -66,31 +63,27 @@ def abbreviations(
 
     Example: `synsetmine abbreviations texts/ --min-count 2 --out abbreviations.tsv`
     """
-    from synsetmine.corpus import read_corpus
-    from synsetmine.corpus.sources import find_sources
+    from synsetmine.corpus import corpus_files
+    from synsetmine.pipeline.corpus_stages import open_corpus
     from synsetmine.text.evidence import find_abbreviations
 
     if out is not None:
-        check_not_input(
-            out, *(source.path for source in find_sources(corpus, options.get("format")))
-        )
+        check_not_input(out, *corpus_files(settings.path, settings.format))
     skipped = Skipped()
     with console.progress_bar("reading", unit="bytes") as bar:
-        documents = read_corpus(
-            corpus,
-            **options,
-            skipped=skipped,
-            progress=bar.update,
-        )
-        defined = find_abbreviations(documents)
+        defined = find_abbreviations(open_corpus(settings, skipped, bar.update))
     console.report_left_out(skipped)
     listed = [entry for entry in defined if entry.count >= min_count]
-    if out is not None and str(out) != STDOUT:
-        _write(out, listed)
+    rows = [[str(cell) for cell in _row(entry)] for entry in listed]
+    where = ""
+    if out is None:
+        console.show_first_rows(COLUMNS, rows)
+    elif str(out) == STDOUT:
+        console.show_table(COLUMNS, rows)
     else:
-        _show(listed, every=out is not None)
-    where = "" if out is None or str(out) == STDOUT else f"; written to {out}"
-    console.say(f"{console.counted(len(listed), 'abbreviation')}{where}")
+        _write(out, listed)
+        where = f"; written to {out}"
+    console.say(f"{counted(len(listed), 'abbreviation')}{where}")
 
 
 def _row(entry: Abbreviation) -> tuple[str, str, int, int, str, str]:
@@ -111,12 +104,3 @@ def _write(out: Path, listed: Sequence[Abbreviation]) -> None:
         rows = ([escape_formula(str(cell)) for cell in _row(entry)] for entry in listed)
         text = rows_of((COLUMNS, *rows), "\t")
     write_text(out, text)
-
-
-def _show(listed: Sequence[Abbreviation], *, every: bool) -> None:
-    """A table on a terminal, the first ones of many; all of them in a pipe."""
-    shown = listed if every or not sys.stdout.isatty() else listed[:ROWS]
-    if every or shown:
-        console.show_table(COLUMNS, [[str(cell) for cell in _row(entry)] for entry in shown])
-    if len(shown) < len(listed):
-        console.say(f"… and {len(listed) - len(shown):,} more; --out writes all")

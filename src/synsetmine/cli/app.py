@@ -52,8 +52,8 @@ for panel, commands in PANELS.items():
         app.command(rich_help_panel=panel)(command)
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(show: bool) -> None:
+    if show:
         typer.echo(f"synsetmine {__version__}")
         raise typer.Exit
 
@@ -93,7 +93,7 @@ def options(
 
 
 def main() -> None:
-    """Run a command; an error that a user can mend is one line on stderr and exit code 1."""
+    """Run a command; an error that a user can fix is one line on stderr and exit code 1."""
     try:
         app()
     except SystemExit as end:

@@ -13,6 +13,7 @@ from synsetmine.cli import console
 from synsetmine.cli.console import output_folder
 from synsetmine.cli.inputs import (
     Device,
+    Encoder,
     SkipBad,
     load_sets,
     load_vectors,
@@ -118,10 +119,7 @@ def compare(
             "--list shows them. A group leaves out methods that need other data.",
         ),
     ] = "all",
-    encoder: Annotated[
-        str | None,
-        typer.Option(help="A sentence encoder for the strings: a folder or a hub name."),
-    ] = None,
+    encoder: Encoder = None,
     preset: Annotated[
         PresetName, typer.Option(help="Settings of `synsetmine`, the paper's model.")
     ] = "paper",
@@ -177,8 +175,8 @@ def compare(
     from synsetmine.rivals.registry import select
 
     known = all_methods(preset=preset)
-    wanted = [name.strip() for name in methods.split(",")]
-    chosen = select(wanted, known)
+    named = [name.strip() for name in methods.split(",")]
+    chosen = select(named, known)
     if show:
         console.show_table(*_listing(chosen))
         return
@@ -196,7 +194,7 @@ def compare(
         expect_size=expect_size,
         device=choose_device(device),
     )
-    entries = _possible(chosen, views, named=wanted)
+    entries = _possible(chosen, views, named=named)
     if workers > 1:
         console.say(f"{workers} methods run in parallel, so the measured times will be too long")
     with console.progress_bar("comparing") as bar:
@@ -258,7 +256,7 @@ def _views(
 
 def _possible(entries: Sequence[Entry], views: TermViews, named: Sequence[str]) -> list[Entry]:
     """The methods that can run; one asked for by name that cannot is an error."""
-    wanting: dict[str, list[str]] = {}
+    left_out: dict[str, list[str]] = {}
     possible: list[Entry] = []
     options = {"vectors": "--vectors", "encoder": "--encoder"}
     for entry in entries:
@@ -270,9 +268,9 @@ def _possible(entries: Sequence[Entry], views: TermViews, named: Sequence[str]) 
         if not lacking:
             possible.append(entry)
         for what in lacking:
-            wanting.setdefault(what, []).append(entry.name)
-    for what, names in wanting.items():
-        console.say(f"left out because they need {what}: {', '.join(names)}")
+            left_out.setdefault(what, []).append(entry.name)
+    for what, names in left_out.items():
+        console.say(f"left out, since they need {what}: {', '.join(names)}")
     if not possible:
-        raise SynsetmineError("none of these methods can run with this input")
+        raise SynsetmineError("none of these methods can run on these inputs")
     return possible

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from synsetmine.errors import shorten
-
-if TYPE_CHECKING:
-    from synsetmine.errors import DataError, Skipped
-    from synsetmine.types import Term
-import os
-from pathlib import Path
-
-from synsetmine.errors import DataError
+from synsetmine.errors import DataError, shorten
 from synsetmine.io.files import check_file, check_folder
 
+if TYPE_CHECKING:
+    from synsetmine.errors import Skipped
+    from synsetmine.types import Term
+
 SHOWN = 5
+ROWS = 50  # of a table on a terminal
 # Control characters but tab and line end, and Unicode's changes of direction.
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
@@ -49,7 +48,7 @@ def printable(text: str) -> str:
     Names come from anywhere. One with an escape sequence in it could clear the screen or write
     over other lines, one with a change of direction could show them backwards.
     """
-    return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def one_line(text: str) -> str:
@@ -57,16 +56,11 @@ def one_line(text: str) -> str:
     return printable(text).replace("\n", "\\n").replace("\t", " ")
 
 
-def counted(number: int, noun: str) -> str:
-    """`1 set`, `2 sets`, `10,000 sets`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def show_json(value: Any) -> None:
     show(json.dumps(value, indent=2, ensure_ascii=False))
 
 
-def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "") -> None:
+def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """A table on a terminal; tab-separated lines under a header in a pipe."""
     if not sys.stdout.isatty():
         for row in (columns, *rows):
@@ -76,12 +70,21 @@ def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, title: 
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=title or None)
+    table = Table()
     for column in columns:
         table.add_column(column)
     for row in rows:
         table.add_row(*(Text(one_line(cell)) for cell in row))
     Console().print(table)
+
+
+def show_first_rows(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table on a terminal, the first rows of many; all of them in a pipe."""
+    shown = rows[:ROWS] if sys.stdout.isatty() else rows
+    if rows:
+        show_table(columns, shown)
+    if len(shown) < len(rows):
+        say(f"… and {len(rows) - len(shown):,} more; --out writes all")
 
 
 def report_skipped(skipped: Sequence[DataError]) -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from synsetmine.cli import console
-from synsetmine.cli.console import check_not_input, counted, output_file
+from synsetmine.cli.console import check_not_input, output_file
 from synsetmine.cli.inputs import Reviews, SkipBad, load_sets
-from synsetmine.errors import DataError, SynsetmineError
+from synsetmine.cli.options import SettingOptions, with_settings
+from synsetmine.errors import DataError, SynsetmineError, counted
+from synsetmine.schema import setting
 
 if TYPE_CHECKING:
     from synsetmine.export import Entry, Format
@@ -40,22 +43,68 @@ ENGINES = "Search engines"
 GRAPHS = "Knowledge graphs"
 
 
-def _list_formats(wanted: bool) -> None:
-    if not wanted:
+def _list_formats(show: bool) -> None:
+    if not show:
         return
     from synsetmine.export import FORMATS
 
-    rows = [(form.name, form.ending, form.help, form.extra) for form in FORMATS.values()]
+    rows = [(each.name, each.ending, each.help, each.extra) for each in FORMATS.values()]
     console.show_table(("format", "ending", "what it is", "extra"), rows)
     raise typer.Exit
 
 
+@dataclass(frozen=True, kw_only=True)
+class FormatOptions:
+    """What some formats take; each has its own defaults."""
+
+    title: str | None = setting(None, help="what the file calls itself; Synonym sets by default")
+    explicit: bool | None = setting(
+        None,
+        help="rules that put the preferred term in the place of the others",
+        option="--explicit",
+        panel=ENGINES,
+    )
+    limit: int | None = setting(
+        None,
+        ge=0,
+        help="rules in a file, 10000 by default; what is more goes into FILE-2, … 0: no limit",
+        panel=ENGINES,
+    )
+    weights: Literal["probability", "none"] | None = setting(
+        None, help="weights of Querqy's synonyms; probability by default", panel=ENGINES
+    )
+    base: str | None = setting(
+        None, help="address before the ids of sets; urn:synsetmine: by default", panel=GRAPHS
+    )
+    entities: str | None = setting(
+        None,
+        help="address before the knowledge base's ids, such as http://id.nlm.nih.gov/mesh/; by "
+        "default OBO's for ids such as DOID:14330, else --base",
+        panel=GRAPHS,
+    )
+    prefix: str | None = setting(
+        None,
+        help="prefix for ids of the knowledge base that have none, such as MESH; kb by default",
+        panel=GRAPHS,
+    )
+    language: str | None = setting(
+        None, help="of the terms, such as en; none by default", panel=GRAPHS
+    )
+    created: str | None = setting(
+        None, help="date of the file, such as 2026-01-31; none by default", panel=GRAPHS
+    )
+    licence: str | None = setting(
+        None, help="address of the licence; none by default", panel=GRAPHS
+    )
+
+
+@with_settings
 def export(
     source: Annotated[
         Path,
         typer.Argument(help="A run folder, or a file of sets: .jsonl or .set.", show_default=False),
     ],
-    form: Annotated[
+    format: Annotated[
         FormatName,
         typer.Option(
             "--format", "-f", help="The format to write; --formats lists them.", show_default=False
@@ -110,70 +159,8 @@ def export(
     accepted: Annotated[
         bool, typer.Option("--accepted", help="Only sets that a reviewer has accepted.")
     ] = False,
-    title: Annotated[
-        str | None, typer.Option(help="Title in the file. Default: Synonym sets.")
-    ] = None,
-    explicit: Annotated[
-        bool | None,
-        typer.Option(
-            "--explicit",
-            help="Write rules (=>) that replace the other terms with the preferred one.",
-            rich_help_panel=ENGINES,
-        ),
-    ] = None,
-    limit: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            help="Maximum rules per file; the rest go into FILE-2, … 0: no limit. Default: 10000.",
-            rich_help_panel=ENGINES,
-        ),
-    ] = None,
-    weights: Annotated[
-        Literal["probability", "none"] | None,
-        typer.Option(
-            help="Weights of Querqy's synonyms: probability or none. Default: probability.",
-            rich_help_panel=ENGINES,
-        ),
-    ] = None,
-    base: Annotated[
-        str | None,
-        typer.Option(
-            help="Address prefix for the ids of sets. Default: urn:synsetmine:",
-            rich_help_panel=GRAPHS,
-        ),
-    ] = None,
-    entities: Annotated[
-        str | None,
-        typer.Option(
-            help="Address prefix for ids of the knowledge base, such as "
-            "http://id.nlm.nih.gov/mesh/. Default: OBO's for ids such as DOID:14330, else --base.",
-            rich_help_panel=GRAPHS,
-        ),
-    ] = None,
-    prefix: Annotated[
-        str | None,
-        typer.Option(
-            help="Prefix for ids of the knowledge base that have none, such as MESH. Default: kb.",
-            rich_help_panel=GRAPHS,
-        ),
-    ] = None,
-    language: Annotated[
-        str | None,
-        typer.Option(
-            help="Language of the terms, such as en. Default: none.", rich_help_panel=GRAPHS
-        ),
-    ] = None,
-    created: Annotated[
-        str | None,
-        typer.Option(
-            help="Date of the file, such as 2026-01-31. Default: none.", rich_help_panel=GRAPHS
-        ),
-    ] = None,
-    licence: Annotated[
-        str | None,
-        typer.Option(help="Address of the licence. Default: none.", rich_help_panel=GRAPHS),
-    ] = None,
+    *,
+    options: Annotated[dict[str, Any], SettingOptions(changes=FormatOptions)],
     skip_bad: SkipBad = False,
     formats: Annotated[
         bool,
@@ -220,26 +207,14 @@ def export(
     from synsetmine.errors import Skipped
     from synsetmine.export import FORMATS, About, choose_entries
 
-    chosen = FORMATS[form]
-    options = _given(
-        chosen,
-        title=title,
-        explicit=explicit,
-        limit=limit,
-        weights=weights,
-        base=base,
-        entities=entities,
-        prefix=prefix,
-        language=language,
-        created=created,
-        licence=licence,
-    )
+    chosen = FORMATS[format]
+    _check_taken(options, chosen)
     about = About(**{name: options.pop(name) for name in OF_ABOUT if name in options})
     kinds = _kinds(only or (), without or ())
     sets = _read(source, counts, trace, kb, skip_bad=skip_bad)
     sets = _reviewed(sets, source, reviews, accepted=accepted)
     skipped = Skipped()
-    wanted = choose_entries(sets, threshold=threshold, min_size=1)
+    above = choose_entries(sets, threshold=threshold, min_size=1)
     entries = choose_entries(
         sets,
         threshold=threshold,
@@ -249,9 +224,8 @@ def export(
         skipped=skipped,
     )
     written = chosen.writable(entries, skipped)
-    if unwanted := sum(len(mined.terms) for mined in sets) - _terms(wanted):
-        told = counted(unwanted, "term")
-        console.say(f"left out: {told} below the threshold or judged incorrect")
+    if below := sum(len(mined.terms) for mined in sets) - _terms(above):
+        console.say(f"left out: {counted(below, 'term')} below the threshold or judged incorrect")
     if small := len(sets) - len(entries):
         console.say(f"left out: {counted(small, 'set')} of fewer than {min_size} terms")
     console.report_left_out(skipped)
@@ -263,16 +237,14 @@ def export(
     console.say(f"{_held(chosen, written)} written to {', '.join(map(str, files))}")
 
 
-def _given(form: Format, **options: Any) -> dict[str, Any]:
-    """The options that were given; one that means nothing to the form is an error."""
+def _check_taken(options: Mapping[str, Any], chosen: Format) -> None:
+    """An option that does not apply to the format is an error."""
     from synsetmine.export import FORMATS
 
-    given = {name: value for name, value in options.items() if value is not None}
-    for name in given:
-        if name not in form.takes:
+    for name in options:
+        if name not in chosen.takes:
             others = " and ".join(other.name for other in FORMATS.values() if name in other.takes)
-            raise SynsetmineError(f"--{name} does not apply to {form.name}, only to {others}")
-    return given
+            raise SynsetmineError(f"--{name} does not apply to {chosen.name}, only to {others}")
 
 
 def _kinds(only: Sequence[str], without: Sequence[str]) -> Sequence[NameKind]:
@@ -327,33 +299,33 @@ def _reviewed(
         return sets
     decisions = find_decisions(reviews)
     left = reviewed_sets(sets, decisions, accepted_only=accepted)
-    told = counted(len(decisions), "decision")
-    console.say(f"{told} of reviewers; {len(left):,} of {counted(len(sets), 'set')} left")
+    reviewed = f"{counted(len(decisions), 'decision')} of reviewers"
+    console.say(f"{reviewed}; {len(left):,} of {counted(len(sets), 'set')} left")
     return left
 
 
 def _with_sentences(entries: Sequence[Entry], run: Path) -> list[Entry]:
     """The entries with a sentence of the run's corpus for each new name of an entity."""
     from synsetmine.export.entries import new_names
-    from synsetmine.export.patch import with_sentences
+    from synsetmine.export.tables import with_sentences
     from synsetmine.runs import example_sentences
     from synsetmine.runs.folder import Artefacts
 
     with console.progress_bar("looking for sentences") as bar:
         names = [term.text for entry in entries for term in new_names(entry)]
-        found = example_sentences(Artefacts(run), names, 1, bar.update)
-    return with_sentences(entries, found)
+        sentences = example_sentences(Artefacts(run), names, 1, bar.update)
+    return with_sentences(entries, sentences)
 
 
-def _held(form: Format, entries: Sequence[Entry]) -> str:
+def _held(chosen: Format, entries: Sequence[Entry]) -> str:
     """What a file holds, in words."""
     from synsetmine.export.entries import new_names
 
-    if form.new_names:
+    if chosen.new_names:
         names = [term for entry in entries for term in new_names(entry)]
         known = sum(term.known for term in names)
-        there = f" ({known:,} of which the knowledge base has, mostly for other entities)"
-        return counted(len(names), "new name") + (there if known else "")
+        note = f" ({known:,} of which the knowledge base has, mostly for other entities)"
+        return counted(len(names), "new name") + (note if known else "")
     return f"{counted(len(entries), 'set')} of {counted(_terms(entries), 'term')}"
 
 

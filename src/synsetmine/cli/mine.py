@@ -4,39 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from synsetmine.cli import console
+from synsetmine.cli.console import check_not_input, output_file
 from synsetmine.cli.inputs import (
     Among,
     Device,
     Encoder,
+    Model,
+    Reviews,
     SkipBad,
     Source,
     Tables,
-    load_sets,
-    open_source,
-)
-
-if TYPE_CHECKING:
-    from synsetmine.types import Term
-    from synsetmine.views import TermVectors
-from synsetmine.cli.console import check_not_input, output_file
-from synsetmine.cli.inputs import (
-    Model,
-    Reviews,
     choose_encoder,
     load_reviews,
+    load_sets,
     load_vectors,
     load_views,
     load_vocabulary,
+    open_source,
 )
 from synsetmine.cli.options import SettingOptions, with_settings
 from synsetmine.devices import choose_device
 from synsetmine.errors import DataError, shorten
-from synsetmine.pipeline.settings import MineSettings
+from synsetmine.pipeline.settings import MineSettings, SetLimits
+
+if TYPE_CHECKING:
+    from synsetmine.types import Term
+    from synsetmine.views import TermVectors
 
 
 def evaluate(
@@ -175,21 +173,14 @@ def mine(
         ),
     ] = None,
     *,
-    options: Annotated[
-        dict[str, Any],
+    settings: Annotated[
+        MineSettings,
         SettingOptions(
-            settings=MineSettings,
             leave_out=("known", "reviews"),
             defaults={"order": "given"},  # a vocabulary may have no counts
         ),
     ],
-    max_sets: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Maximum number of sets, seeds included; terms without vectors do not count.",
-        ),
-    ] = None,
+    limits: Annotated[SetLimits, SettingOptions()],
     seeds: Annotated[
         Path | None, typer.Option(help="Known sets that new terms may join, .set or .jsonl.")
     ] = None,
@@ -198,9 +189,6 @@ def mine(
         Path | None,
         typer.Option(help="Sets of an earlier run; sets that match one of them keep its id."),
     ] = None,
-    min_size: Annotated[
-        int, typer.Option(min=1, help="Write only sets of at least this many terms.")
-    ] = 1,
     trace: Annotated[
         Path | None,
         typer.Option(
@@ -222,7 +210,6 @@ def mine(
 
     Example: `synsetmine mine model --vectors vectors.txt --vocabulary terms.txt --out mined.jsonl`
     """
-    settings = MineSettings(**options)
     read = (vocabulary, seeds, reviews, *(vectors or ()))
     check_not_input(out, trace, *read)
     if trace is not None:
@@ -241,8 +228,8 @@ def mine(
 
     stored = load_model(model)
     tables = [load_vectors(path, skip_bad) for path in vectors or ()]
-    wanted = load_vocabulary(vocabulary, tables[0] if tables else None, skip_bad)
-    terms = order_vocabulary(wanted, settings)
+    listed = load_vocabulary(vocabulary, tables[0] if tables else None, skip_bad)
+    terms = order_vocabulary(listed, settings)
     constraints = load_reviews(reviews)
     informed = seed_sets(NO_SETS if seeds is None else load_sets(seeds, skip_bad), constraints)
     console.report_reviews(informed.counts)
@@ -268,12 +255,13 @@ def mine(
             settings,
             seeds=known,
             cannot_link=constraints.cannot_link,
-            max_sets=max_sets,
+            max_sets=limits.max_sets,
             earlier=earlier,
             device=choose_device(device, uses_torch=stored.uses_torch),
             progress=bar.update,
         )
-    sets = mined.sets.pick(i for i, size in enumerate(mined.sets.sizes) if size >= min_size)
+    large = (i for i, size in enumerate(mined.sets.sizes) if size >= limits.min_size)
+    sets = mined.sets.pick(large)
     write_sets(out, sets)
     if trace is not None:
         write_trace(trace, mined.trace)

@@ -1,4 +1,4 @@
-"""Options that are made from the definitions of settings."""
+"""Options and arguments that are made from the definitions of settings."""
 
 from __future__ import annotations
 
@@ -18,88 +18,104 @@ from synsetmine.schema import Setting, settings_in
 class SettingOptions:
     """Marks the parameter of a command that stands for one option per setting.
 
-    The parameter is a dict with the values of the settings. It lacks those that have no value,
-    which are all that the user did not give if `unset` is true.
+    The parameter is an object of its settings class, or a dict with the values that the user gave,
+    where `changes` names the class whose settings are to be changed.
     """
 
-    settings: type
+    changes: type | None = None
     only: tuple[str, ...] = ()  # empty: all
     leave_out: tuple[str, ...] = ()
     defaults: Mapping[str, Any] = field(default_factory=dict)  # that differ from the settings'
-    unset: bool = False
+    arguments: Mapping[str, str] = field(default_factory=dict)  # the names of required settings
     panel: str | None = None
+    checked: bool = True  # whether values are checked where they enter, as wrong usage
 
-    def parameters(self) -> list[inspect.Parameter]:
-        return [
-            self._parameter(definition)
-            for name, definition in settings_in(self.settings).items()
-            if definition.default is not MISSING
-            and name not in self.leave_out
-            and (not self.only or name in self.only)
-        ]
+    def parameters(self, kind: type) -> dict[str, inspect.Parameter]:
+        """The parameters of the command, by the names of their settings."""
+        return {
+            name: self._parameter(definition)
+            for name, definition in settings_in(self.changes or kind).items()
+            if name not in self.leave_out and (not self.only or name in self.only)
+        }
 
     def _parameter(self, definition: Setting) -> inspect.Parameter:
         name, kind = definition.name, definition.type
-        default = self.defaults.get(name, definition.default)
-        if self.unset or default in ("", ()):
-            default = None
-        names = definition.option.split(",") if definition.option else []
-        if default is False and not names:
-            names = [f"--{name.replace('_', '-')}"]
         if kind == tuple[str, ...]:
             kind = list[str]
-        option = typer.Option(
-            *names,
-            help=_sentence(definition, repeated=kind == list[str]),
-            # Options that change a preset are checked by the settings of its model.
-            callback=None if self.unset else _checker(definition),
-            rich_help_panel=definition.panel or self.panel,
-        )
+        if definition.default is MISSING:
+            argument = typer.Argument(help=_sentence(definition), show_default=False)
+            return _keyword(self.arguments[name], Annotated[kind, argument])
+        default = self.defaults.get(name, definition.default)
+        if self.changes or default in ("", ()):
+            default = None
+        option = option_of(definition, panel=self.panel)
+        if not self.checked:
+            option.callback = None
+        if default is False and not definition.option:
+            option.param_decls = (f"--{name.replace('_', '-')}",)
         annotation: Any = kind if default is not None else kind | None
-        return inspect.Parameter(
-            name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=default,
-            annotation=Annotated[annotation, option],
-        )
+        return _keyword(name, Annotated[annotation, option], default)
+
+
+def option_of(definition: Setting, *, more: str = "", panel: str | None = None) -> Any:
+    """The option of one setting, with `more` after its help text."""
+    return typer.Option(
+        *filter(None, definition.option.split(",")),
+        help=_sentence(definition) + more,
+        callback=_checker(definition),
+        rich_help_panel=definition.panel or panel,
+    )
 
 
 def with_settings(command: Callable[..., None]) -> Callable[..., None]:
     """A command whose parameters that `SettingOptions` marks are options, one per setting."""
     hints = get_type_hints(command, include_extras=True)
     parameters: list[inspect.Parameter] = []
-    settings_of: dict[str, list[str]] = {}
+    marked: dict[str, tuple[type, dict[str, str]]] = {}
     for parameter in inspect.signature(command).parameters.values():
         hint = hints[parameter.name]
         marks = [m for m in getattr(hint, "__metadata__", ()) if isinstance(m, SettingOptions)]
-        if marks:
-            options = marks[0].parameters()
-            parameters += options
-            settings_of[parameter.name] = [option.name for option in options]
-        else:
-            kind = inspect.Parameter.KEYWORD_ONLY
-            parameters.append(parameter.replace(annotation=hint, kind=kind))
+        if not marks:
+            parameters.append(_keyword(parameter.name, hint, parameter.default))
+            continue
+        options = marks[0].parameters(hint.__origin__)
+        parameters += options.values()
+        names = {name: option.name for name, option in options.items()}
+        marked[parameter.name] = (dict if marks[0].changes else hint.__origin__, names)
 
     @wraps(command)
     def run(**arguments: Any) -> None:
-        for parameter, names in settings_of.items():
-            values = {name: arguments.pop(name) for name in names}
-            arguments[parameter] = {n: v for n, v in values.items() if v is not None}
-        command(**arguments)
+        settings: dict[str, Any] = {}
+        for parameter, (kind, names) in marked.items():
+            values = {name: arguments.pop(option) for name, option in names.items()}
+            settings[parameter] = kind(
+                **{
+                    name: tuple(value) if isinstance(value, list) else value
+                    for name, value in values.items()
+                    if value is not None
+                }
+            )
+        command(**arguments, **settings)
 
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
 
 
+def _keyword(
+    name: str, annotation: Any, default: Any = inspect.Parameter.empty
+) -> inspect.Parameter:
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, kind, default=default, annotation=annotation)
+
+
 def _checker(definition: Setting) -> Callable[[Any], Any]:
     """Checks a value where it enters, with the message of the settings."""
 
     def check(value: Any) -> Any:
-        value = tuple(value) if isinstance(value, list) else value
         try:
             if value is not None:
-                definition.check(value)
+                definition.check(tuple(value) if isinstance(value, list) else value)
         except DataError as error:
             raise typer.BadParameter(str(error)) from error
         return value
@@ -107,8 +123,14 @@ def _checker(definition: Setting) -> Callable[[Any], Any]:
     return check
 
 
-def _sentence(definition: Setting, *, repeated: bool) -> str:
-    text = definition.description + ("; may be repeated" if repeated else "")
+def _sentence(definition: Setting) -> str:
+    """The help text: what the setting is for, its range, and whether it may be repeated."""
+    text = definition.description
+    if not definition.choices and definition.range not in text:
+        interval = definition.range.startswith("in ")
+        text += f", {definition.range}" if interval else f" ({definition.range})"
+    if definition.default is not MISSING and definition.type == tuple[str, ...]:
+        text += "; may be repeated"
     if not definition.choices and text[0].isascii():
         text = text[0].upper() + text[1:]
     return f"{text}."

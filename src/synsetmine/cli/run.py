@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from synsetmine.cli import console
 from synsetmine.cli.console import output_file
 from synsetmine.cli.inputs import Device
+from synsetmine.cli.options import SettingOptions, with_settings
 from synsetmine.devices import choose_device
+from synsetmine.errors import counted
+from synsetmine.pipeline.settings import EngineSettings, ReportSettings
+from synsetmine.schema import settings_in
 
 if TYPE_CHECKING:
     from synsetmine.runs.folder import Artefacts, StageRecord, StageResult
@@ -23,18 +27,7 @@ BYTES = ("read", "knowledge")  # the stages that count bytes
 ProjectFile = Annotated[
     Path, typer.Argument(help="The project file that `synsetmine init` writes, or its folder.")
 ]
-Workers = Annotated[
-    int | None,
-    typer.Option(min=1, help="Processes for the work on the corpus. Default: all cores."),
-]
-EngineName = Annotated[
-    Literal["local", "spark"],
-    typer.Option(help="Where the work on the corpus runs: local or spark (extra `spark`)."),
-]
-Master = Annotated[
-    str | None,
-    typer.Option(help="Spark's master, such as spark://host:7077. Default: local[*]."),
-]
+EngineOptions = Annotated[EngineSettings, SettingOptions()]
 
 
 def init(
@@ -59,6 +52,7 @@ def init(
     console.say(f"{out} written; check it, then: synsetmine run {out}")
 
 
+@with_settings
 def run(
     project: ProjectFile = Path("synsetmine.toml"),
     until: Annotated[
@@ -68,9 +62,8 @@ def run(
             "encode, train, mine, evaluate or report."
         ),
     ] = None,
-    workers: Workers = None,
-    engine: EngineName = "local",
-    master: Master = None,
+    *,
+    work: EngineOptions,
     device: Device = "auto",
 ) -> None:
     """Mine synonym sets from a corpus and a knowledge base, with a report.
@@ -83,7 +76,6 @@ def run(
 
     Example: `synsetmine run synsetmine.toml --until supervise`
     """
-    from synsetmine.engines import open_engine
     from synsetmine.pipeline.project import PROJECT_FILE, read_project
     from synsetmine.runs.folder import Artefacts
 
@@ -94,17 +86,9 @@ def run(
 
     uses_torch = chosen.train.uses_torch or bool(chosen.encoder.model)
 
-    with (
-        open_engine(engine, workers=workers, master=master) as where,
-        ShownStages(Path(chosen.run)) as watcher,
-    ):
-        folder = run_project(
-            chosen,
-            watcher,
-            engine=where,
-            device=choose_device(device, uses_torch=uses_torch),
-            until=until,
-        )
+    target = choose_device(device, uses_torch=uses_torch)
+    with work.open() as engine, ShownStages(Path(chosen.run)) as watcher:
+        folder = run_project(chosen, watcher, engine=engine, device=target, until=until)
     if until in (None, "mine", "evaluate", "report"):
         for sentence in folder.summary:
             console.say(sentence)
@@ -113,6 +97,7 @@ def run(
         console.say(f"sets: {at.mined}\nreport: {at.report}")
 
 
+@with_settings
 def report(
     folder: Annotated[Path, typer.Argument(help="Folder of a finished run.", show_default=False)],
     out: Annotated[
@@ -124,33 +109,23 @@ def report(
             help="HTML file. Default: report.html in the run folder.",
         ),
     ] = None,
-    title: Annotated[
-        str | None, typer.Option(help="Heading of the page. Default: the run's.")
-    ] = None,
-    sentences: Annotated[
-        int | None, typer.Option(min=0, help="Example sentences per term. Default: the run's.")
-    ] = None,
-    map_terms: Annotated[
-        int | None, typer.Option(min=0, help="Terms on the map. Default: the run's.")
-    ] = None,
+    *,
+    changes: Annotated[dict[str, Any], SettingOptions(changes=ReportSettings)],
 ) -> None:
     """Write the report of a finished run again: one self-contained HTML file.
 
+    What is not given is as in the run.
+
     Example: `synsetmine report run --title "Names of diseases" --out diseases.html`
     """
-    from synsetmine.pipeline.report_stage import write_run_report
-    from synsetmine.pipeline.settings import ReportSettings
+    from synsetmine.pipeline.report.page import write_run_report
     from synsetmine.runs.folder import Artefacts, RunFolder
 
     target = out or Artefacts(folder).report
     run = RunFolder(folder)
     made = run.stages["report"].settings if "report" in run.stages else {}
-    given = {"title": title, "sentences": sentences, "map_terms": map_terms}
-    settings = replace(
-        ReportSettings(),
-        **{name: made.get(name, default) for name, default in asdict(ReportSettings()).items()}
-        | {name: value for name, value in given.items() if value is not None},
-    )
+    earlier = {name: made[name] for name in settings_in(ReportSettings) if name in made}
+    settings = ReportSettings(**{**earlier, **changes})
     with console.progress_bar("sentences") as bar:
         result = write_run_report(settings, run, target, bar.update)
     report_result(result, f"written to {target}")
@@ -161,21 +136,20 @@ class ShownStages:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._shown: Any = None
+        self._bars = ExitStack()  # with the bar of the stage at work
         self._bar: console.Bar | None = None
 
     def __enter__(self) -> ShownStages:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._close()
+        self._bars.close()
         if kind is KeyboardInterrupt:
             console.say("finished stages are kept; run the same command again to continue")
 
     def started(self, stage: str) -> None:
-        self._close()
-        self._shown = console.progress_bar(stage, unit="bytes" if stage in BYTES else "")
-        self._bar = self._shown.__enter__()
+        unit = "bytes" if stage in BYTES else ""
+        self._bar = self._bars.enter_context(console.progress_bar(stage, unit=unit))
 
     def progress(self, done: int, total: int, note: str = "") -> None:
         if self._bar is not None:
@@ -184,23 +158,18 @@ class ShownStages:
     def finished(self, stage: str, record: StageRecord, *, skipped: bool) -> None:
         from synsetmine.runs.folder import Artefacts
 
-        self._close()
+        self._bars.close()
         how = "unchanged" if skipped else f"{record.seconds:.1f} s"
         console.say(f"{stage} ({how}):")
         report_result(record.result)
         if stage == "supervise" and not skipped:
             show_links(Artefacts(self._folder).supervision)
 
-    def _close(self) -> None:
-        if self._shown is not None:
-            self._shown.__exit__(None, None, None)
-        self._shown = self._bar = None
-
 
 def report_result(result: StageResult, where: str = "") -> None:
     """Print what a stage counted, what it left out, and its warnings."""
-    for found in result.skipped:
-        console.warn(f"{found.count} left out: {found.examples[0]}")
+    for records in result.skipped:
+        console.warn(f"{records.count} left out: {records.examples[0]}")
     for note in result.notes:
         console.warn(note)
     counts = str(result) or "nothing to do"
@@ -213,11 +182,11 @@ def show_links(path: Path) -> None:
     rows = [
         (
             "kept" if fate == "kept" else f"dropped: {fate}",
-            f"{found['links']:,}",
-            f"{found['mentions']:,}",
-            "; ".join(f"{surface} → {entity}" for surface, entity, _ in found["examples"][:2]),
+            f"{tally['links']:,}",
+            f"{tally['mentions']:,}",
+            "; ".join(f"{surface} → {entity}" for surface, entity, _ in tally["examples"][:2]),
         )
-        for fate, found in record.items()
+        for fate, tally in record.items()
     ]
     console.show_table(("links", "number", "mentions", "most frequent"), rows)
 
@@ -225,9 +194,11 @@ def show_links(path: Path) -> None:
 SHOWN = 15
 
 
+@with_settings
 def demo(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the demo.")] = Path("demo"),
-    workers: Workers = None,
+    *,
+    work: Annotated[EngineSettings, SettingOptions(only=("workers",))],
 ) -> None:
     """Run everything on real data that comes with packages (extra `demo`).
 
@@ -236,7 +207,6 @@ def demo(
 
     Example: `synsetmine demo --out demo`
     """
-    from synsetmine.engines import LocalEngine
     from synsetmine.pipeline.demo import write_demo
     from synsetmine.pipeline.project import read_project
     from synsetmine.pipeline.run import run_project
@@ -244,8 +214,8 @@ def demo(
 
     project = write_demo(out)
     at = Artefacts(out / "run")
-    with ShownStages(out / "run") as watcher:
-        folder = run_project(read_project(project), watcher, engine=LocalEngine(workers))
+    with work.open() as engine, ShownStages(out / "run") as watcher:
+        folder = run_project(read_project(project), watcher, engine=engine)
     show_finds(at)
     show_scores(at.scores)
     for sentence in folder.summary:
@@ -278,7 +248,7 @@ def show_finds(at: Artefacts) -> None:
     ]
     stated.sort(key=lambda name: -(name[1].probability or 0))
     console.show(
-        f"\nOf {console.counted(len(names), 'new name')} of known entities, {len(stated)} are more "
+        f"\nOf {counted(len(names), 'new name')} of known entities, {len(stated)} are more "
         "than variants in spelling and stated by a sentence of the articles, the surest first:"
     )
     for mined, term in stated[:SHOWN]:
@@ -299,9 +269,9 @@ def show_scores(path: Path) -> None:
     if len(exact) > SHOWN:
         console.show(f"  … and {len(exact) - SHOWN} more")
     among, (mean, spread) = scores["among all terms"], scores["on their own"]["ari"]
-    told = f"{100 * mean:.1f}" + (f" ± {100 * spread:.1f}" if spread else "")
+    ari = f"{100 * mean:.1f}" + (f" ± {100 * spread:.1f}" if spread else "")
     console.show(
-        f"Scores on these entities: ARI {told} on their own, "
+        f"Scores on these entities: ARI {ari} on their own, "
         f"{100 * among['ari']:.1f} among all terms (pair precision "
         f"{100 * among['pair_precision']:.1f}, recall {100 * among['pair_recall']:.1f})."
     )

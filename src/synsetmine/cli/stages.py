@@ -6,15 +6,17 @@ Each takes and leaves plain files. `synsetmine run` does all of them in one fold
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from synsetmine.cli import console
 from synsetmine.cli.console import check_not_input, output_file, output_folder
 from synsetmine.cli.options import SettingOptions, with_settings
-from synsetmine.cli.run import EngineName, Master, Workers, report_result, show_links
+from synsetmine.cli.run import EngineOptions, report_result, show_links
 from synsetmine.pipeline.settings import (
     CorpusSettings,
     KbSettings,
@@ -23,6 +25,9 @@ from synsetmine.pipeline.settings import (
     VectorSettings,
     VocabularySettings,
 )
+
+if TYPE_CHECKING:
+    from synsetmine.runs.folder import Artefacts
 
 Out = Annotated[
     Path,
@@ -37,18 +42,25 @@ Knowledge = Annotated[
     Path,
     typer.Argument(help="Knowledge base as `synsetmine knowledge` writes it.", show_default=False),
 ]
-CorpusFiles = Annotated[
-    list[str], typer.Argument(help="Files, folders or patterns.", show_default=False)
-]
-CorpusOptions = Annotated[dict[str, Any], SettingOptions(settings=CorpusSettings)]
+CorpusOptions = Annotated[CorpusSettings, SettingOptions(arguments={"path": "corpus"})]
+
+
+@contextmanager
+def stage_files(**named: Path | None) -> Iterator[Artefacts]:
+    """The files of a stage: those that the user named; the others are temporary."""
+    from synsetmine.io.temporary import temporary_folder
+    from synsetmine.runs.folder import Artefacts
+
+    with temporary_folder() as folder:
+        at = Artefacts(folder)
+        for name, path in named.items():
+            if path is not None:
+                setattr(at, name, path)
+        yield at
 
 
 @with_settings
-def read(
-    corpus: CorpusFiles,
-    out: Out,
-    options: CorpusOptions,
-) -> None:
+def read(out: Out, settings: CorpusOptions) -> None:
     """Read a corpus of any format into one file of documents.
 
     Plain, .gz, .bz2 or .zst. Broken or empty documents are left out, counted and reported.
@@ -57,7 +69,6 @@ def read(
     """
     from synsetmine.pipeline.corpus_stages import read_documents
 
-    settings = CorpusSettings(path=tuple(corpus), **options)
     with console.progress_bar("reading", unit="bytes") as bar:
         result = read_documents(settings, out, bar.update)
     report_result(result, f"written to {out}")
@@ -65,18 +76,15 @@ def read(
 
 @with_settings
 def knowledge(
-    kb: Annotated[Path, typer.Argument(help="File with entities.", show_default=False)],
-    out: Out,
-    options: Annotated[dict[str, Any], SettingOptions(settings=KbSettings)],
+    out: Out, settings: Annotated[KbSettings, SettingOptions(arguments={"path": "kb"})]
 ) -> None:
     """Read a knowledge base of any format into one compact file.
 
     Example: `synsetmine knowledge doid.obo --out knowledge.arrow`
     """
-    check_not_input(out, kb)
+    check_not_input(out, Path(settings.path))
     from synsetmine.pipeline.corpus_stages import read_knowledge
 
-    settings = KbSettings(path=str(kb), **options)
     with console.progress_bar("reading", unit="bytes") as bar:
         result = read_knowledge(settings, out, bar.update)
     report_result(result, f"written to {out}")
@@ -93,14 +101,12 @@ def link(
         Path, typer.Option(callback=output_file, help="Parquet file for every mention.")
     ] = Path("mentions.parquet"),
     *,
-    options: Annotated[dict[str, Any], SettingOptions(settings=LinkSettings)],
+    settings: Annotated[LinkSettings, SettingOptions()],
     cache: Annotated[
         Path,
         typer.Option(help="File that caches Spotlight's answers.", rich_help_panel="Spotlight"),
     ] = Path("spotlight.sqlite"),
-    workers: Workers = None,
-    engine: EngineName = "local",
-    master: Master = None,
+    work: EngineOptions,
 ) -> None:
     """Find which words of the documents name which entity.
 
@@ -108,24 +114,21 @@ def link(
     """
     check_not_input(out, mentions, documents, knowledge)
     check_not_input(mentions, documents, knowledge)
-    from synsetmine.engines import open_engine
     from synsetmine.pipeline.corpus_stages import link_documents
 
     with (
-        open_engine(engine, workers=workers, master=master) as where,
-        console.progress_bar("linking") as bar,
-    ):
-        result = link_documents(
-            LinkSettings(**options),
-            documents,
-            knowledge,
+        stage_files(
+            documents=documents,
+            knowledge=knowledge,
             mentions=mentions,
             links=out,
             matcher=_matcher_of(knowledge, out),
-            cache=cache,
-            engine=where,
-            progress=bar.update,
-        )
+            spotlight_cache=cache,
+        ) as at,
+        work.open() as engine,
+        console.progress_bar("linking") as bar,
+    ):
+        result = link_documents(settings, at, engine=engine, progress=bar.update)
     report_result(result, f"written to {out} and {mentions}")
 
 
@@ -151,10 +154,8 @@ def supervise(
             "and supervision.json.",
         ),
     ],
-    options: Annotated[dict[str, Any], SettingOptions(settings=SuperviseSettings)],
-    ambiguous: Annotated[
-        dict[str, Any], SettingOptions(settings=LinkSettings, only=("ambiguous",))
-    ],
+    settings: Annotated[SuperviseSettings, SettingOptions()],
+    linking: Annotated[LinkSettings, SettingOptions(only=("ambiguous",))],
 ) -> None:
     """Make training sets from links, and report which links were dropped and why.
 
@@ -164,18 +165,17 @@ def supervise(
     """
     from synsetmine.pipeline.corpus_stages import supervise_links
 
-    result = supervise_links(
-        SuperviseSettings(**options),
-        LinkSettings(**ambiguous).ambiguous,
-        links,
-        knowledge,
+    with stage_files(
+        links=links,
+        knowledge=knowledge,
         training=out / "training.jsonl",
         test=out / "test.jsonl",
         alone=out / "alone.jsonl",
         names=out / "names.tsv",
         rejected=out / "rejected.tsv",
-        record=out / "supervision.json",
-    )
+        supervision=out / "supervision.json",
+    ) as at:
+        result = supervise_links(settings, linking.ambiguous, at)
     show_links(out / "supervision.json")
     report_result(result, f"written to {out}")
 
@@ -199,13 +199,8 @@ def vocabulary(
         ),
     ] = None,
     *,
-    options: Annotated[
-        dict[str, Any],
-        SettingOptions(settings=VocabularySettings, leave_out=("known", "rejected")),
-    ],
-    workers: Workers = None,
-    engine: EngineName = "local",
-    master: Master = None,
+    settings: Annotated[VocabularySettings, SettingOptions(leave_out=("known", "rejected"))],
+    work: EngineOptions,
 ) -> None:
     """Choose the terms to mine: known names, rejected surfaces, phrases, abbreviations, a list.
 
@@ -215,47 +210,36 @@ def vocabulary(
 
     Example: `synsetmine vocabulary documents.parquet --sets sets --details . --out vocabulary.tsv`
     """
-    settings = VocabularySettings(**options)
     check_not_input(out, documents, links, Path(settings.list) if settings.list else None)
-    from synsetmine.engines import open_engine
-    from synsetmine.io.temporary import temporary_folder
-    from synsetmine.pipeline.corpus_stages import (
-        TermDetails,
-        TextCounts,
-        choose_vocabulary,
-        count_texts,
-    )
+    from synsetmine.linking.mentions import write_links
+    from synsetmine.pipeline.corpus_stages import choose_vocabulary, count_texts
 
     with (
-        open_engine(engine, workers=workers, master=master) as where,
-        temporary_folder() as folder,
+        stage_files(
+            documents=documents,
+            names=sets and sets / "names.tsv",
+            rejected=sets and sets / "rejected.tsv",
+            links=links,
+            vocabulary=out,
+            evidence=details and details / "evidence.parquet",
+            places=details and details / "places.parquet",
+            cooccurrence=details and details / "cooccurrence.safetensors",
+        ) as at,
+        work.open() as engine,
     ):
-        texts = TextCounts(
-            folder / "words.parquet",
-            folder / "abbreviations.parquet",
-            folder / "runs.parquet" if settings.mines_phrases else None,
-        )
+        if sets is None:
+            at.names.touch()
+            at.rejected.touch()
+        if links is None:
+            write_links(at.links, [])
         with console.progress_bar("reading") as bar:
-            count_texts(
-                documents, texts, min_count=settings.min_count, engine=where, progress=bar.update
-            )
+            count_texts(settings, at, engine=engine, progress=bar.update)
         with console.progress_bar("counting") as bar:
             result = choose_vocabulary(
                 settings,
-                documents,
-                texts,
-                out,
-                names=None if sets is None else sets / "names.tsv",
-                rejected=None if sets is None else sets / "rejected.tsv",
-                links=links,
-                details=None
-                if details is None
-                else TermDetails(
-                    details / "evidence.parquet",
-                    details / "places.parquet",
-                    details / "cooccurrence.safetensors",
-                ),
-                engine=where,
+                at,
+                vectors=VectorSettings() if details else None,
+                engine=engine,
                 progress=bar.update,
             )
     report_result(result, f"written to {out}")
@@ -275,7 +259,7 @@ def vectors(
         ),
     ],
     *,
-    options: Annotated[dict[str, Any], SettingOptions(settings=VectorSettings)],
+    settings: Annotated[VectorSettings, SettingOptions()],
     counts: Annotated[
         Path | None,
         typer.Option(
@@ -283,30 +267,26 @@ def vectors(
             "cooccurrence: the documents are not read."
         ),
     ] = None,
-    workers: Workers = None,
-    engine: EngineName = "local",
-    master: Master = None,
+    work: EngineOptions,
 ) -> None:
     """Train term vectors on documents; terms of several words count as one.
 
     Example: `synsetmine vectors documents.parquet --terms vocabulary.tsv --out vectors.safetensors`
     """
-    settings = VectorSettings(**options)
     check_not_input(out, documents, Path(settings.path) if settings.path else None, counts, *terms)
-    from synsetmine.engines import open_engine
     from synsetmine.pipeline.corpus_stages import make_vectors
 
     with (
-        open_engine(engine, workers=workers, master=master) as where,
+        stage_files(documents=documents, cooccurrence=counts, vectors=out) as at,
+        work.open() as engine,
         console.progress_bar("vectors") as bar,
     ):
         result = make_vectors(
             settings,
-            documents,
+            at,
             terms,
-            out,
-            cooccurrence=counts,
-            engine=where,
+            counted=counts is not None,
+            engine=engine,
             progress=bar.update,
         )
     report_result(result, f"written to {out}")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -28,15 +29,13 @@ from synsetmine.devices import choose_device, require_torch
 from synsetmine.errors import CheckpointError, DataError, SynsetmineError
 from synsetmine.io.files import read_json, sha256
 from synsetmine.io.temporary import check_model_folder
-from synsetmine.models.paper.settings import PRESETS, PresetName, TrainingSettings
+from synsetmine.models.paper.settings import PRESETS, TrainingSettings
+from synsetmine.pipeline.settings import ModelChoice
 
 if TYPE_CHECKING:
     from synsetmine.models import ModelSettings, TrainingStep
     from synsetmine.types import SynonymSets
     from synsetmine.views import TermViews
-
-
-Preset = Literal["general", PresetName]
 
 TRAINING = "Training"
 
@@ -52,13 +51,8 @@ def train(
     vectors: Tables = None,
     encoder: Encoder = None,
     reviews: Reviews = None,
-    preset: Annotated[
-        Preset,
-        typer.Option(
-            help="general, which adapts the general model; or the paper's model, with the settings "
-            "of paper, released-nyt, released-wiki, released-pubmed or project."
-        ),
-    ] = "general",
+    *,
+    model: Annotated[ModelChoice, SettingOptions()],
     settings: Annotated[
         Path | None, typer.Option(help="JSON file of settings, such as `tune` writes.")
     ] = None,
@@ -68,14 +62,13 @@ def train(
             help="both-X-Y (such as both-250-500), no-et, no-pt.", rich_help_panel=TRAINING
         ),
     ] = None,
-    *,
     options: Annotated[
         dict[str, Any],
         SettingOptions(
-            settings=TrainingSettings,
+            changes=TrainingSettings,
             leave_out=("embed_sizes", "post_sizes"),
-            unset=True,
             panel=TRAINING,
+            checked=False,  # the settings of the preset do that
         ),
     ],
     device: Device = "auto",
@@ -106,7 +99,7 @@ def train(
     from synsetmine.pipeline.model_stages import CHECKPOINT, train_to_folder
 
     check_model_folder(out)
-    chosen = _resolve(preset, settings, options)
+    chosen = _resolve(model.preset, settings, options)
     chosen.check_inputs(tables=len(vectors or ()), encoder=encoder is not None)
     if chosen.uses_torch:
         require_torch("the paper's model")
@@ -122,10 +115,10 @@ def train(
     _report_missing(vectors or (), views, training_sets, chosen)
     if (out / CHECKPOINT).exists():
         console.say(f"there is a checkpoint in {out}")
-    with console.progress_bar("training") as bar, _Curves(tensorboard) as curves:
+    with console.progress_bar("training") as bar, _curves(tensorboard) as draw:
 
         def on_step(step: TrainingStep) -> None:
-            curves.add(step)
+            draw(step)
             validated = "validation/score" in step.values if step.values else None
             bar.update(step.done, step.total, step.note, line=validated)
 
@@ -206,30 +199,22 @@ def _report_missing(
     console.report_missing(unknown, len(sets.terms), "are not trained on")
 
 
-class _Curves:
-    """Training curves for TensorBoard, if there is a folder for them."""
+@contextmanager
+def _curves(folder: Path | None) -> Iterator[Callable[[TrainingStep], None]]:
+    """Draws training curves for TensorBoard, if there is a folder for them."""
+    if folder is None:
+        yield lambda _: None
+        return
+    try:
+        from tensorboard.summary import Writer
+    except ImportError as error:
+        raise SynsetmineError(
+            "--tensorboard needs the extra: pip install 'synsetmine[tensorboard]'"
+        ) from error
+    with closing(Writer(str(folder))) as writer:
 
-    def __init__(self, folder: Path | None) -> None:
-        self._writer: Any = None
-        if folder is None:
-            return
-        try:
-            from tensorboard.summary import Writer
-        except ImportError as error:
-            raise SynsetmineError(
-                "--tensorboard needs the extra: pip install 'synsetmine[tensorboard]'"
-            ) from error
-        self._writer = Writer(str(folder))
+        def draw(step: TrainingStep) -> None:
+            for name, value in step.values.items():
+                writer.add_scalar(name, value, step.done)
 
-    def __enter__(self) -> _Curves:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._writer is not None:
-            self._writer.close()
-
-    def add(self, step: TrainingStep) -> None:
-        if self._writer is None:
-            return
-        for name, value in step.values.items():
-            self._writer.add_scalar(name, value, step.done)
+        yield draw

@@ -123,7 +123,7 @@ def tune(
     *,
     options: Annotated[
         dict[str, Any],
-        SettingOptions(settings=TrainingSettings, only=("epochs", "seed"), unset=True),
+        SettingOptions(changes=TrainingSettings, only=("epochs", "seed"), checked=False),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     device: Device = "auto",
@@ -166,16 +166,16 @@ def tune(
 
 def parse_grid(axes: Sequence[str]) -> dict[str, list[Any]]:
     """`name=value,value` of each axis; values are numbers, true, false, lists or words."""
-    found: dict[str, list[Any]] = {}
+    grid: dict[str, list[Any]] = {}
     for axis in axes:
         name, equals, values = axis.partition("=")
         name = name.strip().replace("-", "_")
         if not equals or not name or not values:
             raise DataError("expected --grid name=value,value", value=axis)
-        if name in found:
+        if name in grid:
             raise DataError("this setting has a --grid already", value=axis)
-        found[name] = [_value(value.strip()) for value in re.split(r",(?![^\[]*\])", values)]
-    return found
+        grid[name] = [_value(value.strip()) for value in re.split(r",(?![^\[]*\])", values)]
+    return grid
 
 
 def _value(text: str) -> Any:

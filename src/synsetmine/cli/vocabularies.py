@@ -11,6 +11,7 @@ import typer
 from synsetmine.cli import console
 from synsetmine.cli.console import check_not_input, output_file
 from synsetmine.cli.inputs import SkipBad, load_sets, load_vectors
+from synsetmine.errors import counted
 
 if TYPE_CHECKING:
     from synsetmine.export.lint import Lint, Severity
@@ -52,15 +53,15 @@ def apply_names(
     """
     check_not_input(out, patch)
     from synsetmine.errors import Skipped
-    from synsetmine.export.patch import read_patch
+    from synsetmine.export.tables import read_patch
     from synsetmine.kb import apply_names as apply
 
     refused = Skipped()
     names = read_patch(patch, refused=refused, reviewed=reviewed)
     applied = apply(kb, out, names, refused=refused, format=format)
     console.report_left_out(refused)
-    entities = "1 entity" if applied.entities == 1 else f"{applied.entities:,} entities"
-    console.say(f"{console.counted(applied.names, 'name')} added to {entities}, written to {out}")
+    added = f"{counted(applied.names, 'name')} added to {counted(applied.entities, 'entity')}"
+    console.say(f"{added}, written to {out}")
 
 
 def convert(
@@ -114,21 +115,23 @@ def lint(
     """
     from synsetmine.export import lint_file
 
-    found = {path: lint_file(path, limit=limit) for path in files}
+    results = {path: lint_file(path, limit=limit) for path in files}
     if as_json:
-        console.show_json([{"file": str(path), **asdict(result)} for path, result in found.items()])
-    for path, result in found.items():
+        console.show_json(
+            [{"file": str(path), **asdict(result)} for path, result in results.items()]
+        )
+    for path, result in results.items():
         if not as_json:
             for finding in result.findings:
                 message = console.one_line(finding.message)
                 console.show(f"{path}:{finding.line}: {finding.severity}: {message}")
         console.say(_summary(path, result))
-    if any(result.count("error") for result in found.values()):
+    if any(result.count("error") for result in results.values()):
         raise typer.Exit(1)
 
 
 def _summary(path: Path, result: Lint) -> str:
-    rules, terms = console.counted(result.rules, "rule"), console.counted(result.terms, "term")
+    rules, terms = counted(result.rules, "rule"), counted(result.terms, "term")
     kinds: tuple[Severity, ...] = ("error", "warning", "note")
-    found = ", ".join(console.counted(result.count(kind), kind) for kind in kinds)
-    return f"{path}: {rules} of {terms}; {found}"
+    findings = ", ".join(counted(result.count(kind), kind) for kind in kinds)
+    return f"{path}: {rules} of {terms}; {findings}"

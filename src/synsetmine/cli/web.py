@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated
-
-import typer
-
-from synsetmine.cli import console
-from synsetmine.errors import SynsetmineError
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp
-
-    from synsetmine.review.web.server import AccessPolicy
 import html
 import os
 import sys
 import webbrowser
 from collections import Counter
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Thread
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from synsetmine.cli import console
 from synsetmine.cli.console import output_file
 from synsetmine.cli.inputs import Among, Device, Encoder, SkipBad, Source, Tables, open_source
+from synsetmine.errors import SynsetmineError
 from synsetmine.io.temporary import temporary_folder
 
 if TYPE_CHECKING:
@@ -34,9 +28,11 @@ if TYPE_CHECKING:
     from synsetmine.review.web.answers import ModelAnswers
     from synsetmine.review.web.server import AccessPolicy
 
-
 SHORTEST = 16
 
+Run = Annotated[
+    Path, typer.Argument(help="Folder of a run that has mined sets.", show_default=False)
+]
 Host = Annotated[
     str,
     typer.Option(
@@ -119,9 +115,7 @@ def check_installed() -> None:
 
 
 def review(
-    run: Annotated[
-        Path, typer.Argument(help="Folder of a run that has mined sets.", show_default=False)
-    ],
+    run: Run,
     host: Host = "127.0.0.1",
     port: Port = 8765,
     token: Token = None,
@@ -189,11 +183,6 @@ def _has_screen() -> bool:
     return sys.platform != "linux" or any(os.environ.get(name) for name in screens)
 
 
-Run = Annotated[
-    Path, typer.Argument(help="Folder of a run that has mined sets.", show_default=False)
-]
-
-
 def export_reviews(
     run: Run,
     out: Annotated[
@@ -206,8 +195,8 @@ def export_reviews(
 
     Example: `synsetmine export-reviews run --out reviews.tsv`
     """
+    from synsetmine.review.decisions import write_decisions
     from synsetmine.review.feedback import find_decisions
-    from synsetmine.review.tsv import write_decisions
 
     decisions = find_decisions(run)
     write_decisions(out, decisions)
@@ -225,16 +214,16 @@ def import_reviews(
     Example: `synsetmine import-reviews run reviews.tsv`
     """
     from synsetmine.review import ReviewState, ReviewStore
-    from synsetmine.review.tsv import read_decisions
+    from synsetmine.review.decisions import read_decisions
     from synsetmine.runs import read_results
     from synsetmine.runs.folder import Artefacts
 
     mined = read_results(run)
-    given = read_decisions(file)
+    decisions = read_decisions(file)
     with ReviewStore(Artefacts(run).reviews) as store:
-        new = store.take_in(given)
+        new = store.take_in(decisions)
         state = ReviewState(mined, store.decisions())
-    console.say(f"{len(given)} decisions in {file}, {new} of them new to {run}")
+    console.say(f"{len(decisions)} decisions in {file}, {new} of them new to {run}")
     extents = Counter(state.extents.values())
     console.say(
         f"{len(state.extents)} stand: {extents['whole']} hold for these sets as a whole, "

@@ -2,13 +2,13 @@
 
 from synsetmine.corpus.documents import batch_of, documents_of, read_batches, write_documents
 from synsetmine.corpus.mediawiki import Page, page_document, read_pages
-from synsetmine.corpus.reading import read_corpus
-from synsetmine.corpus.sources import CorpusFormat
+from synsetmine.corpus.reading import CorpusFormat, corpus_files, read_corpus
 
 __all__ = [
     "CorpusFormat",
     "Page",
     "batch_of",
+    "corpus_files",
     "documents_of",
     "page_document",
     "read_batches",

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from xml.parsers import expat
 
 from synsetmine.corpus.documents import check_text
-from synsetmine.corpus.sources import Meter, until_damaged
 from synsetmine.corpus.wikitext import Site, plain_text, read_target
-from synsetmine.errors import DataError, Skipped, raise_or_keep
-from synsetmine.io.files import LONGEST, open_binary
-from synsetmine.types import Document, Progress
+from synsetmine.errors import DataError, raise_or_keep
+from synsetmine.io.files import LONGEST
+from synsetmine.io.source import Source
+from synsetmine.types import Document
 
 _CHUNK = 2**16
 _LONGEST_TAG = 2**20  # bytes: the parser must hold a tag as a whole
@@ -51,16 +50,20 @@ class Page:
     site: Site = field(default=Site(), repr=False)
 
 
-def read_pages(
-    path: Path,
-    *,
-    skipped: Skipped | None = None,
-    progress: Progress | None = None,
-) -> Iterator[Page]:
-    """All pages of a dump, those of other namespaces and redirects too."""
-    with open_binary(path):  # a file that cannot be read is told at once
-        meter = Meter(path.stat().st_size, progress)
-    return _read_all(path, skipped, meter)
+def read_pages(source: Source) -> Iterator[Page]:
+    """All pages of a dump, those of other namespaces and redirects too.
+
+    Of a damaged file come the pages before the damage; its error is raised or kept.
+    """
+    dump = _Dump(source)
+    try:
+        with source.open() as stream:
+            # read1: when a file breaks off, what came before is there.
+            while chunk := stream.read1(_CHUNK):  # type: ignore[attr-defined]
+                yield from dump.feed(chunk)
+            yield from dump.feed(b"", last=True)
+    except DataError as error:
+        raise_or_keep(error, source.skipped)
 
 
 def page_document(page: Page) -> Document:
@@ -72,38 +75,18 @@ def page_document(page: Page) -> Document:
     return Document(page.title, text, mentions)
 
 
-def read_articles(
-    path: Path, *, skipped: Skipped | None = None, on_read: Callable[[int], None] | None = None
-) -> Iterator[Document]:
+def read_articles(source: Source) -> Iterator[Document]:
     """The documents of a dump: its articles, without redirects."""
-    for page in _pages(path, skipped, on_read):
+    for page in read_pages(source):
         if page.namespace != 0 or page.redirect is not None:
             continue
         document = page_document(page)
         try:
             check_text(document.text)
         except DataError as error:
-            raise_or_keep(error.at(path, page.line), skipped)
+            source.reject(error, page.line)
             continue
         yield document
-
-
-def _read_all(path: Path, skipped: Skipped | None, meter: Meter) -> Iterator[Page]:
-    meter.start(path.stat().st_size)
-    yield from until_damaged(_pages(path, skipped, meter.add), skipped)
-    meter.stop()
-    meter.finish()
-
-
-def _pages(
-    path: Path, skipped: Skipped | None, on_read: Callable[[int], None] | None
-) -> Iterator[Page]:
-    dump = _Dump(path, skipped)
-    with open_binary(path, on_read=on_read) as stream:
-        # read1: when a file breaks off, what came before is there.
-        while chunk := stream.read1(_CHUNK):  # type: ignore[attr-defined]
-            yield from dump.feed(chunk)
-        yield from dump.feed(b"", last=True)
 
 
 class _Dump:
@@ -113,9 +96,8 @@ class _Dump:
     a file of a few bytes could blow up to gigabytes, or have other files read.
     """
 
-    def __init__(self, path: Path, skipped: Skipped | None) -> None:
-        self._path = path
-        self._skipped = skipped
+    def __init__(self, source: Source) -> None:
+        self._source = source
         self._parser = expat.ParserCreate()
         self._parser.buffer_text = True
         self._parser.StartElementHandler = self._start
@@ -205,7 +187,7 @@ class _Dump:
         else:
             self._pages.append(self._page(parts))
             return
-        raise_or_keep(error.at(self._path, self._line), self._skipped)
+        self._source.reject(error, self._line)
 
     def _page(self, parts: dict[str, str]) -> Page:
         title, wikitext = parts["title"], parts.get("text", "")
@@ -240,4 +222,4 @@ class _Dump:
 
     def _error(self, problem: str, value: object = None) -> DataError:
         line = self._parser.CurrentLineNumber
-        return DataError(problem, path=self._path, line=line, value=value)
+        return DataError(problem, path=self._source.path, line=line, value=value)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from synsetmine.corpus.documents import check_unicode
-from synsetmine.corpus.records import batch_rows, table_rows, values_of
-from synsetmine.errors import DataError, Skipped, raise_or_keep, shorten
-from synsetmine.io.files import STDIN, numbered_lines, parquet_error, plain_name
+from synsetmine.corpus.records import parquet_columns, table_rows
+from synsetmine.errors import DataError, Skipped, shorten
+from synsetmine.io.files import STDIN, parse_json, plain_name
+from synsetmine.io.source import Source
 from synsetmine.io.tables import unescape_formula
 from synsetmine.normalization import name_key
 from synsetmine.types import SynonymSets
@@ -23,8 +24,7 @@ PAIR_HEADER = ("name", "other")
 GROUP_HEADER = ("set_id", "canonical", "name")  # of our own CSV files, whose cells are guarded
 NO_LISTS = (".json", ".set", ".tab", ".xls", ".xlsx", ".ods", ".xml", ".html", ".pdf")
 
-_OnColumn: TypeAlias = Callable[[str], None]
-_Rejected: TypeAlias = list[DataError] | Skipped | None
+_Choice: TypeAlias = Callable[[Sequence[str], int | None], int]  # of a column of a header
 
 
 def read_names(
@@ -42,28 +42,39 @@ def read_names(
     with a usual name (`name`, `term`, `label`, `surface`, `title`); `on_column` is called with the
     column that was chosen. With `skipped`, broken lines are left out and their errors kept there.
     """
-    source = STDIN if str(path) == "-" else Path(path)
-    if format is None and (ending := Path(plain_name(source)).suffix.lower()) in NO_LISTS:
+    path = STDIN if str(path) == "-" else Path(path)
+    if format is None and (ending := Path(plain_name(path)).suffix.lower()) in NO_LISTS:
         problem = f"{ending} is not a format of name lists; convert the file, or name its format"
-        raise DataError(f"{problem}: {', '.join(LIST_FORMATS)}", path=source)
-    kind = format or format_of(source)
-    if kind not in LIST_FORMATS:
-        raise DataError(f"no such format; expected one of {', '.join(LIST_FORMATS)}", value=kind)
-    choose = _Column(source, column, on_column)
-    if kind == "text":
-        if column is not None:
-            problem = "plain text has no columns; if this is a table, name its format"
-            raise DataError(problem, path=source, value=column)
-        return [line for _, line in numbered_lines(source, skipped=skipped)]
-    if kind == "parquet" and source == STDIN:
+        raise DataError(f"{problem}: {', '.join(LIST_FORMATS)}", path=path)
+    format = format or format_of(path)
+    if format not in LIST_FORMATS:
+        raise DataError(f"no such format; expected one of {', '.join(LIST_FORMATS)}", value=format)
+    if format == "text" and column is not None:
+        problem = "plain text has no columns; if this is a table, name its format"
+        raise DataError(problem, path=path, value=column)
+    if format == "parquet" and path == STDIN:
         raise DataError("Parquet cannot be read from standard input; name a file")
-    cells = {"jsonl": _json_cells, "parquet": _parquet_cells}.get(kind)
-    values = (
-        cells(source, choose, skipped)
-        if cells is not None
-        else _table_cells(source, choose, skipped, quotes=kind == "csv")
-    )
-    return list(_checked(values, source, skipped))
+
+    def choose(headers: Sequence[str], line: int | None = None) -> int:
+        try:
+            chosen = choose_column(headers, column)
+        except DataError as error:
+            raise error.at(path, line) from None
+        if on_column is not None:
+            on_column(headers[chosen])
+        return chosen
+
+    source = Source(path, skipped)
+    match format:
+        case "text":
+            return [line for _, line in source.lines()]
+        case "csv" | "tsv":
+            cells = _table_cells(source, choose, quotes=format == "csv")
+        case "jsonl":
+            cells = _json_cells(source, choose)
+        case "parquet":
+            cells = _parquet_cells(source, choose)
+    return list(_checked(cells, source))
 
 
 def format_of(path: Path) -> ListFormat:
@@ -87,27 +98,21 @@ def read_pairs(
     for number, terms in enumerate(known or ()):
         for term in terms:
             sets_of.setdefault(name_key(term.surface), set()).add(number)
-    source = Path(path)
-    kind = format_of(source)
-    if kind == "parquet":
-        raise DataError("expected pairs of names in .csv, .tsv, .txt or .jsonl", path=source)
-    rows = (
-        _json_rows(source, skipped)
-        if kind == "jsonl"
-        else table_rows(source, quotes=kind == "csv", skipped=skipped)
-    )
+    source = Source(Path(path), skipped)
+    format = format_of(source.path)
+    if format == "parquet":
+        problem = "expected pairs of names in .csv, .tsv, .txt or .jsonl"
+        raise DataError(problem, path=source.path)
+    is_csv = format == "csv"
+    rows = _json_rows(source) if format == "jsonl" else table_rows(source, quotes=is_csv)
     pairs: list[tuple[str, str]] = []
     ours = False  # whether it has our header, and so cells that are guarded
     for position, (number, cells) in enumerate(rows):
         if not position and tuple(cell.strip().casefold() for cell in cells[:2]) == PAIR_HEADER:
-            ours = kind == "csv"
+            ours = is_csv
             continue
-        try:
-            pairs.append(
-                _pair([unescape_formula(cell) for cell in cells] if ours else cells, sets_of)
-            )
-        except DataError as error:
-            raise_or_keep(error.at(source, number), skipped)
+        with source.skipping(number):
+            pairs.append(_pair([*map(unescape_formula, cells)] if ours else cells, sets_of))
     return pairs
 
 
@@ -155,30 +160,10 @@ def choose_column(headers: Sequence[str], column: str | None = None) -> int:
     raise DataError(f"cannot tell which column has the names; name one of {listed}")
 
 
-class _Column:
-    """Chooses the column of a file, and tells which it is."""
-
-    def __init__(self, path: Path, name: str | None, on_column: _OnColumn | None) -> None:
-        self._path = path
-        self._name = name
-        self._on_column = on_column
-
-    def __call__(self, headers: Sequence[str], line: int | None = None) -> int:
-        try:
-            chosen = choose_column(headers, self._name)
-        except DataError as error:
-            raise error.at(self._path, line) from None
-        if self._on_column is not None:
-            self._on_column(headers[chosen])
-        return chosen
-
-
-def _table_cells(
-    path: Path, choose: _Column, skipped: _Rejected, *, quotes: bool
-) -> Iterator[tuple[int, object]]:
+def _table_cells(source: Source, choose: _Choice, *, quotes: bool) -> Iterator[tuple[int, object]]:
     chosen: int | None = None
     is_guarded = False
-    for number, row in table_rows(path, quotes=quotes, skipped=skipped):
+    for number, row in table_rows(source, quotes=quotes):
         if chosen is None:
             chosen = choose(row, number)
             is_guarded = tuple(row[: len(GROUP_HEADER)]) == GROUP_HEADER
@@ -186,16 +171,16 @@ def _table_cells(
             yield number, unescape_formula(row[chosen]) if is_guarded else row[chosen]
 
 
-def _json_cells(path: Path, choose: _Column, skipped: _Rejected) -> Iterator[tuple[int, object]]:
+def _json_cells(source: Source, choose: _Choice) -> Iterator[tuple[int, object]]:
     """A string a line, or an object with a field for the name; the first object says which."""
     column: str | None = None
-    for number, line in numbered_lines(path, skipped=skipped):
+    for number, line in source.lines():
         if not line.strip():
             continue
         try:
-            value = json.loads(line)
-        except (ValueError, RecursionError):
-            raise_or_keep(DataError("not JSON", path=path, line=number, value=line), skipped)
+            value = parse_json(line)
+        except DataError as error:
+            source.reject(error, number)
             continue
         if isinstance(value, dict):
             if column is None:
@@ -205,30 +190,17 @@ def _json_cells(path: Path, choose: _Column, skipped: _Rejected) -> Iterator[tup
         yield number, value
 
 
-def _parquet_cells(path: Path, choose: _Column, skipped: _Rejected) -> Iterator[tuple[int, object]]:
-    del skipped  # a damaged file has no rows to leave out
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    number = 0
-    try:
-        with pq.ParquetFile(path, buffer_size=2**16, pre_buffer=False) as file:
-            headers = file.schema_arrow.names
-            column = headers[choose(headers)]
-            for batch in file.iter_batches(batch_rows(file), columns=[column]):
-                for value in values_of(batch.column(0)):
-                    number += 1
-                    yield number, value
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise parquet_error(error, path) from error
+def _parquet_cells(source: Source, choose: _Choice) -> Iterator[tuple[int, object]]:
+    batches = parquet_columns(source, lambda headers: [headers[choose(headers, None)]])
+    return enumerate((value for (column,) in map(dict.values, batches) for value in column), 1)
 
 
-def _checked(cells: Iterable[tuple[int, object]], path: Path, skipped: _Rejected) -> Iterator[str]:
+def _checked(cells: Iterable[tuple[int, object]], source: Source) -> Iterator[str]:
     for number, value in cells:
         try:
             yield _name(value)
         except DataError as error:
-            raise_or_keep(error.at(path, number), skipped)
+            source.reject(error, number)
 
 
 def _name(value: object) -> str:
@@ -263,19 +235,20 @@ def _values(names: Any) -> Iterable[object]:
     return names
 
 
-def _json_rows(path: Path, skipped: _Rejected) -> Iterator[tuple[int, list[str]]]:
-    for number, line in numbered_lines(path, skipped=skipped):
+def _json_rows(source: Source) -> Iterator[tuple[int, list[str]]]:
+    for number, line in source.lines():
         if not line.strip():
             continue
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError):
-            value = None
+        with source.skipping(number):
+            yield number, _cells(line)
+
+
+def _cells(line: str) -> list[str]:
+    with suppress(DataError):
+        value = parse_json(line)
         if isinstance(value, list) and all(isinstance(cell, str) for cell in value):
-            yield number, value
-        else:
-            problem = 'expected ["name", "other name"]'
-            raise_or_keep(DataError(problem, path=path, line=number, value=line), skipped)
+            return value
+    raise DataError('expected ["name", "other name"]', value=line)
 
 
 def _pair(cells: Sequence[str], sets_of: Mapping[str, set[int]]) -> tuple[str, str]:

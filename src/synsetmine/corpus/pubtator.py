@@ -10,12 +10,12 @@ A blank line ends an article. Offsets count the characters of title, one line en
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 
 from synsetmine.corpus.documents import check_text
-from synsetmine.errors import DataError, Skipped, raise_or_keep
-from synsetmine.io.files import LONGEST, numbered_lines
+from synsetmine.errors import DataError
+from synsetmine.io.files import LONGEST
+from synsetmine.io.source import Source
 from synsetmine.types import Document, Mention
 
 _PASSAGE = re.compile(r"([^|\t]+)\|([ta])\|(.*)", re.S)
@@ -23,30 +23,28 @@ _OFFSET = re.compile(r"-?[0-9]{1,9}")
 _OF_A_LINE = 128  # bytes that a line takes in memory beside its characters
 
 
-def read_pubtator(
-    path: Path, *, skipped: Skipped | None = None, on_read: Callable[[int], None] | None = None
-) -> Iterator[Document]:
+def read_pubtator(source: Source) -> Iterator[Document]:
     """The articles with their mentions; a mention's entity is its id field as the file has it.
 
-    A field may have no id or several; `linking.idfields` reads it. A mention whose offsets do not
-    lead to its surface is an error; with `skipped` it is left out and the article stays.
+    A field may have no id or several; `linking.identifiers` reads it. A mention whose offsets do
+    not lead to its surface is an error; with `skipped` it is left out and the article stays.
     Relations between entities are passed over.
     """
-    for article, size in _articles(numbered_lines(path, skipped=skipped, on_read=on_read)):
+    for article, size in _articles(source.lines()):
         try:
             if size > LONGEST:
                 raise DataError("an article is longer than 64 MiB", value=article[0][1][:80])
             name, text, marks = _passages(article)
             check_text(text)
         except DataError as error:
-            raise_or_keep(error.at(path, article[0][0]), skipped)
+            source.reject(error, article[0][0])
             continue
         mentions: list[Mention] = []
         for number, line in marks:
             try:
                 mention = _mention(line, name, text)
             except DataError as error:
-                raise_or_keep(error.at(path, number), skipped)
+                source.reject(error, number)
             else:
                 mentions += [mention] if mention else []
         yield Document(name, text, tuple(mentions))

@@ -2,44 +2,39 @@
 
 from __future__ import annotations
 
-import csv
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from synsetmine.corpus.documents import check_unicode, sound_text
-from synsetmine.errors import DataError, Skipped, raise_or_keep, skipping
-from synsetmine.io.files import LONGEST, byte_lines, numbered_lines, parquet_error, plain_name
+from synsetmine.errors import DataError
+from synsetmine.io.files import parquet_error, parse_json
+from synsetmine.io.source import Source
+from synsetmine.io.tables import rows_in
 from synsetmine.types import Document
 
 LONGEST_BLOCK = 2**20  # characters: a file without blank lines must not become one document
 
 
-def read_paragraphs(
-    path: Path, *, skipped: Skipped | None = None, on_read: Callable[[int], None] | None = None
-) -> Iterator[Document]:
+def read_paragraphs(source: Source) -> Iterator[Document]:
     """Blocks of lines between blank lines, with the ids `name#1`, `name#2`, …
 
     A whole file as one document would not fit into memory where the file is large, and what is
     mined from a corpus, which words stand together, is settled within a paragraph anyway.
     """
-    name = plain_name(path)
-    blocks = _blocks(numbered_lines(path, skipped=skipped, on_read=on_read))
+    name = source.name
+    blocks = _blocks(source.lines())
     for count, (line, block) in enumerate(blocks, start=1):
-        with skipping(path, line, skipped):
+        with source.skipping(line):
             yield Document(f"{name}#{count}", sound_text(block))
 
 
-def read_lines(
-    path: Path, *, skipped: Skipped | None = None, on_read: Callable[[int], None] | None = None
-) -> Iterator[Document]:
+def read_lines(source: Source) -> Iterator[Document]:
     """One document a line, with the ids `name:1`, `name:2`, …"""
-    name = plain_name(path)
-    for number, line in numbered_lines(path, skipped=skipped, on_read=on_read):
-        with skipping(path, number, skipped):
+    name = source.name
+    for number, line in source.lines():
+        with source.skipping(number):
             yield Document(f"{name}:{number}", sound_text(line))
 
 
@@ -80,116 +75,88 @@ class Fields:
         return cls(texts, id_field)
 
 
-def read_jsonl(
-    path: Path,
-    fields: Fields,
-    *,
-    skipped: Skipped | None = None,
-    on_read: Callable[[int], None] | None = None,
-) -> Iterator[Document]:
+def read_jsonl(source: Source, fields: Fields) -> Iterator[Document]:
     """One JSON object a line; blank lines are passed over."""
-    name = plain_name(path)
-    for number, line in numbered_lines(path, skipped=skipped, on_read=on_read):
+    name = source.name
+    for number, line in source.lines():
         if not line or line.isspace():
             continue
-        with skipping(path, number, skipped):
+        with source.skipping(number):
             yield _document(_json_object(line), fields, f"{name}:{number}")
 
 
-def read_table(
-    path: Path,
-    fields: Fields,
-    *,
-    quotes: bool = True,
-    skipped: Skipped | None = None,
-    on_read: Callable[[int], None] | None = None,
-) -> Iterator[Document]:
+def read_table(source: Source, fields: Fields, *, quotes: bool = True) -> Iterator[Document]:
     """A table with a header: with `quotes` it is CSV, without it is TSV.
 
     In CSV, a field in quotes may hold commas, line ends and doubled quotes. In TSV, a quote is a
     character like any other, as its standard says.
     """
-    name = plain_name(path)
+    name = source.name
     header: list[str] | None = None
-    for number, row in table_rows(path, quotes=quotes, skipped=skipped, on_read=on_read):
+    for number, row in table_rows(source, quotes=quotes):
         if header is None:
             header = row
-            _check_columns(header, fields, path)
+            _check_columns(header, fields, source.path)
             continue
         record = dict(zip(header, row, strict=True))
-        with skipping(path, number, skipped):
+        with source.skipping(number):
             yield _document(record, fields, f"{name}:{number}")
 
 
-def table_rows(
-    path: Path,
-    *,
-    quotes: bool = True,
-    skipped: list[DataError] | Skipped | None = None,
-    on_read: Callable[[int], None] | None = None,
-) -> Iterator[tuple[int, list[str]]]:
+def table_rows(source: Source, *, quotes: bool = True) -> Iterator[tuple[int, list[str]]]:
     """The rows of a CSV or TSV file with their first lines; each is as long as the first.
 
     A CSV file whose first line has semicolons and no comma is separated by semicolons.
     """
-    lines = _TableLines(byte_lines(path, skipped=skipped, on_read=on_read))
-    reader: Any = None
     header: list[str] | None = None
-    while True:
-        lines.start_record()
+    for number, row in rows_in(source.byte_lines(), quotes=quotes):
         try:
-            if reader is None:
-                first = next(lines, "")
-                reader = _table_reader(chain([first], lines), first, quotes=quotes)
-            row = _next_row(reader)
-            if row is None:
-                return
-            if not row:
-                continue  # a blank line
-            _check_row(row, row if header is None else header)
+            if isinstance(row, DataError):
+                raise row
+            if header is not None and len(row) != len(header):
+                problem = "number of columns differs from the header"
+                raise DataError(problem, value=len(row))
         except DataError as error:
             if header is None:
-                raise error.at(path, lines.first) from None  # nothing below it can be read
-            raise_or_keep(error.at(path, lines.first), skipped)
+                raise error.at(source.path, number) from None  # nothing below it can be read
+            source.reject(error, number)
             continue
         header = header or row
-        yield lines.first, row
+        yield number, row
 
 
-def _table_reader(lines: Iterator[str], first: str, *, quotes: bool) -> Any:
-    if not quotes:
-        return csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-    delimiter = ";" if ";" in first and "," not in first else ","
-    return csv.reader(lines, delimiter=delimiter, strict=True)
-
-
-def read_parquet(
-    path: Path,
-    fields: Fields,
-    *,
-    skipped: Skipped | None = None,
-    on_read: Callable[[int], None] | None = None,
-) -> Iterator[Document]:
+def read_parquet(source: Source, fields: Fields) -> Iterator[Document]:
     """The rows of a Parquet file; only the columns in question are read."""
+    name = source.name
+    number = 0
+    batches = parquet_columns(source, lambda names: _check_columns(names, fields, source.path))
+    for columns in batches:
+        for values in zip(*columns.values(), strict=True):
+            number += 1
+            with source.skipping(number):
+                record = dict(zip(columns, values, strict=True))
+                yield _document(record, fields, f"{name}:{number}")
+
+
+def parquet_columns(
+    source: Source, choose: Callable[[list[str]], list[str]]
+) -> Iterator[dict[str, list[object]]]:
+    """The values of the columns that are chosen by their names, a batch of rows at a time."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    name = plain_name(path)
     number = 0
     try:
-        with pq.ParquetFile(path, buffer_size=2**16, pre_buffer=False) as file:
-            columns = _check_columns(file.schema_arrow.names, fields, path)
-            share = path.stat().st_size / max(file.metadata.num_rows, 1)
-            for batch in file.iter_batches(batch_rows(file), columns=columns):
-                for values in zip(*map(values_of, batch.columns), strict=True):
-                    number += 1
-                    record = dict(zip(batch.schema.names, values, strict=True))
-                    with skipping(path, number, skipped):
-                        yield _document(record, fields, f"{name}:{number}")
-                if on_read is not None:
-                    on_read(int(number * share) - int((number - len(batch)) * share))
+        with pq.ParquetFile(source.path, buffer_size=2**16, pre_buffer=False) as file:
+            columns = choose(file.schema_arrow.names)
+            share = source.path.stat().st_size / max(file.metadata.num_rows, 1)
+            for batch in file.iter_batches(_batch_rows(file), columns=columns):
+                yield dict(zip(batch.schema.names, map(_values, batch.columns), strict=True))
+                number += len(batch)
+                if source.on_read is not None:
+                    source.on_read(int(number * share) - int((number - len(batch)) * share))
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise parquet_error(error, path) from error
+        raise parquet_error(error, source.path) from error
 
 
 def _document(record: Mapping[str, object], fields: Fields, place: str) -> Document:
@@ -222,63 +189,10 @@ def _id(value: object, place: str) -> str:
 
 
 def _json_object(line: str) -> Mapping[str, object]:
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
-        raise DataError("not JSON", value=line[:120]) from None
+    record = parse_json(line)
     if not isinstance(record, dict):
-        raise DataError("expected a JSON object", value=line[:120])
+        raise DataError("expected a JSON object", value=line)
     return record
-
-
-class _TableLines:
-    """The lines of a table as text, with a bound on what one record may take.
-
-    Without the bound, a quote that is never closed would draw the rest of the file into memory.
-    """
-
-    def __init__(self, lines: Iterator[tuple[int, bytes]]) -> None:
-        self._lines = lines
-        self._size = 0
-        self._number = 0
-        self.first = 0  # the first line of the record that is read now
-
-    def start_record(self) -> None:
-        self._size = 0
-
-    def __iter__(self) -> _TableLines:
-        return self
-
-    def __next__(self) -> str:
-        number, raw = next(self._lines)
-        if not self._size:
-            self.first = number
-        self._size += len(raw)
-        if self._size > LONGEST:
-            raise DataError("a record is longer than 64 MiB", value=raw[:80])
-        # A broken byte becomes half a character, which the record is then refused for.
-        return raw.decode("utf-8", "surrogateescape")
-
-
-def _next_row(reader: Any) -> list[str] | None:
-    # Python keeps one limit for the whole process: lend it only while a row is read.
-    before = csv.field_size_limit(LONGEST)
-    try:
-        return next(reader, None)
-    except csv.Error as error:
-        raise DataError("malformed row", value=str(error)) from None
-    finally:
-        csv.field_size_limit(before)
-
-
-def _check_row(row: list[str], header: list[str]) -> None:
-    if len(row) != len(header):
-        raise DataError("number of columns differs from the header", value=len(row))
-    for value in row:
-        try:
-            check_unicode(value)
-        except DataError as error:
-            raise DataError("not UTF-8", value=error.value) from None
 
 
 def _check_columns(header: list[str], fields: Fields, path: Path) -> list[str]:
@@ -290,7 +204,7 @@ def _check_columns(header: list[str], fields: Fields, path: Path) -> list[str]:
     return [name for name in dict.fromkeys((*fields.texts, fields.id)) if name in header]
 
 
-def batch_rows(file: Any) -> int:
+def _batch_rows(file: Any) -> int:
     """So many rows that a batch holds a few megabytes, by the sizes that the file tells."""
     metadata = file.metadata
     # Of whole row groups: pyarrow ends the process if asked for a column of a damaged file.
@@ -300,7 +214,7 @@ def batch_rows(file: Any) -> int:
     return max(1, min(1000, BATCH * rows // max(size, 1)))
 
 
-def values_of(column: Any) -> list[object]:
+def _values(column: Any) -> list[object]:
     """The values of a column of Arrow; a string that is not UTF-8 has halves of characters."""
     try:
         return list(column.to_pylist())

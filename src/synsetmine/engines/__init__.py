@@ -1,6 +1,5 @@
 """Where the corpus work runs: the cores of this machine, or Spark."""
 
-from synsetmine.engines.base import BatchFunction, Engine
-from synsetmine.engines.local import EngineName, LocalEngine, open_engine
+from synsetmine.engines.base import BatchFunction, Engine, EngineName, LocalEngine, open_engine
 
 __all__ = ["BatchFunction", "Engine", "EngineName", "LocalEngine", "open_engine"]

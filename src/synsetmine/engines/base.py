@@ -1,19 +1,27 @@
-"""Where corpus work runs: the interface of an engine, and functions over batches of rows."""
+"""Where corpus work runs: the interface of an engine, and the engine of this machine's cores."""
 
 from __future__ import annotations
 
+import glob
+import pickle
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from synsetmine.engines.workers import WorkerPool, cores
 from synsetmine.errors import SynsetmineError, shorten
 from synsetmine.io.files import parquet_error
+from synsetmine.io.temporary import temporary_folder
 
+FEW = 6  # fewer batches than that are done sooner than worker processes have started
+
+EngineName = Literal["local", "spark"]
 # Pure and picklable. It travels once to each worker process, so it may carry a large table.
 BatchFunction: TypeAlias = Callable[[pa.RecordBatch], pa.RecordBatch]
 
@@ -37,6 +45,82 @@ class Engine(Protocol):
         The query must be SQL for DuckDB and Spark alike, and must order its rows in full.
         """
         ...
+
+
+@contextmanager
+def open_engine(
+    name: EngineName = "local", *, workers: int | None = None, master: str | None = None
+) -> Iterator[Engine]:
+    """The engine for a while; what it started ends with it.
+
+    `workers` are the processes of the local engine, `master` is where Spark runs (`local[*]`).
+    """
+    if name == "local":
+        if master is not None:
+            raise SynsetmineError("a master needs the Spark engine: --engine spark --master URL")
+        yield LocalEngine(workers)
+        return
+    if workers is not None:
+        raise SynsetmineError(
+            "workers apply to the local engine; with Spark the master sets them, as in local[4]"
+        )
+    from synsetmine.engines.spark import SparkEngine
+
+    with SparkEngine(master or "local[*]") as engine:
+        yield engine
+
+
+class LocalEngine:
+    """Worker processes, if there are to be several, and DuckDB.
+
+    A short file is done in this process. Workers read the batches themselves; what happens if one
+    is killed, `WorkerPool.map` says.
+    """
+
+    def __init__(self, workers: int | None = None) -> None:
+        self.workers = workers or cores()
+
+    def map_batches(
+        self, function: BatchFunction, source: Path, columns: Sequence[str] | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        batches = batches_of(source, columns)
+        if self.workers == 1 or len(batches) < FEW:
+            yield from (batch.apply(function) for batch in batches)
+            return
+        with WorkerPool(self.workers, partial(_keep, pickle.dumps(function))) as pool:
+            yield from pool.map(_apply, batches)
+
+    def sql(self, query: str, **tables: Path) -> pa.Table:
+        import duckdb
+
+        # Without a place of its own it would spill what memory cannot hold into the working folder.
+        with temporary_folder() as spill:
+            try:
+                with duckdb.connect(
+                    config={"threads": self.workers, "temp_directory": str(spill)}
+                ) as database:
+                    for name, path in tables.items():
+                        database.read_parquet(glob.escape(str(path))).create_view(name)
+                    return database.sql(query).to_arrow_table()
+            except duckdb.Error as error:
+                said = " ".join(str(error).split())
+                raise SynsetmineError(f"DuckDB: {shorten(said, 300)}") from error
+
+
+_sent: bytes
+_function: BatchFunction | None = None
+
+
+def _keep(sent: bytes) -> None:
+    global _sent
+    _sent = sent
+
+
+def _apply(batch: Batch) -> pa.RecordBatch:
+    global _function
+    if _function is None:  # here and not in `_keep`, so that its errors find their way back
+        _function = pickle.loads(_sent)  # noqa: S301
+    return batch.apply(_function)
 
 
 def batches_of(source: Path, columns: Sequence[str] | None = None) -> tuple[Batch, ...]:

@@ -12,11 +12,11 @@ import sys
 import tempfile
 import time
 import warnings
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from traceback import format_exc
@@ -27,6 +27,7 @@ from uuid import uuid4
 import pyarrow as pa
 
 from synsetmine.engines.base import Batch, BatchFunction, batches_of
+from synsetmine.engines.workers import in_flight
 from synsetmine.errors import DataError, SynsetmineError, shorten
 
 CAUSES = {
@@ -274,18 +275,18 @@ class SparkEngine:
                 results: list[tuple[bool, bytes]] = context.runJob(mapped, list, [*numbers])
             return results
 
-        first = 0
-        waiting: deque[Future[list[tuple[bool, bytes]]]] = deque()
+        def ranges() -> Iterator[range]:
+            first = 0
+            while first < tasks:
+                # Asked each time: the workers of a cluster come one by one.
+                end = min(first + context.defaultParallelism, tasks)
+                yield range(first, end)
+                first = end
+
         try:
             with _jobs(context, JOBS) as submit:
-                while first < tasks or waiting:
-                    while first < tasks and len(waiting) < JOBS:
-                        # Asked each time: the workers of a cluster come one by one.
-                        end = min(first + context.defaultParallelism, tasks)
-                        waiting.append(submit(run, range(first, end)))
-                        first = end
-                    results = self._wait_for(waiting.popleft())
-                    yield from map(_result, results)
+                for job in in_flight(partial(submit, run), ranges(), JOBS):
+                    yield from map(_result, self._wait_for(job))
         finally:
             with suppress(Exception):  # where Java is gone, that is the error to be told
                 sent.destroy()

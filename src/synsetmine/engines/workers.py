@@ -7,9 +7,8 @@ import pickle
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
-from itertools import chain, islice
 from multiprocessing import forkserver, get_context, parent_process, resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext, SpawnContext, SpawnProcess
@@ -106,11 +105,11 @@ NO_GUARD = (
 )
 
 
-AHEAD = 2  # tasks in flight for each worker
+AHEAD = 2  # tasks in flight for each worker: enough to keep it busy, few enough for memory
 
 
 class WorkerPool:
-    """Worker processes, which start with the first task; with one, `map` runs in this process.
+    """Worker processes, which start with the first task.
 
     Each worker has a thread here that hands it one task after the other. `prepare` is called
     first in each worker. Functions, arguments and results must be picklable. The number of
@@ -125,6 +124,7 @@ class WorkerPool:
         self._lock = Lock()
         self._threads = ThreadPoolExecutor(workers)
         self._processes: list[_Worker] = []
+        self._running: set[Future[Any]] = set()
         self._closed = False
 
     def __enter__(self) -> WorkerPool:
@@ -145,22 +145,28 @@ class WorkerPool:
         **kwargs: Parameters.kwargs,
     ) -> Future[Result]:
         """One task; its result is a `WorkerDiedError` if its worker was killed."""
-        return self._threads.submit(self._call, function, args, kwargs)
+        future = self._threads.submit(self._call, function, args, kwargs)
+        self._running.add(future)
+        future.add_done_callback(self._running.discard)
+        return future
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """The results in the order of the items, of which a few are in flight."""
-        stream = iter(items)
-        first = list(islice(stream, 2))
-        if self.workers == 1 or len(first) < 2:  # a single item is faster here
-            yield from map(function, chain(first, stream))
-            return
-        waiting: deque[Future[Result]] = deque()
-        for item in chain(first, stream):
-            waiting.append(self.submit(function, item))
-            if len(waiting) >= AHEAD * self.workers:
-                yield _result(waiting.popleft())
-        while waiting:
-            yield _result(waiting.popleft())
+        """The results in the order of the items, of which a few are in flight.
+
+        If a worker is killed, its item is done again while no other is. An item that kills its
+        worker again is an error that names it.
+        """
+
+        def submit(item: Item) -> tuple[Item, Future[Result]]:
+            return item, self.submit(function, item)
+
+        for item, future in in_flight(submit, items, AHEAD * self.workers):
+            try:
+                result = future.result()
+            except WorkerDiedError:
+                wait(self._running.copy())
+                result = self._alone(function, item)
+            yield result
 
     def close(self) -> None:
         """Kill all workers; running tasks fail, tasks that wait are cancelled."""
@@ -170,6 +176,13 @@ class WorkerPool:
             for worker in self._processes:
                 worker.end()
         self._threads.shutdown(wait=True)
+
+    def _alone(self, function: Callable[[Item], Result], item: Item) -> Result:
+        try:
+            return self.submit(function, item).result()
+        except WorkerDiedError as error:
+            problem = "its worker process died twice, perhaps for lack of memory"
+            raise SynsetmineError(f"{item}: {problem}") from error
 
     def _call(self, function: Callable[..., Result], args: Any, kwargs: Any) -> Result:
         task = pickle.dumps((function, args, kwargs))
@@ -196,14 +209,6 @@ class WorkerPool:
                 self._own.worker = _Worker(self._prepare)
                 self._processes.append(self._own.worker)
         return self._own.worker  # type: ignore[no-any-return]
-
-
-def _result(future: Future[Result]) -> Result:
-    try:
-        return future.result()
-    except WorkerDiedError as error:
-        problem = "a worker process died, perhaps for lack of memory; fewer --workers need less"
-        raise SynsetmineError(problem) from error
 
 
 class _Worker:
@@ -261,11 +266,18 @@ def in_threads(
     function: Callable[[Item], Result], items: Iterable[Item], threads: int
 ) -> Iterator[Result]:
     """The results in the order of the items; a few are held at a time."""
-    waiting: deque[Future[Result]] = deque()
     with ThreadPoolExecutor(threads) as pool:
-        for item in items:
-            waiting.append(pool.submit(function, item))
-            if len(waiting) > threads:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+        for future in in_flight(lambda item: pool.submit(function, item), items, threads + 1):
+            yield future.result()
+
+
+def in_flight(
+    submit: Callable[[Item], Result], items: Iterable[Item], most: int
+) -> Iterator[Result]:
+    """What `submit` makes of each item, in order; at most `most` are submitted and not taken."""
+    waiting: deque[Result] = deque()
+    for item in items:
+        waiting.append(submit(item))
+        if len(waiting) >= most:
+            yield waiting.popleft()
+    yield from waiting

@@ -152,9 +152,9 @@ def choose_entries(
 
 
 def _is_exported(term: MinedTerm, threshold: float) -> bool:
-    if term.judgement is not None and term.judgement.verdict != "unsure":
-        return term.judgement.verdict == "correct"
-    return term.probability is None or term.probability >= threshold
+    if term.verdict in ("correct", "incorrect"):
+        return term.verdict == "correct"
+    return term.certainty >= threshold
 
 
 def _of_kinds(
@@ -208,21 +208,15 @@ def names_of(entry: Entry) -> list[MinedTerm]:
     return list(names.values())
 
 
-def is_unsure(term: MinedTerm) -> bool:
-    """Whether a reviewer is unsure of the term."""
-    return term.judgement is not None and term.judgement.verdict == "unsure"
-
-
 def synonym_scope(term: MinedTerm) -> Scope:
     """The scope for an ontology; an exact synonym that a reviewer is unsure of is related."""
-    scope = term.scope
-    return "related" if scope == "exact" and is_unsure(term) else scope
+    return "related" if term.scope == "exact" and term.verdict == "unsure" else term.scope
 
 
 def new_names(entry: Entry) -> list[MinedTerm]:
     """The names that a known entity got from the miner; without a letter or digit it is no name.
 
-    A seed is what was known before; without a trace, which tells seeds, whatever is known is one.
+    A seed is a name that was known before; without a trace, all known names are seeds.
     """
     if entry.entity is None:
         return []
@@ -240,10 +234,6 @@ def reviewer_curie(judgement: Judgement | None) -> str:
     """The reviewer's ORCID as a CURIE; empty without one."""
     orcid = None if judgement is None else orcid_of(judgement.reviewer)
     return f"orcid:{orcid}" if orcid else ""
-
-
-def is_abbreviation(term: MinedTerm) -> bool:
-    return term.kind == "abbreviation"
 
 
 def evidence_line(evidence: Sentence) -> str:

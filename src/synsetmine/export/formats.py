@@ -16,28 +16,22 @@ from synsetmine.export.lexica import (
     write_spacy,
     write_ssslm,
 )
-from synsetmine.export.obo import write_obo
-from synsetmine.export.patch import write_patch
-from synsetmine.export.querqy import querqy_problem, write_querqy
-from synsetmine.export.skos import write_skos
+from synsetmine.export.ontologies import write_obo, write_skos, write_sssom
 from synsetmine.export.solr import (
     managed_problem,
+    querqy_problem,
     rule_problem,
     write_elasticsearch,
     write_managed,
+    write_querqy,
     write_solr,
 )
-from synsetmine.export.sssom import write_sssom
-from synsetmine.export.tables import write_csv, write_jsonl, write_parquet
+from synsetmine.export.tables import write_csv, write_jsonl, write_parquet, write_patch
 from synsetmine.kb.obo import obo_problem
 
 # write(path, entries, about, **options) writes all entries and returns the paths of the files;
 # optional packages are imported when it is called.
 Writer: TypeAlias = Callable[Concatenate[Path, Sequence[Entry], About, ...], list[Path]]
-
-
-def _anything(text: str) -> str:  # noqa: ARG001
-    return ""
 
 
 @dataclass(frozen=True)
@@ -49,7 +43,7 @@ class Format:
     help: str  # in one line
     writer: Writer
     takes: frozenset[str] = frozenset()  # options that it uses, also those of `About`
-    refuses: Callable[[str], str] = _anything  # why it cannot hold a term; empty if it can
+    refuses: Callable[[str], str] | None = None  # why it cannot hold a term; empty if it can
     exact: bool = False  # whether it holds exact names only
     smallest: int = 1  # fewest different terms of a set
     extra: str = ""  # extra of pyproject.toml with its packages
@@ -70,7 +64,7 @@ class Format:
     def _without_refused(self, entry: Entry, skipped: Skipped) -> Entry | None:
         terms = []
         for term in entry.terms:
-            problem = self.refuses(term.text)
+            problem = "" if self.refuses is None else self.refuses(term.text)
             if self.exact and term.scope != "exact":
                 problem = "a name that is broad, narrow or related"
             if problem:

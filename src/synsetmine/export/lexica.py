@@ -13,7 +13,6 @@ from synsetmine.export.entries import (
     About,
     Entry,
     confidence,
-    is_abbreviation,
     names_of,
     reviewer_curie,
     synonym_scope,
@@ -157,7 +156,7 @@ def _ssslm_rows(entries: Sequence[Entry], about: About) -> Iterator[list[str]]:
                 "predicate": _LABEL
                 if term is entry.preferred
                 else OBO_PROPERTIES[synonym_scope(term)],
-                "type": _ABBREVIATION if is_abbreviation(term) else "",
+                "type": _ABBREVIATION if term.kind == "abbreviation" else "",
                 "contributor": reviewer_curie(judged),
                 "date": "" if judged is None else judged.when[:10],
                 "language": language if len(language) == 2 else "",  # it has no longer ones

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -51,21 +51,16 @@ def lint_file(path: str | Path, *, limit: int = LIMIT) -> Lint:
         try:
             rule = parse_rule(line, number)
         except DataError as error:
-            findings.append(_refused(error, number))
+            problem = f"{error.problem}; engines refuse the whole file"
+            findings.append(Finding(number, "error", "refused", problem))
             continue
         if rule is not None:
             findings += _of_rule(rule, line)
             rules.append(rule)
-    for check in _OF_FILE:
-        findings += check(rules)
-    findings += _over(rules, limit)
+    findings += _of_file(rules, limit)
     findings.sort(key=lambda finding: finding.line)
     terms = {term for one in rules for term in one.terms}
     return Lint(len(rules), len(terms), tuple(findings))
-
-
-def _refused(error: DataError, line: int) -> Finding:
-    return Finding(line, "error", "refused", f"{error.problem}; engines refuse the whole file")
 
 
 # --- One line ---
@@ -127,26 +122,35 @@ def _repeated(side: Sequence[str], line: int) -> Iterator[Finding]:
 # --- The whole file ---
 
 
-def _ambiguous(rules: Sequence[Rule]) -> Iterator[Finding]:
+def _of_file(rules: Sequence[Rule], limit: int) -> Iterator[Finding]:
+    first_of: dict[str, Rule] = {}  # the first rule with each term on its left
+    for rule in rules:
+        for term in rule.inputs:
+            first_of.setdefault(_analysed(term), rule)
+    yield from _ambiguous(rules, first_of)
+    yield from _chains(rules, first_of)
+    yield from _several_words(rules)
+    if limit and len(rules) > limit:
+        problem = f"{len(rules)} rules, of which this is the first beyond {limit}, the most that"
+        line = rules[limit].line
+        yield Finding(line, "warning", "limit", f"{problem} Elasticsearch's synonyms API takes")
+
+
+def _ambiguous(rules: Sequence[Rule], first_of: Mapping[str, Rule]) -> Iterator[Finding]:
     """A term on the left of two rules, or in two sets of equivalent terms."""
-    first_of: dict[str, Rule] = {}
     for rule in rules:
         for term in dict.fromkeys(rule.inputs):
-            first = first_of.setdefault(_analysed(term), rule)
+            first = first_of[_analysed(term)]
             if first is not rule:
                 problem = f"{_shown(term)} has a rule on line {first.line} too; both are applied"
                 yield Finding(rule.line, "warning", "ambiguous", problem)
 
 
-def _chains(rules: Sequence[Rule]) -> Iterator[Finding]:
+def _chains(rules: Sequence[Rule], first_of: Mapping[str, Rule]) -> Iterator[Finding]:
     """What a rule puts in has a rule itself, which is not applied to it."""
-    left: dict[str, Rule] = {}
-    for rule in rules:
-        for term in rule.inputs:
-            left.setdefault(_analysed(term), rule)
     for rule in rules:
         for term in rule.outputs or ():
-            following = left.get(_analysed(term), rule)
+            following = first_of.get(_analysed(term), rule)
             if following is not rule:
                 problem = (
                     f"{_shown(term)} has a rule on line {following.line}, which is not applied"
@@ -155,33 +159,18 @@ def _chains(rules: Sequence[Rule]) -> Iterator[Finding]:
 
 
 def _several_words(rules: Sequence[Rule]) -> Iterator[Finding]:
-    long = {term: rule.line for rule in reversed(rules) for term in rule.terms if _is_long(term)}
-    if long:
-        problem = f"{len(long)} terms of several words, here the first; they need `synonym_graph`"
-        yield Finding(min(long.values()), "note", "several-words", f"{problem} at query time")
-
-
-def _over(rules: Sequence[Rule], limit: int) -> Iterator[Finding]:
-    if limit and len(rules) > limit:
-        problem = f"{len(rules)} rules, of which this is the first beyond {limit}, the most that"
-        line = rules[limit].line
-        yield Finding(line, "warning", "limit", f"{problem} Elasticsearch's synonyms API takes")
-
-
-_OF_FILE: tuple[Callable[[Sequence[Rule]], Iterator[Finding]], ...] = (
-    _ambiguous,
-    _chains,
-    _several_words,
-)
+    line_of = {
+        term: rule.line for rule in reversed(rules) for term in rule.terms if len(term.split()) > 1
+    }
+    if line_of:
+        problem = f"{len(line_of)} terms of several words, here the first; they need"
+        message = f"{problem} `synonym_graph` at query time"
+        yield Finding(min(line_of.values()), "note", "several-words", message)
 
 
 def _analysed(term: str) -> str:
     """The term as most analyzers see it: words in lower case."""
     return " ".join(term.lower().split())
-
-
-def _is_long(term: str) -> bool:
-    return len(term.split()) > 1
 
 
 def _shown(term: str) -> str:

@@ -1,4 +1,4 @@
-"""Synonym files of Solr, Elasticsearch and OpenSearch: writing and reading."""
+"""Synonyms for search engines: files of Solr, Elasticsearch and OpenSearch, and Querqy's rules."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from synsetmine.errors import DataError
 from synsetmine.export.entries import About, Entry, names_of
 from synsetmine.io.files import compression_of, plain_name, read_whole, writing
+from synsetmine.runs import MinedTerm
 
 LIMIT = 10_000  # rules in a set of Elasticsearch's synonyms API
 
@@ -136,7 +137,7 @@ def _split(text: str, separator: str) -> list[str]:
 
 
 _LINE_END = re.compile(r"[\r\n]")
-# A # after a blank needs no escape, but looks like a comment to a person (and to `lint`).
+# A # after whitespace needs no escape, but looks like a comment to a person (and to `lint`).
 _SPECIAL = re.compile(r"[\\,]|=(?=>)|(?<!\S)#")
 _MANAGED = frozenset({"initArgs", "managedList", "managedMap"})  # keys that mean something else
 
@@ -226,3 +227,52 @@ def managed_problem(term: str) -> str:
 
 def _json(value: object) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+# --- Querqy's Common Rules Rewriter ---
+
+Weights = Literal["probability", "none"]
+
+_QUERQY_SPECIAL = re.compile(r'[*#"]')
+# What has a meaning and no escape (or, the backslash, one that Querqy's comments get wrong).
+_UNWRITABLE = {
+    "a term with a line end in it": re.compile(r"[\x85\u2028\u2029]"),
+    "a term with a backslash in it": re.compile(r"\\"),
+    "a term with a colon in it, which Querqy has after names of fields": re.compile(":"),
+    "a term with a dollar and a digit, which refer to a wildcard": re.compile(r"\$\d"),
+    "a term that starts with @, as properties of rules do": re.compile(r"\A@"),
+    "a term that ends with =>, as inputs of rules do": re.compile(r"=>\Z"),
+}
+
+
+def write_querqy(
+    path: Path, entries: Sequence[Entry], about: About, *, weights: Weights = "probability"
+) -> list[Path]:
+    """A rule for each term, with the other terms of its set as synonyms, the preferred one first.
+
+    Two terms are synonyms with the probability of the less certain one.
+    """
+    lines = [f"# {about.in_words}; the first rule of a set is that of its preferred term."]
+    for entry in entries:
+        lines += ["", f"# {entry.id!r}"]
+        terms = names_of(entry)
+        for term in terms:
+            lines.append(f"{escape_querqy(term.text)} =>")
+            lines += [_synonym(term, other, weights) for other in terms if other is not term]
+    return write_parts(path, ["".join(f"{line}\n" for line in lines)])
+
+
+def escape_querqy(term: str) -> str:
+    return _QUERQY_SPECIAL.sub(lambda match: f"\\{match.group()}", term)
+
+
+def querqy_problem(term: str) -> str:
+    """Why no rule can hold the term; empty if one can."""
+    problems = (problem for problem, sign in _UNWRITABLE.items() if sign.search(term))
+    return rule_problem(term) or next(problems, "")
+
+
+def _synonym(term: MinedTerm, other: MinedTerm, weights: Weights) -> str:
+    weight = f"{min(term.certainty, other.certainty):.4f}".rstrip("0").rstrip(".")
+    shown = "" if weights == "none" or weight == "1" else f"({weight})"
+    return f"  SYNONYM{shown}: {escape_querqy(other.text)}"

@@ -192,6 +192,14 @@ def read_json(path: Path) -> Any:
         raise DataError("not JSON", path=path, value=text[:120]) from error
 
 
+def parse_json(text: str) -> Any:
+    """What a line of JSON holds."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise DataError("not JSON", value=text) from None
+
+
 def read_whole(path: Path) -> bytes:
     """All bytes of a file that has to be held at once; more than 64 MiB are an error."""
     with open_binary(path) as stream:

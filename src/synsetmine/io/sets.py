@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from synsetmine.errors import DataError, Skipped, raise_or_keep
-from synsetmine.io.files import numbered_lines, plain_name, write_text
+from synsetmine.io.files import numbered_lines, parse_json, plain_name, write_text
 from synsetmine.normalization import is_unicode
 from synsetmine.types import SynonymSets, Term
 
@@ -106,8 +106,8 @@ def write_sets(path: str | Path, sets: SynonymSets) -> None:
     """Write a `.set` or `.jsonl` file, whole or not at all."""
     path = Path(path)
     check_ids(path, sets.ids)
-    form = _format_jsonl if _is_jsonl(path) else _format_paper
-    lines = (form(i, terms) for i, terms in zip(sets.ids, sets.sets, strict=True))
+    line_of = _format_jsonl if _is_jsonl(path) else _format_paper
+    lines = (line_of(i, terms) for i, terms in zip(sets.ids, sets.sets, strict=True))
     write_text(path, "".join(f"{line}\n" for line in lines))
 
 
@@ -162,7 +162,7 @@ def is_set_file(path: Path) -> bool:
 
 
 def check_ids(path: Path, ids: Iterable[str]) -> None:
-    """Refuse ids that a file of this form cannot hold."""
+    """Refuse ids that a file of this format cannot hold."""
     for set_id in ids:
         if not _is_jsonl(path) and (not set_id or any(c.isspace() for c in set_id)):
             raise DataError(
@@ -230,11 +230,7 @@ def _unquoted(written: str) -> str:
 
 
 def _parse_jsonl(line: str) -> tuple[str, tuple[Term, ...]]:
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise DataError("not JSON", value=line) from error
-    match record:
+    match parse_json(line):
         case {"id": str(set_id), "terms": [_, *_] as terms} if all(
             isinstance(term, str) for term in terms
         ):

@@ -1,12 +1,103 @@
-"""Cells of CSV and TSV files, and what spreadsheets make of them."""
+"""Rows of CSV and TSV files, and what spreadsheets make of their cells."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any
+
+from synsetmine.errors import DataError
+from synsetmine.io.files import LONGEST
 
 # A spreadsheet takes a cell that starts like this for a formula, and runs it.
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _GUARD = "'"
+
+
+Row = list[str] | DataError
+
+
+def rows_in(
+    lines: Iterable[tuple[int, bytes]], *, quotes: bool = True, longest_field: int = LONGEST
+) -> Iterator[tuple[int, Row]]:
+    """The rows of a CSV or, without `quotes`, a TSV file, with their first lines.
+
+    A broken row is its error. Empty lines are passed over.
+    """
+    feed = _TableLines(lines)
+    first = ""
+    for first in feed:
+        if first.strip():
+            break
+        feed.start_record()
+    reader: Any
+    if quotes:
+        reader = csv.reader(chain([first], feed), delimiter=delimiter_of(first), strict=True)
+    else:
+        reader = csv.reader(chain([first], feed), delimiter="\t", quoting=csv.QUOTE_NONE)
+    while True:
+        try:
+            row = _next_row(reader, longest_field)
+        except DataError as error:
+            yield feed.first, error
+        else:
+            if row is None:
+                return
+            if row:
+                yield feed.first, row
+        feed.start_record()
+
+
+def delimiter_of(header: str) -> str:
+    """What some programs call CSV has semicolons, where the comma belongs to numbers."""
+    return ";" if ";" in header and "," not in header else ","
+
+
+class _TableLines:
+    """The lines of a table as text, with a bound on what one record may take.
+
+    Without the bound, a quote that is never closed would draw the rest of the file into memory.
+    """
+
+    def __init__(self, lines: Iterable[tuple[int, bytes]]) -> None:
+        self._lines = iter(lines)
+        self._size = 0
+        self.first = 0  # the first line of the record that is read now
+
+    def start_record(self) -> None:
+        self._size = 0
+
+    def __iter__(self) -> _TableLines:
+        return self
+
+    def __next__(self) -> str:
+        number, raw = next(self._lines)
+        if not self._size:
+            self.first = number
+        self._size += len(raw)
+        if self._size > LONGEST:
+            raise DataError("a record is longer than 64 MiB", value=raw[:80])
+        # A broken byte becomes half a character, which the record is then refused for.
+        return raw.decode("utf-8", "surrogateescape")
+
+
+def _next_row(reader: Any, longest_field: int) -> list[str] | None:
+    # Python keeps one limit for the whole process: lend it only while a row is read.
+    before = csv.field_size_limit(longest_field)
+    try:
+        row: list[str] | None = next(reader, None)
+    except csv.Error as error:
+        raise DataError("malformed row", value=str(error)) from None
+    finally:
+        csv.field_size_limit(before)
+    for cell in row or ():
+        try:
+            cell.encode()
+        except UnicodeEncodeError as error:
+            around = cell[max(error.start - 40, 0) : error.start + 40]
+            raise DataError("not UTF-8", value=around) from None
+    return row
 
 
 def rows_of(rows: Iterable[Sequence[str]], delimiter: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from synsetmine.errors import DataError
-from synsetmine.io.files import numbered_lines, write_text
+from synsetmine.io.files import numbered_lines, parse_json, write_text
 from synsetmine.normalization import is_unicode
 from synsetmine.types import NameKind, Scope, Term
 
@@ -52,9 +52,7 @@ def read_trace(path: str | Path) -> Iterator[Decision]:
     """Read what `write_trace` wrote."""
     for number, line in numbered_lines(Path(path)):
         try:
-            yield _decision(json.loads(line))
-        except (ValueError, RecursionError) as error:
-            raise DataError("not JSON", path=path, line=number, value=line) from error
+            yield _decision(parse_json(line))
         except DataError as error:
             raise error.at(path, number) from None
 

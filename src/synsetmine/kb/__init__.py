@@ -2,8 +2,9 @@
 
 from synsetmine.kb.base import KnowledgeBase
 from synsetmine.kb.names import Entity
+from synsetmine.kb.obo import Scope
 from synsetmine.kb.patch import NewName, PatchResult, apply_names
-from synsetmine.kb.readers import Scope, kb_files, read_kb
+from synsetmine.kb.readers import kb_files, read_kb
 from synsetmine.types import KbFormat
 
 __all__ = [

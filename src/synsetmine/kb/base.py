@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from synsetmine.errors import DataError, Skipped, raise_or_keep
-from synsetmine.kb.columns import Column, Columns, Strings, Texts, join, read_columns, write_columns
+from synsetmine.kb.columns import Column, Columns, Strings, join, read_columns, write_columns
 from synsetmine.kb.names import Entity, checked_id, clean_name
 from synsetmine.normalization import normal_form, tokens
 
@@ -199,6 +199,11 @@ class KnowledgeBase:
 
     def __init__(self, columns: Columns) -> None:
         self._columns = columns
+        self.ids = columns.ids.array  # of entities by row: a pyarrow array
+        self.forms = columns.forms.array  # distinct normal forms by number: a pyarrow array
+        self.form_starts = columns.form_starts
+        self.form_entities = columns.form_entities
+        self.preferred_forms = columns.preferred_forms  # by row: the form of the preferred name
 
     @classmethod
     def of(
@@ -251,12 +256,13 @@ class KnowledgeBase:
 
     def name(self, entity: str) -> str:
         """The preferred name."""
-        return self._names[int(self._columns.name_starts[self._known_row(entity)])]
+        name: str = self._columns.names[self._columns.name_starts[self._known_row(entity)]].as_py()
+        return name
 
     def names(self, entity: str) -> tuple[str, ...]:
         """All known names, the preferred one first; no two have the same normal form."""
         start, end = self._columns.name_starts[(row := self._known_row(entity)) : row + 2].tolist()
-        return tuple(self._names[number] for number in range(start, end))
+        return tuple(self._columns.names[start:end].to_pylist())
 
     def knows(self, entity: str, surface: str) -> bool:
         """Whether a surface is among the known names of an entity: the paper's filter of links."""
@@ -309,39 +315,16 @@ class KnowledgeBase:
     def entities_of_form(self, number: int) -> tuple[str, ...]:
         return tuple(self._columns.ids[row] for row in self._rows(number))
 
-    @property
-    def ids(self) -> Any:
-        """All entity ids by row: a pyarrow array."""
-        return self._columns.ids.array
-
-    @property
-    def forms(self) -> Any:
-        """All distinct normal forms by number: a pyarrow array."""
-        return self._columns.forms.array
-
-    @property
-    def form_starts(self) -> NDArray[np.int64]:
-        return self._columns.form_starts
-
-    @property
-    def form_entities(self) -> NDArray[np.int32]:
-        return self._columns.form_entities
-
-    @property
-    def preferred_forms(self) -> NDArray[np.int32]:
-        """By row: the number of the normal form of the preferred name."""
-        return self._columns.preferred_forms
-
     @cached_property
     def ambiguous_forms(self) -> NDArray[np.int64]:
         """The numbers of the forms that more than one entity has."""
-        return np.flatnonzero(np.diff(self._columns.form_starts) > 1)
+        return np.flatnonzero(np.diff(self.form_starts) > 1)
 
     def _rows(self, number: int) -> list[int]:
-        if not 0 <= number < len(self._columns.forms):
+        if not 0 <= number < len(self.forms):
             raise IndexError(number)
-        start, end = self._columns.form_starts[number : number + 2].tolist()
-        rows: list[int] = self._columns.form_entities[start:end].tolist()
+        start, end = self.form_starts[number : number + 2].tolist()
+        rows: list[int] = self.form_entities[start:end].tolist()
         return rows
 
     def _known_row(self, entity: str) -> int:
@@ -349,10 +332,3 @@ class KnowledgeBase:
         if row is None:
             raise DataError("the knowledge base has no such entity", value=entity)
         return row
-
-    @cached_property
-    def _names(self) -> Texts:
-        return Texts(self._columns.names)
-
-    def __getstate__(self) -> dict[str, object]:
-        return {"_columns": self._columns}  # views into Arrow's buffers do not travel

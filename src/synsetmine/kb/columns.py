@@ -6,7 +6,6 @@ import zlib
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +30,7 @@ class Strings:
 
     @classmethod
     def of(cls, array: Any) -> Strings:
-        texts = Texts(array)
-        crc = np.fromiter((zlib.crc32(raw) for raw in texts.raw()), np.uint32, len(array))
+        crc = np.fromiter((zlib.crc32(text.encode()) for text in _each(array)), np.uint32)
         order = np.argsort(crc, kind="stable").astype(np.int32)
         return cls(array, crc[order], order)
 
@@ -40,77 +38,38 @@ class Strings:
         return len(self.array)
 
     def __getitem__(self, number: int) -> str:
-        return self.texts[number]
+        text: str = self.array[number].as_py()
+        return text
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.texts)
+        return _each(self.array)
 
     def find(self, text: str) -> int | None:
         """The number of a string, or None if it is not here."""
         try:
-            raw = text.encode()
+            checksum = zlib.crc32(text.encode())
         except UnicodeEncodeError:  # half a character, which no stored string holds
             return None
-        checksum = zlib.crc32(raw)
-        hashes, order = self._views
+        hashes = self.hashes.data  # gives Python's own numbers; numpy would wrap each of them
         place = bisect_left(hashes, checksum)
         while place < len(hashes) and hashes[place] == checksum:
-            if self.texts.bytes_at(order[place]) == raw:
-                return int(order[place])
+            number = int(self.order[place])
+            if self.array[number].as_py() == text:
+                return number
             place += 1
         return None
 
-    @cached_property
-    def texts(self) -> Texts:
-        return Texts(self.array)
 
-    @cached_property
-    def _views(self) -> tuple[memoryview[int], memoryview[int]]:
-        # A memoryview gives Python's own numbers; a numpy array would wrap each of them.
-        return self.hashes.data, self.order.data
-
-    def __getstate__(self) -> dict[str, object]:
-        return {"array": self.array, "hashes": self.hashes, "order": self.order}
+BLOCK = 1 << 16  # strings that are Python objects at the same time
 
 
-class Texts:
-    """The strings of an Arrow array, read one by one from its buffers."""
-
-    def __init__(self, array: Any) -> None:
-        self._size = len(array)
-        _, starts, letters = array.buffers()
-        # An empty Arrow array may come without buffers.
-        numbers = memoryview(starts if self._size else bytes(8)).cast("B").cast("q")
-        self._starts = numbers[array.offset :]
-        self._letters = memoryview(letters if letters is not None else b"")
-
-    def __len__(self) -> int:
-        return self._size
-
-    def __getitem__(self, number: int) -> str:
-        return str(self.bytes_at(number), "utf-8")
-
-    def __iter__(self) -> Iterator[str]:
-        return (str(raw, "utf-8") for raw in self.raw())
-
-    def bytes_at(self, number: int) -> bytes:
-        if not 0 <= number < self._size:
-            raise IndexError(number)
-        return bytes(self._letters[self._starts[number] : self._starts[number + 1]])
-
-    def buffers(self) -> tuple[memoryview[int], memoryview[int]]:
-        """Where each string starts (and the last one ends), and the bytes of all."""
-        starts = self._starts[: self._size + 1]
-        return starts, self._letters[starts[0] : starts[-1]]
-
-    def raw(self) -> Iterator[bytes]:
-        return (self.bytes_at(number) for number in range(self._size))
+def _each(array: Any) -> Iterator[str]:
+    for start in range(0, len(array), BLOCK):
+        yield from array.slice(start, BLOCK).to_pylist()
 
 
 class Column:
     """Strings on their way into an Arrow array: a block of Python strings at a time."""
-
-    BLOCK = 1 << 16
 
     def __init__(self) -> None:
         self._chunks: list[Any] = []
@@ -119,7 +78,7 @@ class Column:
 
     def append(self, text: str) -> None:
         self._open.append(text)
-        if len(self._open) >= self.BLOCK:
+        if len(self._open) >= BLOCK:
             self._close()
 
     def __len__(self) -> int:
@@ -226,10 +185,22 @@ def _checksum(arrays: dict[str, Any]) -> int:
     checksum = 0
     for name, array in arrays.items():
         checksum = zlib.crc32(f"{name} {len(array)} {array.type}".encode(), checksum)
-        texts = pa.types.is_large_string(array.type)
-        for buffer in Texts(array).buffers() if texts else [array.to_numpy().data]:
+        for buffer in _string_buffers(array) if _is_string(array) else [array.to_numpy().data]:
             checksum = zlib.crc32(buffer, checksum)
     return checksum
+
+
+def _is_string(array: Any) -> bool:
+    return bool(pa.types.is_large_string(array.type))
+
+
+def _string_buffers(array: Any) -> tuple[Any, Any]:
+    """Where each string starts (and the last one ends), and the bytes of all."""
+    _, offsets, letters = array.buffers()
+    if not len(array):  # an empty array may come without buffers
+        return bytes(8), b""
+    starts = np.frombuffer(offsets, np.int64, len(array) + 1, 8 * array.offset)
+    return starts, memoryview(letters or b"")[starts[0] : starts[-1]]
 
 
 def _checked(arrays: dict[str, Any], path: Path) -> Columns:

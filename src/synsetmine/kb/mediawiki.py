@@ -8,9 +8,8 @@ from collections.abc import Iterator
 
 from synsetmine.corpus.mediawiki import Page, page_document, read_pages
 from synsetmine.corpus.wikitext import read_target
-from synsetmine.errors import DataError
+from synsetmine.io.source import Source
 from synsetmine.kb.base import KnowledgeBuilder
-from synsetmine.kb.source import Source
 from synsetmine.normalization import normal_form
 
 # Ranks of names: what an article is called, what others call it.
@@ -37,13 +36,10 @@ def add_mediawiki(source: Source, builder: KnowledgeBuilder, *, anchors: int) ->
     at least so many links and in at least half of all links with these words.
     """
     links = _Links() if anchors > 0 else None
-    for page in read_pages(source.path, skipped=source.skipped, progress=source.progress):
-        if page.namespace != 0:
-            continue
-        try:
-            _add_page(page, builder, links)
-        except DataError as error:
-            source.reject(error, page.line)
+    for page in read_pages(source):
+        if page.namespace == 0:
+            with source.skipping(page.line):
+                _add_page(page, builder, links)
     if links is not None:
         for target in links.targets():
             builder.add(target, (plain_title(target),), rank=_TARGET)

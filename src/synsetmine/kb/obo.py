@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote
 
 from synsetmine.errors import DataError, SynsetmineError
+from synsetmine.io.source import Source
 from synsetmine.kb.base import KnowledgeBuilder
 from synsetmine.kb.names import short_id
-from synsetmine.kb.source import Source
 
 _LETTERS = {"\n": r"\n", "\r": r"\r", "\t": r"\t", "\f": r"\f"}
 _IN_QUOTES = re.compile(r'[\\"\n\r\t\f]')
@@ -61,7 +61,7 @@ def _escape(found: re.Match[str]) -> str:
     return _LETTERS.get(char, f"\\{char}")
 
 
-SCOPES = ("EXACT", "BROAD", "NARROW", "RELATED")
+Scope = Literal["EXACT", "BROAD", "NARROW", "RELATED"]
 
 # The clauses that are needed. A strange cross-reference elsewhere does no harm then.
 _CLAUSE = re.compile(

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from synsetmine.errors import DataError, Skipped
 from synsetmine.io.files import byte_lines, open_binary, writing
-from synsetmine.io.tables import row_of
+from synsetmine.io.tables import Row, delimiter_of, row_of
 from synsetmine.kb.names import checked, clean_name
 from synsetmine.kb.obo import (
     Frame,
@@ -24,13 +24,12 @@ from synsetmine.kb.obo import (
     synonym_clause,
 )
 from synsetmine.kb.readers import guess_format
-from synsetmine.kb.source import Source
 from synsetmine.kb.tables import (
+    SEPARATOR,
     Fields,
     Layout,
-    Row,
     comma_rows,
-    delimiter_of,
+    json_fields,
     parse_record,
     tab_rows,
     table_layout,
@@ -43,7 +42,7 @@ UNSCOPED = "a name that is not exact, in a format that has exact names only"
 
 @dataclass(frozen=True, slots=True)
 class NewName:
-    """A name for an entity; `source` is the id of who vouches for it, for forms that have it."""
+    """A name for an entity; `source` is the id of its author, for formats that have it."""
 
     entity: str
     name: str
@@ -113,7 +112,8 @@ class _JsonRecord:
         end = line_end(self.raw)
         text = self.raw.removesuffix(end).decode()
         added = ", ".join(json.dumps(name.name, ensure_ascii=False) for name in names)
-        values = _values(text)
+        # Of two fields with one name the last counts.
+        values = {name: (start, end) for name, _, start, end in json_fields(text)}
         lists = [field for field in Fields().names if field in values]
         if not lists:
             closing = text.rindex("}")
@@ -131,28 +131,7 @@ def _longer(value: str, added: str) -> str:
     return f"[{inner}, {added}]" if inner.strip() else f"[{added}]"
 
 
-def _values(text: str) -> dict[str, tuple[int, int]]:
-    """Where the values of an object's fields stand; of two with one name the last counts."""
-    decode = json.JSONDecoder().raw_decode
-    found: dict[str, tuple[int, int]] = {}
-    place = _after(text, 0, "{")
-    while True:
-        key, place = decode(text, place)
-        start = _after(text, place, ":")
-        _, stop = decode(text, start)
-        found[key] = (start, stop)
-        place = _after(text, stop, ",")
-        if place < 0:
-            return found
-
-
-def _after(text: str, place: int, mark: str) -> int:
-    """The place of what follows a mark, with blanks on both sides; -1 where there is no mark."""
-    match = re.compile(rf"[ \t\n\r]*{re.escape(mark)}[ \t\n\r]*").match(text, place)
-    return match.end() if match else -1
-
-
-Lines = Iterator[tuple[int, str]]
+Lines = Iterator[tuple[int, bytes]]
 
 
 def comma_records(path: Path) -> Iterator[bytes | Record]:
@@ -160,7 +139,10 @@ def comma_records(path: Path) -> Iterator[bytes | Record]:
 
 
 def tab_records(path: Path) -> Iterator[bytes | Record]:
-    return _records(path, tab_rows, lambda _: "\t")
+    def rows(lines: Lines) -> Iterator[tuple[int, Row]]:
+        return tab_rows((number, raw.decode().rstrip("\r\n")) for number, raw in lines)
+
+    return _records(path, rows, lambda _: "\t")
 
 
 def _records(
@@ -172,9 +154,9 @@ def _records(
     taken: list[tuple[int, bytes]] = []  # the lines that the reader took since the last row
 
     def lines() -> Lines:
-        for number, raw, text in texts_of(path):
+        for number, raw, _ in texts_of(path):
             taken.append((number, raw))
-            yield number, text
+            yield number, raw
 
     layout: Layout | None = None
     between = ","
@@ -210,8 +192,8 @@ class _TableRecord:
     def refuses(self, name: NewName) -> str:
         if name.scope != "exact":
             return UNSCOPED
-        if self.layout.more and self.layout.separator in name.name:
-            return f"a name with {self.layout.separator!r} in it, which separates names here"
+        if self.layout.more and SEPARATOR in name.name:
+            return f"a name with {SEPARATOR!r} in it, which separates names here"
         return ""
 
     def with_names(self, names: Sequence[NewName]) -> bytes:
@@ -222,7 +204,7 @@ class _TableRecord:
             cells = list(self.row)
             column = self.layout.more[-1]
             given = [cells[column]] if cells[column].strip() else []
-            cells[column] = self.layout.separator.join([*given, *(name.name for name in names)])
+            cells[column] = SEPARATOR.join([*given, *(name.name for name in names)])
             return self._written(cells).encode() + end
         rows = [body, *(self._written(self._row(name.name)) for name in names)]
         return (end.decode() or "\n").join(rows).encode() + end
@@ -340,7 +322,7 @@ def apply_names(
     A name is there already if the entity has one of the same normal form, in whatever scope. The
     file is read twice as a stream: to see what is there, and to copy it.
     """
-    format = format or guess_format(Source(kb))
+    format = format or guess_format(kb)
     if format not in _FORMATS:
         problem = (
             f"names can be added to files of the formats {', '.join(_FORMATS)}; this is {format}"

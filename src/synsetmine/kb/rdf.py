@@ -9,10 +9,10 @@ from typing import IO, Any
 from urllib.parse import quote
 
 from synsetmine.errors import DataError, SynsetmineError
-from synsetmine.io.files import plain_name
+from synsetmine.io.files import open_binary, plain_name
+from synsetmine.io.source import Source
 from synsetmine.kb.base import KnowledgeBuilder
 from synsetmine.kb.names import accepts, long_id, short_id
-from synsetmine.kb.source import Source
 
 # Ending -> the parser's own name of the syntax; files of other endings show their syntax.
 SYNTAXES = {
@@ -71,7 +71,7 @@ def _syntax(source: Source) -> str:
     ending = plain_name(source.path).rpartition(".")[2].lower()
     if ending in SYNTAXES:
         return SYNTAXES[ending]
-    with source.open() as stream:
+    with open_binary(source.path) as stream:
         start = stream.read(4096).decode(errors="replace").lstrip("\ufeff \t\r\n")
     if start.startswith(("{", "[{", "[ {", "[\n")):
         return "jsonld"
@@ -85,13 +85,13 @@ def _syntax(source: Source) -> str:
 
 def _streamed(source: Source, syntax: str) -> Iterator[Any]:
     ox = pyoxigraph()
-    form = ox.RdfFormat.from_extension(syntax)
+    format = ox.RdfFormat.from_extension(syntax)
     # Relative IRIs need a base; the file's name says no more than it must.
     base = f"file:///{quote(plain_name(source.path))}"
     with source.open() as stream:
-        escape_formula = _LimitedStream(stream, xml=syntax == "rdf")
+        limited = _LimitedStream(stream, xml=syntax == "rdf")
         try:
-            yield from ox.parse(escape_formula, format=form, base_iri=base, lenient=True)
+            yield from ox.parse(limited, format=format, base_iri=base, lenient=True)
         except SyntaxError as error:
             problem = DataError("not RDF", path=source.path, line=error.lineno, value=error.msg)
             raise problem from None
@@ -103,18 +103,18 @@ def _streamed(source: Source, syntax: str) -> Iterator[Any]:
 
 def _by_lines(source: Source, syntax: str) -> Iterator[Any]:
     ox = pyoxigraph()
-    form = ox.RdfFormat.from_extension(syntax)
+    format = ox.RdfFormat.from_extension(syntax)
     lines = source.lines()
     while block := list(islice(lines, _BLOCK)):
         try:
             text = "\n".join(_shallow(line) for _, line in block)
-            yield from list(ox.parse(text, format=form, lenient=True))
+            yield from list(ox.parse(text, format=format, lenient=True))
             continue
         except (SyntaxError, DataError):
             pass  # read it again, line by line
         for number, line in block:
             try:
-                yield from list(ox.parse(_shallow(line), format=form, lenient=True))
+                yield from list(ox.parse(_shallow(line), format=format, lenient=True))
             except SyntaxError:
                 source.reject(DataError("not RDF", value=line), number)
             except DataError as error:

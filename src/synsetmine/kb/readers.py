@@ -1,4 +1,4 @@
-"""One door to all forms of knowledge bases."""
+"""Knowledge bases of all formats."""
 
 from __future__ import annotations
 
@@ -6,21 +6,19 @@ import codecs
 import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Literal, get_args
+from typing import get_args
 
 from synsetmine.errors import DataError, Skipped
-from synsetmine.io.files import plain_name
+from synsetmine.io.files import open_binary, plain_name
+from synsetmine.io.source import Meter, Source
 from synsetmine.kb.base import KnowledgeBase, KnowledgeBuilder
 from synsetmine.kb.mediawiki import add_mediawiki
-from synsetmine.kb.obo import SCOPES, add_obo
+from synsetmine.kb.obo import Scope, add_obo
 from synsetmine.kb.rdf import SYNTAXES, add_rdf
-from synsetmine.kb.source import Source
 from synsetmine.kb.tables import NAMES_FIELDS, Fields, add_jsonl, add_table
 from synsetmine.kb.umls import add_umls, merged_file
 from synsetmine.kb.wikidata import add_wikidata
 from synsetmine.types import KbFormat, Progress
-
-Scope = Literal["EXACT", "BROAD", "NARROW", "RELATED"]
 
 _ENDINGS: dict[str, KbFormat] = {
     "jsonl": "jsonl",
@@ -75,57 +73,62 @@ def read_kb(
     become one. A broken record raises a DataError; with `skipped` it is left out and counted, as
     are those names and entities. `progress` gets the bytes read so far and in all.
     """
-    source = Source(Path(path), skipped, progress)
-    format = format or guess_format(source)
+    path = Path(path)
+    format = format or guess_format(path)
     _check_options(format, scopes, anchors)
     if format == "saved":
-        return KnowledgeBase.load(source.path)
-    builder = KnowledgeBuilder(path=source.path, skipped=skipped)
+        return KnowledgeBase.load(path)
+    builder = KnowledgeBuilder(path=path, skipped=skipped)
     fields = Fields(
         id=id_field or "id",
         name=name_field or "name",
         names=NAMES_FIELDS if names_field is None else (names_field,),
     )
-    match format:
-        case "jsonl":
-            add_jsonl(source, builder, fields)
-        case "csv" | "tsv":
-            add_table(source, builder, fields, tabs=format == "tsv")
-        case "obo":
-            add_obo(source, builder, scopes=scopes, short_ids=short_ids)
-        case "rdf":
-            add_rdf(
-                source,
-                builder,
-                language=language,
-                scopes=scopes,
-                short_ids=short_ids,
-                name_property=name_field,
-                names_property=names_field,
-            )
-        case "umls":
-            add_umls(
-                source,
-                builder,
-                language=language,
-                sources=sources,
-                keep_suppressed=keep_suppressed,
-            )
-        case "wikidata":
-            add_wikidata(source, builder, language=language)
-        case "mediawiki":
-            add_mediawiki(source, builder, anchors=anchors)
+    size = path.stat().st_size if path.is_file() else 0
+    meter = Meter(size, progress)
+    with meter.reading(size) as on_read:
+        source = Source(path, skipped, on_read)
+        match format:
+            case "jsonl":
+                add_jsonl(source, builder, fields)
+            case "csv" | "tsv":
+                add_table(source, builder, fields, tabs=format == "tsv")
+            case "obo":
+                add_obo(source, builder, scopes=scopes, short_ids=short_ids)
+            case "rdf":
+                add_rdf(
+                    source,
+                    builder,
+                    language=language,
+                    scopes=scopes,
+                    short_ids=short_ids,
+                    name_property=name_field,
+                    names_property=names_field,
+                )
+            case "umls":
+                add_umls(
+                    source,
+                    builder,
+                    language=language,
+                    sources=sources,
+                    keep_suppressed=keep_suppressed,
+                )
+            case "wikidata":
+                add_wikidata(source, builder, language=language)
+            case "mediawiki":
+                add_mediawiki(source, builder, anchors=anchors)
+    meter.tell()
     kb = KnowledgeBase(builder.columns(merge=format == "mediawiki"))
     if not len(kb):
         hint = "" if skipped is None else skipped.hint()
-        raise DataError(f"no entities with a usable name in this file{hint}", path=source.path)
+        raise DataError(f"no entities with a usable name in this file{hint}", path=path)
     return kb
 
 
-def guess_format(source: Source) -> KbFormat:
+def guess_format(path: Path) -> KbFormat:
     """The format of a file, by its ending or else by how it starts."""
-    ending = plain_name(source.path).rpartition(".")[2].lower()
-    with Source(source.path).open() as stream:
+    ending = plain_name(path).rpartition(".")[2].lower()
+    with open_binary(path) as stream:
         start = stream.read(4096)
     if start.startswith(b"ARROW1"):
         return "saved"
@@ -146,14 +149,14 @@ def guess_format(source: Source) -> KbFormat:
     if re.match(r'\{\s*"', text):
         return "jsonl"
     problem = f"cannot tell the format of this file; name one of {', '.join(get_args(KbFormat))}"
-    raise DataError(problem, path=source.path, value=text[:40])
+    raise DataError(problem, path=path, value=text[:40])
 
 
 def _check_options(format: str, scopes: Collection[str], anchors: int) -> None:
     if format not in get_args(KbFormat):
         raise DataError(f"the format must be one of {', '.join(get_args(KbFormat))}", value=format)
-    if isinstance(scopes, str) or not set(scopes) <= set(SCOPES):
-        raise DataError(f"scopes must be among {', '.join(SCOPES)}", value=scopes)
+    if isinstance(scopes, str) or not set(scopes) <= set(get_args(Scope)):
+        raise DataError(f"scopes must be among {', '.join(get_args(Scope))}", value=scopes)
     if anchors < 0:
         raise DataError("anchors must be 0 or more", value=anchors)
 

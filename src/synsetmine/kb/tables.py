@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-import csv
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 from synsetmine.errors import DataError
+from synsetmine.io.files import parse_json
+from synsetmine.io.source import Source
+from synsetmine.io.tables import Row, rows_in
 from synsetmine.kb.base import KnowledgeBuilder
-from synsetmine.kb.source import Source
 
 NAMES_FIELDS = ("synonyms", "names", "aliases")
+_LONGEST_FIELD = 2**17  # a quote that is never closed costs no more names than that many hold
+_PREFERRED = "preferred"  # the column that marks preferred names
+SEPARATOR = "|"  # between the names in a column of further names
+_DECODE = json.JSONDecoder().raw_decode
+_WHITESPACE = re.compile(r"[ \t\r\n]*")
 _TRUE = frozenset({"1", "true", "t", "yes", "y", "preferred"})
 _FALSE = frozenset({"", "0", "false", "f", "no", "n"})
 
@@ -24,8 +30,6 @@ class Fields:
     id: str = "id"
     name: str = "name"
     names: tuple[str, ...] = NAMES_FIELDS
-    preferred: str = "preferred"
-    separator: str = "|"
 
 
 def add_jsonl(source: Source, builder: KnowledgeBuilder, fields: Fields) -> None:
@@ -33,19 +37,47 @@ def add_jsonl(source: Source, builder: KnowledgeBuilder, fields: Fields) -> None
     for number, line in source.lines():
         if not line.strip():
             continue
-        try:
+        with source.skipping(number):
             entity, names = parse_record(line, fields)
             builder.add(entity, names, line=number)
-        except DataError as error:
-            source.reject(error, number)
+
+
+def json_fields(text: str) -> Iterator[tuple[str, object, int, int]]:
+    """Name, value, start and end of the fields of a JSON object, each parsed when it is asked for.
+
+    A ValueError or IndexError if the object is broken up to there.
+    """
+    place = _after(text, 0, "{")
+    while text[place] != "}":
+        name, place = _DECODE(text, place)
+        if not isinstance(name, str):
+            raise ValueError("the name of a field must be a string")
+        start = _after(text, place, ":")
+        value, end = _DECODE(text, start)
+        yield name, value, start, end
+        place = _skip(text, end)
+        if text[place] != "}":
+            place = _after(text, place, ",")
+            if text[place] == "}":
+                raise ValueError("a comma without a field")
+
+
+def _after(text: str, place: int, mark: str) -> int:
+    """The place of what follows a mark, with whitespace on both sides."""
+    place = _skip(text, place)
+    if text[place] != mark:
+        raise ValueError(f"expected {mark!r}")
+    return _skip(text, place + 1)
+
+
+def _skip(text: str, place: int) -> int:
+    match = _WHITESPACE.match(text, place)
+    return place if match is None else match.end()
 
 
 def parse_record(line: str, fields: Fields) -> tuple[str, list[str]]:
     """The id and the names of an entity in JSON."""
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise DataError("not JSON", value=line) from error
+    record = parse_json(line)
     if not isinstance(record, dict):
         raise DataError("expected a JSON object", value=line)
     entity = record.get(fields.id)
@@ -76,7 +108,7 @@ def add_table(source: Source, builder: KnowledgeBuilder, fields: Fields, *, tabs
     There is one row a name, of which the first or those with a true value in the column
     `preferred` are preferred, or one row an entity with a column of further names between `|`.
     """
-    rows = tab_rows(source.lines()) if tabs else comma_rows(source.lines())
+    rows = tab_rows(source.lines()) if tabs else comma_rows(source.byte_lines())
     layout: Layout | None = None
     for number, row in rows:
         try:
@@ -102,7 +134,6 @@ class Layout:
     name: int
     more: tuple[int, ...]
     preferred: int | None
-    separator: str
 
     def names(self, row: Sequence[str]) -> tuple[list[str], int]:
         """The names in a row, and the rank of the first."""
@@ -111,7 +142,7 @@ class Layout:
             raise DataError(problem, value=", ".join(row))
         names = [row[self.name]]
         for column in self.more:
-            names += [name for name in row[column].split(self.separator) if name.strip()]
+            names += [name for name in row[column].split(SEPARATOR) if name.strip()]
         return names, self._rank(row)
 
     def _rank(self, row: Sequence[str]) -> int:
@@ -139,12 +170,8 @@ def table_layout(header: Sequence[str], fields: Fields) -> Layout:
         id=entity,
         name=name,
         more=tuple(column for column in more if column not in (entity, name)),
-        preferred=place(fields.preferred),
-        separator=fields.separator,
+        preferred=place(_PREFERRED),
     )
-
-
-Row = list[str] | DataError
 
 
 def tab_rows(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, Row]]:
@@ -161,36 +188,8 @@ def _unquoted(field: str) -> str:
     return field if '"' in inner.replace('""', "") else inner.replace('""', '"')
 
 
-def comma_rows(numbered: Iterable[tuple[int, str]]) -> Iterator[tuple[int, Row]]:
+def comma_rows(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, Row]]:
     """Records of a CSV file with the line on which they start; a field may hold line ends."""
-    started: list[int] = []  # the line on which the record starts, once the reader takes it
-
-    def lines() -> Iterator[str]:
-        for number, line in numbered:
-            if not started:
-                started.append(number)
-            yield line + "\n"
-
-    feed = lines()
-    header = ""
-    for header in feed:
-        if header.strip():
-            break
-        started.clear()
-    delimiter = delimiter_of(header)
-    reader = csv.reader(chain([header], feed), delimiter=delimiter, strict=True)
-    while True:
-        try:
-            row: Row = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            row = DataError("not CSV", value=str(error))
+    for number, row in rows_in(lines, longest_field=_LONGEST_FIELD):
         if isinstance(row, DataError) or any(field.strip() for field in row):
-            yield started[0], row
-        started.clear()
-
-
-def delimiter_of(header: str) -> str:
-    """What some programs call CSV has semicolons, where the comma belongs to numbers."""
-    return ";" if ";" in header and "," not in header else ","
+            yield number, row

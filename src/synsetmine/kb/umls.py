@@ -7,8 +7,8 @@ from pathlib import Path
 
 from synsetmine.errors import DataError
 from synsetmine.io.files import plain_name
+from synsetmine.io.source import Source
 from synsetmine.kb.base import KnowledgeBuilder
-from synsetmine.kb.source import Source
 
 # ISO 639-1 -> the code in the column LAT.
 _LANGUAGES = {
@@ -50,10 +50,8 @@ def add_umls(
             continue
         if fields[16] != "N" and not keep_suppressed:
             continue
-        try:
+        with source.skipping(number):
             builder.add(fields[0], (fields[14],), rank=_rank(fields), line=number)
-        except DataError as error:
-            source.reject(error, number)
     _add_merged(source, builder)
 
 
@@ -91,14 +89,12 @@ def _add_merged(source: Source, builder: KnowledgeBuilder) -> None:
     other = merged_file(source.path)
     if other is None:
         return
-    source = source.beside(other)
+    source = Source(other, source.skipped)
     for number, line in source.lines():
         fields = line.split("|")
         if len(fields) != _RETIRED_WIDTH:
             problem = "expected the 7 columns of MRCUI.RRF, each followed by '|'"
             source.reject(DataError(problem, value=line), number)
         elif fields[2] == "SY" and fields[0] and fields[5]:  # others are only related, or deleted
-            try:
+            with source.skipping(number):
                 builder.replace(fields[0], fields[5])
-            except DataError as error:
-                source.reject(error, number)

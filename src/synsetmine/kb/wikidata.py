@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from synsetmine.errors import DataError
+from synsetmine.io.source import Source
 from synsetmine.kb.base import KnowledgeBuilder
 from synsetmine.kb.names import accepts
-from synsetmine.kb.source import Source
+from synsetmine.kb.tables import json_fields
 
 _NEEDED = frozenset({"type", "id", "labels", "aliases"})
-_DECODE = json.JSONDecoder().raw_decode
-_BLANK = re.compile(r"[ \t\r\n]*")
 _ALL_LANGUAGES = "mul"  # a label or alias for every language
 
 
@@ -28,10 +25,8 @@ def add_wikidata(source: Source, builder: KnowledgeBuilder, *, language: str) ->
         text = line.strip().removeprefix("[").removesuffix("]").removesuffix(",").strip()
         if not text:
             continue
-        try:
+        with source.skipping(number):
             _add_item(_fields(text), builder, ranks, number)
-        except DataError as error:
-            source.reject(error, number)
 
 
 class _Ranks(dict[str, int]):
@@ -92,27 +87,10 @@ def _fields(text: str) -> dict[str, Any]:
     if not text.startswith("{") or not text.endswith("}"):
         raise DataError("expected one JSON object per line", value=text)
     try:
-        place = _skip(text, 1)
-        while text[place] != "}":
-            key, place = _DECODE(text, place)
-            place = _skip(text, place)
-            if not isinstance(key, str) or text[place] != ":":
-                raise DataError("not JSON", value=text)
-            item[key], place = _DECODE(text, _skip(text, place + 1))
+        for name, value, _, _ in json_fields(text):
+            item[name] = value
             if item.keys() >= _NEEDED or item.get("type", "item") != "item":
                 break
-            place = _skip(text, place)
-            if text[place] == ",":
-                place = _skip(text, place + 1)
-                if text[place] == "}":
-                    raise DataError("not JSON", value=text)
-            elif text[place] != "}":
-                raise DataError("not JSON", value=text)
     except (ValueError, IndexError, RecursionError) as error:
         raise DataError("not JSON", value=text) from error
     return item
-
-
-def _skip(text: str, place: int) -> int:
-    match = _BLANK.match(text, place)
-    return place if match is None else match.end()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow.compute as pc
@@ -16,7 +16,7 @@ from synsetmine.errors import DataError
 from synsetmine.io.temporary import check_plain_file
 from synsetmine.kb import KnowledgeBase
 from synsetmine.text.matcher import NameMatcher
-from synsetmine.types import Ambiguous, Document, Mention
+from synsetmine.types import Document, Mention
 
 IntArray = NDArray[np.int64]
 
@@ -24,48 +24,32 @@ IntArray = NDArray[np.int64]
 class DictionaryLinker:
     """Links names, the leftmost first and of those the longest, to the entities that have them.
 
-    A name that several entities have is left out (`skip`), or goes to the one with the highest
-    `prior` and to none if two are equal or no prior is above zero (`common`), or to each of them
-    (`senses`). The prior is how often each entity was linked by names that it has alone.
+    A name that several entities have is left out (`skip`) or linked to each of them (`senses`);
+    `resolve_common` then keeps the most common one.
 
-    Names of fewer than `min_length` characters, blanks not counted, and names without a letter
-    (`1984`, `3 4`) are never linked: in running text they hardly ever mean the entity. Whatever
-    is left out still takes its place in the text: no shorter name is linked within it.
+    Names of a single character, whitespace not counted, and names without a letter (`1984`,
+    `3 4`) are never linked: in running text they hardly ever mean the entity. Whatever is left
+    out still takes its place in the text: no shorter name is linked within it.
     """
 
     def __init__(
         self,
         kb: KnowledgeBase,
         *,
-        ambiguous: Ambiguous = "skip",
-        prior: Mapping[str, int] | None = None,
-        min_length: int = 2,
+        ambiguous: Literal["skip", "senses"] = "skip",
         matcher: NameMatcher | None = None,
     ) -> None:
-        if ambiguous not in get_args(Ambiguous):
-            raise DataError(f"ambiguous must be one of {get_args(Ambiguous)}", value=ambiguous)
-        if ambiguous == "common" and prior is None:
-            raise DataError("ambiguous 'common' needs a prior: how often each entity was linked")
-        if min_length < 1:
-            raise DataError("the least length of a name must be 1 or more", value=min_length)
         if matcher is None:
             matcher = NameMatcher.build(kb.forms)
         elif not matcher.is_built_from(kb.forms):
             raise DataError("this matcher was built from the names of another knowledge base")
-        self._kb, self._matcher = kb, matcher
-        self._ambiguous, self._prior, self._min_length = ambiguous, prior, min_length
+        self._kb, self._matcher, self._ambiguous = kb, matcher, ambiguous
         self._files: tuple[Path, Path] | None = None
         self._starts, self._rows = self._targets()
 
     @classmethod
     def open(
-        cls,
-        knowledge: Path,
-        names: Path,
-        *,
-        ambiguous: Ambiguous = "skip",
-        prior: Mapping[str, int] | None = None,
-        min_length: int = 2,
+        cls, knowledge: Path, names: Path, *, ambiguous: Literal["skip", "senses"] = "skip"
     ) -> DictionaryLinker:
         """Open a saved knowledge base and the matcher of its names, which worker processes share.
 
@@ -78,7 +62,7 @@ class DictionaryLinker:
         if matcher is None or not matcher.is_built_from(kb.forms):
             matcher = NameMatcher.build(kb.forms)
             matcher.save(names)
-        linker = cls(kb, ambiguous=ambiguous, prior=prior, min_length=min_length, matcher=matcher)
+        linker = cls(kb, ambiguous=ambiguous, matcher=matcher)
         linker._files = (knowledge.absolute(), names.absolute())
         return linker
 
@@ -106,43 +90,27 @@ class DictionaryLinker:
         starts, rows = self._kb.form_starts, self._kb.form_entities
         sizes = np.diff(starts)
         form = np.repeat(np.arange(len(sizes)), sizes)  # (rows,)
-        kept = _linkable(self._kb.forms, self._min_length)[form]
+        kept = _linkable(self._kb.forms)[form]
         if self._ambiguous == "skip":
             kept &= (sizes == 1)[form]
-        elif self._ambiguous == "common" and len(form):
-            count = self._counts()[rows]
-            is_best = count == np.maximum.reduceat(count, starts[:-1])[form]
-            alone = np.add.reduceat(is_best, starts[:-1], dtype=np.int64) == 1
-            kept &= (sizes == 1)[form] | (is_best & alone[form] & (count > 0))
         ends = np.cumsum(np.bincount(form[kept], minlength=len(sizes)))
         return np.append(0, ends), rows[kept]
 
-    def _counts(self) -> IntArray:
-        counts = np.zeros(len(self._kb), np.int64)
-        for entity, count in (self._prior or {}).items():
-            if (row := self._kb.row(entity)) is not None:
-                counts[row] = count
-        return counts
-
     def __reduce__(self) -> tuple[object, ...]:
-        options: dict[str, Any] = {
-            "ambiguous": self._ambiguous,
-            "prior": self._prior,
-            "min_length": self._min_length,
-        }
         if self._files is not None:
-            return partial(DictionaryLinker.open, **options), self._files
-        return partial(DictionaryLinker, matcher=self._matcher, **options), (self._kb,)
+            return partial(DictionaryLinker.open, ambiguous=self._ambiguous), self._files
+        options: dict[str, Any] = {"ambiguous": self._ambiguous, "matcher": self._matcher}
+        return partial(DictionaryLinker, **options), (self._kb,)
 
 
-def _linkable(forms: Any, min_length: int) -> NDArray[np.bool_]:
+def _linkable(forms: Any) -> NDArray[np.bool_]:
     """Which forms are long enough and have a letter."""
     length = pc.utf8_length(pc.replace_substring(forms, " ", ""))
     has_letter: NDArray[np.bool_] = _numpy(pc.match_substring_regex(forms, "[A-Za-z]"))
     others = np.flatnonzero(~has_letter)  # few where names are in Latin letters
     for number, form in zip(others.tolist(), forms.take(others).to_pylist(), strict=True):
         has_letter[number] = any(map(str.isalpha, form))
-    return has_letter & (_numpy(length) >= min_length)
+    return has_letter & (_numpy(length) > 1)
 
 
 def _numpy(array: Any) -> NDArray[Any]:

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
-
-from synsetmine.types import Document, Mention
-
-if TYPE_CHECKING:
-    from synsetmine.kb import KnowledgeBase
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +20,10 @@ from synsetmine.errors import DataError
 from synsetmine.io.files import atomic_write, numbered_lines, write_text
 from synsetmine.io.sets import parse_count
 from synsetmine.text.counters import TextBatch, count_together
-from synsetmine.types import Link
+from synsetmine.types import Document, Link, Mention
+
+if TYPE_CHECKING:
+    from synsetmine.kb import KnowledgeBase
 
 
 class Linker(Protocol):
@@ -181,7 +178,7 @@ def write_links(path: Path, links: Iterable[Link]) -> None:
 
 
 def read_links(path: Path) -> list[Link]:
-    """Read what `write_links` wrote, or a person in the same form."""
+    """Read what `write_links` wrote, or a person in the same format."""
     lines = numbered_lines(path)
     number, first = next(lines, (1, ""))
     if first != HEADER:

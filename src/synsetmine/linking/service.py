@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache, partial
@@ -136,6 +136,7 @@ class RefusedError(SynsetmineError):
         self.what = what
 
 
+@dataclass
 class Service:
     """An address that forms are posted to.
 
@@ -145,25 +146,17 @@ class Service:
     on, or as long as Retry-After says. Redirects are not followed.
     """
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        concurrency: int,
-        per_second: float,
-        timeout: float,
-        retries: int,
-        backoff: float,
-        seed: int,
-    ) -> None:
-        self._url, self._person = _parted(url)
-        self._shown = shown(url)
-        self._concurrency = concurrency
-        self._timeout = timeout
-        self._retries = retries
-        self._backoff = backoff
-        self._seed = seed
-        self._pace = _Pace(per_second)
+    url: str = field(repr=False)
+    concurrency: int
+    per_second: float
+    timeout: float  # seconds
+    retries: int
+    backoff: float  # seconds
+    seed: int
+
+    def __post_init__(self) -> None:
+        self._address, self._person = _parted(self.url)
+        self._pace = _Pace(self.per_second)
 
     def ask(
         self,
@@ -191,7 +184,7 @@ class Service:
                 raise
 
         with self._client() as client:
-            pool = ThreadPoolExecutor(self._concurrency)
+            pool = ThreadPoolExecutor(self.concurrency)
             try:
                 futures = [pool.submit(work, number) for number in range(len(questions))]
                 wait(futures, return_when=FIRST_EXCEPTION)
@@ -212,8 +205,8 @@ class Service:
                 "User-Agent": f"synsetmine/{version('synsetmine')}",
             },
             auth=self._person,
-            limits=httpx.Limits(max_connections=self._concurrency),
-            timeout=self._timeout,
+            limits=httpx.Limits(max_connections=self.concurrency),
+            timeout=self.timeout,
             follow_redirects=False,
             verify=_certificates(),
         )
@@ -226,12 +219,12 @@ class Service:
         read: Callable[[bytes], Result],
         refused: Callable[[RefusedError], Result],
     ) -> Result:
-        for attempt in range(self._retries + 1):
+        for attempt in range(self.retries + 1):
             self._pace.wait(stop)
             try:
                 return self._post(client, question.form, read)
             except _FailedError as failure:
-                if failure.final or attempt == self._retries:
+                if failure.final or attempt == self.retries:
                     error = self._error(question, failure, attempt + 1)
                     if isinstance(error, RefusedError):
                         return refused(error)
@@ -249,8 +242,8 @@ class Service:
         import httpx
 
         try:
-            with client.stream("POST", self._url, data=form) as response:
-                body = _body(response, time.monotonic() + self._timeout)
+            with client.stream("POST", self._address, data=form) as response:
+                body = _body(response, time.monotonic() + self.timeout)
         except httpx.RequestError as error:
             raise _FailedError(str(error) or type(error).__name__) from error
         if response.status_code != 200:
@@ -267,12 +260,12 @@ class Service:
 
     def _pause(self, question: Question, attempt: int) -> float:
         """Twice as long each time, and not the same for all that failed together."""
-        chance = random.Random(f"{self._seed} {question.name} {attempt}").random()  # noqa: S311
-        return float(min(self._backoff * 2 ** min(attempt, 30), LONGEST_BACKOFF) * (0.5 + chance))
+        chance = random.Random(f"{self.seed} {question.name} {attempt}").random()  # noqa: S311
+        return float(min(self.backoff * 2 ** min(attempt, 30), LONGEST_BACKOFF) * (0.5 + chance))
 
     def _error(self, question: Question, failure: _FailedError, attempts: int) -> SynsetmineError:
         tried = "" if attempts == 1 else f" ({attempts} attempts)"
-        message = f"{self._shown}: {question.name}: {failure}{tried}"
+        message = f"{shown(self.url)}: {question.name}: {failure}{tried}"
         return RefusedError(message, str(failure)) if failure.refused else SynsetmineError(message)
 
 

@@ -12,6 +12,8 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, get_args
 
+import numpy as np
+
 from synsetmine.errors import DataError
 from synsetmine.kb import KnowledgeBase
 from synsetmine.normalization import normal_form
@@ -159,7 +161,7 @@ def split_entities(
     """
     if not 0 < fraction < 1:
         raise DataError("the held-out fraction must lie between 0 and 1", value=fraction)
-    groups = _linked_by_surface(sets)
+    groups = _linked_by_surface(sets) if len(sets) else []
     random.Random(seed).shuffle(groups)  # noqa: S311
     wanted = fraction * len(sets)
     test: set[int] = set()
@@ -239,18 +241,17 @@ def _reasons(fate: Mapping[Link, str]) -> list[str]:
 
 def _linked_by_surface(sets: SynonymSets) -> list[list[int]]:
     """Groups of sets, by number, of which no two share a surface."""
-    group_of = list(range(len(sets)))
-
-    def root(i: int) -> int:
-        while group_of[i] != i:
-            group_of[i] = i = group_of[group_of[i]]
-        return i
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
 
     first_with: dict[str, int] = {}
-    for number, members in enumerate(sets):
-        for term in members:
-            group_of[root(number)] = root(first_with.setdefault(term.surface, number))
+    shared = [
+        (number, first_with.setdefault(term.surface, number))
+        for number, members in enumerate(sets)
+        for term in members
+    ]
+    graph = coo_array((np.ones(len(shared)), np.transpose(shared)), shape=(len(sets), len(sets)))
     groups: dict[int, list[int]] = {}
-    for number in range(len(sets)):
-        groups.setdefault(root(number), []).append(number)
+    for number, label in enumerate(connected_components(graph, directed=False)[1].tolist()):
+        groups.setdefault(label, []).append(number)
     return list(groups.values())

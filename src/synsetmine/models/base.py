@@ -197,7 +197,7 @@ class TrainingStep:
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """A trained model and what to tell people of its training."""
+    """A trained model with the figures, notes and warnings of its training."""
 
     model: StoredModel
     figures: Mapping[str, float]  # by name, such as "best epoch"

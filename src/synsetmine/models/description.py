@@ -17,7 +17,7 @@ COMPARED = 50  # terms of a group without known names; a group may hold thousand
 
 
 def describe_joins(mined: MiningResult, evidence: Evidence | None) -> MiningResult:
-    """The same result; decisions of terms that joined a set tell kind, relation and evidence.
+    """The same result; decisions of terms that joined a set have kind, relation and evidence.
 
     A term is compared with the known names of its set, and in a set without any with the others.
     """

@@ -70,25 +70,17 @@ class Rehearsal:
         names = self._names & ~self.hidden
         return float((self.probabilities[names] >= probability).mean()) if names.any() else 0.0
 
-    def calibration_error(self, probability: float = 0.0) -> float:
-        """Expected calibration error in ten bins, of names assigned with at least this."""
-        chosen = self._names & (self.probabilities >= probability)
-        values, right, weights = (
-            array[chosen] for array in (self.probabilities, self.right, self.weights)
-        )
+    def calibration_error(self) -> float:
+        """The expected calibration error in ten bins."""
+        bins, values, right, weights = self._in_bins()
         if not weights.sum():
             return 0.0
-        bins = np.minimum((values * BINS).astype(np.int64), BINS - 1)
         gaps = np.bincount(bins, weights * (values - right), minlength=BINS)
         return float(np.abs(gaps).sum() / weights.sum())
 
     def reliability(self) -> list[tuple[float, float, int]]:
         """Mean probability, share that is right, and number of names of each bin with names."""
-        names = self._names
-        values, right, weights = (
-            array[names] for array in (self.probabilities, self.right, self.weights)
-        )
-        bins = np.minimum((values * BINS).astype(np.int64), BINS - 1)
+        bins, values, right, weights = self._in_bins()
         rows = []
         for number in np.unique(bins).tolist():
             here = bins == number
@@ -96,6 +88,13 @@ class Rehearsal:
             mean = float(weights[here] @ values[here] / total)
             rows.append((mean, float(weights[here] @ right[here] / total), int(here.sum())))
         return rows
+
+    def _in_bins(self) -> tuple[npt.NDArray[np.int64], Doubles, Truth, Doubles]:
+        """The bin, the probability, the outcome and the weight of each name."""
+        names = self._names
+        values = self.probabilities[names]
+        bins = np.minimum((values * BINS).astype(np.int64), BINS - 1)
+        return bins, values, self.right[names], self.weights[names]
 
     @property
     def _names(self) -> Truth:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError
@@ -32,31 +32,13 @@ _CLASSES = {
 }
 
 
-class ModelClass(Protocol):
-    """The class of a `SetModel`."""
-
-    def from_state(self, description: Mapping[str, Any], arrays: Arrays) -> SetModel:
-        """The model that `SetModel.state` describes; raises a ModelError if the two do not fit."""
-        ...
-
-
-def model_class(kind: str) -> ModelClass:
-    """The class of a kind of model."""
-    if kind not in _CLASSES:
-        raise ModelError(f"no such kind of model: {kind!r}; expected one of {', '.join(_CLASSES)}")
-    if kind == "paper":
-        require_torch("the paper's model")
-    module, name = _CLASSES[kind]
-    return cast("ModelClass", getattr(import_module(module), name))
-
-
 def preset_names() -> tuple[str, ...]:
     return tuple(_PRESETS)
 
 
 def settings_of(preset: str = DEFAULT_PRESET) -> ModelSettings:
     """The training settings of a preset."""
-    if preset not in preset_names():  # which may be asked about any value
+    if preset not in preset_names():  # a tuple, since the value may not be hashable
         raise DataError(f"no such preset; expected one of {', '.join(_PRESETS)}", value=preset)
     return _PRESETS[preset]
 
@@ -66,7 +48,6 @@ VERSION = 1
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
 VECTORS = "vectors.safetensors"
-PAPER = "paper"  # the kind of a model whose config names none: older ones were of one kind
 # What building a model raises where its description does not fit its weights.
 _MISFITS = (
     *(KeyError, TypeError, ValueError, AttributeError, OverflowError, RuntimeError),
@@ -129,7 +110,14 @@ def _model(description: Mapping[str, Any], arrays: Arrays) -> SetModel:
     for name, array in arrays.items():
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise ModelError(f"{name!r} contains a value that is not a number")
-    return model_class(description.get("kind", PAPER)).from_state(description, arrays)
+    kind = description.get("kind", "paper")  # older models do not name theirs
+    if kind not in _CLASSES:
+        raise ModelError(f"no such kind of model: {kind!r}; expected one of {', '.join(_CLASSES)}")
+    if kind == "paper":
+        require_torch("the paper's model")
+    module, name = _CLASSES[kind]
+    model: SetModel = getattr(import_module(module), name).from_state(description, arrays)
+    return model
 
 
 def model_files(folder: Path, *, tuned: bool) -> list[Path]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from synsetmine.errors import DataError
+from synsetmine.errors import DataError, require
 from synsetmine.io.traces import Action, Decision
 from synsetmine.models.known import Candidate, KnownSets
 from synsetmine.types import SynonymSets, Term
@@ -29,7 +29,7 @@ class MiningResult:
 
     @property
     def giant(self) -> int:
-        """The size of a set so large that the model cannot tell terms apart; 0 without one."""
+        """The size of a set so large that the model cannot distinguish terms; 0 without one."""
         largest = max(self.sets.sizes, default=0)
         return largest if largest >= max(GIANT, len(self.sets.terms) / 10) else 0
 
@@ -84,13 +84,13 @@ class Task:
 
         With `sort` the positions of new terms do not depend on the order of the vocabulary.
         """
-        if not 0 <= threshold <= 1:
-            raise DataError("the threshold must lie between 0 and 1", value=threshold)
-        if max_sets is not None and max_sets < 1:
-            raise DataError("the largest number of sets must be at least 1", value=max_sets)
+        require(0 <= threshold <= 1, "the threshold must lie between 0 and 1", threshold)
+        if max_sets is not None:
+            require(max_sets >= 1, "the largest number of sets must be at least 1", max_sets)
         seeds = seeds if seeds is not None else SynonymSets((), ())
-        if max_sets is not None and max_sets < len(seeds):
-            raise DataError(f"the {len(seeds)} seed sets alone are more than", value=max_sets)
+        if max_sets is not None:
+            problem = f"the {len(seeds)} seed sets alone are more than"
+            require(max_sets >= len(seeds), problem, max_sets)
         new = tuple(term for term in dict.fromkeys(vocabulary) if term not in seeds)
         judged = [term for term in (sorted(new) if sort else new) if term in known]
         terms = (*judged, *(term for term in seeds.terms if term in known))
@@ -141,8 +141,7 @@ def joins(
 
     A term joins no set that holds a term which it cannot be linked with, known or joined before.
     """
-    if not 0 <= threshold <= 1:
-        raise DataError("the threshold must lie between 0 and 1", value=threshold)
+    require(0 <= threshold <= 1, "the threshold must lie between 0 and 1", threshold)
     members = {i: list(names) for i, names in zip(known.sets.ids, known.sets, strict=True)}
     joined: dict[Term, Candidate] = {}
     first = sorted(

@@ -7,15 +7,13 @@ its own too; both call the functions here.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from synsetmine.corpus import read_corpus
+from synsetmine.corpus import corpus_files, read_corpus
 from synsetmine.corpus.documents import batch_sizes, write_documents
-from synsetmine.corpus.sources import find_sources
 from synsetmine.engines import Engine, LocalEngine
 from synsetmine.errors import DataError, Skipped
 from synsetmine.io.files import write_text
@@ -47,9 +45,9 @@ from synsetmine.pipeline.settings import (
     VectorSettings,
     VocabularySettings,
 )
-from synsetmine.runs.folder import SkippedRecords, StageResult
+from synsetmine.runs.folder import Artefacts, SkippedRecords, StageResult
 from synsetmine.runs.sentences import PlaceCounter, PlaceTable
-from synsetmine.text.counters import BatchCounter, count_together
+from synsetmine.text.counters import BatchCounter, BatchCounts, count_together
 from synsetmine.text.evidence import (
     Abbreviation,
     ConnectionCounter,
@@ -78,11 +76,20 @@ FEW_SETS = 10  # training and held-out sets; with fewer the run says why there a
 
 def read_documents(settings: CorpusSettings, out: Path, progress: Progress) -> StageResult:
     """Corpus files to one table of documents."""
-    for source in find_sources(settings.path, settings.format):
-        if source.path.resolve() == out.resolve():
+    for path in corpus_files(settings.path, settings.format):
+        if path.resolve() == out.resolve():
             raise DataError("the command reads this file; name another output", path=out)
     skipped = Skipped()
-    documents = read_corpus(
+    documents = open_corpus(settings, skipped, progress)
+    written = write_documents(out, _some(documents, settings.path, skipped))
+    return StageResult({"documents": written}, _skipped(skipped))
+
+
+def open_corpus(
+    settings: CorpusSettings, skipped: Skipped, progress: Progress
+) -> Iterator[Document]:
+    """The documents of the files."""
+    return read_corpus(
         settings.path,
         format=settings.format,
         text_field=settings.text_field,
@@ -90,8 +97,6 @@ def read_documents(settings: CorpusSettings, out: Path, progress: Progress) -> S
         skipped=skipped,
         progress=progress,
     )
-    written = write_documents(out, _some(documents, settings.path, skipped))
-    return StageResult({"documents": written}, _skipped(skipped))
 
 
 def _some(
@@ -106,47 +111,26 @@ def _some(
 
 
 def read_knowledge(settings: KbSettings, out: Path, progress: Progress) -> StageResult:
-    """A knowledge base of any form to our own."""
+    """A knowledge base of any format to our own."""
     skipped = Skipped()
-    kb = read_kb(
-        Path(settings.path),
-        format=settings.format,
-        language=settings.language,
-        sources=settings.sources,
-        keep_suppressed=settings.keep_suppressed,
-        anchors=settings.anchors,
-        skipped=skipped,
-        progress=progress,
-    )
+    kb = read_kb(**vars(settings), skipped=skipped, progress=progress)
     kb.save(out)
     return StageResult({"entities": len(kb), "names": kb.name_count}, _skipped(skipped))
 
 
-@dataclass(frozen=True)
-class TextCounts:
-    """Files with what one pass over the texts counted, for the vocabulary."""
-
-    words: Path
-    abbreviations: Path
-    runs: Path | None = None  # of words, for phrases
-
-
 def link_documents(
     settings: LinkSettings,
-    documents: Path,
-    knowledge: Path,
+    at: Artefacts,
     *,
-    mentions: Path,
-    links: Path,
-    matcher: Path,
-    cache: Path,
-    texts: TextCounts | None = None,
-    min_count: int = 1,
+    terms: VocabularySettings | None = None,
     engine: Engine,
     progress: Progress,
 ) -> StageResult:
-    """Documents to mentions and the links they add up to, and to `texts` in the same pass."""
-    batch_sizes(documents)  # a file that is no stored corpus is reported first
+    """Documents to mentions and the links they add up to.
+
+    With settings of `terms` the same pass counts what their choice needs.
+    """
+    batch_sizes(at.documents)  # a file that is no stored corpus is reported first
     skipped = Skipped()
     notes: list[str] = []
     linker: Linker
@@ -154,7 +138,7 @@ def link_documents(
         # Which entity is common shows only once the names that are not ambiguous are counted.
         all_senses = settings.ambiguous != "skip"
         linker = DictionaryLinker.open(
-            knowledge, matcher, ambiguous="senses" if all_senses else "skip"
+            at.knowledge, at.matcher, ambiguous="senses" if all_senses else "skip"
         )
     elif settings.linker == "spotlight":
         linker = SpotlightLinker(
@@ -163,158 +147,140 @@ def link_documents(
             support=settings.support,
             concurrency=settings.concurrency,
             per_second=settings.per_second,
-            cache=cache,
+            cache=at.spotlight_cache,
         )
         skipped = linker.skipped
         engine = LocalEngine(1)
     elif settings.linker == "pubtator":
-        kb = KnowledgeBase.load(knowledge)
+        kb = KnowledgeBase.load(at.knowledge)
         linker = PubtatorLinker(kb)
-        notes += id_notes(documents, kb)
+        notes += id_notes(at.documents, kb)
     else:
-        linker = MarkedLinker(KnowledgeBase.load(knowledge))
-    total = count_texts(
-        documents,
-        texts,
-        linker=linker,
-        mentions=mentions,
-        min_count=min_count,
-        engine=engine,
-        progress=progress,
-    )
+        linker = MarkedLinker(KnowledgeBase.load(at.knowledge))
+    total = count_texts(terms, at, linker=linker, engine=engine, progress=progress)
     if settings.linker == "dictionary" and settings.ambiguous == "common":
-        total = resolve_common(mentions)
-    counted = count_links(mentions, engine=engine)
-    write_links(links, counted)
+        total = resolve_common(at.mentions)
+    counted = count_links(at.mentions, engine=engine)
+    write_links(at.links, counted)
     if not counted:
         notes.append(f"the {settings.linker} linker found no mention of an entity")
     return StageResult({"mentions": total, "links": len(counted)}, _skipped(skipped), notes)
 
 
 def count_texts(
-    documents: Path,
-    texts: TextCounts | None,
+    terms: VocabularySettings | None,
+    at: Artefacts,
     *,
     linker: Linker | None = None,
-    mentions: Path | None = None,
-    min_count: int = 1,
     engine: Engine,
     progress: Progress,
 ) -> int:
-    """Read the corpus once for its mentions, words, abbreviations and runs of words.
+    """Read the corpus once: its mentions, and its words, abbreviations and runs of words.
 
     Runs that occur less than `min_count` times are left out. Returns the number of mentions.
     """
     counters: dict[str, BatchCounter] = {}
     if linker is not None:
         counters["mentions"] = MentionCounter(linker)
-    if texts is not None:
+    if terms is not None:
         counters |= {"words": WordCounter(), "abbreviations": DefinitionCounter()}
-        if texts.runs is not None:
+        if terms.mines_phrases:
             counters["runs"] = RunCounter()
     words, abbreviations, runs = FormCounts(), EvidenceTable(), RunTable()
-    size = sum(batch_sizes(documents))
     total = 0
-    with nullcontext() if mentions is None else open_mentions(mentions) as write:
-        for counted in count_together(
-            documents, counters, engine=engine, progress=lambda done: progress(done, size)
-        ):
+    with nullcontext() if linker is None else open_mentions(at.mentions) as write:
+        for counted in _count(at.documents, counters, engine, progress):
             tables = counted.tables
             if write is not None:
                 total += write(tables["mentions"], counted.first)
-            if texts is not None:
+            if terms is not None:
                 words.add(tables["words"])
                 abbreviations.add(tables["abbreviations"])
-                if texts.runs is not None:
+                if terms.mines_phrases:
                     runs.add(tables["runs"], first=counted.first)
-    if texts is not None:
-        words.save(texts.words)
-        write_evidence(texts.abbreviations, abbreviations.table())
-        if texts.runs is not None:
-            runs.drop_below(min_count)
-            runs.save(texts.runs)
+    if terms is not None:
+        words.save(at.words)
+        write_evidence(at.abbreviations, abbreviations.table())
+        if terms.mines_phrases:
+            runs.drop_below(terms.min_count)
+            runs.save(at.runs)
     return total
 
 
+def _count(
+    documents: Path,
+    counters: Mapping[str, BatchCounter],
+    engine: Engine,
+    progress: Progress,
+    matcher: NameMatcher | None = None,
+) -> Iterator[BatchCounts]:
+    size = sum(batch_sizes(documents))
+    return count_together(
+        documents,
+        counters,
+        matcher=matcher,
+        engine=engine,
+        progress=lambda done: progress(done, size),
+    )
+
+
 def supervise_links(
-    settings: SuperviseSettings,
-    ambiguous: Ambiguous,
-    links: Path,
-    knowledge: Path,
-    *,
-    training: Path,
-    test: Path,
-    alone: Path,
-    names: Path,
-    rejected: Path,
-    record: Path,
+    settings: SuperviseSettings, ambiguous: Ambiguous, at: Artefacts
 ) -> StageResult:
     """Links to training sets and held-out test sets, by entity."""
-    found = supervise(
-        read_links(links),
-        KnowledgeBase.load(knowledge),
+    supervision = supervise(
+        read_links(at.links),
+        KnowledgeBase.load(at.knowledge),
         min_count=settings.min_count,
         min_terms=settings.min_terms,
         ambiguous=ambiguous,
     )
-    write_text(record, json.dumps(_record(found), indent=2, ensure_ascii=False) + "\n")
-    for_training, for_test = split_entities(found.sets, settings.held_out, seed=settings.seed)
-    write_sets(training, for_training)
-    write_sets(test, for_test)
-    write_vocabulary(names, found.counts)
-    write_vocabulary(rejected, found.rejected)
-    write_sets(alone, found.alone)
+    record = json.dumps(_record(supervision), indent=2, ensure_ascii=False)
+    write_text(at.supervision, f"{record}\n")
+    training, test = split_entities(supervision.sets, settings.held_out, seed=settings.seed)
+    write_sets(at.training, training)
+    write_sets(at.test, test)
+    write_vocabulary(at.names, supervision.counts)
+    write_vocabulary(at.rejected, supervision.rejected)
+    write_sets(at.alone, supervision.alone)
+    few = len(supervision.sets) < FEW_SETS
     return StageResult(
         {
-            "training sets": len(for_training),
-            "test sets": len(for_test),
-            "known terms": len(found.counts),
-            "rejected surfaces": len(found.rejected),
+            "training sets": len(training),
+            "test sets": len(test),
+            "known terms": len(supervision.counts),
+            "rejected surfaces": len(supervision.rejected),
         },
-        notes=[_few(found, settings.min_terms)] if len(found.sets) < FEW_SETS else [],
+        notes=[_few(supervision, settings.min_terms)] if few else [],
     )
-
-
-@dataclass(frozen=True)
-class TermDetails:
-    """Files with what the pass over the terms of a vocabulary found beside their counts."""
-
-    evidence: Path
-    places: Path
-    cooccurrence: Path | None = None  # for vectors of that method
 
 
 def choose_vocabulary(
     settings: VocabularySettings,
-    documents: Path,
-    texts: TextCounts,
-    out: Path,
+    at: Artefacts,
     *,
-    names: Path | None = None,
-    rejected: Path | None = None,
-    links: Path | None = None,
-    details: TermDetails | None = None,
-    vectors: VectorSettings | None = None,
+    vectors: VectorSettings | None,
     engine: Engine,
     progress: Progress,
 ) -> StageResult:
-    """The terms to mine, most frequent first, and what the corpus says of them, in one pass.
+    """The terms to mine, most frequent first, counted in one pass over the corpus.
 
     The terms of a list are mined however rare they are. Terms that are neither known nor listed
     are chosen only if half of their places, or `min_count` of them, have sound borders.
 
     Linked names that are no terms to mine take part in the pass: no shorter name is counted
     within them, and they have evidence too.
+
+    With settings of `vectors` the pass also collects evidence, the places of the terms, and the
+    counts that co-occurrence vectors need.
     """
     skipped = Skipped()
-    known = _seen(names) if names else ()
-    sources = _sources(settings, documents, texts, known, rejected, skipped)
+    known = _seen(at.names)
+    sources = _sources(settings, at, known, skipped)
     terms = candidate_terms(*sources.values())
-    linked = [Term(link.surface) for link in read_links(links)] if links else []
+    linked = [Term(link.surface) for link in read_links(at.links)]
     forms = term_forms([*terms, *known, *linked])
-    totals = _count_terms(
-        documents, forms, texts, details, vectors or VectorSettings(), engine, progress
-    )
+    totals = _count_terms(forms, at, vectors, engine, progress)
     counts, whole, spellings = totals.counts, totals.whole_counts, totals.spellings
     written = frozenset(term_forms([*known, *sources.get("listed", ())]))
     chosen = by_frequency(
@@ -330,68 +296,50 @@ def choose_vocabulary(
     )
     if not chosen:
         raise DataError(f"no term is seen {settings.min_count} times or more; lower min_count")
-    write_vocabulary(out, chosen)
+    write_vocabulary(at.vocabulary, chosen)
     sizes = {name: len(source) for name, source in sources.items()}
     return StageResult({"terms": len(chosen), **sizes}, _skipped(skipped))
 
 
 def _count_terms(
-    documents: Path,
     forms: Sequence[str],
-    texts: TextCounts,
-    details: TermDetails | None,
-    vectors: VectorSettings,
+    at: Artefacts,
+    vectors: VectorSettings | None,
     engine: Engine,
     progress: Progress,
 ) -> TermTable:
     """How often each form stands in the corpus, and how it is written."""
     counters: dict[str, BatchCounter] = {"terms": TermCounter()}
-    if details is not None:
+    if vectors is not None:
         counters |= {"connections": ConnectionCounter(forms), "places": PlaceCounter()}
         evidence, places = EvidenceTable(), PlaceTable(forms)
-        evidence.add(read_evidence(texts.abbreviations).table)
-        if details.cooccurrence is not None:
+        evidence.add(read_evidence(at.abbreviations).table)
+        if vectors.method == "cooccurrence":
             from synsetmine.views.cooccurrence import Cooccurrence, NeighbourCounter
 
-            options: dict[str, Any] = {"window": vectors.window, "min_count": vectors.min_count}
-            counter = NeighbourCounter.of(
-                forms,
-                FormCounts.load(texts.words).counts,
-                **{name: value for name, value in options.items() if value},
-            )
+            options = _chosen(vectors, "window", "min_count")
+            counter = NeighbourCounter.of(forms, FormCounts.load(at.words).counts, **options)
             counters["neighbours"] = counter
             cooccurrence = Cooccurrence(counter.units)
     totals = TermTable(forms)
-    size = sum(batch_sizes(documents))
-    for counted in count_together(
-        documents,
-        counters,
-        matcher=NameMatcher.build(forms),
-        engine=engine,
-        progress=lambda done: progress(done, size),
-    ):
+    for counted in _count(at.documents, counters, engine, progress, NameMatcher.build(forms)):
         tables = counted.tables
         totals.add(tables["terms"])
-        if details is not None:
+        if vectors is not None:
             evidence.add(tables["connections"])
             places.add(tables["places"], first=counted.first)
-            if details.cooccurrence is not None:
+            if "neighbours" in tables:
                 cooccurrence.add(tables["neighbours"], first=counted.first, size=counted.size)
-    if details is not None:
-        write_evidence(details.evidence, evidence.table())
-        places.write(details.places)
-        if details.cooccurrence is not None:
-            cooccurrence.save(details.cooccurrence)
+    if vectors is not None:
+        write_evidence(at.evidence, evidence.table())
+        places.write(at.places)
+        if "neighbours" in counters:
+            cooccurrence.save(at.cooccurrence)
     return totals
 
 
 def _sources(
-    settings: VocabularySettings,
-    documents: Path,
-    texts: TextCounts,
-    known: Sequence[Term],
-    rejected: Path | None,
-    skipped: Skipped,
+    settings: VocabularySettings, at: Artefacts, known: Sequence[Term], skipped: Skipped
 ) -> dict[str, Sequence[Term]]:
     """Where the terms of a vocabulary come from."""
     listed: dict[str, Sequence[Term]] = {}
@@ -400,19 +348,18 @@ def _sources(
     if settings.only_list:
         return listed
     phrases: Sequence[Phrase] = ()
-    if settings.phrases and texts.runs is not None:
-        runs = RunTable.load(texts.runs)
+    if settings.mines_phrases:
         phrases = choose_phrases(
-            runs.phrases(documents, min_count=settings.min_count),
+            RunTable.load(at.runs).phrases(at.documents, min_count=settings.min_count),
             known=term_forms(known),
             most=settings.phrases,
         )
     abbreviations: Sequence[Term] = ()
     if settings.abbreviations:
-        abbreviations = _abbreviations(read_evidence(texts.abbreviations).abbreviations())
+        abbreviations = _abbreviations(read_evidence(at.abbreviations).abbreviations())
     return {
         "known": known if settings.known else (),
-        "rejected": _seen(rejected) if settings.rejected and rejected else (),
+        "rejected": _seen(at.rejected) if settings.rejected else (),
         "phrases": [Term(phrase.surface) for phrase in phrases],
         "abbreviations": abbreviations,
         **listed,
@@ -438,17 +385,16 @@ def _listed(path: Path, known: Sequence[Term], skipped: Skipped) -> list[Term]:
 
 def make_vectors(
     settings: VectorSettings,
-    documents: Path,
+    at: Artefacts,
     lists: Sequence[Path],
-    out: Path,
     *,
-    cooccurrence: Path | None = None,
+    counted: bool,
     engine: Engine,
     progress: Progress,
 ) -> StageResult:
     """A vector for each term of these vocabularies and sets, from the corpus or from a file.
 
-    Where `cooccurrence` has the counts of a corpus, its text is not read.
+    Where the neighbours of the terms are `counted` already, the text is not read again.
     """
     from synsetmine.views.cooccurrence import (  # scipy: the other stages need none
         Cooccurrence,
@@ -458,29 +404,34 @@ def make_vectors(
     from synsetmine.views.skipgram import train_skipgram
 
     terms = list(dict.fromkeys(term for path in lists for term in _terms(path)))
-    options: dict[str, Any] = {
-        name: value
-        for name in ("dimension", "window", "min_count")
-        if (value := getattr(settings, name))
-    }
     if settings.method == "file":
         vectors = vectors_for(terms, read_vectors(Path(settings.path)))
-    elif settings.method == "cooccurrence" and cooccurrence is not None:
-        options.pop("window", None)
-        counts = Cooccurrence.load(cooccurrence)
+    elif settings.method == "cooccurrence" and counted:
+        counts = Cooccurrence.load(at.cooccurrence)
+        options = _chosen(settings, "dimension", "min_count")
         vectors = cooccurrence_vectors(counts, terms, seed=settings.seed, **options)
     else:
         train = train_skipgram if settings.method == "skipgram" else train_cooccurrence
         vectors = train(
-            documents, terms, seed=settings.seed, engine=engine, progress=progress, **options
+            at.documents,
+            terms,
+            seed=settings.seed,
+            engine=engine,
+            progress=progress,
+            **_chosen(settings, "dimension", "window", "min_count"),
         )
     if not len(vectors):
         raise DataError("no term has a vector")
-    write_vectors(out, vectors)
+    write_vectors(at.vectors, vectors)
     without = len(vectors.missing(terms))
     return StageResult(
         {"vectors": len(vectors), "dimension": vectors.dimension, "terms without": without}
     )
+
+
+def _chosen(settings: VectorSettings, *names: str) -> dict[str, Any]:
+    """These settings, without those whose 0 stands for the default of the method."""
+    return {name: value for name in names if (value := getattr(settings, name))}
 
 
 def _terms(path: Path) -> Sequence[Term]:
@@ -502,8 +453,8 @@ def _skipped(skipped: Skipped) -> list[SkippedRecords]:
     ]
 
 
-def _record(found: Supervision) -> dict[str, Any]:
-    tallies = {"kept": found.kept, **found.dropped}
+def _record(supervision: Supervision) -> dict[str, Any]:
+    tallies = {"kept": supervision.kept, **supervision.dropped}
     return {
         reason: {
             "links": tally.links,
@@ -514,8 +465,10 @@ def _record(found: Supervision) -> dict[str, Any]:
     }
 
 
-def _few(found: Supervision, min_terms: int) -> str:
-    lost = max(found.dropped.items(), key=lambda item: item[1].links, default=None)
+def _few(supervision: Supervision, min_terms: int) -> str:
+    lost = max(supervision.dropped.items(), key=lambda item: item[1].links, default=None)
     why = f"; most links were dropped because: {lost[0]}" if lost else ""
-    seen = f"only {len(found.sets)} entities have {min_terms} or more known names in the corpus"
+    seen = (
+        f"only {len(supervision.sets)} entities have {min_terms} or more known names in the corpus"
+    )
     return f"{seen}, little training data{why}"

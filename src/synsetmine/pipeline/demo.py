@@ -76,8 +76,8 @@ def _glove() -> TermVectors:
 
 def _inside(package: str, path: str) -> Path:
     """A file of an installed package, which need not be imported for that."""
-    found = find_spec(package)
-    place = Path(found.origin).parent / path if found and found.origin else None
-    if place is None or not place.exists():
+    spec = find_spec(package)
+    file = Path(spec.origin).parent / path if spec and spec.origin else None
+    if file is None or not file.exists():
         raise SynsetmineError("the demo needs its data: pip install 'synsetmine[demo]'")
-    return place
+    return file

@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from synsetmine.corpus.name_lists import check_pair, names_in
-from synsetmine.errors import DataError, Skipped
+from synsetmine.errors import DataError, Skipped, counted
 from synsetmine.io.sets import new_id
 from synsetmine.models import MiningResult
 from synsetmine.normalization import keeps_case, name_key
-from synsetmine.runs.results import counted
+from synsetmine.pipeline.settings import GroupSettings
 from synsetmine.types import Progress, SynonymSets, Term
 from synsetmine.views import TermViews, encode_terms, find_encoder
 
 LONGEST_NAME = 10_000  # characters; a longer text is no name, and stands alone
-UNSURE = 100  # pairs near the threshold
+DEFAULTS = GroupSettings()
 
 KnownSets: TypeAlias = SynonymSets | Mapping[str, Iterable[str]] | Iterable[Iterable[str]]
 
@@ -180,14 +180,14 @@ def group(
     names: Any,
     *,
     column: str | None = None,
-    precision: str | float = "balanced",
+    precision: str | float = DEFAULTS.precision,
     known: KnownSets | None = None,
     never: Iterable[tuple[str, str]] | None = None,
     model: NameModel | None = None,
     encoder: str | None = None,
     device: str = "cpu",
     cache: str | Path | None = None,
-    unsure: int = UNSURE,
+    unsure: int = DEFAULTS.unsure,
     progress: Progress | None = None,
 ) -> Grouping:
     """Group the names that mean the same thing.

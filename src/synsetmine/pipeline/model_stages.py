@@ -29,28 +29,41 @@ from synsetmine.models.description import describe_joins
 from synsetmine.models.known import write_candidates
 from synsetmine.pipeline.new_names import NewNames
 from synsetmine.pipeline.settings import EncoderSettings, EvaluateSettings, MineSettings
+from synsetmine.review.decisions import read_decisions, write_decisions
 from synsetmine.review.feedback import Constraints, seed_sets, training_sets
 from synsetmine.review.store import read_store
-from synsetmine.review.tsv import read_decisions, write_decisions
-from synsetmine.runs.folder import StageResult
+from synsetmine.runs.folder import Artefacts, StageResult
 from synsetmine.text.evidence import read_evidence
 from synsetmine.types import Progress, SynonymSets, Term, order_terms
-from synsetmine.views import TermViews, encode_terms, find_encoder, read_vectors, write_vectors
+from synsetmine.views import (
+    TermVectors,
+    TermViews,
+    encode_terms,
+    find_encoder,
+    read_vectors,
+    write_vectors,
+)
 from synsetmine.views.encoder import kept_name, learned_surfaces
 
+CHECKPOINT = "checkpoint.safetensors"
+NO_SETS = SynonymSets((), ())
+THRESHOLDS = tuple(round(0.1 * i, 1) for i in range(1, 10))
+FEW_TEST_SETS = 10  # the scores of fewer are rough
+SCORES = ("ari", "fmi", "nmi", "pair_precision", "pair_recall", "pair_f1", "bcubed_f1")
 
-def write_reviews(store: Path, out: Path) -> list[Path]:
-    """Write the decisions of a store to a file, if there are any; the files written, one or none.
+NotedProgress = Callable[[int, int, str], None]  # done, of how much, a few words
+
+
+def write_reviews(at: Artefacts) -> list[Path]:
+    """Write the decisions of reviewers to a file, if there are any; the files written, one or none.
 
     A stage is known by the content of its inputs, and that of a database says little.
     """
-    if not store.exists():
-        return []
-    decisions = read_store(store)
+    decisions = read_store(at.reviews) if at.reviews.exists() else []
     if not decisions:
         return []
-    write_decisions(out, decisions)
-    return [out]
+    write_decisions(at.decisions, decisions)
+    return [at.decisions]
 
 
 def read_constraints(reviews: Sequence[Path]) -> Constraints:
@@ -65,65 +78,46 @@ def _review_counts(counts: Mapping[str, int]) -> dict[str, int]:
     return {f"reviewed {what}": count for what, count in counts.items()}
 
 
-CHECKPOINT = "checkpoint.safetensors"
-NO_SETS = SynonymSets((), ())
-THRESHOLDS = tuple(round(0.1 * i, 1) for i in range(1, 10))
-FEW_TEST_SETS = 10  # the scores of fewer are rough
-SCORES = ("ari", "fmi", "nmi", "pair_precision", "pair_recall", "pair_f1", "bcubed_f1")
-
-NotedProgress = Callable[[int, int, str], None]  # done, of how much, a few words
-
-
 def encode_known(
-    settings: EncoderSettings,
-    vocabulary: Path,
-    sets: Sequence[Path],
-    out: Path,
-    *,
-    device: str,
-    progress: Progress,
+    settings: EncoderSettings, at: Artefacts, *, device: str, progress: Progress
 ) -> StageResult:
     """The encoder's vectors of all terms; without an encoder there is nothing to do."""
     if not settings.model:
-        out.unlink(missing_ok=True)  # of an earlier run
+        at.encoded.unlink(missing_ok=True)  # of an earlier run
         return StageResult()
-    vectors = encode_terms(
-        [*read_vocabulary(vocabulary).terms, *_together(sets).terms],
-        find_encoder(settings.model),
-        cache=cache_root() / "encoders",
-        device=device,
-        progress=progress,
-    )
-    write_vectors(out, vectors)
+    terms = [*read_vocabulary(at.vocabulary).terms, *_together(*at.known, at.test).terms]
+    vectors = encode(settings.model, terms, device=device, progress=progress)
+    write_vectors(at.encoded, vectors)
     return StageResult({"vectors": len(vectors), "dimension": vectors.dimension})
+
+
+def encode(encoder: str, terms: Sequence[Term], *, device: str, progress: Progress) -> TermVectors:
+    """The encoder's vectors of the terms, from the user's cache where they are known."""
+    cache = cache_root() / "encoders"
+    return encode_terms(terms, find_encoder(encoder), cache=cache, device=device, progress=progress)
 
 
 def train_model(
     settings: ModelSettings,
     encoder: EncoderSettings,
-    training: Path,
-    views: Sequence[Path],
-    folder: Path,
+    at: Artefacts,
     *,
     reviews: Sequence[Path],
-    held_out: Path,
     device: str,
     progress: NotedProgress,
 ) -> StageResult:
     """Train a model; training that was interrupted resumes.
 
-    `views` are the file of vectors and, where there is an encoder, that of its vectors, here and
-    below. Reviews add to the training sets, but nothing on the entities held out.
+    Reviews add to the training sets, but nothing on the entities held out.
     """
     informed = training_sets(
-        read_sets(training, allow_empty=True),
+        read_sets(at.training, allow_empty=True),
         read_constraints(reviews),
-        held_out=read_sets(held_out, allow_empty=True),
+        held_out=read_sets(at.test, allow_empty=True),
     )
-    term_views = _read_views(views)
+    views = _read_views(at)
     if encoder.model:
-        learned = learned_surfaces(find_encoder(encoder.model))
-        term_views = replace(term_views, learned=learned)
+        views = replace(views, learned=learned_surfaces(find_encoder(encoder.model)))
 
     def on_step(step: TrainingStep) -> None:
         progress(step.done, step.total, step.note)
@@ -131,8 +125,8 @@ def train_model(
     trained = train_to_folder(
         settings,
         informed.sets,
-        term_views,
-        folder,
+        views,
+        at.model,
         encoder=encoder.model or None,
         device=device,
         replace_checkpoint=True,
@@ -176,48 +170,39 @@ def train_to_folder(
 
 def mine_sets(
     settings: MineSettings,
-    model: Path,
-    views: Sequence[Path],
-    vocabulary: Path,
+    at: Artefacts,
     *,
-    knowledge: Path,
-    evidence: Path,
-    known: Sequence[Path],
     reviews: Sequence[Path],
-    out: Path,
-    trace: Path,
-    candidates: Path,
-    rehearsal: Path,
     device: str,
     progress: Progress,
 ) -> StageResult:
     """A vocabulary to synonym sets; the entities' names seed them, ids of an earlier run stay.
 
-    `known` are the sets of names that the corpus has; all other names of the knowledge base take
-    part too. What people called correct is a seed too; terms that they separated cannot be linked.
-    Entities without a name in the corpus that no term joined are not written.
+    All names of the knowledge base take part, also those that the corpus lacks. What people
+    called correct is a seed too; terms that they separated cannot be linked. Entities without a
+    name in the corpus that no term joined are not written.
     """
     constraints = read_constraints(reviews)
-    in_corpus = _together(known)
-    names = known_sets(KnowledgeBase.load(knowledge), in_corpus) if settings.known else NO_SETS
+    in_corpus = _together(*at.known, at.test)
+    names = known_sets(KnowledgeBase.load(at.knowledge), in_corpus) if settings.known else NO_SETS
     informed = seed_sets(names, constraints)
     seeds = informed.sets
     mined = mine_terms(
-        load_model(model),
-        _read_views(views, evidence),
-        order_vocabulary(read_vocabulary(vocabulary), settings),
+        load_model(at.model),
+        _read_views(at, evidence=True),
+        order_vocabulary(read_vocabulary(at.vocabulary), settings),
         settings,
         seeds=seeds,
         cannot_link=constraints.cannot_link,
-        earlier=read_sets(out) if out.exists() else None,
+        earlier=read_sets(at.mined) if at.mined.exists() else None,
         device=device,
         progress=progress,
     )
-    write_candidates(candidates, mined.known)
+    write_candidates(at.candidates, mined.known)
     new = NewNames.of(mined, seeds)
-    write_text(rehearsal, json.dumps(new.to_dict(), indent=2) + "\n")
-    write_sets(out, _in_corpus(mined.sets, seeds, in_corpus, constraints.must_link.terms))
-    write_trace(trace, mined.trace)
+    write_text(at.rehearsal, json.dumps(new.to_dict(), indent=2) + "\n")
+    write_sets(at.mined, _in_corpus(mined.sets, seeds, in_corpus, constraints.must_link.terms))
+    write_trace(at.trace, mined.trace)
     counts = {**new.counts, "without vector": len(mined.without_vector)}
     if mined.giant:
         counts["in one set"] = mined.giant
@@ -284,15 +269,8 @@ def _in_corpus(
 def score_held_out(
     settings: EvaluateSettings,
     mining: MineSettings,
-    model: Path,
-    views: Sequence[Path],
-    vocabulary: Path,
+    at: Artefacts,
     *,
-    knowledge: Path,
-    evidence: Path,
-    known: Sequence[Path],
-    test: Path,
-    out: Path,
     device: str,
     progress: Progress,
 ) -> StageResult:
@@ -303,8 +281,8 @@ def score_held_out(
     first, a term that joins another entity's names is an error. Without entities held out there
     are no scores.
     """
-    gold = read_sets(test, allow_empty=True)
-    stored, term_views = load_model(model), _read_views(views, evidence)
+    gold = read_sets(at.test, allow_empty=True)
+    stored, views = load_model(at.model), _read_views(at, evidence=True)
     threshold = stored.threshold if mining.threshold is None else mining.threshold
     scores: dict[str, Any] = {
         "test sets": len(gold),
@@ -312,19 +290,21 @@ def score_held_out(
         "threshold": threshold,
     }
     if not gold:
-        write_text(out, json.dumps(scores, indent=2) + "\n")
+        write_text(at.scores, json.dumps(scores, indent=2) + "\n")
         note = "no entity could be held out, so there are no scores"
         return StageResult({"test sets": 0}, notes=[note])
-    kb = KnowledgeBase.load(knowledge)
-    in_corpus = SynonymSets.together([_together(known), gold])
-    others = known_sets(kb, in_corpus, without=frozenset(gold.ids))
-    terms = read_vocabulary(vocabulary)
+    others = known_sets(
+        KnowledgeBase.load(at.knowledge),
+        _together(*at.known, at.test),
+        without=frozenset(gold.ids),
+    )
+    terms = read_vocabulary(at.vocabulary)
     # Test terms that are too rare for the vocabulary come last; in their sets' order they would
     # stand beside their synonyms, and that would leak.
     rare = [term for term in order_terms(gold.terms, "random") if term not in terms.counts]
     among_all = generate_sets(
         stored,
-        term_views,
+        views,
         [*order_vocabulary(terms, mining), *rare],
         threshold=threshold,
         known_threshold=mining.known_threshold,
@@ -335,7 +315,7 @@ def score_held_out(
     among = evaluate(among_all.sets, gold, known=others)
     exact = [members for members in among_all.sets if frozenset(members) in gold.partition]
     orders = [order_terms(gold.terms, "random", seed=i) for i in range(settings.orders)]
-    prepared = stored.prepare(orders[0], term_views, device=device)
+    prepared = stored.prepare(orders[0], views, device=device)
     alone = [
         evaluate(prepared.generate(order=order, threshold=threshold).sets, gold) for order in orders
     ]
@@ -348,7 +328,7 @@ def score_held_out(
         "on their own": {name: _mean_and_spread(alone, name) for name in SCORES},
         "thresholds": [[θ, at.ari, at.fmi, at.pair_f1] for θ, at in curve.items()],
     }
-    write_text(out, json.dumps(scores, indent=2, ensure_ascii=False) + "\n")
+    write_text(at.scores, json.dumps(scores, indent=2, ensure_ascii=False) + "\n")
     rough = f"scores on so few entities are rough: {len(gold)} held out"
     return StageResult(
         {
@@ -362,10 +342,12 @@ def score_held_out(
     )
 
 
-def _read_views(paths: Sequence[Path], evidence: Path | None = None) -> TermViews:
-    vectors, *encoded = map(read_vectors, paths)
-    found = None if evidence is None else read_evidence(evidence)
-    return TermViews((vectors,), next(iter(encoded), None), evidence=found)
+def _read_views(at: Artefacts, *, evidence: bool = False) -> TermViews:
+    return TermViews(
+        (read_vectors(at.vectors),),
+        read_vectors(at.encoded) if at.encoded.exists() else None,
+        evidence=read_evidence(at.evidence) if evidence else None,
+    )
 
 
 def _tuned_on(model: StoredModel, terms: Sequence[Term]) -> int:
@@ -382,7 +364,7 @@ def order_vocabulary(vocabulary: Vocabulary, settings: MineSettings) -> list[Ter
     )
 
 
-def _together(paths: Sequence[Path]) -> SynonymSets:
+def _together(*paths: Path) -> SynonymSets:
     """The sets of several files as one partition."""
     return SynonymSets.together(read_sets(path, allow_empty=True) for path in paths)
 

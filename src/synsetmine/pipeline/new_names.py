@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from synsetmine.errors import counted
 from synsetmine.models import MiningResult
 from synsetmine.models.known import Rehearsal
-from synsetmine.runs.results import counted
 from synsetmine.types import SynonymSets
 
 LEVELS = (0.5, 0.8, 0.9)  # probabilities that the run reports on

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import MISSING, dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.io.files import read_text, write_text
-from synsetmine.models import DEFAULT_PRESET, ModelSettings, preset_names, settings_of
+from synsetmine.models import DEFAULT_PRESET, ModelSettings, settings_of
 from synsetmine.pipeline.settings import (
     CorpusSettings,
     EncoderSettings,
@@ -20,6 +20,7 @@ from synsetmine.pipeline.settings import (
     KbSettings,
     LinkSettings,
     MineSettings,
+    ModelChoice,
     ReportSettings,
     SuperviseSettings,
     VectorSettings,
@@ -29,10 +30,6 @@ from synsetmine.schema import Setting, from_values, settings_in
 from synsetmine.views.encoder import MINILM
 
 PROJECT_FILE = "synsetmine.toml"
-PRESET = (
-    f"adapts the general model; or the paper's: {', '.join(preset_names()[1:])}, with the "
-    "settings of `synsetmine train`"
-)
 HEADER = """\
 # A run of synsetmine: `synsetmine run` carries it out, stage by stage.
 # Lines that begin with `# ` and a name show defaults. Paths are relative to this file.
@@ -67,6 +64,12 @@ def sections() -> dict[str, type]:
     return classes | {"train": type(settings_of(DEFAULT_PRESET))}
 
 
+def definitions(section: str) -> list[Setting]:
+    """The settings of a section; `[train]` also has the preset."""
+    choice = settings_in(ModelChoice).values() if section == "train" else ()
+    return [*choice, *settings_in(sections()[section]).values()]
+
+
 def section_title(kind: type) -> str:
     """What a section is about: the first line of its class, without the name of the section."""
     return (kind.__doc__ or "").partition("\n")[0].partition("`: ")[2].rstrip(".")
@@ -78,9 +81,7 @@ def template(*, corpus: str, kb: str, run: str) -> str:
     lines = [f"run = {toml(run)}  # the folder for all results"]
     for section, kind in sections().items():
         lines += ["", f"[{section}]  # {section_title(kind)}"]
-        if section == "train":
-            lines.append(_line_of("preset", DEFAULT_PRESET, PRESET))
-        lines += _section_lines(settings_in(kind).values(), paths.get(section))
+        lines += _section_lines(definitions(section), paths.get(section))
     return HEADER + "\n".join(lines) + "\n"
 
 
@@ -96,19 +97,15 @@ def write_project(path: Path, *, corpus: str, kb: str, run: str, overwrite: bool
     write_text(path, template(corpus=corpus, kb=kb, run=run))
 
 
-def _section_lines(definitions: Any, path: str | None) -> Iterator[str]:
-    definition: Setting
-    for definition in definitions:
+def _section_lines(settings: Iterable[Setting], path: str | None) -> Iterator[str]:
+    for definition in settings:
         if definition.default is MISSING:
             yield f"{definition.name} = {toml(path)}  # {definition.help}"
         else:
             example = definition.example
             value = definition.default if example is None else example
-            yield _line_of(definition.name, value, definition.description)
-
-
-def _line_of(name: str, value: Any, description: str) -> str:
-    return f"{f'# {name} = {toml(value)}':<24} # {description}".rstrip()
+            line = f"# {definition.name} = {toml(value)}"
+            yield f"{line:<24} # {definition.description}".rstrip()
 
 
 def read_project(path: str | Path) -> Project:

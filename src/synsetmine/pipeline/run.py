@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from synsetmine.corpus.sources import find_sources
+from synsetmine.corpus import corpus_files
 from synsetmine.devices import require_torch
 from synsetmine.engines import Engine, LocalEngine
 from synsetmine.errors import DataError
@@ -15,11 +15,23 @@ from synsetmine.io.addresses import shown
 from synsetmine.io.files import check_folder
 from synsetmine.kb import kb_files
 from synsetmine.models.storage import CONFIG, model_files
-from synsetmine.pipeline import corpus_stages, model_stages
-from synsetmine.pipeline.corpus_stages import TermDetails, TextCounts
-from synsetmine.pipeline.model_stages import write_reviews
+from synsetmine.pipeline.corpus_stages import (
+    choose_vocabulary,
+    link_documents,
+    make_vectors,
+    read_documents,
+    read_knowledge,
+    supervise_links,
+)
+from synsetmine.pipeline.model_stages import (
+    encode_known,
+    mine_sets,
+    score_held_out,
+    train_model,
+    write_reviews,
+)
 from synsetmine.pipeline.project import Project
-from synsetmine.pipeline.report_stage import write_run_report
+from synsetmine.pipeline.report.page import write_run_report
 from synsetmine.runs.folder import STAGES, Artefacts, RunFolder, Stage, Watcher
 from synsetmine.views import find_encoder
 from synsetmine.views.encoder import LEARNED, encoder_files
@@ -77,23 +89,22 @@ def _corpus_stages(
 
     The documents are read twice: by `link` and by `vocabulary`.
     """
-    terms, vectors = project.vocabulary, project.vectors
-    texts = TextCounts(at.words, at.abbreviations, at.runs if terms.mines_phrases else None)
+    terms, vectors, progress = project.vocabulary, project.vectors, watcher.progress
     counted = [at.words, at.abbreviations, *([at.runs] if terms.mines_phrases else [])]
-    from_counts = [at.cooccurrence] if vectors.method == "cooccurrence" else []
+    neighbours = [at.cooccurrence] if vectors.method == "cooccurrence" else []
     yield Stage(
         name="read",
         settings=_without(project.corpus, "path"),
-        inputs=[source.path for source in find_sources(project.corpus.path, project.corpus.format)],
+        inputs=[*corpus_files(project.corpus.path, project.corpus.format)],
         outputs=[at.documents],
-        work=lambda: corpus_stages.read_documents(project.corpus, at.documents, watcher.progress),
+        work=lambda: read_documents(project.corpus, at.documents, progress),
     )
     yield Stage(
         name="knowledge",
         settings=_without(project.kb, "path"),
         inputs=kb_files(Path(project.kb.path)),
         outputs=[at.knowledge],
-        work=lambda: corpus_stages.read_knowledge(project.kb, at.knowledge, watcher.progress),
+        work=lambda: read_knowledge(project.kb, at.knowledge, progress),
     )
     yield Stage(
         name="link",
@@ -103,18 +114,8 @@ def _corpus_stages(
         | ({"min_count": terms.min_count} if terms.mines_phrases else {}),
         inputs=[at.documents, at.knowledge],
         outputs=[at.mentions, at.links, *counted],
-        work=lambda: corpus_stages.link_documents(
-            project.link,
-            at.documents,
-            at.knowledge,
-            mentions=at.mentions,
-            links=at.links,
-            matcher=at.matcher,
-            cache=at.spotlight_cache,
-            texts=texts,
-            min_count=terms.min_count,
-            engine=engine,
-            progress=watcher.progress,
+        work=lambda: link_documents(
+            project.link, at, terms=terms, engine=engine, progress=progress
         ),
     )
     yield Stage(
@@ -122,58 +123,32 @@ def _corpus_stages(
         settings=asdict(project.supervise) | {"ambiguous": project.link.ambiguous},
         inputs=[at.links, at.knowledge],
         outputs=[at.training, at.test, at.alone, at.names, at.rejected, at.supervision],
-        work=lambda: corpus_stages.supervise_links(
-            project.supervise,
-            project.link.ambiguous,
-            at.links,
-            at.knowledge,
-            training=at.training,
-            test=at.test,
-            alone=at.alone,
-            names=at.names,
-            rejected=at.rejected,
-            record=at.supervision,
-        ),
+        work=lambda: supervise_links(project.supervise, project.link.ambiguous, at),
     )
     yield Stage(
         name="vocabulary",
         settings=_without(terms, "list")
-        | ({"vectors": [vectors.window, vectors.min_count]} if from_counts else {}),
+        | ({"vectors": [vectors.window, vectors.min_count]} if neighbours else {}),
         inputs=[
             *(at.documents, *counted, at.names, at.rejected, at.links),
             *_given(terms.list),
         ],
-        outputs=[at.vocabulary, at.evidence, at.places, *from_counts],
-        work=lambda: corpus_stages.choose_vocabulary(
-            terms,
-            at.documents,
-            texts,
-            at.vocabulary,
-            names=at.names,
-            rejected=at.rejected,
-            links=at.links,
-            details=TermDetails(at.evidence, at.places, *from_counts),
-            vectors=vectors,
-            engine=engine,
-            progress=watcher.progress,
+        outputs=[at.vocabulary, at.evidence, at.places, *neighbours],
+        work=lambda: choose_vocabulary(
+            terms, at, vectors=vectors, engine=engine, progress=progress
         ),
     )
+    named = [at.vocabulary, at.training, at.test]
     yield Stage(
         name="vectors",
         settings=_without(vectors, "path"),
         inputs=[
-            *(from_counts or ([at.documents] if vectors.method == "skipgram" else [])),
-            *(at.vocabulary, at.training, at.test, *_given(vectors.path)),
+            *(neighbours or ([at.documents] if vectors.method == "skipgram" else [])),
+            *(*named, *_given(vectors.path)),
         ],
         outputs=[at.vectors],
-        work=lambda: corpus_stages.make_vectors(
-            vectors,
-            at.documents,
-            [at.vocabulary, at.training, at.test],
-            at.vectors,
-            cooccurrence=at.cooccurrence if from_counts else None,
-            engine=engine,
-            progress=watcher.progress,
+        work=lambda: make_vectors(
+            vectors, at, named, counted=bool(neighbours), engine=engine, progress=progress
         ),
     )
 
@@ -182,7 +157,7 @@ def _model_stages(
     project: Project, at: Artefacts, watcher: Watcher, device: str
 ) -> Iterator[Stage]:
     """From training sets to a model, mined sets, and scores on the entities held out."""
-    encoder = project.encoder.model
+    encoder, progress = project.encoder.model, watcher.progress
     terms = [at.vocabulary, *at.known, at.test]
     encoded = [at.encoded] if encoder else []
     yield Stage(
@@ -190,17 +165,10 @@ def _model_stages(
         settings=asdict(project.encoder),
         inputs=[*terms, *_encoder_files(project)] if encoder else [],
         outputs=encoded,
-        work=lambda: model_stages.encode_known(
-            project.encoder,
-            at.vocabulary,
-            [*at.known, at.test],
-            at.encoded,
-            device=device,
-            progress=watcher.progress,
-        ),
+        work=lambda: encode_known(project.encoder, at, device=device, progress=progress),
     )
     views = [at.vectors, *encoded]
-    reviews = write_reviews(at.reviews, at.decisions) if project.mine.reviews else []
+    reviews = write_reviews(at) if project.mine.reviews else []
     yield Stage(
         name="train",
         settings=project.train.to_dict() | {"encoder": encoder, "device": device},
@@ -210,58 +178,26 @@ def _model_stages(
             *(f for f in _encoder_files(project) if f.name == LEARNED),
         ],
         outputs=model_files(at.model, tuned=project.train.tunes_vectors),
-        work=lambda: model_stages.train_model(
-            project.train,
-            project.encoder,
-            at.training,
-            views,
-            at.model,
-            reviews=reviews,
-            held_out=at.test,
-            device=device,
-            progress=watcher.progress,
+        work=lambda: train_model(
+            project.train, project.encoder, at, reviews=reviews, device=device, progress=progress
         ),
     )
+    mining = _without(project.mine, "reviews")
+    evidence = [at.model / CONFIG, *views, *terms, at.knowledge, at.evidence]
     yield Stage(
         name="mine",
-        settings=_without(project.mine, "reviews"),
-        inputs=[at.model / CONFIG, *views, *terms, at.knowledge, at.evidence, *reviews],
+        settings=mining,
+        inputs=[*evidence, *reviews],
         outputs=[at.mined, at.trace, at.candidates, at.rehearsal],
-        work=lambda: model_stages.mine_sets(
-            project.mine,
-            at.model,
-            views,
-            at.vocabulary,
-            knowledge=at.knowledge,
-            evidence=at.evidence,
-            known=[*at.known, at.test],
-            reviews=reviews,
-            out=at.mined,
-            trace=at.trace,
-            candidates=at.candidates,
-            rehearsal=at.rehearsal,
-            device=device,
-            progress=watcher.progress,
-        ),
+        work=lambda: mine_sets(project.mine, at, reviews=reviews, device=device, progress=progress),
     )
     yield Stage(
         name="evaluate",
-        settings=asdict(project.evaluate) | {"mine": _without(project.mine, "reviews")},
-        inputs=[at.model / CONFIG, *views, *terms, at.knowledge, at.evidence],
+        settings=asdict(project.evaluate) | {"mine": mining},
+        inputs=evidence,
         outputs=[at.scores],
-        work=lambda: model_stages.score_held_out(
-            project.evaluate,
-            project.mine,
-            at.model,
-            views,
-            at.vocabulary,
-            knowledge=at.knowledge,
-            evidence=at.evidence,
-            known=at.known,
-            test=at.test,
-            out=at.scores,
-            device=device,
-            progress=watcher.progress,
+        work=lambda: score_held_out(
+            project.evaluate, project.mine, at, device=device, progress=progress
         ),
     )
 
@@ -276,7 +212,7 @@ def _check_inputs(project: Project, folder: Path) -> None:
     check_folder(folder)
     if project.train.uses_torch:
         require_torch("the paper's model")
-    sources = [source.path for source in find_sources(project.corpus.path, project.corpus.format)]
+    sources = [*corpus_files(project.corpus.path, project.corpus.format)]
     others = [project.kb.path, project.vocabulary.list, project.vectors.path]
     given = [Path(other) for other in others if other]
     for path in [*sources, *given, *_encoder_files(project)]:

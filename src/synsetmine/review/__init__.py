@@ -1,17 +1,8 @@
 """What people decide on mined sets: kept, carried out, exported, learned from."""
 
-from synsetmine.review.changes import (
-    TO_DO,
-    Page,
-    QueueFilter,
-    QueuePosition,
-    ReviewedSet,
-    Status,
-    key_of,
-    queue_page,
-)
+from synsetmine.review.changes import QueuePosition, ReviewedSet, Status
 from synsetmine.review.decisions import Decision, Kind
-from synsetmine.review.state import ReviewState
+from synsetmine.review.state import TO_DO, Page, QueueFilter, ReviewState
 from synsetmine.review.store import Conflict, ReviewStore, StoreReplacedError, read_store
 
 __all__ = [
@@ -27,7 +18,5 @@ __all__ = [
     "ReviewedSet",
     "Status",
     "StoreReplacedError",
-    "key_of",
-    "queue_page",
     "read_store",
 ]

@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
@@ -18,7 +17,6 @@ from synsetmine.types import SENSE_MARK, Term
 
 # changed: somebody judged, removed, split or merged, but has not accepted it as a whole
 Status = Literal["open", "changed", "accepted", "rejected", "unsure"]
-TO_DO: frozenset[Status] = frozenset({"open", "changed"})
 
 QueuePosition = tuple[float, str]  # in the queue: the lowest probability, the id
 
@@ -62,51 +60,6 @@ class ReviewedSet:
         return math.inf if least is None else least, self.mined.id
 
 
-@dataclass(frozen=True)
-class QueueFilter:
-    """Which sets the queue is to show."""
-
-    status: frozenset[Status] = TO_DO
-    text: str = ""  # in a term, in the knowledge base's name, or the id
-    new_names: bool = False  # only sets with a term that the knowledge base does not know
-    seeded: bool = False  # only sets that grew from an entity of the knowledge base
-    min_size: int = 2
-    max_size: int | None = None
-
-    def __contains__(self, found: ReviewedSet) -> bool:
-        mined = found.mined
-        size = len(mined.terms)
-        return (
-            found.status in self.status
-            and size >= self.min_size
-            and (self.max_size is None or size <= self.max_size)
-            and (not self.seeded or mined.entity is not None)
-            and (not self.new_names or not all(term.known for term in mined.terms))
-            and (not self.text or self._sought in found.text)
-        )
-
-    @cached_property
-    def _sought(self) -> str:
-        return self.text.casefold()
-
-
-@dataclass(frozen=True)
-class Page:
-    """Some sets of the queue; `after` is where the next page begins, None on the last."""
-
-    sets: tuple[ReviewedSet, ...]
-    total: int  # of all that are wanted
-    after: QueuePosition | None
-
-
-def queue_page(found: Sequence[ReviewedSet], after: QueuePosition | None, count: int) -> Page:
-    """Some sets of a list that is in the order of their places, from behind a place on."""
-    first = 0 if after is None else bisect_right(found, after, key=lambda one: one.place)
-    shown = tuple(found[first : first + count])
-    more = first + count < len(found)
-    return Page(shown, len(found), shown[-1].place if shown and more else None)
-
-
 def key_of(term: MinedTerm) -> str:
     """The term as decisions write it."""
     if not term.sense and SENSE_MARK not in term.text:  # as most are, and there may be millions
@@ -145,30 +98,29 @@ class Draft:
 
 def carry_out(decision: Decision, draft: Draft) -> Extent:
     """Write into the draft what a decision changes; how much of it holds here."""
-    done, said = _KINDS[decision.kind](decision, draft)
-    return "whole" if done == said else "part" if done else "none"
+    done, whole = _KINDS[decision.kind](decision, draft)
+    return "whole" if done == whole else "part" if done else "none"
 
 
 def _accept(decision: Decision, draft: Draft) -> tuple[int, int]:
-    found = draft.find(decision.set_id, decision.members)
-    if found is None:
+    target = draft.find(decision.set_id, decision.members)
+    if target is None:
         return 0, len(decision.terms)
-    held = _gather(draft, found, decision.terms)
+    gathered = _gather(draft, target, decision.terms)
     right = set(decision.terms)
 
-    def accepted(term: MinedTerm) -> MinedTerm:
+    def accepted(key: str, term: MinedTerm) -> MinedTerm:
+        if key not in right or term.verdict == "correct":
+            return term
         scope = decision.scope or term.relation or "exact"
         return replace(
             term, judgement=Judgement("correct", scope, decision.reviewer, decision.when)
         )
 
-    terms = [
-        accepted(term) if key in right and not _is_correct(term) else term
-        for key, term in zip(held.keys, held.mined.terms, strict=True)
-    ]
-    seen_all = set(held.keys) <= set(decision.members)
-    draft.put(_with(held, terms, "accepted" if seen_all else "changed"))
-    return len(right & set(held.keys)), len(decision.terms)
+    terms = map(accepted, gathered.keys, gathered.mined.terms)
+    seen_all = set(gathered.keys) <= set(decision.members)
+    draft.put(_with(gathered, terms, "accepted" if seen_all else "changed"))
+    return len(right & set(gathered.keys)), len(decision.terms)
 
 
 def _reject(decision: Decision, draft: Draft) -> tuple[int, int]:
@@ -176,10 +128,10 @@ def _reject(decision: Decision, draft: Draft) -> tuple[int, int]:
     held = draft.holding(decision.members)
     mixed = 0
     for set_id, count in held.items():
-        found = draft.sets[set_id]
-        if set(found.keys) <= members and (count > 1 or len(members) == 1):
-            unjudged = [replace(term, judgement=None) for term in found.mined.terms]
-            draft.put(_with(found, unjudged, "rejected"))
+        home = draft.sets[set_id]
+        if set(home.keys) <= members and (count > 1 or len(members) == 1):
+            unjudged = (replace(term, judgement=None) for term in home.mined.terms)
+            draft.put(_with(home, unjudged, "rejected"))
         elif count > 1:
             mixed += count
     there = held.total() - mixed
@@ -187,11 +139,11 @@ def _reject(decision: Decision, draft: Draft) -> tuple[int, int]:
 
 
 def _unsure(decision: Decision, draft: Draft) -> tuple[int, int]:
-    found = draft.find(decision.set_id, decision.members)
-    if found is None or not set(found.keys) <= set(decision.members):
+    target = draft.find(decision.set_id, decision.members)
+    if target is None or not set(target.keys) <= set(decision.members):
         return 0, len(decision.members)
-    draft.put(replace(found, status="unsure"))
-    return len(found.keys), len(decision.members)
+    draft.put(replace(target, status="unsure"))
+    return len(target.keys), len(decision.members)
 
 
 def _judge(decision: Decision, draft: Draft) -> tuple[int, int]:
@@ -201,14 +153,13 @@ def _judge(decision: Decision, draft: Draft) -> tuple[int, int]:
     done = 0
     for key in decision.terms:
         home = _home_in_context(draft, key, decision)
-        if home is None:
-            continue
-        terms = [
-            replace(term, judgement=judgement) if name == key else term
-            for name, term in zip(home.keys, home.mined.terms, strict=True)
-        ]
-        draft.put(_with(home, terms, "accepted" if home.status == "accepted" else "changed"))
-        done += 1
+        if home is not None:
+            terms = (
+                replace(term, judgement=judgement) if name == key else term
+                for name, term in zip(home.keys, home.mined.terms, strict=True)
+            )
+            draft.put(_with(home, terms))
+            done += 1
     return done, len(decision.terms)
 
 
@@ -220,37 +171,31 @@ def _leave(decision: Decision, draft: Draft) -> tuple[int, int]:
     if not draft.holding(going) or not draft.holding(staying):
         return 0, len(decision.members)
     for set_id in sorted(held, key=lambda name: (name != decision.set_id, name)):
-        found = draft.sets[set_id]
-        if going.isdisjoint(found.keys) or staying.isdisjoint(found.keys):
+        home = draft.sets[set_id]
+        if going.isdisjoint(home.keys) or staying.isdisjoint(home.keys):
             continue
-        parted = [
-            (term, key in going) for key, term in zip(found.keys, found.mined.terms, strict=True)
-        ]
-        rest = [term for term, goes in parted if not goes]
-        gone = [replace(term, judgement=None) for term, goes in parted if goes]
-        draft.put(_with(found, rest, "accepted" if found.status == "accepted" else "changed"))
-        own = replace(
-            found.mined, id=_free_id(decision.other, draft), entity=None, name="", preferred=""
-        )
-        draft.put(ReviewedSet(replace(own, terms=tuple(gone)), "changed"))
+        pairs = list(zip(home.keys, home.mined.terms, strict=True))
+        draft.put(_with(home, (term for key, term in pairs if key not in going)))
+        gone = tuple(replace(term, judgement=None) for key, term in pairs if key in going)
+        draft.put(ReviewedSet(MinedSet(_free_id(decision.other, draft), gone), "changed"))
     return held.total(), len(decision.members)
 
 
 def _merge(decision: Decision, draft: Draft) -> tuple[int, int]:
-    found = draft.find(decision.set_id, decision.members)
+    target = draft.find(decision.set_id, decision.members)
     other = draft.find(decision.other, decision.others)
-    said = len(decision.members) + len(decision.others)
-    if found is None or other is None:
-        return 0, said
-    both = found.status == other.status == "accepted"
-    held = _gather(draft, found, (*decision.members, *decision.others))
-    whole = held.mined
+    members = (*decision.members, *decision.others)
+    if target is None or other is None:
+        return 0, len(members)
+    both = target.status == other.status == "accepted"
+    gathered = _gather(draft, target, members)
+    whole = gathered.mined
     if whole.entity is None:
         whole = replace(whole, entity=other.mined.entity, name=other.mined.name)
     if not whole.preferred:
         whole = replace(whole, preferred=other.mined.preferred)
-    draft.put(_with(replace(held, mined=whole), whole.terms, "accepted" if both else "changed"))
-    return len({*decision.members, *decision.others} & set(held.keys)), said
+    draft.put(_with(ReviewedSet(whole), whole.terms, "accepted" if both else "changed"))
+    return len({*members} & set(gathered.keys)), len(members)
 
 
 def _rename(decision: Decision, draft: Draft) -> tuple[int, int]:
@@ -276,40 +221,38 @@ _KINDS: Mapping[str, Callable[[Decision, Draft], tuple[int, int]]] = {  # done, 
 
 def _gather(draft: Draft, into: ReviewedSet, keys: Iterable[str]) -> ReviewedSet:
     """The set with all of these terms in it, which leave the sets where they are."""
-    wanted = dict.fromkeys(key for key in keys if draft.homes.get(key, into.id) != into.id)
-    found: dict[str, MinedTerm] = {}
-    for set_id in draft.holding(wanted):
+    coming = dict.fromkeys(key for key in keys if draft.homes.get(key, into.id) != into.id)
+    terms: dict[str, MinedTerm] = {}
+    for set_id in draft.holding(coming):
         home = draft.sets[set_id]
-        there = dict(zip(home.keys, home.mined.terms, strict=True))
-        found |= there
-        rest = [term for key, term in there.items() if key not in wanted]
-        draft.put(_with(home, rest, "accepted" if home.status == "accepted" else "changed"))
-    terms = (*into.mined.terms, *(found[key] for key in wanted))
-    return replace(into, mined=replace(into.mined, terms=terms))
+        own = dict(zip(home.keys, home.mined.terms, strict=True))
+        terms |= own
+        draft.put(_with(home, (term for key, term in own.items() if key not in coming)))
+    gathered = (*into.mined.terms, *(terms[key] for key in coming))
+    return replace(into, mined=replace(into.mined, terms=gathered))
 
 
 def _home_in_context(draft: Draft, key: str, decision: Decision) -> ReviewedSet | None:
     """The set of a term, if it is there with another one that it was seen with."""
-    if key not in draft.homes:
-        return None
-    home = draft.get(draft.homes[key])
-    if home is None:
-        return None
-    with_it = set(decision.members) - {key}
-    return home if not with_it or not with_it.isdisjoint(home.keys) else None
+    home = draft.get(draft.homes[key]) if key in draft.homes else None
+    others = set(decision.members) - {key}
+    return None if home is None or (others and others.isdisjoint(home.keys)) else home
 
 
-def _with(found: ReviewedSet, terms: Iterable[MinedTerm], status: Status) -> ReviewedSet:
-    """The set with other terms; the one that stood for it does so only while it is there."""
+def _with(
+    reviewed: ReviewedSet, terms: Iterable[MinedTerm], status: Status | None = None
+) -> ReviewedSet:
+    """The set with other terms; by default an accepted one stays so, and any other is changed.
+
+    The term that stood for the set does so only while it is there.
+    """
     kept = tuple(terms)
-    preferred = found.mined.preferred
+    preferred = reviewed.mined.preferred
     if preferred not in {term.text for term in kept}:
         preferred = ""
-    return ReviewedSet(replace(found.mined, terms=kept, preferred=preferred), status)
-
-
-def _is_correct(term: MinedTerm) -> bool:
-    return term.judgement is not None and term.judgement.verdict == "correct"
+    if status is None:
+        status = "accepted" if reviewed.status == "accepted" else "changed"
+    return ReviewedSet(replace(reviewed.mined, terms=kept, preferred=preferred), status)
 
 
 def _free_id(name: str, draft: Draft) -> str:

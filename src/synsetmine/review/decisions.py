@@ -1,16 +1,20 @@
-"""What a person decided on a set: one value for each click."""
+"""What a person decided on a set: one value for each click, and the TSV file of decisions."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from typing import Literal, get_args
+from pathlib import Path
+from typing import Any, Literal, get_args
+from unicodedata import category
 
 from synsetmine.errors import DataError, require
+from synsetmine.io.files import numbered_lines, write_text
+from synsetmine.io.tables import is_formula
 from synsetmine.normalization import is_unicode
 from synsetmine.runs import Scope, Verdict
 from synsetmine.types import Term, first_repeated
@@ -54,7 +58,7 @@ class Decision:
     number: int = field(default=0, compare=False)  # the place in its store; others differ
 
     def __post_init__(self) -> None:
-        require(self.kind in get_args(Kind), f"kind must be one of {_options(Kind)}", self.kind)
+        _check_choice("kind", self.kind, Kind)
         require(bool(self.reviewer.strip()), "a decision needs a reviewer", self.reviewer)
         require(bool(self.set_id), "a decision needs the id of a set", self.set_id)
         require(bool(self.members), "a decision needs the members of its set", self.set_id)
@@ -68,18 +72,12 @@ class Decision:
             again = first_repeated(texts)
             require(again is None, "a term occurs twice", again)
         if self.verdict is not None:
-            require(
-                self.verdict in get_args(Verdict),
-                f"verdict must be one of {_options(Verdict)}",
-                self.verdict,
-            )
+            _check_choice("verdict", self.verdict, Verdict)
         if self.scope is not None:
-            require(
-                self.scope in get_args(Scope), f"scope must be one of {_options(Scope)}", self.scope
-            )
+            _check_choice("scope", self.scope, Scope)
         strange = next((text for text in self.terms if text not in self.members), None)
         require(strange is None, "the set has no such term", strange)
-        _CHECKS[self.kind](self)
+        _check_kind(self)
 
     @property
     def sets(self) -> tuple[str, ...]:
@@ -93,33 +91,35 @@ class Decision:
 
     def stamped(self, when: str) -> Decision:
         """The same with its time, and an id made of all that it says."""
-        said = asdict(replace(self, when=when, id="", number=0))
-        return replace(self, when=when, id=_hash(said)[:16])
+        content = asdict(replace(self, when=when, id="", number=0))
+        return replace(self, when=when, id=_hash(content)[:16])
+
+
+def in_order(decisions: Iterable[Decision]) -> list[Decision]:
+    """First made first."""
+    return sorted(decisions, key=lambda decision: decision.place)
 
 
 def standing(decisions: Iterable[Decision]) -> list[Decision]:
     """Those that were not taken back, first made first."""
-    given = sorted(decisions, key=lambda decision: decision.place)
-    undone = {decision.undoes for decision in given if decision.kind == "undo"}
-    return [d for d in given if d.kind != "undo" and d.id not in undone]
+    ordered = in_order(decisions)
+    undone = {decision.undoes for decision in ordered if decision.kind == "undo"}
+    return [d for d in ordered if d.kind != "undo" and d.id not in undone]
 
 
 def digest(decisions: Iterable[Decision]) -> str:
-    """What tells some decisions from others, wherever they are stored."""
-    found = sorted(decisions, key=lambda decision: decision.place)
-    return _hash([asdict(replace(decision, number=0)) for decision in found])
+    """A hash of some decisions, the same wherever they are stored."""
+    return _hash([asdict(replace(decision, number=0)) for decision in in_order(decisions)])
 
 
 def now(after: str = "") -> str:
     """The time, or a millisecond later than `after` where a clock goes wrong or is too coarse."""
     here = _written(datetime.now(UTC))
-    if here > after:
-        return here
-    return _written(_later(after))
+    return here if here > after else _written(_later(after))
 
 
-def _hash(said: object) -> str:
-    text = json.dumps(said, sort_keys=True, ensure_ascii=False)
+def _hash(content: object) -> str:
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -140,57 +140,144 @@ def _check_time(when: str) -> None:
         raise DataError(problem, value=when) from None
 
 
-def _options(choice: object) -> str:
-    return ", ".join(map(str, get_args(choice)))
+def _check_choice(name: str, value: str, choice: object) -> None:
+    options = get_args(choice)
+    require(value in options, f"{name} must be one of {', '.join(options)}", value)
 
 
-def _check_some(decision: Decision) -> None:
-    require(bool(decision.terms), f"{decision.kind} needs a term", decision.set_id)
+def _check_kind(decision: Decision) -> None:
+    """What each kind of decision needs."""
+    kind, set_id, terms = decision.kind, decision.set_id, decision.terms
+    other_set = decision.other not in ("", set_id)
+    if kind in ("accept", "judge", "remove", "split"):
+        require(bool(terms), f"{kind} needs a term", set_id)
+    if kind in ("remove", "rename"):
+        require(len(terms) == 1, f"{kind} takes one term", list(terms))
+    if kind in ("remove", "split"):
+        stays = len(decision.members) > len(terms)
+        require(stays, f"{kind} must leave a term in the set", list(terms))
+        require(other_set, f"{kind} needs the id of the new set", decision.other)
+    if kind == "judge":
+        require(decision.verdict is not None, "judge needs a verdict", set_id)
+    if kind == "merge":
+        require(other_set, "merge needs another set", decision.other)
+        require(bool(decision.others), "merge needs the members of the other set", decision.other)
+        both = next((text for text in decision.others if text in decision.members), None)
+        require(both is None, "a term is in both sets", both)
+    if kind == "undo":
+        require(bool(decision.undoes), "undo needs the id of a decision", decision.undoes)
 
 
-def _check_judge(decision: Decision) -> None:
-    _check_some(decision)
-    require(decision.verdict is not None, "judge needs a verdict", decision.set_id)
+# --- The TSV file ---
+
+COLUMNS = (
+    *("when", "id", "reviewer", "kind", "set_id", "terms", "other", "verdict", "scope"),
+    *("undoes", "note", "members", "others"),
+)
+LISTS = ("terms", "members", "others")
+BETWEEN = ";"  # the terms of a list
+
+_NAMED = {"\t": "\\t", "\n": "\\n", "\r": "\\r", "\\": "\\\\"}
+_MEANT = {"t": "\t", "n": "\n", "r": "\r", "\\": "\\", BETWEEN: BETWEEN}
+_ESCAPE = re.compile(r"\\(u[0-9a-f]{4}|.|\Z)", re.S)
+_ITEM = re.compile(rf"(?:\\.|[^\\{BETWEEN}])+", re.S)
 
 
-def _check_one(decision: Decision) -> None:
-    require(len(decision.terms) == 1, f"{decision.kind} takes one term", list(decision.terms))
+def write_decisions(path: Path, decisions: Iterable[Decision]) -> None:
+    """Write one decision a line, first made first; the same ones always give the same bytes.
+
+    Files of two git branches may be merged line by line: a repeated line counts once.
+    """
+    rows = [COLUMNS, *map(_cells, in_order(decisions))]
+    write_text(path, "".join("\t".join(row) + "\n" for row in rows))
 
 
-def _check_leaving(decision: Decision) -> None:
-    _check_some(decision)
-    if decision.kind == "remove":
-        _check_one(decision)
-    stays = len(decision.members) > len(decision.terms)
-    require(stays, f"{decision.kind} must leave a term in the set", list(decision.terms))
-    new = decision.other not in ("", decision.set_id)
-    require(new, f"{decision.kind} needs the id of the new set", decision.other)
+def read_decisions(path: Path) -> list[Decision]:
+    """Read what `write_decisions` wrote, or a merge of such files; first made first.
+
+    A line without an id gets the one that the store would have given.
+    """
+    lines = numbered_lines(path)
+    number, header = next(lines, (None, ""))
+    if number is None:
+        raise DataError("the file is empty; expected at least the header", path=path)
+    if header != "\t".join(COLUMNS):
+        problem = f"expected the columns {' '.join(COLUMNS)}"
+        raise DataError(problem, path=path, line=number, value=header)
+    by_id: dict[str, tuple[int, Decision]] = {}
+    for number, line in lines:
+        if not line:
+            continue
+        try:
+            decision = _decision(line.split("\t"))
+            first, known = by_id.setdefault(decision.id, (number, decision))
+            if known != decision:
+                problem = f"line {first} is another decision with this id"
+                raise DataError(problem, value=decision.id)
+        except DataError as error:
+            raise error.at(path, number) from None
+    return in_order(decision for _, decision in by_id.values())
 
 
-def _check_merge(decision: Decision) -> None:
-    another = decision.other not in ("", decision.set_id)
-    require(another, "merge needs another set", decision.other)
-    require(bool(decision.others), "merge needs the members of the other set", decision.other)
-    both = next((text for text in decision.others if text in decision.members), None)
-    require(both is None, "a term is in both sets", both)
+def _cells(decision: Decision) -> list[str]:
+    if not decision.id or not decision.when:
+        raise DataError("a decision has no id or time yet", value=decision.set_id)
+    cells = []
+    for name in COLUMNS:
+        value = getattr(decision, name)
+        if name in LISTS:
+            texts = (_escape(text).replace(BETWEEN, f"\\{BETWEEN}") for text in value)
+            cells.append(BETWEEN.join(texts))
+        else:
+            cells.append(_escape(value or ""))
+    return [_guarded(cell) for cell in cells]
 
 
-def _check_undo(decision: Decision) -> None:
-    require(bool(decision.undoes), "undo needs the id of a decision", decision.undoes)
+def _guarded(cell: str) -> str:
+    """What people typed, as a spreadsheet shows it rather than runs it."""
+    return f"\\u{ord(cell[0]):04x}{cell[1:]}" if is_formula(cell) else cell
 
 
-def _check_nothing(decision: Decision) -> None:
-    pass
+def _decision(cells: Sequence[str]) -> Decision:
+    if len(cells) != len(COLUMNS):
+        raise DataError(f"expected {len(COLUMNS)} columns; got", value=len(cells))
+    values: dict[str, Any] = {
+        name: _texts(cell) if name in LISTS else _unescape(cell)
+        for name, cell in zip(COLUMNS, cells, strict=True)
+    }
+    for name in ("verdict", "scope"):
+        values[name] = values[name] or None
+    if not values["when"]:
+        raise DataError("a decision needs its time, in the column", value="when")
+    decision = Decision(**values)
+    return decision if decision.id else decision.stamped(decision.when)
 
 
-_CHECKS = {
-    "accept": _check_some,
-    "reject": _check_nothing,
-    "unsure": _check_nothing,
-    "judge": _check_judge,
-    "remove": _check_leaving,
-    "split": _check_leaving,
-    "merge": _check_merge,
-    "rename": _check_one,
-    "undo": _check_undo,
-}
+def _escape(text: str) -> str:
+    return "".join(
+        _NAMED.get(char) or (f"\\u{ord(char):04x}" if _is_control(char) else char) for char in text
+    )
+
+
+def _is_control(character: str) -> bool:
+    # What ends a line for some program, or makes git take the file for a binary one.
+    return category(character) in ("Cc", "Zl", "Zp") or character == "\ufeff"
+
+
+def _unescape(text: str) -> str:
+    def meant(match: re.Match[str]) -> str:
+        code = match[1]
+        if len(code) == 5:
+            return chr(int(code[1:], 16))
+        if code not in _MEANT:
+            raise DataError("unknown escape; write a backslash twice", value=match[0])
+        return _MEANT[code]
+
+    return _ESCAPE.sub(meant, text)
+
+
+def _texts(cell: str) -> tuple[str, ...]:
+    items = _ITEM.findall(cell)
+    if BETWEEN.join(items) != cell:
+        raise DataError(f"expected terms with {BETWEEN} between them", value=cell)
+    return tuple(map(_unescape, items))

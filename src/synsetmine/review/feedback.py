@@ -1,20 +1,19 @@
-"""What reviews tell training, mining and exports."""
+"""What follows from reviews for training, mining and exports."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.io.sets import new_id
-from synsetmine.review.decisions import Decision, standing
+from synsetmine.review.decisions import Decision, read_decisions, standing
 from synsetmine.review.state import ReviewState
 from synsetmine.review.store import read_store
-from synsetmine.review.tsv import read_decisions
-from synsetmine.runs import MinedSet, MinedTerm, Verdict
+from synsetmine.runs import MinedSet, MinedTerm
 from synsetmine.runs.folder import Artefacts
 from synsetmine.types import SynonymSets, Term
 
@@ -34,11 +33,11 @@ class Constraints:
     def from_decisions(cls, decisions: Iterable[Decision]) -> Constraints:
         made = standing(decisions)
         state = ReviewState(_seen_sets(made), made)
-        sets = [found.mined for found in state.sets if found.status != "rejected"]
+        sets = [reviewed.mined for reviewed in state.sets if reviewed.status != "rejected"]
         cannot_link = cannot_link_pairs(made)
         left = {gone for gone, _ in cannot_link}
         kept = (term for mined in sets for term in mined.terms if len(mined.terms) > 1)
-        with_others = {term.term for term in kept if not _is(term, "incorrect")}
+        with_others = {term.term for term in kept if term.verdict != "incorrect"}
         return cls(
             must_link=_correct(sets, exact=False),
             exact=_correct(sets, exact=True),
@@ -47,19 +46,19 @@ class Constraints:
         )
 
     @cached_property
-    def cannot_links(self) -> dict[Term, frozenset[Term]]:
-        """The terms that each one must not be with."""
-        found: dict[Term, set[Term]] = {}
+    def _partners(self) -> Mapping[Term, set[Term]]:
+        partners: dict[Term, set[Term]] = {}
         for one, other in self.cannot_link:
-            found.setdefault(one, set()).add(other)
-            found.setdefault(other, set()).add(one)
-        return {term: frozenset(others) for term, others in found.items()}
+            partners.setdefault(one, set()).add(other)
+            partners.setdefault(other, set()).add(one)
+        return partners
 
-    def cannot_link_with(self, term: Term) -> frozenset[Term]:
-        return self.cannot_links.get(term, frozenset())
+    def cannot_link_with(self, term: Term) -> Set[Term]:
+        """The terms that must not be with this one."""
+        return self._partners.get(term, frozenset())
 
     def fitting(self, terms: Iterable[Term], members: Collection[Term]) -> list[Term]:
-        """The terms that were told apart from none of these members."""
+        """The terms that cannot-link to none of these members."""
         return [term for term in terms if self.cannot_link_with(term).isdisjoint(members)]
 
 
@@ -67,9 +66,9 @@ def cannot_link_pairs(decisions: Iterable[Decision]) -> frozenset[Pair]:
     """The pairs of terms that are not synonyms: (one that left, one that stayed).
 
     A later decision overrides an earlier one: a pair whose terms were both called correct in one
-    set afterwards, by one decision or by two, is not apart, and neither is a merged pair. Two
-    terms that both turned out to be wrong in a set are not apart either: the decisions say only
-    that neither belongs there.
+    set afterwards, by one decision or by two, is no such pair, and neither is a merged one. Two
+    terms that both turned out to be wrong in a set are none either: the decisions say only that
+    neither belongs there.
     """
     left: dict[str, set[str]] = {}  # by the term that stayed
 
@@ -133,24 +132,20 @@ def _plain(text: str) -> MinedTerm:
 
 
 def _correct(sets: Iterable[MinedSet], *, exact: bool) -> SynonymSets:
-    found: dict[str, list[Term]] = {}
-    for mined in sets:
-        right = [term for term in mined.terms if _is(term, "correct")]
-        terms = [
-            t.term for t in right if not exact or (t.judgement and t.judgement.scope == "exact")
+    correct = {
+        mined.id: [
+            term.term
+            for term in mined.terms
+            if term.verdict == "correct" and (not exact or term.scope == "exact")
         ]
-        if len(terms) > 1:
-            found[mined.id] = terms
-    return SynonymSets.of(found.values(), found.keys())
-
-
-def _is(term: MinedTerm, verdict: Verdict) -> bool:
-    return term.judgement is not None and term.judgement.verdict == verdict
+        for mined in sets
+    }
+    return _sets({set_id: terms for set_id, terms in correct.items() if len(terms) > 1})
 
 
 @dataclass(frozen=True)
 class SetsWithReviews:
-    """Sets that reviews had a say in, and how many terms or sets that concerned, in words."""
+    """Sets after reviews, with the number of terms or sets that they changed, by what changed."""
 
     sets: SynonymSets
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -177,18 +172,18 @@ def reviewed_sets(
     Those that were rejected are left out, or with `accepted_only` all that were not accepted.
     """
     state = ReviewState(mined, decisions)
-    place = {found.id: number for number, found in enumerate(mined)}
-    wanted = [
-        found.mined
-        for found in state.sets
-        if found.status == "accepted" or (not accepted_only and found.status != "rejected")
+    place = {one.id: number for number, one in enumerate(mined)}
+    kept = [
+        reviewed.mined
+        for reviewed in state.sets
+        if reviewed.status == "accepted" or (not accepted_only and reviewed.status != "rejected")
     ]
     # New sets, those of split and removed terms, come last.
-    return sorted(wanted, key=lambda found: (place.get(found.id, len(place)), found.id))
+    return sorted(kept, key=lambda reviewed: (place.get(reviewed.id, len(place)), reviewed.id))
 
 
 def training_sets(
-    sets: SynonymSets, said: Constraints, *, held_out: SynonymSets | None = None
+    sets: SynonymSets, constraints: Constraints, *, held_out: SynonymSets | None = None
 ) -> SetsWithReviews:
     """Training sets with what people said: terms called correct and exact come in.
 
@@ -197,67 +192,69 @@ def training_sets(
     do with entities held out for scores is left out, or the scores would be too good.
     """
     counts: Counter[str] = Counter()
-    found = {i: _staying(members, said) for i, members in zip(sets.ids, sets, strict=True)}
-    home = {term: set_id for set_id, members in found.items() for term in members}
+    by_id = {i: _staying(members, constraints) for i, members in zip(sets.ids, sets, strict=True)}
+    home = {term: set_id for set_id, members in by_id.items() for term in members}
     hidden = frozenset(held_out.terms if held_out else ())
-    for set_id, members in zip(said.exact.ids, said.exact, strict=True):
+    for set_id, members in zip(constraints.exact.ids, constraints.exact, strict=True):
         if held_out is not None and (set_id in held_out.ids or not hidden.isdisjoint(members)):
             counts["sets of entities held out"] += 1
             continue
         shared = Counter(home[term] for term in members if term in home)
         target = _target(set_id, shared)
-        new = said.fitting((t for t in members if t not in home), found.get(target, ()))
-        counts["sets"] += target not in found
+        new = constraints.fitting((t for t in members if t not in home), by_id.get(target, ()))
+        counts["sets"] += target not in by_id
         counts["terms"] += len(new)
         counts["terms that have another set"] += sum(n for i, n in shared.items() if i != target)
-        found.setdefault(target, []).extend(new)
+        by_id.setdefault(target, []).extend(new)
         home.update(dict.fromkeys(new, target))
-    for term in sorted(said.alone - home.keys() - hidden):
+    for term in sorted(constraints.alone - home.keys() - hidden):
         counts["terms separated"] += 1
-        found[new_id([term], found)] = [term]
-    return SetsWithReviews(_sets(found), +counts)
+        by_id[new_id([term], by_id)] = [term]
+    return SetsWithReviews(_sets(by_id), +counts)
 
 
-def seed_sets(known: SynonymSets, said: Constraints) -> SetsWithReviews:
-    """Known sets as people have mended them: the seeds of mining.
+def seed_sets(known: SynonymSets, constraints: Constraints) -> SetsWithReviews:
+    """Known sets as people have corrected them: the seeds of mining.
 
     Terms that were called correct in one set stay together, with the id of that set, or of the
-    known one that they are in. What else is known of it comes in, but for terms that were told
-    apart from one that is there; those are no seeds any more.
+    known one that they are in. The other known terms of that set join them, except those that
+    cannot-link to a member; these are no seeds any more.
     """
     groups = {
-        i: list(members) for i, members in zip(said.must_link.ids, said.must_link, strict=True)
+        i: list(members)
+        for i, members in zip(constraints.must_link.ids, constraints.must_link, strict=True)
     }
     home = {term: set_id for set_id, members in groups.items() for term in members}
     names: dict[str, str] = {}  # of groups: the known ids that they get
-    found: dict[str, list[Term]] = {}
+    by_id: dict[str, list[Term]] = {}
     for set_id, members in zip(known.ids, known, strict=True):
-        rest = _staying([term for term in members if term not in home], said)
+        rest = _staying([term for term in members if term not in home], constraints)
         shared = Counter(home[term] for term in members if term in home)
         target = set_id if set_id in groups else _target(set_id, shared)
-        fitting = said.fitting(rest, groups.get(target, ()))
+        fitting = constraints.fitting(rest, groups.get(target, ()))
         if target not in groups or (rest and not fitting and target != set_id):
-            found[set_id] = rest
+            by_id[set_id] = rest
             continue
         groups[target] += fitting
         if target == set_id or target not in names:
             names[target] = set_id
-    found |= {names.get(set_id, set_id): members for set_id, members in groups.items()}
-    seeds = _sets(found)
+    by_id |= {names.get(set_id, set_id): members for set_id, members in groups.items()}
+    seeds = _sets(by_id)
     lost = sum(term not in seeds for term in known.terms)
-    pairs = len({frozenset(pair) for pair in said.cannot_link})
+    pairs = len({frozenset(pair) for pair in constraints.cannot_link})
     counts = {"sets": len(groups), "terms separated": lost, "cannot-link pairs": pairs}
     return SetsWithReviews(seeds, +Counter(counts))
 
 
-def _staying(members: Sequence[Term], said: Constraints) -> list[Term]:
+def _staying(members: Sequence[Term], constraints: Constraints) -> list[Term]:
     """The terms of a known set, less those that had to leave another one of it."""
     there = frozenset(members)
     return [
         term
         for term in members
         if not any(
-            (term, other) in said.cannot_link for other in said.cannot_link_with(term) & there
+            (term, other) in constraints.cannot_link
+            for other in constraints.cannot_link_with(term) & there
         )
     ]
 
@@ -269,6 +266,6 @@ def _target(set_id: str, shared: Counter[str]) -> str:
     return max(shared, key=lambda name: (shared[name], name))
 
 
-def _sets(found: Mapping[str, Sequence[Term]]) -> SynonymSets:
-    left = {set_id: members for set_id, members in found.items() if members}
+def _sets(by_id: Mapping[str, Sequence[Term]]) -> SynonymSets:
+    left = {set_id: members for set_id, members in by_id.items() if members}
     return SynonymSets.of(left.values(), left.keys())

@@ -5,30 +5,56 @@ A state is the fold of all decisions that stand, first made first, over the mine
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import takewhile
+from operator import attrgetter
 from typing import get_args
 
 from synsetmine.errors import DataError
 from synsetmine.io.sets import new_id
-from synsetmine.review.changes import (
-    Draft,
-    Extent,
-    Page,
-    QueueFilter,
-    QueuePosition,
-    ReviewedSet,
-    Status,
-    carry_out,
-    queue_page,
-)
+from synsetmine.review.changes import Draft, Extent, QueuePosition, ReviewedSet, Status, carry_out
 from synsetmine.review.decisions import Decision, Kind, standing
 from synsetmine.runs import MinedSet, Scope, Verdict
 from synsetmine.types import Term
 
+TO_DO: frozenset[Status] = frozenset({"open", "changed"})
+KEPT = 8  # queues; each holds a reference for each of its sets
+_place = attrgetter("place")
+
 Change = Mapping[str, tuple[ReviewedSet | None, ReviewedSet | None]]  # of each set: before, after
+
+
+@dataclass(frozen=True)
+class QueueFilter:
+    """Which sets the queue is to show."""
+
+    status: frozenset[Status] = TO_DO
+    text: str = ""  # in a term, in the knowledge base's name, or the id
+    new_names: bool = False  # only sets with a term that the knowledge base does not know
+    seeded: bool = False  # only sets that grew from an entity of the knowledge base
+    min_size: int = 2
+
+    def __contains__(self, reviewed: ReviewedSet) -> bool:
+        mined = reviewed.mined
+        return (
+            reviewed.status in self.status
+            and len(mined.terms) >= self.min_size
+            and (not self.seeded or mined.entity is not None)
+            and (not self.new_names or not all(term.known for term in mined.terms))
+            and (not self.text or self.text.casefold() in reviewed.text)
+        )
+
+
+@dataclass(frozen=True)
+class Page:
+    """Some sets of the queue; `after` is where the next page begins, None on the last."""
+
+    sets: tuple[ReviewedSet, ...]
+    total: int  # of all sets that pass the filter
+    after: QueuePosition | None
 
 
 class ReviewState:
@@ -57,10 +83,17 @@ class ReviewState:
         except KeyError:
             raise DataError("there is no such set", value=set_id) from None
 
+    def get(self, set_id: str) -> ReviewedSet | None:
+        return self._sets.get(set_id)
+
+    def home(self, key: str) -> ReviewedSet | None:
+        """The set that holds a term."""
+        return self._sets.get(self._homes.get(key, ""))
+
     @property
     def sets(self) -> list[ReviewedSet]:
         """All sets, least certain first."""
-        return [self._sets[set_id] for _, set_id in self._places()]
+        return sorted(self._sets.values(), key=_place)
 
     @property
     def progress(self) -> dict[Status, int]:
@@ -73,13 +106,23 @@ class ReviewState:
         return dict(self._extents)
 
     def queue(
-        self, wanted: QueueFilter, *, after: QueuePosition | None = None, count: int = 50
+        self, selection: QueueFilter, *, after: QueuePosition | None = None, count: int = 50
     ) -> Page:
         """Some of the wanted sets, least certain first, from behind a place on.
 
         Places last: a page begins where the one before ended, whatever was decided meanwhile.
+        The lists that were asked for last are kept, and follow each change.
         """
-        return queue_page([one for one in self.sets if one in wanted], after, count)
+        queue = self._queues.pop(selection, None)
+        if queue is None:
+            queue = sorted((one for one in self._sets.values() if one in selection), key=_place)
+        self._queues[selection] = queue  # the last one that was used stands last
+        if len(self._queues) > KEPT:
+            del self._queues[next(iter(self._queues))]
+        first = 0 if after is None else bisect_right(queue, after, key=_place)
+        shown = tuple(queue[first : first + count])
+        more = first + count < len(queue)
+        return Page(shown, len(queue), shown[-1].place if shown and more else None)
 
     def decide(
         self,
@@ -98,11 +141,12 @@ class ReviewState:
         To accept without `terms` is to accept all that were not judged incorrect or unsure. The
         id of the new set of a remove or a split is found here; a merge names its `other` set.
         """
-        found = self[set_id]
+        reviewed = self[set_id]
         chosen = tuple(terms)
         others: tuple[str, ...] = ()
         if kind == "accept" and not chosen:
-            chosen = tuple(_acceptable(found))
+            pairs = zip(reviewed.keys, reviewed.mined.terms, strict=True)
+            chosen = tuple(key for key, term in pairs if term.verdict in (None, "correct"))
         if kind in ("remove", "split"):
             other = new_id([Term.parse(text) for text in chosen], self._sets)
         elif kind == "merge":
@@ -111,7 +155,7 @@ class ReviewState:
             kind=kind,
             reviewer=reviewer,
             set_id=set_id,
-            members=found.keys,
+            members=reviewed.keys,
             terms=chosen,
             other=other,
             others=others,
@@ -144,11 +188,11 @@ class ReviewState:
         self._latest = max((d.place for d in everything), default=("", ""))
         self.number = max((d.number for d in everything), default=0)
         for mined in self._mined:
-            found = ReviewedSet(mined)
-            self._sets[mined.id] = found
-            self._homes.update(dict.fromkeys(found.keys, mined.id))
-            self._count(found, 1)
-        self._order: list[QueuePosition] | None = None  # all places, once somebody asks
+            reviewed = ReviewedSet(mined)
+            self._sets[mined.id] = reviewed
+            self._homes.update(dict.fromkeys(reviewed.keys, mined.id))
+            self._count(reviewed, 1)
+        self._queues: dict[QueueFilter, list[ReviewedSet]] = {}  # each in order
         for decision in standing(everything):
             self._carry_out(decision)
 
@@ -175,38 +219,26 @@ class ReviewState:
         for name, then in after.items():
             before = self._sets.pop(name, None)
             if before is not None:
-                if self._order is not None:
-                    del self._order[bisect_left(self._order, before.place)]
                 self._count(before, -1)
             if then is not None:
                 self._sets[name] = then
                 self._homes.update(dict.fromkeys(then.keys, name))
-                if self._order is not None:
-                    insort(self._order, then.place)
                 self._count(then, 1)
+            for selection, queue in self._queues.items():
+                if before is not None and before in selection:
+                    del queue[bisect_left(queue, before.place, key=_place)]
+                if then is not None and then in selection:
+                    insort(queue, then, key=_place)
 
-    def _places(self) -> list[QueuePosition]:
-        if self._order is None:
-            self._order = sorted(found.place for found in self._sets.values())
-        return self._order
-
-    def _count(self, found: ReviewedSet, change: int) -> None:
-        if len(found.mined.terms) > 1:
-            self._progress[found.status] += change
-
-
-def _acceptable(found: ReviewedSet) -> list[str]:
-    return [
-        key
-        for key, term in zip(found.keys, found.mined.terms, strict=True)
-        if term.judgement is None or term.judgement.verdict == "correct"
-    ]
+    def _count(self, reviewed: ReviewedSet, change: int) -> None:
+        if len(reviewed.mined.terms) > 1:
+            self._progress[reviewed.status] += change
 
 
 def _concerns(decision: Decision, change: Change) -> bool:
     """Whether a decision may look at one of these sets; it need not have changed it."""
     if decision.set_id in change or decision.other in change:
         return True
-    sets = [found for pair in change.values() for found in pair if found is not None]
-    keys = {key for found in sets for key in found.keys}
+    sets = [reviewed for pair in change.values() for reviewed in pair if reviewed is not None]
+    keys = {key for reviewed in sets for key in reviewed.keys}
     return not keys.isdisjoint([*decision.members, *decision.terms, *decision.others])

@@ -24,16 +24,13 @@ from synsetmine.io.sqlite import (
     use_write_ahead_log,
 )
 from synsetmine.io.temporary import kind_of
-from synsetmine.review.decisions import Decision, now
+from synsetmine.review.decisions import COLUMNS, LISTS, Decision, now
 
-_OURS = 0x5E7DEC  # stands in the file's header, so that nothing is written into a stranger's file
+_OURS = 0x5E7DEC  # in the file's header, so that nothing is written into another database
 _VERSION = 1
 _WAIT = 30  # seconds for another process to finish its write
-_COLUMNS = (
-    *("id", "at", "reviewer", "kind", "set_id", "terms", "other", "verdict", "scope"),
-    *("undoes", "note", "members", "others"),
-)
-_SELECT = f"SELECT number, {', '.join(_COLUMNS)} FROM decisions"  # noqa: S608
+_COLUMNS = ", ".join("at" if name == "when" else name for name in COLUMNS)
+_SELECT = f"SELECT number, {_COLUMNS} FROM decisions"  # noqa: S608
 _TABLE = (
     """
     CREATE TABLE decisions (
@@ -183,7 +180,7 @@ class ReviewStore:
         with self._writing():
             if seen is not None and (newer := self._touching(decision.sets, seen)):
                 raise Conflict(newer)
-            return self._insert(decision.stamped(now(self._latest())))
+            return self._insert_now(decision)
 
     def undo(self, reviewer: str, target: str | None = None) -> Decision:
         """Take back a decision, by its id, or one's own last; that is a decision too.
@@ -194,8 +191,9 @@ class ReviewStore:
             taken = self._last_of(reviewer) if target is None else self._standing(target)
             if later := [d for d in self._touching(taken.sets, taken.number) if self._stands(d)]:
                 raise Conflict(later)
-            undo = replace(taken, kind="undo", reviewer=reviewer, undoes=taken.id, note="")
-            return self._insert(undo.stamped(now(self._latest())))
+            return self._insert_now(
+                replace(taken, kind="undo", reviewer=reviewer, undoes=taken.id, note="")
+            )
 
     def take_in(self, decisions: Iterable[Decision]) -> int:
         """Add decisions that were made elsewhere, all or none; how many were not here yet."""
@@ -216,29 +214,32 @@ class ReviewStore:
         """Those with a higher number, in the order in which they came in."""
         return self._select("number > ?", [since])
 
-    @property
-    def last(self) -> int:
-        """The number of the decision that came in last, 0 if there is none."""
-        with self._lock, _clear_errors(self.path):
-            query = "SELECT coalesce(max(number), 0) FROM decisions"
-            return int(self._connection.execute(query).fetchone()[0])
-
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """A transaction in the file that was opened; what it wrote is there in the end."""
+        """A transaction in the file that was opened; what it wrote is there in the end.
+
+        What is looked up in it still holds when it is written.
+        """
         with self._lock, _clear_errors(self.path):
             self.check_in_place()
-            with _writing(self._connection):
+            self._connection.execute("BEGIN IMMEDIATE")  # one writer at a time
+            with self._connection:
                 self.check_in_place()  # again: it may have waited for another process
                 yield
             self._known = self._last_row()
             self._content = _content(self.path)  # a commit may move the log into the database
             self.check_in_place()
 
+    def _insert_now(self, decision: Decision) -> Decision:
+        latest = self._connection.execute("SELECT max(at) FROM decisions").fetchone()[0]
+        return self._insert(decision.stamped(now(latest or "")))
+
     def _insert(self, decision: Decision) -> Decision:
-        marks = ", ".join("?" * len(_COLUMNS))
-        query = f"INSERT INTO decisions ({', '.join(_COLUMNS)}) VALUES ({marks})"  # noqa: S608
-        number = self._connection.execute(query, _row(decision)).lastrowid
+        marks = ", ".join("?" * len(COLUMNS))
+        query = f"INSERT INTO decisions ({_COLUMNS}) VALUES ({marks})"  # noqa: S608
+        values = (getattr(decision, name) for name in COLUMNS)
+        row = [json.dumps(v, ensure_ascii=False) if isinstance(v, tuple) else v for v in values]
+        number = self._connection.execute(query, row).lastrowid
         return replace(decision, number=int(number or 0))
 
     def _select(self, condition: str, values: Sequence[object]) -> list[Decision]:
@@ -252,33 +253,28 @@ class ReviewStore:
         condition = f"number > ? AND (set_id IN ({marks}) OR other IN ({marks}))"
         return self._select(condition, [since, *sets, *sets])
 
-    def _latest(self) -> str:
-        found = self._connection.execute("SELECT max(at) FROM decisions").fetchone()[0]
-        return str(found or "")
-
     def _stands(self, decision: Decision) -> bool:
         return decision.kind != "undo" and not self._select("undoes = ?", [decision.id])
 
     def _standing(self, target: str) -> Decision:
-        found = self._select("id = ?", [target])
-        if not found:
+        decision = next(iter(self._select("id = ?", [target])), None)
+        if decision is None:
             raise DataError("there is no such decision", path=self.path, value=target)
-        if found[0].kind == "undo":
+        if decision.kind == "undo":
             raise DataError("an undo cannot be undone; decide again", value=target)
-        if not self._stands(found[0]):
+        if not self._stands(decision):
             raise DataError("this decision has already been undone", value=target)
-        return found[0]
+        return decision
 
     def _last_of(self, reviewer: str) -> Decision:
         condition = (
-            "reviewer = ? AND kind != 'undo' AND id NOT IN (SELECT undoes FROM decisions) "
-            "AND number = (SELECT max(number) FROM decisions WHERE reviewer = ? AND "
+            "number = (SELECT max(number) FROM decisions WHERE reviewer = ? AND "
             "kind != 'undo' AND id NOT IN (SELECT undoes FROM decisions))"
         )
-        found = self._select(condition, [reviewer, reviewer])
-        if not found:
+        decision = next(iter(self._select(condition, [reviewer])), None)
+        if decision is None:
             raise DataError("there is no decision to undo by", value=reviewer)
-        return found[0]
+        return decision
 
 
 def read_store(path: Path) -> list[Decision]:
@@ -297,20 +293,20 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 def _content(path: Path) -> tuple[tuple[int, int] | None, ...]:
     """Size and time of a database and of its log; they differ if the content was changed."""
-    found: list[tuple[int, int] | None] = []
+    states: list[tuple[int, int] | None] = []
     for suffix in ("", LOG):
         try:
             stat = os.lstat(f"{path}{suffix}")
-            found.append((stat.st_size, stat.st_mtime_ns))
+            states.append((stat.st_size, stat.st_mtime_ns))
         except FileNotFoundError:
-            found.append(None)
-    return tuple(found)
+            states.append(None)
+    return tuple(states)
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     _check(connection, path)
     use_write_ahead_log(connection, _WAIT)
-    connection.execute("PRAGMA synchronous = FULL")  # a decision is on disk when it is told
+    connection.execute("PRAGMA synchronous = FULL")  # a decision is on disk when `add` returns
 
 
 def _check(connection: sqlite3.Connection, path: Path) -> None:
@@ -327,37 +323,13 @@ def _header(connection: sqlite3.Connection, name: str) -> int:
     return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
 
 
-@contextmanager
-def _writing(connection: sqlite3.Connection) -> Iterator[None]:
-    """One writer at a time: what is looked up in here still holds when it is written."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    finally:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-
-
-def _row(decision: Decision) -> list[Any]:
-    values = {"at": decision.when} | {
-        name: getattr(decision, name) for name in _COLUMNS if name != "at"
-    }
-    return [
-        json.dumps(values[name], ensure_ascii=False)
-        if isinstance(values[name], tuple)
-        else values[name]
-        for name in _COLUMNS
-    ]
-
-
 def _decision(row: Sequence[Any], path: Path) -> Decision:
     number, *cells = row
-    values = dict(zip(_COLUMNS, cells, strict=True))
+    values = dict(zip(COLUMNS, cells, strict=True))
     try:
-        for name in ("terms", "members", "others"):
+        for name in LISTS:
             values[name] = tuple(json.loads(values[name]))
-        return Decision(number=number, when=values.pop("at"), **values)
+        return Decision(number=number, **values)
     except (DataError, ValueError, TypeError, RecursionError) as error:
         raise DataError(f"damaged decision ({error})", path=path, value=number) from error
 

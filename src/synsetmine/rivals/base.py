@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -46,11 +45,6 @@ class Task:
             raise DataError("this method needs the true number of sets")
         return self.k
 
-    @cached_property
-    def surfaces(self) -> list[str]:
-        """The strings of the terms, without their senses: these are the labels to predict."""
-        return [term.surface for term in self.terms]
-
 
 class Clusterer(Protocol):
     """A fitted method."""
@@ -82,6 +76,22 @@ class Method(Protocol):
         ...
 
     def fit(self, data: TrainingData) -> Clusterer: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unsupervised:
+    """What methods that learn nothing from training sets have in common."""
+
+    view: View = "vectors"
+    needs_k: ClassVar[bool] = False
+    ordered: ClassVar[bool] = True
+
+    @property
+    def needs(self) -> frozenset[View]:
+        return frozenset({self.view})
+
+    def fit(self, data: TrainingData) -> Self:  # noqa: ARG002
+        return self
 
 
 def grid(name: str, values: Sequence[Any]) -> tuple[Choice, ...]:

@@ -1,16 +1,17 @@
-"""Communities in graphs of near terms."""
+"""Communities in graphs of near terms, of cosines or of SetExpan's ranks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_array, csr_array
 
-from synsetmine.rivals.base import Choice, Floats, Labels, Task, TrainingData, grid
+from synsetmine.rivals.base import Choice, Floats, Labels, Task, TrainingData, Unsupervised, grid
 from synsetmine.views import View, unit_rows
 
 Pairs: TypeAlias = npt.NDArray[np.int64]  # (edges, 2)
@@ -71,13 +72,6 @@ def edges_above(matrix: Floats, threshold: float, *, block: int = BLOCK) -> tupl
     return np.concatenate(pairs), np.concatenate(products)
 
 
-def mask_diagonal(products: Floats, start: int) -> Floats:
-    """The products of rows from `start` on, with -∞ where a row meets itself."""
-    own = np.arange(len(products))
-    products[own, own + start] = -np.inf
-    return products
-
-
 def highest(values: npt.NDArray[np.floating[Any]], k: int) -> npt.NDArray[np.int64]:
     """The columns of the k largest values of each row, largest first, of equal ones the earlier."""
     columns = values.shape[1]
@@ -119,20 +113,13 @@ THRESHOLDS = (0.85, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9, 0.95)
 
 
 @dataclass(frozen=True, kw_only=True)
-class CommunityDetection:
-    """All terms with cosine ≥ `threshold` to a centre are a set. Nothing is learned."""
+class CommunityDetection(Unsupervised):
+    """All terms with cosine ≥ `threshold` to a centre are a set.
 
-    view: View = "vectors"
-    needs_k: ClassVar[bool] = False
-    ordered: ClassVar[bool] = True  # of balls of one size the earlier comes first
+    Of balls of one size the one whose centre comes first is taken first.
+    """
+
     choices: ClassVar[Sequence[Choice]] = grid("threshold", THRESHOLDS)
-
-    @property
-    def needs(self) -> frozenset[View]:
-        return frozenset({self.view})
-
-    def fit(self, data: TrainingData) -> CommunityDetection:  # noqa: ARG002
-        return self
 
     def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
         # Above the next smaller number is "at least".
@@ -165,23 +152,13 @@ LOUVAIN_ALPHAS = (0.9, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.95)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Louvain:
+class Louvain(Unsupervised):
     """Terms meet where their cosine is above `alpha`; the communities of this graph are the sets.
 
     All edges weigh the same. Nothing is learned. The walk over the terms is random, by the seed.
     """
 
-    view: View = "vectors"
-    needs_k: ClassVar[bool] = False
-    ordered: ClassVar[bool] = True
     choices: ClassVar[Sequence[Choice]] = grid("alpha", LOUVAIN_ALPHAS)
-
-    @property
-    def needs(self) -> frozenset[View]:
-        return frozenset({self.view})
-
-    def fit(self, data: TrainingData) -> Louvain:  # noqa: ARG002
-        return self
 
     def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
         for edges, _ in cosine_graphs(task, self.view, [c["alpha"] for c in choices]):
@@ -193,23 +170,13 @@ PASSES = 100
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChineseWhispers:
+class ChineseWhispers(Unsupervised):
     """Chinese whispers (Biemann 2006) where two terms meet if their cosine is above `alpha`.
 
     An edge weighs as much as its cosine. Nothing is learned.
     """
 
-    view: View = "vectors"
-    needs_k: ClassVar[bool] = False
-    ordered: ClassVar[bool] = True
     choices: ClassVar[Sequence[Choice]] = grid("alpha", WHISPERS_ALPHAS)
-
-    @property
-    def needs(self) -> frozenset[View]:
-        return frozenset({self.view})
-
-    def fit(self, data: TrainingData) -> ChineseWhispers:  # noqa: ARG002
-        return self
 
     def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
         for graph in cosine_graphs(task, self.view, [c["alpha"] for c in choices]):
@@ -242,3 +209,85 @@ def label_by_whispers(graph: Graph, *, seed: int, passes: int = PASSES) -> Label
         if not stale.any():
             break
     return labels
+
+
+DEPTH = 100  # further down a ranking a term counts nothing: 1/rank is small there
+EXPANDED = 512  # rows at a time: 20 MB of products and 40 MB of scores for 10,000 terms
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetExpanLouvain:
+    """Each term names the k others that an ensemble of rankings puts first; Louvain does the rest.
+
+    A pass draws a `share` of the features and ranks the other terms by cosine in these. The score
+    of a term is its mean reciprocal rank over all passes. Nothing is learned.
+    """
+
+    passes: int = 30
+    share: float = 0.6
+    needs: ClassVar[frozenset[View]] = frozenset({"vectors"})
+    needs_k: ClassVar[bool] = False
+    ordered: ClassVar[bool] = True
+    choices: ClassVar[Sequence[Choice]] = tuple(
+        {"k": k, "kind": kind} for kind, k in product(("mutual", "union"), (2, 1, 3, 4, 5, 8, 10))
+    )
+
+    def fit(self, data: TrainingData) -> SetExpanLouvain:  # noqa: ARG002
+        return self
+
+    def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
+        matrix = task.views.table("vectors").select(task.terms)
+        features = random_features(matrix.shape[1], self.passes, self.share, seed=task.seed)
+        neighbours = expand(matrix, features, max(choice["k"] for choice in choices))
+        for choice in choices:
+            edges = neighbour_pairs(neighbours[:, : choice["k"]], choice["kind"])
+            yield louvain(len(matrix), edges, seed=task.seed)
+
+
+def random_features(
+    dimension: int, passes: int, share: float, *, seed: int
+) -> list[npt.NDArray[np.int64]]:
+    """The columns of each pass, at least one."""
+    random = np.random.default_rng([seed])
+    size = max(round(share * dimension), 1)
+    return [np.sort(random.choice(dimension, size, replace=False)) for _ in range(passes)]
+
+
+def expand(
+    matrix: Floats,
+    features: Sequence[npt.NDArray[np.int64]],
+    k: int,
+    *,
+    depth: int = DEPTH,
+    block: int = EXPANDED,
+) -> Neighbours:
+    """The k others of highest mean reciprocal rank for each term, the best first.
+
+    A place in a ranking counts down to `depth`, and only for a cosine above zero: a term that
+    resembles nothing names nobody.
+    """
+    neighbours = np.full((len(matrix), k), -1)
+    for start in range(0, len(matrix), block):
+        scores = _scores(matrix, slice(start, start + block), features, depth)
+        best = highest(scores, min(k, len(matrix) - 1))
+        named = np.take_along_axis(scores, best, axis=1) > 0
+        neighbours[start : start + block, : best.shape[1]] = np.where(named, best, -1)
+    return neighbours
+
+
+def _scores(
+    matrix: Floats, rows: slice, features: Sequence[npt.NDArray[np.int64]], depth: int
+) -> npt.NDArray[np.float64]:
+    """Mean of 1/rank over the passes, of every term for some: (rows, terms)."""
+    size = min(depth, len(matrix) - 1)
+    scores = np.zeros((len(matrix[rows]), len(matrix)))
+    own = np.arange(len(scores))[:, None]
+    for columns in features:
+        # Anew for each block: a copy of the table for each pass would need more memory.
+        unit = unit_rows(matrix[:, columns])
+        cosines = unit[rows] @ unit.T
+        cosines[own[:, 0], own[:, 0] + rows.start] = -np.inf
+        best = highest(cosines, size)  # (rows, size)
+        alike = np.take_along_axis(cosines, best, axis=1) > 0
+        scores[own, best] += alike / np.arange(1, size + 1)
+    return scores / len(features)

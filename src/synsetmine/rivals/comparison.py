@@ -13,15 +13,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from synsetmine import __version__
 from synsetmine.devices import limit_threads
 from synsetmine.engines.workers import cores, end_with_parent, forkserver_context
-from synsetmine.errors import DataError, SynsetmineError
+from synsetmine.errors import DataError, SynsetmineError, require
 from synsetmine.io.files import read_json, write_text
 from synsetmine.metrics import compare_labels, evaluate
 from synsetmine.models.base import fingerprint
@@ -51,8 +51,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         for name in ("seeds", "orders", "samples", "expect_size"):
-            if getattr(self, name) < 1:
-                raise DataError(f"{name} must be at least 1", value=getattr(self, name))
+            require(getattr(self, name) >= 1, f"{name} must be at least 1", getattr(self, name))
         shared = [term for term in self.test.terms if term in self.training]
         if shared:
             raise DataError("a test term is also in a training set", value=str(shared[0]))
@@ -77,7 +76,7 @@ class Plan:
 
     def digest(self, entry: Entry) -> str:
         """With the same digest, a method gives the same scores."""
-        variants = [_described(method) for method in entry.variants]
+        variants = [[str(method), *map(dict, method.choices)] for method in entry.variants]
         return fingerprint([self._digest, entry.name, variants, __version__], [])
 
     def data(self, entry: Entry, seed: int) -> TrainingData:
@@ -99,16 +98,6 @@ class Plan:
         views: list[View] = [view for view in entry.needs if view != "strings"]
         tables = [self.views.table(view) for view in views]
         return [term for term in terms if all(term in table for table in tables)]
-
-
-def _described(method: Method) -> list[Any]:
-    """A method with its settings and grid; the order of a set differs from run to run."""
-    values = {
-        field.name: sorted(value) if isinstance(value, frozenset) else str(value)
-        for field in fields(cast("Any", method))
-        for value in [getattr(method, field.name)]
-    }
-    return [type(method).__name__, values, [dict(choice) for choice in method.choices]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,8 +198,7 @@ def subsample(
     sets to be found are larger, a threshold from pairs would tear them apart. At most half of the
     sets are held out.
     """
-    if len(sets) < 2:
-        raise DataError("tuning needs at least two training sets", value=len(sets))
+    require(len(sets) >= 2, "tuning needs at least two training sets", len(sets))
     order = list(range(len(sets)))
     random.Random(seed).shuffle(order)  # noqa: S311
     order.sort(key=lambda number: sets.sizes[number] < expect_size)

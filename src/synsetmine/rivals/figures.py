@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from synsetmine.errors import DataError, shorten
+from synsetmine.errors import DataError, require, shorten
 from synsetmine.io.svg import Scale, drawable, short, tag, ticks
 
 WIDTH, PAD = 800, 24  # of the figure, of the space around all that is in it
@@ -170,6 +170,7 @@ def _ems(character: str) -> float:
     return 0.7 if character.isupper() else 0.61
 
 
+REFERENCE = "paper"  # where the values that `Bar.reference` marks are from
 LABELS = 300  # at most so wide; longer labels take several lines
 ROW, THICK = 30, 18  # height of a row, of the bar in it
 
@@ -185,11 +186,8 @@ class Bar:
     reference: float | None = None
 
 
-def bar_chart(title: str, bars: Sequence[Bar], *, axis: str, reference: str = "paper") -> str:
-    """Lying bars in the given order, with whiskers of one deviation to either side.
-
-    `axis` says what is measured, `reference` whose values the marks of `Bar.reference` are.
-    """
+def bar_chart(title: str, bars: Sequence[Bar], *, axis: str) -> str:
+    """Horizontal bars with whiskers of one deviation to either side; `axis` is the measure."""
     if not bars:
         return figure(title, "Nothing to show: there are no bars.")
     for bar in bars:
@@ -198,12 +196,12 @@ def bar_chart(title: str, bars: Sequence[Bar], *, axis: str, reference: str = "p
     check_count(groups, "groups")
     marked = any(bar.reference is not None for bar in bars)
     samples = [(name, _swatch(i)) for i, name in enumerate(groups) if name and len(groups) > 1]
-    samples += [(reference, _mark(6, 0, 8))] if marked else []
+    samples += [(REFERENCE, _mark(6, 0, 8))] if marked else []
     values = format_values([(bar.value, bar.deviation) for bar in bars])
     references = format_values([(bar.reference or 0.0, 0.0) for bar in bars])
     descriptions = [
         f"{bar.label}{f' ({bar.group})' if bar.group else ''}: {value}"
-        + (f" ({reference} {other})" if bar.reference is not None else "")
+        + (f" ({REFERENCE} {other})" if bar.reference is not None else "")
         for bar, value, other in zip(bars, values, references, strict=True)
     ]
     body = _rows(bars, groups, values, descriptions, axis)
@@ -271,13 +269,11 @@ def check_value(what: str, value: float, deviation: float, reference: float | No
     for number in (value, deviation, reference):
         if number is not None and not drawable(number):
             raise DataError(f"a figure cannot show this value of {what}", value=number)
-    if deviation < 0:
-        raise DataError(f"a deviation below zero at {what}", value=deviation)
+    require(deviation >= 0, f"a deviation below zero at {what}", deviation)
 
 
 def check_count(things: Sequence[object], name: str) -> None:
-    if len(things) > len(SHAPES):
-        raise DataError(f"a figure shows at most {len(SHAPES)} {name}", value=len(things))
+    require(len(things) <= len(SHAPES), f"a figure shows at most {len(SHAPES)} {name}", len(things))
 
 
 def ticks_between(low: float, high: float, count: int) -> list[float]:

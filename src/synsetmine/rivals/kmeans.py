@@ -35,11 +35,9 @@ class KMeans:
         return self
 
     def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
-        """The same labels for each choice: the number of sets is told, nothing is to be chosen."""
-        vectors = task.views.table("vectors").select(task.terms)
-        points = unit_rows(vectors) if self.unit else vectors
-        # Squares of large or tiny float32 numbers are no float32 numbers.
-        labels = _clusters(points.astype(np.float64), task.required_k, seed=task.seed)
+        """The same labels for each choice: the number of sets is given, so nothing is chosen."""
+        points = _vectors(task.views, task.terms, unit=self.unit)
+        labels = _clusters(points, task.required_k, seed=task.seed)
         for _ in choices:
             yield labels
 
@@ -69,7 +67,7 @@ BLOCK = 2**21  # distances held at once: 16 MiB, which is faster than more
 
 @dataclass(frozen=True, kw_only=True)
 class CopKMeans:
-    """k-means of training and test terms together, told the true number of test sets.
+    """k-means of training and test terms together, with the true number of test sets.
 
     Two terms of a training set must be in one cluster, terms of two training sets must not; test
     terms are free. The clusters are as many as the training sets and the test sets.
@@ -107,7 +105,7 @@ class TrainingPoints:
     start: Start
 
     def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
-        """The same labels for each choice: the number of sets is told, nothing is to be chosen."""
+        """The same labels for each choice: the number of sets is given, so nothing is chosen."""
         terms = _vectors(task.views, task.terms, unit=self.unit)
         random = np.random.default_rng([task.seed])
         labels = constrained_kmeans(
@@ -217,4 +215,5 @@ def _means(
 
 def _vectors(views: TermViews, terms: Sequence[Term], *, unit: bool) -> Points:
     vectors = views.table("vectors").select(terms)
+    # In float64, since squares of large or tiny float32 numbers are no float32 numbers.
     return (unit_rows(vectors) if unit else vectors).astype(np.float64)

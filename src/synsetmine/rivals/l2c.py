@@ -26,7 +26,7 @@ class L2C:
     g learns from all pairs within batches of whole training sets. Small batches are how the few
     positives come to count: one pair in seventy of a batch is positive, one in several hundred of
     a vocabulary. That is put right when g is used: its log odds are moved from the odds of a pair
-    in a batch to those in the vocabulary, which the numbers of terms and sets tell.
+    in a batch to those in the vocabulary, which follow from the numbers of terms and sets.
 
     f is trained on the vocabulary itself, as no label is needed: its clusters are to agree with
     g's probabilities. On random vocabularies of training sets probabilities did better than

@@ -28,7 +28,7 @@ PAIRS_AT_ONCE = 2**22  # pairs in a step: all of them up to 2,048 terms
 
 
 def train_pairs(settings: L2C, data: TrainingData) -> TrainedL2C:
-    """Train g as `L2C.learn` says."""
+    """Train g as `L2C.fit` says."""
     fit, held = _split(settings, data)
     table, device = data.views.table("vectors"), torch.device(data.device)
     with _seeded([data.seed], device):

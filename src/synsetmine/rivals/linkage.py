@@ -15,7 +15,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import squareform
 
-from synsetmine.rivals.base import Choice, Floats, Labels, Task, TrainingData, grid
+from synsetmine.rivals.base import Choice, Floats, Labels, Task, Unsupervised, grid
 from synsetmine.views import View, unit_rows
 from synsetmine.views.strings import plain
 
@@ -29,31 +29,23 @@ _ROWS = 512  # terms whose similarities to all others are held at once
 
 
 @dataclass(frozen=True, kw_only=True)
-class Agglomerative:
+class Agglomerative(Unsupervised):
     """Terms are as far apart as one minus their cosine, or one minus how alike their strings are.
 
     It learns nothing: only the distance of the cut is tuned. `scorer` compares strings, each
-    case-folded and with blanks for `_`: by edits (`ratio`), by edits after their words are sorted
+    case-folded and with spaces for `_`: by edits (`ratio`), by edits after their words are sorted
     (`token_sort`), or by characters in common with a bonus for a common start (`jaro_winkler`).
     """
 
     view: View
     link: Link = "average"
     scorer: Scorer = "ratio"
-    needs_k: ClassVar[bool] = False
     ordered: ClassVar[bool] = False
-
-    @property
-    def needs(self) -> frozenset[View]:
-        return frozenset({self.view})
 
     @property
     def choices(self) -> Sequence[Choice]:
         default = DEFAULTS[self.view]
         return grid("distance", [default, *(t for t in THRESHOLDS if t != default)])
-
-    def fit(self, data: TrainingData) -> Agglomerative:  # noqa: ARG002
-        return self
 
     def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
         order, distances = term_distances(task, self.view, self.scorer)
@@ -93,7 +85,7 @@ def term_distances(
     distances are always met in the same order, and the result is the same however the terms are
     given; only what looks the same in both may change places.
     """
-    surfaces = task.surfaces
+    surfaces = [term.surface for term in task.terms]  # a sense is a label to predict
     if view == "strings":
         strings = [plain(surface) for surface in surfaces]
         order = sorted(range(len(strings)), key=lambda i: (strings[i], surfaces[i]))
@@ -164,7 +156,7 @@ EPSILONS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hdbscan:
+class Hdbscan(Unsupervised):
     """scikit-learn's HDBSCAN on the distances that agglomerative clustering takes too.
 
     They are given as a matrix (one minus the cosine, or one minus how alike strings are). On rows
@@ -179,12 +171,7 @@ class Hdbscan:
     """
 
     view: View = "vectors"
-    needs_k: ClassVar[bool] = False
     ordered: ClassVar[bool] = False
-
-    @property
-    def needs(self) -> frozenset[View]:
-        return frozenset({self.view})
 
     @property
     def choices(self) -> Sequence[Choice]:
@@ -192,9 +179,6 @@ class Hdbscan:
             {"min_cluster_size": smallest, "selection": selection, "epsilon": epsilon}
             for smallest, selection, epsilon in product(SMALLEST, SELECTIONS, EPSILONS)
         )
-
-    def fit(self, data: TrainingData) -> Hdbscan:  # noqa: ARG002
-        return self
 
     def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
         order, condensed = term_distances(task, self.view)

@@ -177,10 +177,6 @@ def _page(about: Mapping[str, Any], rows: Sequence[Row]) -> str:
 
 def _row(entry: Entry, results: Sequence[SeedResult]) -> Row:
     good = [result for result in results if result.failure is None]
-    choices: dict[str, int] = {}
-    for result in good:
-        if result.tuned_score is not None:
-            choices[_choice(entry, result)] = choices.get(_choice(entry, result), 0) + 1
     scores = {
         measure: _mean_sd([100 * r[measure] for result in good for r in result.reports])
         for measure in (MEASURES if good else ())
@@ -192,7 +188,7 @@ def _row(entry: Entry, results: Sequence[SeedResult]) -> Row:
         origin=entry.origin,
         needs_k=entry.needs_k,
         scores=scores,
-        choices=choices,
+        choices=dict(Counter(_choice(entry, r) for r in good if r.tuned_score is not None)),
         tuning_seconds=_mean([r.tuning_seconds for r in good]),
         training_seconds=_mean([r.training_seconds for r in good]),
         prediction_seconds=_mean([r.prediction_seconds for r in good]),

@@ -9,13 +9,16 @@ from typing import Literal, TypeAlias, get_args
 
 from synsetmine.errors import DataError
 from synsetmine.rivals.base import Method
-from synsetmine.rivals.communities import ChineseWhispers, CommunityDetection, Louvain
+from synsetmine.rivals.communities import (
+    ChineseWhispers,
+    CommunityDetection,
+    Louvain,
+    SetExpanLouvain,
+)
 from synsetmine.rivals.kmeans import CopKMeans, KMeans
 from synsetmine.rivals.l2c import L2C
 from synsetmine.rivals.linkage import Agglomerative, Hdbscan, Link, Scorer
-from synsetmine.rivals.pair_linkage import PairLinkage
-from synsetmine.rivals.setexpan import SetExpanLouvain
-from synsetmine.rivals.svm import SvmLouvain
+from synsetmine.rivals.pairs import PairLinkage, SvmLouvain
 from synsetmine.rivals.synsetmine import DefaultSynSetMine, SynSetMine
 from synsetmine.views import TermViews, View
 
@@ -96,10 +99,10 @@ def methods(*, preset: str = "paper") -> Mapping[str, Entry]:
     return {entry.name: entry for entry in entries}
 
 
-def select(wanted: Iterable[str], known: Mapping[str, Entry]) -> list[Entry]:
+def select(names: Iterable[str], known: Mapping[str, Entry]) -> list[Entry]:
     """The methods of these names; `ours`, `paper`, `today` and `all` name several."""
     chosen: dict[str, Entry] = {}
-    for name in wanted:
+    for name in names:
         if name != "all" and name not in get_args(Origin) and name not in known:
             problem = f"no such method; expected {', '.join(known)}, or ours, paper, today, all"
             raise DataError(problem, value=name)

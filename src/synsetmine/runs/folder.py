@@ -87,11 +87,11 @@ class StageResult:
         return {**self.counts, **others}
 
     @classmethod
-    def from_dict(cls, found: Mapping[str, Any]) -> StageResult:
-        others = {name: found[name] for name in _OTHERS if name in found}
+    def from_dict(cls, record: Mapping[str, Any]) -> StageResult:
+        others = {name: record[name] for name in _OTHERS if name in record}
         if "skipped" in others:
             others["skipped"] = [SkippedRecords(**records) for records in others["skipped"]]
-        counts = {name: value for name, value in found.items() if name not in _OTHERS}
+        counts = {name: value for name, value in record.items() if name not in _OTHERS}
         return cls(counts, **others)
 
 
@@ -117,9 +117,9 @@ class StageRecord:
         return record | {"counts": result.to_dict()}
 
     @classmethod
-    def from_dict(cls, found: Mapping[str, Any]) -> StageRecord:
-        others = {name: value for name, value in found.items() if name != "counts"}
-        return cls(**others, result=StageResult.from_dict(found["counts"]))
+    def from_dict(cls, record: Mapping[str, Any]) -> StageRecord:
+        others = {name: value for name, value in record.items() if name != "counts"}
+        return cls(**others, result=StageResult.from_dict(record["counts"]))
 
 
 class Watcher(Protocol):
@@ -185,9 +185,6 @@ class Artefacts:
         self.decisions = folder / "reviews.tsv"  # the same, as it was when the model was trained
         self.sentences = folder / "sentences.sqlite"
         self.spotlight_cache = folder / "spotlight.sqlite"
-        self._check()
-
-    def _check(self) -> None:
         for path in vars(self).values():
             if path == self.model:
                 check_plain_folder(path)
@@ -201,9 +198,7 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._at = Artefacts(path)
-        manifest = self._read()
-        self._files: dict[str, Any] = manifest["files"]
-        self._stages: dict[str, StageRecord] = manifest["stages"]
+        self._stages, self._files = self._read()
 
     @property
     def stages(self) -> Mapping[str, StageRecord]:
@@ -299,32 +294,31 @@ class RunFolder:
             self._files[name] = known
         return str(known["sha256"])
 
-    def _read(self) -> dict[str, Any]:
+    def _read(self) -> tuple[dict[str, StageRecord], dict[str, Any]]:
         """The stages and files of the manifest; none without one."""
         path = self._at.manifest
         if not path.exists():
-            return {"stages": {}, "files": {}}
+            return {}, {}
         try:
-            found = read_json(path)
+            manifest = read_json(path)
         except DataError as error:
             raise SynsetmineError(f"{error}; delete it to start over") from error
-        if not isinstance(found, dict) or (form := found.get("format")) is None:
+        if not isinstance(manifest, dict) or (written := manifest.get("format")) is None:
             raise DataError("not the manifest of a run", path=path)
-        if form != FORMAT:
+        if written != FORMAT:
             problem = f"unsupported version; this synsetmine reads {FORMAT!r}"
-            raise DataError(problem, path=path, value=form)
+            raise DataError(problem, path=path, value=written)
         for name, kinds in _KINDS.items():
-            parts = found.get(name, {})
+            parts = manifest.get(name, {})
             if not isinstance(parts, dict) or not all(_has(part, kinds) for part in parts.values()):
                 raise DataError(f"broken {name}; delete the manifest to start over", path=path)
-        stages = found.get("stages", {})
+        recorded = manifest.get("stages", {})
         try:
-            records = {name: StageRecord.from_dict(record) for name, record in stages.items()}
+            stages = {name: StageRecord.from_dict(record) for name, record in recorded.items()}
         except (TypeError, KeyError) as error:
-            raise DataError(
-                "broken stages; delete the manifest to start over", path=path
-            ) from error
-        return {"stages": records, "files": found.get("files", {})}
+            problem = "broken stages; delete the manifest to start over"
+            raise DataError(problem, path=path) from error
+        return stages, manifest.get("files", {})
 
     def _write(self) -> None:
         manifest = {
@@ -348,10 +342,10 @@ def _has(part: object, kinds: Mapping[str, Any]) -> bool:
 
 def versions() -> dict[str, str]:
     """The versions of everything that has a say in the result."""
-    found = {"synsetmine": __version__, "python": platform.python_version()}
+    installed = {"synsetmine": __version__, "python": platform.python_version()}
     for package in PACKAGES:
         try:
-            found[package] = version(package)
+            installed[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return installed

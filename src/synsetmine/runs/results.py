@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
-from urllib.parse import quote, unquote
 
-from synsetmine.errors import DataError, SynsetmineError
+from synsetmine.errors import SynsetmineError
 from synsetmine.io.sets import read_sets, read_vocabulary
 from synsetmine.io.traces import Decision, Quote, read_trace
 from synsetmine.kb import KnowledgeBase
@@ -20,62 +19,13 @@ from synsetmine.runs.sentences import find_sentences
 from synsetmine.text.sentences import Sentence
 from synsetmine.types import NameKind, Progress, Scope, SynonymSets, Term
 
-LONGEST = 100
 _ORCID = re.compile(r"(?<![\w-])\d{4}-\d{4}-\d{4}-\d{3}[\dX](?![\w-])", re.I)
-_BEFORE = re.compile(r"https?://orcid\.org/|orcid:", re.I)
-_WRITTEN = re.compile(r"(?P<name>.*?)(?: \(orcid:(?P<orcid>[\dX-]{19})\))?", re.S)
-
-
-@dataclass(frozen=True)
-class Reviewer:
-    """A person; `str()` is what stands in their decisions."""
-
-    name: str
-    orcid: str = ""
-
-    @classmethod
-    def of(cls, name: str, orcid: str = "") -> Reviewer:
-        """From what a person typed; a wrong ORCID is an error that says so."""
-        clean = " ".join(name.split())
-        if not clean or len(clean) > LONGEST or not clean.isprintable():
-            raise DataError(f"a name has 1 to {LONGEST} characters", value=name)
-        if not orcid.strip():
-            return cls(clean)
-        typed = orcid.strip().upper()
-        before = _BEFORE.match(typed)
-        number = typed[before.end() :] if before else typed
-        if not _ORCID.fullmatch(number) or not _is_checked(number):
-            raise DataError("expected an ORCID such as 0000-0002-1825-0097", value=orcid)
-        return cls(clean, number)
-
-    @classmethod
-    def from_cookie(cls, value: str) -> Reviewer | None:
-        match = _WRITTEN.fullmatch(unquote(value))
-        try:
-            return None if match is None else cls.of(match["name"], match["orcid"] or "")
-        except DataError:
-            return None
-
-    @property
-    def cookie(self) -> str:
-        return quote(str(self), safe="")
-
-    def __str__(self) -> str:
-        return f"{self.name} (orcid:{self.orcid})" if self.orcid else self.name
 
 
 def orcid_of(reviewer: str) -> str | None:
     """The ORCID of a reviewer who gave one, alone or beside a name: `Ada (orcid:0000-…)`."""
     match = _ORCID.search(reviewer)
     return match[0].upper() if match else None
-
-
-def _is_checked(orcid: str) -> bool:
-    """Whether the last digit is that of ISO 7064, mod 11-2."""
-    total = 0
-    for digit in orcid.replace("-", "")[:-1]:
-        total = (total + int(digit)) * 2
-    return "0123456789X"[(12 - total % 11) % 11] == orcid[-1]
 
 
 ACTIONS = {
@@ -102,12 +52,6 @@ def description(term: MinedTerm, *, relation: bool = True) -> str:
         kind += f"{' for' if term.kind == 'other-words' else ' of'} “{term.nearest}”"
     proposed = RELATIONS[term.relation] if relation and term.relation else ""
     return ", ".join(filter(None, (kind, proposed)))
-
-
-def counted(value: int, noun: str) -> str:
-    """`1 term`, `2,000 terms`, `2 entities`."""
-    plural = f"{noun.removesuffix('y')}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{value:,} {noun if value == 1 else plural}"
 
 
 def probability(value: float | None) -> str:
@@ -144,13 +88,13 @@ class MinedTerm:
 
     text: str
     count: int  # how often the corpus has it
-    action: str  # seed, opened, joined, forced or no vector; empty where no trace tells
+    action: str  # seed, opened, joined, forced or no vector; empty without a trace
     known: bool  # whether the knowledge base has this name, for the set's entity or for any
     probability: float | None = None  # None for a seed and for the term that opened the set
     sense: str = ""
     sentences: tuple[Sentence, ...] = ()
     judgement: Judgement | None = None
-    kind: NameKind | None = None  # compared with the known names of the set; None: not told
+    kind: NameKind | None = None  # compared with the known names of the set; None without a trace
     relation: Scope | None = None  # to the set, as the run proposes it
     nearest: str = ""  # the known name that it is nearest to
     evidence: tuple[Sentence, ...] = ()
@@ -165,9 +109,14 @@ class MinedTerm:
         return (self.relation or "exact") if self.judgement is None else self.judgement.scope
 
     @property
-    def is_incorrect(self) -> bool:
-        """Whether a reviewer called it incorrect in its set."""
-        return self.judgement is not None and self.judgement.verdict == "incorrect"
+    def verdict(self) -> Verdict | None:
+        """What a reviewer called it in its set; None where nobody judged."""
+        return None if self.judgement is None else self.judgement.verdict
+
+    @property
+    def certainty(self) -> float:
+        """The probability with which it joined; terms that were there before are certain."""
+        return 1.0 if self.probability is None else self.probability
 
     def quotes(self, examples: Sequence[Sentence]) -> tuple[Sentence, ...]:
         """The sentences to show: evidence first, then examples that are no evidence."""
@@ -204,8 +153,8 @@ class MinedSet:
     @property
     def least(self) -> float | None:
         """The lowest probability with which a term joined; None where none did."""
-        given = [t.probability for t in self.terms if t.probability is not None]
-        return min((p for p in given if math.isfinite(p)), default=None)
+        probabilities = [t.probability for t in self.terms if t.probability is not None]
+        return min((p for p in probabilities if math.isfinite(p)), default=None)
 
 
 def describe_sets(
@@ -217,36 +166,18 @@ def describe_sets(
     examples: Mapping[str, Sequence[Sentence]] | None = None,
 ) -> list[MinedSet]:
     """Sets with the details of their terms; `examples` are sentences by normal form."""
-    described = _Described(kb, trace, counts or {}, examples or {})
-    return [described.set(set_id, members) for set_id, members in zip(sets.ids, sets, strict=True)]
+    counts, examples = counts or {}, examples or {}
+    untold = "" if trace is None else "seed"  # seeds have no decision in a trace
 
-
-@dataclass(frozen=True)
-class _Described:
-    kb: KnowledgeBase | None
-    trace: Mapping[Term, Decision] | None
-    counts: Mapping[Term, int]
-    examples: Mapping[str, Sequence[Sentence]]
-
-    def set(self, set_id: str, members: Sequence[Term]) -> MinedSet:
-        # A set that was opened may by chance be called like an entity, but has none of its names.
-        is_entity = self.kb is not None and any(
-            set_id in self.kb and self.kb.knows(set_id, term.surface) for term in members
-        )
-        entity = set_id if is_entity else None
-        name = self.kb.name(set_id) if self.kb is not None and is_entity else ""
-        return MinedSet(set_id, tuple(self._term(term, entity) for term in members), entity, name)
-
-    def _term(self, term: Term, entity: str | None) -> MinedTerm:
-        decision = (self.trace or {}).get(term)  # seeds have none
-        untold = "" if self.trace is None else "seed"
+    def describe_term(term: Term, entity: str | None) -> MinedTerm:
+        decision = (trace or {}).get(term)
         plain = MinedTerm(
             text=term.surface,
             sense=term.sense,
-            count=self.counts.get(term, 0),
+            count=counts.get(term, 0),
             action=untold if decision is None else decision.action,
-            known=self._is_known(term.surface, entity),
-            sentences=self._sentences(term.surface),
+            known=kb is not None and _is_known(kb, term.surface, entity),
+            sentences=tuple(examples.get(normal_form(term.surface), ())) if examples else (),
         )
         if decision is None or decision.action not in ("joined", "forced"):
             return plain
@@ -259,15 +190,21 @@ class _Described:
             evidence=tuple(_sentence(quote, term.surface) for quote in decision.evidence),
         )
 
-    def _sentences(self, surface: str) -> tuple[Sentence, ...]:
-        return tuple(self.examples.get(normal_form(surface), ())) if self.examples else ()
-
-    def _is_known(self, surface: str, entity: str | None) -> bool:
-        if self.kb is None:
-            return False
-        return bool(self.kb.entities_named(surface)) or (
-            entity is not None and self.kb.knows(entity, surface)
+    described = []
+    for set_id, members in zip(sets.ids, sets, strict=True):
+        # A set that was opened may by chance be called like an entity, but has none of its names.
+        is_entity = kb is not None and any(
+            set_id in kb and kb.knows(set_id, term.surface) for term in members
         )
+        entity = set_id if is_entity else None
+        name = kb.name(set_id) if kb is not None and is_entity else ""
+        terms = tuple(describe_term(term, entity) for term in members)
+        described.append(MinedSet(set_id, terms, entity, name))
+    return described
+
+
+def _is_known(kb: KnowledgeBase, surface: str, entity: str | None) -> bool:
+    return bool(kb.entities_named(surface)) or (entity is not None and kb.knows(entity, surface))
 
 
 def _sentence(quote: Quote, surface: str) -> Sentence:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -31,17 +30,14 @@ SCHEMA = pa.schema(
 )
 
 
-@dataclass(frozen=True)
 class PlaceCounter:
     """The first places of each name in a batch, each in another document, by number of form."""
-
-    most: int = PLACES
 
     def __call__(self, batch: TextBatch) -> pa.RecordBatch:
         matches = batch.matches
         key = matches.form * len(batch) + matches.text
         _, chosen = np.unique(key, return_index=True)  # by form, then by text
-        chosen = chosen[_rank(matches.form[chosen]) < self.most]
+        chosen = chosen[_rank(matches.form[chosen]) < PLACES]
         return pa.record_batch(
             {
                 "form": matches.form[chosen],
@@ -55,15 +51,15 @@ class PlaceCounter:
 class PlaceTable:
     """The first places of each form in a corpus."""
 
-    def __init__(self, forms: Sequence[str], most: int = PLACES) -> None:
-        self._forms, self._most = forms, most
+    def __init__(self, forms: Sequence[str]) -> None:
+        self._forms = forms
         self._seen = np.zeros(len(forms), np.int64)
         self._parts: list[pa.Table] = []
 
     def add(self, counted: pa.RecordBatch, *, first: int) -> None:
         """Add what `PlaceCounter` found in a batch; `first` is the number of its first document."""
         form = counted.column("form").to_numpy()
-        chosen = np.flatnonzero(self._seen[form] + _rank(form) < self._most)
+        chosen = np.flatnonzero(self._seen[form] + _rank(form) < PLACES)
         np.add.at(self._seen, form[chosen], 1)
         part = pa.Table.from_batches([counted.take(pa.array(chosen))])
         self._parts.append(part.set_column(1, "document", pc.add(part["document"], first)))
@@ -83,7 +79,6 @@ def find_sentences(
     forms: Sequence[str],
     *,
     per_term: int = 3,
-    longest: int = LONGEST,
     progress: Progress | None = None,
 ) -> dict[str, list[Sentence]]:
     """Up to `per_term` different sentences for each form, each of another document.
@@ -102,7 +97,7 @@ def find_sentences(
         while row is not None and row["document"] == number:
             kept = sentences.setdefault(row["form"], [])
             if len(kept) < per_term:
-                sentence = sentence_around(document, text, row["start"], row["end"], longest)
+                sentence = sentence_around(document, text, row["start"], row["end"], LONGEST)
                 if all(sentence.text != other.text for other in kept):
                     kept.append(sentence)
             row = next(rows, None)

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
+import numpy as np
 import pyarrow as pa
 
 from synsetmine.corpus.documents import batch_sizes, documents_of, texts_of
@@ -62,6 +63,16 @@ class BatchCounts(NamedTuple):
     tables: Mapping[str, pa.RecordBatch]  # by the name of the counter
 
 
+def one_row(arrays: Mapping[str, np.ndarray[Any, Any]]) -> pa.RecordBatch:
+    """A table of one row that has each array as a list."""
+    return pa.record_batch(
+        {
+            name: pa.LargeListArray.from_arrays([0, len(values)], pa.array(values))
+            for name, values in arrays.items()
+        }
+    )
+
+
 def count_together(
     documents: Path,
     counters: Mapping[str, BatchCounter],
@@ -70,7 +81,7 @@ def count_together(
     engine: Engine | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Iterator[BatchCounts]:
-    """Read a stored corpus once; `progress` is told how many documents are done."""
+    """Read a stored corpus once; `progress` gets the number of documents done."""
     function = _JointCounter(matcher, dict(counters))
     first = 0
     tables = (engine or LocalEngine(1)).map_batches(function, documents)

@@ -161,7 +161,7 @@ class NameMatcher:
 
     @classmethod
     def load(cls, path: Path) -> NameMatcher:
-        """Read what `save` wrote; a file that is not whole is told before anything is used."""
+        """Read what `save` wrote; a damaged file is an error before anything is used."""
         with open_binary(path) as stream:
             if stream.read(len(MARK)) != MARK:
                 raise DataError("not a name matcher saved by this version of synsetmine", path=path)

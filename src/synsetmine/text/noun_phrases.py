@@ -1,6 +1,6 @@
 """Which frequent phrases could be the name of a thing: noun phrases with sound borders.
 
-A logistic regression over what a corpus tells of a phrase: how its words hold together, which
+A logistic regression over the counts of a phrase in a corpus: how its words hold together, which
 kinds of words stand left and right of it, and of its first and its last word anywhere, how it is
 written, and how its words end. A name stands after "the" or "of" and before "is" or a comma;
 "results indicate" stands before "that"; "relatively" stands before "high" and "low".
@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synsetmine.normalization import fold
+from synsetmine.text.words import word_set
 
 THRESHOLD = 0.7  # of phrases at or above it, more than nine in ten are names
 LOWEST_THRESHOLD = 0.3  # where the names of a knowledge base look unlike those of others
@@ -78,12 +79,8 @@ END = _NUMBER_OF["end"]
 _FIRST_WORDS = _NUMBER_OF["determiner"]  # from here on the classes are function words
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 # Words that start many noun phrases but few names, and words that end them.
-_VAGUE_FIRST = _words(
+_VAGUE_FIRST = word_set(
     """
     first second third fourth fifth sixth last next previous present current recent new old early
     late later earlier good better best poor bad worse high higher highest low lower lowest large
@@ -99,7 +96,7 @@ _VAGUE_FIRST = _words(
     data study studies patients method methods evidence number
     """
 )
-_VAGUE_LAST = _words(
+_VAGUE_LAST = word_set(
     """
     number numbers amount amounts level levels way ways case cases result results effect effects
     use increase decrease increases decreases change changes study studies report reports evidence
@@ -112,7 +109,7 @@ _VAGUE_LAST = _words(
     significant common known available able possible likely later earlier early late ago
     """
 )
-_VERBS = _words(
+_VERBS = word_set(
     """
     include includes included indicate indicates indicated suggest suggests suggested show shows
     showed shown recommend recommends recommended require requires required provide provides
@@ -137,8 +134,8 @@ _SUFFIXES = tuple(
 """,
     )
 )
-_VERBAL = _words("to is was are were be been has had have that which not who")
-_PREPOSITIONS = _words("in for with on by from at as into")
+_VERBAL = word_set("to is was are were be been has had have that which not who")
+_PREPOSITIONS = word_set("in for with on by from at as into")
 _WORD = re.compile(r"[^\W_]+")
 _UNITS = ("phrase", "first word", "last word")
 _SIDES = ("left", "right")
@@ -183,7 +180,7 @@ _STATISTICS = (
 
 @dataclass(frozen=True, eq=False)
 class PhraseCounts:
-    """What a corpus tells of its frequent phrases: one entry of the arrays for each."""
+    """The counts of the frequent phrases of a corpus: one entry of the arrays for each."""
 
     surfaces: Sequence[str]  # the usual spelling
     forms: Sequence[str]

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from synsetmine.text.sentences import sentence_ends
-from synsetmine.text.words import FUNCTION_WORDS
+from synsetmine.text.words import FUNCTION_WORDS, word_set
 
 Relation = Literal[
     "abbreviation", "alias", "parenthesis", "slash", "conjunction", "list", "such as", "versus"
@@ -127,10 +127,6 @@ def _connector(between: str) -> Connector | None:
     return None
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 # What stands in brackets, up to a comma or semicolon, without a further pair of brackets in it.
 _BRACKETS = re.compile(r"[(\[]([^()\[\],;]{2,200})(?:[,;][^()\[\]]*)?[)\]]")
 _AROUND = ' \t\r\n\u00a0\u2009\u200a\u202f"“”‘«»'
@@ -145,11 +141,11 @@ _NO_SHORT_FORM = re.compile(
 # Of "Con A", "AT III" and "C. parvum" the second word is the last one of the long form too.
 _SECOND_WORD = re.compile(r"\S+\s(?P<word>[IVX]+|[A-Z]|\d+|[a-z]{4,})")
 # A long form may begin with other stop words: "in situ hybridization", "no evidence of disease".
-_NEVER_FIRST = _words(
+_NEVER_FIRST = word_set(
     "and or of to for with by from at on as but than that is are was were be into its their"
 )
 # Words that a long form may have between others that give a letter.
-_LINKING = _words("a an and at by for from in of on or over the to with")
+_LINKING = word_set("a an and at by for from in of on or over the to with")
 # What may stand before a chemical within a token: 1,3- or di-n- or delta(9)-.
 _LOCANT = re.compile(
     r"(?:(?:[^\W_]{1,2}|\d+[^\W\d_]?|alpha|beta|gamma|delta|tert|cis|trans)[\W_]+)+"

@@ -5,7 +5,7 @@ as one where its words stand together much more often than by chance, wherever i
 "breast cancer" is one, "treatment of breast cancer" is not, since all that holds it together is
 a part of it. One that is mostly a part of the same longer one ("systemic lupus" within
 "systemic lupus erythematosus") is a fragment and goes. That needs counts and a list of stop
-words. Of those that stay, `noun_phrases` tells which could be names, from the words beside them.
+words. `noun_phrases` selects those that could be names, by the words beside them.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 
 from synsetmine.corpus.documents import documents_at
 from synsetmine.engines import Engine
-from synsetmine.errors import DataError
+from synsetmine.errors import require
 from synsetmine.io.files import atomic_write, parquet_error
 from synsetmine.normalization import APOSTROPHES, HYPHENS, SIGN, WORD, fold, normal_form
-from synsetmine.text.counters import TextBatch, count_together
+from synsetmine.text.counters import TextBatch, count_together, one_row
 from synsetmine.text.noun_phrases import (
     CLASSES,
     END,
@@ -76,39 +76,6 @@ class Phrase:
     probability: float = field(default=1.0, compare=False)  # that it could be a name
 
 
-def mine_phrases(
-    documents: Path,
-    *,
-    max_tokens: int = 5,
-    min_count: int = 5,
-    most: int | None = None,
-    known: Collection[str] = (),
-    cohesion: float = 0.2,
-    fragment: float = 0.5,
-    threshold: float | None = None,
-    stop_words: Collection[str] = FUNCTION_WORDS,
-    engine: Engine | None = None,
-    progress: Callable[[int], None] | None = None,
-) -> list[Phrase]:
-    """Phrases of two tokens or more that could be names, the most promising first; at most `most`.
-
-    `documents` is a stored corpus; it is read once, and then only where a phrase stands.
-    `count_phrases` says what a phrase is, `choose_phrases` which could be names. `progress` is
-    told the number of texts done.
-    """
-    counts = count_phrases(
-        documents,
-        max_tokens=max_tokens,
-        min_count=min_count,
-        cohesion=cohesion,
-        fragment=fragment,
-        stop_words=stop_words,
-        engine=engine,
-        progress=progress,
-    )
-    return choose_phrases(counts, known=known, most=most, threshold=threshold)
-
-
 def count_phrases(
     documents: Path,
     *,
@@ -120,7 +87,11 @@ def count_phrases(
     engine: Engine | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> PhraseCounts:
-    """The phrases of a stored corpus, and what stands beside them; see `RunTable.phrases`."""
+    """The phrases of a stored corpus, and what stands beside them; see `RunTable.phrases`.
+
+    The corpus is read once, and then only where a phrase stands. `progress` gets the number of
+    texts done.
+    """
     counter = RunCounter(max_tokens, frozenset(stop_words))
     table = RunTable()
     for counted in count_together(documents, {"runs": counter}, engine=engine, progress=progress):
@@ -197,55 +168,23 @@ class _Words:
 
 
 @dataclass(frozen=True)
-class _RunReader:
-    stop_words: frozenset[str]
-
-    def __call__(self, parts: Sequence[str]) -> _Words:
-        distinct = {part: number for number, part in enumerate(dict.fromkeys(parts))}
-        words = [_word(part) for part in distinct]
-        is_word = np.array([word != "" for word in words], np.bool_)
-        joins = np.array([part in JOINING for part in distinct], np.bool_)
-        stop = np.array([word in self.stop_words for word in words], np.bool_)
-        number = np.array([word.isnumeric() for word in words], np.bool_)
-        hashes = np.array([_hash(word) for word in words], np.uint64)
-        kind = np.fromiter(map(distinct.__getitem__, parts), np.int64, len(parts))
-        word = is_word[kind]
-        part = np.flatnonzero(word)
-        # Position i + 1 of these is about part i.
-        joint = np.zeros(len(kind) + 2, np.bool_)  # a hyphen between two words
-        joint[2:-2] = joins[kind[1:-1]] & word[:-2] & word[2:]
-        kept = kind[part]
-        return _Words(
-            hashes=hashes[kept],
-            segment=np.cumsum(~(word | joint[1:-1]), dtype=np.int32)[part],
-            is_stop=stop[kept],
-            may_start=~((stop | number)[kept] | joint[part]),
-            may_end=~(stop[kept] | joint[part + 2]),
-            part=part,
-            kind=kind,
-            distinct=[*distinct],
-        )
-
-
-@dataclass(frozen=True)
 class RunCounter:
     """Counts all runs of a batch in their contexts, and its words: one row of lists.
 
     A place is the number of a document and where a run begins in it, in 32 bits each. Runs have
-    one token more than phrases: that tells which of the longest phrases are fragments.
+    one token more than phrases: they show which of the longest phrases are fragments.
     """
 
     max_tokens: int = 5
     stop_words: frozenset[str] = FUNCTION_WORDS
 
     def __post_init__(self) -> None:
-        if self.max_tokens < 2:
-            raise DataError("a phrase has two tokens or more", value=self.max_tokens)
+        require(self.max_tokens >= 2, "a phrase has two tokens or more", self.max_tokens)
 
     def __call__(self, batch: TextBatch) -> pa.RecordBatch:
         joined = TEXT_END.join(batch.texts)
         parts = [*_PARTS.finditer(joined)]
-        words = _RunReader(self.stop_words)([part.group() for part in parts])
+        words = _read_words([part.group() for part in parts], self.stop_words)
         flat = chain.from_iterable(map(re.Match.span, parts))
         spans = np.fromiter(flat, np.int64, 2 * len(parts)).reshape(-1, 2)
         starts, ends = spans[words.part].T
@@ -264,15 +203,11 @@ class RunCounter:
         distinct, seen, counts = np.unique(
             np.concatenate(keys), return_index=True, return_counts=True
         )
-        # Stop words between others may be far apart in blanks; such a place is no use.
+        # Much whitespace may stand between stop words; such a place is no use.
         length = np.minimum(np.concatenate(lengths)[seen], LONGEST_RUN)
         first_places = np.concatenate(places)[seen].astype(np.uint64)
         runs = Runs(distinct, counts, first_places, length.astype(np.uint16))
-        lists = {
-            name: pa.LargeListArray.from_arrays([0, len(distinct)], pa.array(values))
-            for name, values in runs._asdict().items()
-        }
-        return pa.record_batch(lists | {"tokens": pa.array([len(words.hashes)])})
+        return one_row(runs._asdict()).append_column("tokens", pa.array([len(words.hashes)]))
 
 
 class RunTable:
@@ -322,8 +257,7 @@ class RunTable:
         `cohesion` goes, and one that stands in at least a share `fragment` of its places within
         the same phrase of one token more.
         """
-        if min_count < 1:
-            raise DataError("the smallest count is at least 1", value=min_count)
+        require(min_count >= 1, "the smallest count is at least 1", min_count)
         self.drop_below(min_count)
         runs = self.in_all_contexts()
         phrases = {phrase.form: phrase for phrase in _phrases(runs.most_frequent(), documents)}
@@ -434,6 +368,33 @@ class Runs(NamedTuple):
 
 
 _KINDS = {"keys": np.uint64, "counts": np.int64, "places": np.uint64, "lengths": np.uint16}
+
+
+def _read_words(parts: Sequence[str], stop_words: Collection[str]) -> _Words:
+    distinct = {part: number for number, part in enumerate(dict.fromkeys(parts))}
+    words = [_word(part) for part in distinct]
+    is_word = np.array([word != "" for word in words], np.bool_)
+    joins = np.array([part in JOINING for part in distinct], np.bool_)
+    stop = np.array([word in stop_words for word in words], np.bool_)
+    number = np.array([word.isnumeric() for word in words], np.bool_)
+    hashes = np.array([_hash(word) for word in words], np.uint64)
+    kind = np.fromiter(map(distinct.__getitem__, parts), np.int64, len(parts))
+    word = is_word[kind]
+    part = np.flatnonzero(word)
+    # Position i + 1 of these is about part i.
+    joint = np.zeros(len(kind) + 2, np.bool_)  # a hyphen between two words
+    joint[2:-2] = joins[kind[1:-1]] & word[:-2] & word[2:]
+    kept = kind[part]
+    return _Words(
+        hashes=hashes[kept],
+        segment=np.cumsum(~(word | joint[1:-1]), dtype=np.int32)[part],
+        is_stop=stop[kept],
+        may_start=~((stop | number)[kept] | joint[part]),
+        may_end=~(stop[kept] | joint[part + 2]),
+        part=part,
+        kind=kind,
+        distinct=[*distinct],
+    )
 
 
 def _phrases(runs: Runs, documents: Path) -> Iterator[Phrase]:

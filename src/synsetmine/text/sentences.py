@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from synsetmine.text.words import word_set
+
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
@@ -22,7 +24,7 @@ class Sentence:
 
 
 def sentence_around(document: str, text: str, start: int, end: int, longest: int) -> Sentence:
-    """The sentence in which `text[start:end]` stands, with runs of blanks as one."""
+    """The sentence in which `text[start:end]` stands, with runs of whitespace as one space."""
     # Farther away than this everything would be cut off anyway.
     first, last = max(start - 2 * longest, 0), min(end + 2 * longest, len(text))
     begin, stop = None, None
@@ -45,12 +47,8 @@ def sentence_around(document: str, text: str, start: int, end: int, longest: int
     return Sentence(document, f"{before}{term}{after}", len(before), len(before) + len(term))
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-# A mark that ends sentences, quotes and brackets that close after it, then blanks. Chinese and
-# Japanese marks need no blanks; an empty line always ends a sentence.
+# A mark that ends sentences, quotes and brackets that close after it, then whitespace. Chinese and
+# Japanese marks need none; an empty line always ends a sentence.
 _END = re.compile(
     r"(?P<mark>[.!?…]++)[\"'”’»)\]]*+\s++(?=[\"'“‘«(\[]*(?P<next>[^\s\"'“‘«(\[]+))"
     r"|[。！？]+[」』”’）]*"
@@ -60,18 +58,18 @@ _LAST_WORD = re.compile(r"[^\s(\[\"'“‘«]*\Z")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]|Ph\.D")  # J, U.S, a.m: without the last dot
 
 # After these the sentence goes on, whatever follows.
-_NEVER_LAST = _words(
+_NEVER_LAST = word_set(
     "e.g i.e cf c.f viz vs approx dr mr mrs ms prof rev hon gen col sgt lt capt gov sen rep st ste "
     "mt ft messrs mme mlle resp incl excl"
 )
 # After these it goes on with a number.
-_BEFORE_NUMBERS = _words(
+_BEFORE_NUMBERS = word_set(
     "no nos nr fig figs eq eqs ref refs vol vols p pp sec ch chap tab art ca c v ver "
     "jan feb mar apr jun jul aug sep sept oct nov dec"
 )
 # After these, and after initials, a sentence ends only where a usual first word follows.
-_SELDOM_LAST = _words("al etc inc ltd co corp bros jr sr dept univ suppl spp sp var")
-_FIRST_WORDS = _words(
+_SELDOM_LAST = word_set("al etc inc ltd co corp bros jr sr dept univ suppl spp sp var")
+_FIRST_WORDS = word_set(
     "A After All Although An And As At Because Both But By During Each For From Further "
     "Furthermore He Here His However I If In It Its Many More Most No Of On One Other Our Results "
     "She Since Some Such That The Their Then There These They This Those Thus To Two Under Until "
@@ -87,7 +85,7 @@ def sentence_ends(text: str, first: int, last: int) -> Iterator[int]:
 
 
 def _is_end(text: str, match: re.Match[str]) -> bool:
-    """Whether a mark followed by blanks ends a sentence, rather than a short form."""
+    """Whether a mark before whitespace ends a sentence, rather than a short form."""
     following = match["next"]
     if following[0].islower():
         return False

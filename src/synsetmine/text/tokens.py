@@ -17,7 +17,7 @@ from synsetmine.normalization import CJK, FROM_10000, LOW_MARKS, MARK, fold, tok
 IntArray = NDArray[np.int64]
 Keys = tuple[NDArray[np.uint64], NDArray[np.uint64]]
 
-_SHORT = 16  # bytes; such words are told apart by two numbers of 8 bytes each
+_SHORT = 16  # bytes; such words are compared as two numbers of 8 bytes each
 _MASKS = np.array([256**size - 1 for size in range(9)], np.uint64)
 _FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], np.uint64)  # odd, well-mixed bits
 
@@ -88,8 +88,9 @@ def _keys(letters: NDArray[np.uint8], starts: IntArray, ends: IntArray) -> Keys:
     return first, eights[starts + 8] & _MASKS[np.clip(size - 8, 0, 8)]
 
 
-Found = tuple[IntArray, IntArray, NDArray[np.uint8], IntArray, IntArray]  # starts, …, of `Tokens`
-Way = Callable[[str, IntArray], Found]
+# From `starts` to `word_ends` of `Tokens`.
+TokenArrays = tuple[IntArray, IntArray, NDArray[np.uint8], IntArray, IntArray]
+Tokenizer = Callable[[str, IntArray], TokenArrays]
 
 BORDER = "\x01"  # stands between the words of two texts, and is no word of any text
 
@@ -99,7 +100,7 @@ _LOW = rf"{LOW_MARKS}\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff"
 _MAY_BE_MARK = re.compile(f"[{_LOW}{FROM_10000}]")
 _MARK = re.compile(rf"[{_LOW}]|{MARK}")
 _PIECE = 1 << 19  # characters that are worked on at once
-_BLANK, _BORDER, _PLUS, _HASH = b" \x01+#"
+_SPACE, _BORDER, _PLUS, _HASH = b" \x01+#"
 _ALONE, _SEVERAL = 1, 2  # characters that are a token each, and those that fold to several
 
 
@@ -112,7 +113,7 @@ class Tokens:
     offsets: IntArray  # (texts,): where each begins in `joined`
     starts: IntArray  # (tokens,): where each token stands in `joined`
     ends: IntArray  # (tokens,)
-    letters: NDArray[np.uint8]  # the words between blanks, folded as in `text.tokens`, in UTF-8
+    letters: NDArray[np.uint8]  # the words between spaces, folded as in `text.tokens`, in UTF-8
     word_starts: IntArray  # (tokens,): where each word stands in `letters`
     word_ends: IntArray  # (tokens,)
 
@@ -124,52 +125,52 @@ class Tokens:
 def tokens_of(texts: Sequence[str]) -> Iterator[Tokens]:
     """The tokens of all texts, a piece at a time.
 
-    Texts in ASCII take a shorter way than others, and those with accents behind their letters a
-    longer one, so the three kinds come one after the other.
+    Texts in ASCII take less work than others, and those with accents behind their letters more, so
+    the three kinds come one after the other.
     """
-    kinds = [*map(_way, texts)]
-    for way in (_ascii, _any, _marked):
+    tokenizers = [*map(_tokenizer_of, texts)]
+    for tokenizer in (_ascii, _any, _marked):
         numbers: list[int] = []
         size = 0
-        for number, (text, kind) in enumerate(zip(texts, kinds, strict=True)):
-            if kind is way:
+        for number, (text, own) in enumerate(zip(texts, tokenizers, strict=True)):
+            if own is tokenizer:
                 numbers.append(number)
                 size += len(text)
                 if size >= _PIECE:
-                    yield _tokens(texts, numbers, way)
+                    yield _tokens(texts, numbers, tokenizer)
                     numbers, size = [], 0
         if numbers:
-            yield _tokens(texts, numbers, way)
+            yield _tokens(texts, numbers, tokenizer)
 
 
-def _way(text: str) -> Way:
+def _tokenizer_of(text: str) -> Tokenizer:
     if text.isascii():
         return _ascii
     return _marked if _MAY_BE_MARK.search(text) and _MARK.search(text) else _any
 
 
-def _tokens(texts: Sequence[str], numbers: list[int], way: Way) -> Tokens:
+def _tokens(texts: Sequence[str], numbers: list[int], tokenizer: Tokenizer) -> Tokens:
     chosen = [texts[number] for number in numbers]
-    # Blanks at both ends and around each border: every token has a blank on either side.
+    # Spaces at both ends and around each border: every token has one on either side.
     joined = f" {'   '.join(chosen)} "
     offsets = np.cumsum([1, *(len(text) + 3 for text in chosen[:-1])])
-    return Tokens(joined, np.array(numbers), offsets, *way(joined, offsets[1:] - 2))
+    return Tokens(joined, np.array(numbers), offsets, *tokenizer(joined, offsets[1:] - 2))
 
 
-def _ascii(joined: str, borders: IntArray) -> Found:
+def _ascii(joined: str, borders: IntArray) -> TokenArrays:
     letters = np.frombuffer(bytearray(joined.encode().translate(_ASCII)), np.uint8)
     letters[borders] = _BORDER
-    _blank_loose_signs(letters, letters != _BLANK)
+    _remove_loose_signs(letters, letters != _SPACE)
     starts, ends = _runs(letters)
     return starts, ends, letters, starts, ends
 
 
-def _any(joined: str, borders: IntArray) -> Found:
+def _any(joined: str, borders: IntArray) -> TokenArrays:
     folds, kinds = _tables()
     points = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), np.uint32)
     wide, kind = folds[points], kinds[points]
     wide[borders] = _BORDER
-    _blank_loose_signs(wide, (wide != _BLANK) & (kind != _ALONE))
+    _remove_loose_signs(wide, (wide != _SPACE) & (kind != _ALONE))
     if kind.any():
         wide, origins = _spread(wide, kind)
         first, last = _runs(wide)
@@ -182,19 +183,19 @@ def _any(joined: str, borders: IntArray) -> Found:
     return starts, ends, letters, stops[first - 1], stops[last - 1]
 
 
-def _marked(joined: str, borders: IntArray) -> Found:
+def _marked(joined: str, borders: IntArray) -> TokenArrays:
     """One by one: what a letter is folded to depends on the marks behind it."""
     spans = sorted([*token_spans(joined), *((place, place + 1) for place in borders.tolist())])
     starts, ends = np.array(spans, np.int64).reshape(-1, 2).T
     words = [fold(joined[start:end]).replace(" ", BORDER).encode() for start, end in spans]
     letters = np.frombuffer(b" " + b" ".join(words) + b" ", np.uint8)
-    stops = np.cumsum([1 + len(word) for word in words], dtype=np.int64)  # of the blanks behind
+    stops = np.cumsum([1 + len(word) for word in words], dtype=np.int64)  # of the spaces behind
     sizes = np.fromiter(map(len, words), np.int64, len(words))
     return starts, ends, letters, stops - sizes, stops
 
 
-def _blank_loose_signs(letters: NDArray[Any], in_word: NDArray[np.bool_]) -> None:
-    """Blank those `+` and `#` that do not belong to the word before them.
+def _remove_loose_signs(letters: NDArray[Any], in_word: NDArray[np.bool_]) -> None:
+    """Put spaces for those `+` and `#` that do not belong to the word before them.
 
     A run of them does if a word is right before it, but not its last if a token is right after.
     """
@@ -202,15 +203,15 @@ def _blank_loose_signs(letters: NDArray[Any], in_word: NDArray[np.bool_]) -> Non
     opens = np.diff(signs, prepend=-1) > 1
     firsts, lasts = signs[opens], signs[np.roll(opens, -1)]
     belongs = in_word[firsts - 1][np.cumsum(opens) - 1]
-    before_token = lasts[letters[lasts + 1] != _BLANK]
-    letters[signs[~belongs]] = _BLANK
-    letters[before_token] = _BLANK
+    before_token = lasts[letters[lasts + 1] != _SPACE]
+    letters[signs[~belongs]] = _SPACE
+    letters[before_token] = _SPACE
 
 
 def _spread(
     letters: NDArray[np.uint32], kind: NDArray[np.uint8]
 ) -> tuple[NDArray[np.uint32], IntArray]:
-    """Put blanks around letters that are alone, fold others to several; also their places."""
+    """Put spaces around letters that are alone, fold others to several; also their places."""
     alone, several = np.flatnonzero(kind == _ALONE), np.flatnonzero(kind == _SEVERAL)
     folded = [[*map(ord, fold(chr(point)))] for point in letters[several].tolist()]
     size = np.ones(len(letters), np.int64)
@@ -219,34 +220,34 @@ def _spread(
     origins = np.repeat(np.arange(len(letters)), size)
     places = np.cumsum(size) - size
     spread = letters[origins]
-    spread[places[alone]] = spread[places[alone] + 2] = _BLANK
+    spread[places[alone]] = spread[places[alone] + 2] = _SPACE
     for place, points in zip(places[several].tolist(), folded, strict=True):
         spread[place : place + len(points)] = points
     return spread, origins
 
 
 def _runs(letters: NDArray[Any]) -> tuple[IntArray, IntArray]:
-    """Where the runs of letters between blanks start and end."""
-    inside = letters != _BLANK
+    """Where the runs of letters between spaces start and end."""
+    inside = letters != _SPACE
     edges = np.flatnonzero(inside[1:] != inside[:-1]) + 1
     return edges[::2], edges[1::2]
 
 
 _ASCII = bytes(
-    ord(fold(chr(code))) if chr(code).isalnum() or chr(code) in "+#" else _BLANK
+    ord(fold(chr(code))) if chr(code).isalnum() or chr(code) in "+#" else _SPACE
     for code in range(128)
 ).ljust(256)
 
 
 @cache
 def _tables() -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
-    """For every character: what it is folded to, a blank if it is in no token, and its kind.
+    """For every character: what it is folded to, a space if it is in no token, and its kind.
 
     One that folds to several stands for itself.
     """
     every = np.arange(sys.maxunicode + 1, dtype=np.uint32)
     text = every.tobytes().decode("utf-32-le", "surrogatepass")
-    folds = np.full(len(every), _BLANK, np.uint32)
+    folds = np.full(len(every), _SPACE, np.uint32)
     kinds = np.zeros(len(every), np.uint8)
     for char in re.findall(r"[^\W_]|[+#]", text):
         folded = fold(char)

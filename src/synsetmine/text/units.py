@@ -21,11 +21,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from synsetmine.corpus.documents import texts_of
 from synsetmine.engines import Engine
 from synsetmine.io.files import atomic_write, parquet_error
 from synsetmine.normalization import SIGN, WORD, fold
-from synsetmine.text.counters import TextBatch
+from synsetmine.text.counters import BatchCounter, TextBatch, count_together
 from synsetmine.text.matcher import Matches, NameMatcher
 from synsetmine.text.tokens import BORDER, tokens_of
 
@@ -36,7 +35,7 @@ _COLUMNS = ["form", "count"]
 MOST_FORMS = 4_000_000  # distinct units that are counted at a time; then the rare ones go
 
 # Words as in `text.tokens`, where a mark counts as a letter after `+` and `#`. A sentence ends
-# with a mark and a blank, unless a small letter follows or a single letter stands before it.
+# with a mark and whitespace, unless a small letter follows or a single letter stands before it.
 _PARTS = re.compile(
     rf"(?=[^\W_])(?:{SIGN}|{WORD}(?:[+#]+(?![^\W_]|{TERM}))?)|[{TERM}{TEXT_END}。！？]"
     r"|(?<!\W[^\W\d_])[.!?]['\"”’)\]]*\s(?!\s*['\"“‘(\[]*[a-zß-öø-ÿ])|\n\s*\n"
@@ -60,17 +59,6 @@ class Units:
     def place(self, within: Within) -> NDArray[np.int32]:
         """The number of the text or of the sentence in which each unit stands."""
         return self.text if within == "text" else self.sentence
-
-
-class UnitReader:
-    """Cuts texts into units; a pure function of the texts that can travel to worker processes."""
-
-    def __init__(self, forms: Sequence[str]) -> None:
-        self._forms = forms
-        self._matcher = NameMatcher.build(forms)
-
-    def __call__(self, texts: Sequence[str]) -> Units:
-        return units_of(texts, self._matcher.find(texts), self._forms)
 
 
 def units_of(texts: Sequence[str], matches: Matches, forms: Sequence[str]) -> Units:
@@ -106,21 +94,32 @@ def _marked(texts: Sequence[str], matches: Matches) -> str:
     return TERM.join(joined[start:end] for start, end in between)
 
 
-def count_units(
+def count_forms(
     documents: Path,
-    reader: UnitReader,
+    counter: BatchCounter,
     *,
-    engine: Engine,
+    matcher: NameMatcher | None = None,
+    engine: Engine | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> dict[str, int]:
-    """How often each unit stands in a stored corpus; `progress` is told the batches done."""
+    """How often a `WordCounter` or `UnitCounter` finds each form in a stored corpus."""
     totals = FormCounts()
-    found = engine.map_batches(_UnitCounter(reader), documents, ["text"])
-    for done, batch in enumerate(found, start=1):
-        totals.add(batch)
-        if progress:
-            progress(done)
+    for counted in count_together(
+        documents, {"forms": counter}, matcher=matcher, engine=engine, progress=progress
+    ):
+        totals.add(counted.tables["forms"])
     return totals.counts
+
+
+@dataclass(frozen=True)
+class UnitCounter:
+    """How often each unit stands in a batch; the matcher knows these forms."""
+
+    forms: Sequence[str]
+
+    def __call__(self, batch: TextBatch) -> pa.RecordBatch:
+        units = units_of(batch.texts, batch.matches, self.forms)
+        return pa.record_batch([pa.array(units.forms, pa.string()), units.counts], _COLUMNS)
 
 
 @dataclass(frozen=True)
@@ -140,7 +139,7 @@ class FormCounts:
     """Adds up tables of forms and counts in bounded memory.
 
     Where there are more than `MOST_FORMS` distinct forms, the rarest are dropped on the way,
-    those that a counter of bounded size can not tell from misspellings.
+    which in a counter of bounded size look like misspellings.
     """
 
     def __init__(self) -> None:
@@ -192,16 +191,6 @@ def frequent_units(counts: Mapping[str, int], min_count: int) -> list[str]:
     """The units seen often enough, most frequent first; equal counts by the alphabet."""
     often = (form for form, count in counts.items() if count >= min_count)
     return sorted(often, key=lambda form: (-counts[form], form))
-
-
-@dataclass(frozen=True)
-class _UnitCounter:
-    reader: UnitReader
-
-    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        units = self.reader(texts_of(batch))
-        forms = pa.array(units.forms, pa.string())
-        return pa.record_batch([forms, pa.array(units.counts)], _COLUMNS)
 
 
 def _unit(part: str, number_of: dict[str, int]) -> int:

@@ -7,18 +7,18 @@ import unicodedata
 
 from synsetmine.normalization import MARK
 
+
+def word_set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 # Words of names in several languages that an acronym or a comparison of names may leave out.
-# fmt: off
-STOP_WORDS = frozenset((
-    "a", "an", "and", "at", "by", "de", "del", "der", "des", "di", "du", "et", "for", "from", "in",
-    "la", "le", "les", "of", "on", "or", "the", "to", "und", "van", "von", "with",
-))
-# fmt: on
+STOP_WORDS = word_set(
+    "a an and at by de del der des di du et for from in la le les of on or the to und van von with"
+)
 # English words that a phrase of a text neither begins nor ends with.
-FUNCTION_WORDS = frozenset(
-    re.findall(
-        r"\w+",
-        """
+FUNCTION_WORDS = word_set(
+    """
     a about above across after again against ago all almost along already also although always
     am among amongst an and another any anyone anything are around as at away back be became
     because become becomes been before behind being below beneath beside besides between beyond
@@ -35,8 +35,7 @@ FUNCTION_WORDS = frozenset(
     using usually various versus very via vs was we well were what whatever when where whereas
     whether which while who whom whose why will with within without would yet you your yours
     yourself
-""",
-    )
+    """
 )
 WORDS = 48  # of a name that count; the rest of a longer one is ignored
 LETTERS = 48  # of a word that count

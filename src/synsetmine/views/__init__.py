@@ -7,8 +7,14 @@ from synsetmine.views.encoder import (
     packaged_encoder,
 )
 from synsetmine.views.strings import FEATURES, StringView
-from synsetmine.views.vector_files import read_vectors, write_vectors
-from synsetmine.views.vectors import TermVectors, TermViews, View, unit_rows
+from synsetmine.views.vectors import (
+    TermVectors,
+    TermViews,
+    View,
+    read_vectors,
+    unit_rows,
+    write_vectors,
+)
 
 __all__ = [
     "FEATURES",

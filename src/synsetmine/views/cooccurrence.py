@@ -22,16 +22,16 @@ from scipy import sparse
 
 from synsetmine.corpus.documents import batch_sizes
 from synsetmine.engines import Engine
-from synsetmine.errors import DataError
+from synsetmine.errors import DataError, require
 from synsetmine.io.files import atomic_write
-from synsetmine.normalization import normal_form
-from synsetmine.text.counters import TextBatch, count_together
+from synsetmine.text.counters import TextBatch, count_together, one_row
 from synsetmine.text.matcher import NameMatcher
-from synsetmine.text.units import FormCounts, Within, WordCounter, frequent_units, units_of
+from synsetmine.text.units import Within, WordCounter, count_forms, frequent_units, units_of
 from synsetmine.text.vocabulary import term_forms
 from synsetmine.types import Progress, Term
-from synsetmine.views.vectors import TermVectors
+from synsetmine.views.vectors import TermVectors, vectors_of_forms
 
+Arrays = dict[str, NDArray[Any]]
 Counts = Any  # a scipy.sparse.csr_array of integers, whose sum is the same in any order
 
 WINDOW, MIN_COUNT, CONTEXTS = 10, 5, 50_000
@@ -63,23 +63,18 @@ def train_cooccurrence(
     """A vector for each term that stands in a stored corpus at least `min_count` times.
 
     The corpus is read twice: for its frequent words, and for the neighbours of terms and words.
-    The result depends neither on the engine nor on how the texts are batched. `progress` is told
-    what is done of how much.
+    The result depends neither on the engine nor on how the texts are batched. `progress`
+    gets what is done of how much.
     """
     tell = progress or (lambda _done, _whole: None)
     total = sum(batch_sizes(documents))
-    words = FormCounts()
-    for counted in count_together(
-        documents,
-        {"words": WordCounter()},
-        engine=engine,
-        progress=lambda done: tell(done, 3 * total),
-    ):
-        words.add(counted.tables["words"])
+    words = count_forms(
+        documents, WordCounter(), engine=engine, progress=lambda done: tell(done, 3 * total)
+    )
     forms = term_forms(terms)
     counter = NeighbourCounter.of(
         forms,
-        words.counts,
+        words,
         window=window,
         within=within,
         directed=directed,
@@ -133,8 +128,7 @@ def cooccurrence_vectors(
     one length.
     """
     for value in (dimension, min_count, contexts):
-        if value < 1:
-            raise DataError("expected a number from 1 on", value=value)
+        require(value >= 1, "expected a number from 1 on", value)
     units = _choose(counts, term_forms(terms), min_count=min_count, contexts=contexts)
     near, inside = counts.of(units.numbers)
     matrix = _ppmi(
@@ -145,7 +139,8 @@ def cooccurrence_vectors(
     if text_weight:
         block = _ppmi(inside, _column_shares(inside), shift=shift)
         matrix = sparse.hstack([_unit_norm(matrix), text_weight * _unit_norm(block)], "csr")
-    return _table(terms, units, _reduce(matrix, dimension, power=power, seed=seed))
+    rows = _reduce(matrix, dimension, power=power, seed=seed)
+    return vectors_of_forms(terms, units.number_of, rows)
 
 
 @dataclass(frozen=True)
@@ -154,9 +149,8 @@ class NeighbourCounter:
 
     Units are the names that the matcher knows, by their forms, and some words. Two that stand d
     apart count window + 1 - d, but not across the end of a text (or sentence: `within`).
-    `directed` tells the units before and after another one apart. One row: how often each unit
-    stands there, and two matrices, `near` (units, units), which has each pair once, and
-    `inside` (units, texts).
+    `directed` counts the units before and after another one separately. One row has two matrices:
+    `near` (units, units), which has each pair once, and `inside` (units, texts).
     """
 
     forms: Sequence[str]  # of the matcher
@@ -166,8 +160,7 @@ class NeighbourCounter:
     directed: bool = False
 
     def __post_init__(self) -> None:
-        if not 1 <= self.window <= WIDEST:
-            raise DataError(f"a window is 1 to {WIDEST} units wide", value=self.window)
+        require(1 <= self.window <= WIDEST, f"a window is 1 to {WIDEST} units wide", self.window)
 
     @classmethod
     def of(
@@ -187,8 +180,7 @@ class NeighbourCounter:
         as many words are counted as there are to be contexts.
         """
         for value in (min_count, contexts):
-            if value < 1:
-                raise DataError("expected a number from 1 on", value=value)
+            require(value >= 1, "expected a number from 1 on", value)
         frequent = frequent_units(words, min_count)[: 2 * contexts]
         units = [*dict.fromkeys([*forms, *frequent])]
         return cls(forms, units, window, within, directed)
@@ -207,7 +199,7 @@ class NeighbourCounter:
             (np.ones(int(known.sum()), np.int64), (unit[known], units.text[known])),
             shape=(len(self.units), len(batch)),
         ).tocsr()
-        return pa.record_batch(_columns("near", near.total()) | _columns("inside", inside))
+        return one_row(_arrays("near", near.total()) | _arrays("inside", inside))
 
     @cached_property
     def _number_of(self) -> Mapping[str, int]:
@@ -250,8 +242,9 @@ class Cooccurrence:
 
     def add(self, counted: pa.RecordBatch, *, first: int, size: int) -> None:
         """Add what `NeighbourCounter` made of `size` documents from the number `first` on."""
-        self._near.add(_matrix(counted, "near", columns=len(self.units)))
-        self._inside.add(_in_columns(_matrix(counted, "inside", columns=size), first=first))
+        arrays = {name: counted.column(name).values.to_numpy() for name in counted.schema.names}
+        self._near.add(_matrix(arrays, "near", columns=len(self.units)))
+        self._inside.add(_in_columns(_matrix(arrays, "inside", columns=size), first=first))
         self._texts = first + size
 
     @cached_property
@@ -269,11 +262,7 @@ class Cooccurrence:
         names = "\n".join(self.units).encode()
         tensors = {"units": np.frombuffer(names, np.uint8)}
         for name, matrix in (("near", self._near.total()), ("inside", self._inside.total())):
-            tensors |= {
-                f"{name} ends": matrix.indptr.astype(np.int64),
-                f"{name} columns": matrix.indices.astype(np.int32),
-                f"{name} counts": matrix.data.astype(_smallest(matrix.data)),
-            }
+            tensors |= _arrays(name, matrix, _smallest(matrix.data))
         tensors["about"] = np.array([self._texts, self.directed], np.int64)
         with atomic_write(path) as temporary:
             # One entry: several would be written in any order.
@@ -294,12 +283,8 @@ class Cooccurrence:
         texts, directed = tensors["about"].tolist()
         self = cls(units, directed=bool(directed))
         self._texts = texts
-        for name, total, columns in (
-            ("near", self._near, len(units)),
-            ("inside", self._inside, TEXT_COLUMNS),
-        ):
-            parts = (tensors[f"{name} {part}"] for part in ("counts", "columns", "ends"))
-            total.add(sparse.csr_array(tuple(parts), shape=(len(units), columns)))
+        self._near.add(_matrix(tensors, "near", columns=len(units)))
+        self._inside.add(_matrix(tensors, "inside", columns=TEXT_COLUMNS))
         return self
 
 
@@ -334,23 +319,17 @@ def _choose(
     )
 
 
-def _columns(name: str, matrix: Counts) -> dict[str, Any]:
-    """The arrays of a sparse matrix, each as one value of a column."""
-    arrays = {
-        "ends": matrix.indptr.astype(np.int64),
-        "columns": matrix.indices.astype(np.int32),
-        "counts": matrix.data.astype(np.int64),
-    }
+def _arrays(name: str, matrix: Counts, kind: type[np.integer[Any]] = np.int64) -> Arrays:
+    """A sparse matrix as arrays, with counts of this type."""
     return {
-        f"{name} {part}": pa.LargeListArray.from_arrays([0, len(values)], pa.array(values))
-        for part, values in arrays.items()
+        f"{name} ends": matrix.indptr.astype(np.int64),
+        f"{name} columns": matrix.indices.astype(np.int32),
+        f"{name} counts": matrix.data.astype(kind),
     }
 
 
-def _matrix(batch: pa.RecordBatch, name: str, *, columns: int) -> Counts:
-    ends, indices, counts = (
-        batch.column(f"{name} {part}").values.to_numpy() for part in ("ends", "columns", "counts")
-    )
+def _matrix(arrays: Arrays, name: str, *, columns: int) -> Counts:
+    counts, indices, ends = (arrays[f"{name} {part}"] for part in ("counts", "columns", "ends"))
     return sparse.csr_array((counts, indices, ends), shape=(len(ends) - 1, columns))
 
 
@@ -426,10 +405,3 @@ def _reduce(matrix: Any, dimension: int, *, power: float, seed: int) -> NDArray[
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     filled = (np.diff(matrix.indptr) > 0)[:, None]
     return np.where(filled, LENGTH * rows / np.maximum(lengths, 1e-30), 0).astype(np.float32)
-
-
-def _table(terms: Sequence[Term], units: _Units, vectors: NDArray[np.float32]) -> TermVectors:
-    """The rows of the terms; the senses of one surface share theirs."""
-    rows = {term: units.number_of.get(normal_form(term.surface), -1) for term in terms}
-    there = {term: row for term, row in rows.items() if row >= 0 and vectors[row].any()}
-    return TermVectors(tuple(there), vectors[np.array([*there.values()], np.int64)])

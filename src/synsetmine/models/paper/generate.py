@@ -26,7 +26,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from synsetmine.errors import DataError
+from synsetmine.errors import require
 from synsetmine.io.traces import Action
 from synsetmine.models.known import KNOWN_THRESHOLD
 from synsetmine.models.task import MiningResult, Outcome, Task, TermIndex, log_odds
@@ -84,8 +84,7 @@ class PreparedScorer:
         block_size: int = 32,
     ) -> MiningResult:
         """One pass over the vocabulary; `block_size` is how many terms are scored at a time."""
-        if block_size < 1:
-            raise DataError("the block size must be at least 1", value=block_size)
+        require(block_size >= 1, "the block size must be at least 1", block_size)
         task = Task.of(
             self._vocabulary if order is None else order,
             self._index,

@@ -8,9 +8,9 @@ set it is drawn for, without any drawing again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import get_args
+from itertools import accumulate, groupby
 
 import torch
 from torch import Tensor
@@ -40,29 +40,22 @@ class SetInstancePairs:
 class PairSampler:
     """Draws pairs from training sets.
 
-    `vocabulary` adds terms that belong to no training set; they, and the terms of sets of one,
-    serve as negatives only. `terms` tells which term each number stands for.
+    Terms of sets of one serve as negatives only. `terms` has the term of each number.
     """
 
     def __init__(
         self,
         sets: SynonymSets,
         *,
-        vocabulary: Iterable[Term] = (),
         negatives: int = 20,
         strategy: Strategy = "complete-random",
         device: torch.device | str = "cpu",
     ) -> None:
-        if strategy not in get_args(Strategy):
-            raise DataError(f"strategy must be one of {get_args(Strategy)}", value=strategy)
-        if negatives < 1:
-            raise DataError("the number of negatives must be at least 1", value=negatives)
         usable = [members for members in sets if len(members) > 1]
         if not usable:
             raise DataError("training needs at least one set of two or more terms")
         grouped = [term for members in usable for term in members]
-        known = frozenset(grouped)
-        others = dict.fromkeys(t for t in (*sets.terms, *vocabulary) if t not in known)
+        others = [term for members in sets if len(members) == 1 for term in members]
         self.terms: tuple[Term, ...] = (*grouped, *others)
         self.negatives = negatives
         self.strategy: Strategy = strategy
@@ -134,7 +127,8 @@ class _Partners:
         spans: list[list[tuple[int, int, int, int]]] = [[] for _ in terms]
         flat: list[int] = []
         for holders in postings.values():
-            for run_start, run_size in _runs([owners[number] for number in holders]):
+            sizes = [len([*run]) for _, run in groupby(holders, key=owners.__getitem__)]
+            for run_start, run_size in zip(accumulate(sizes, initial=0), sizes, strict=False):
                 partners = len(holders) - run_size
                 if partners:
                     for number in holders[run_start : run_start + run_size]:
@@ -179,12 +173,3 @@ def _leave_out(draws: Tensor, start: Tensor, size: Tensor) -> Tensor:
     """Map draws from a range that is `size` too short onto the range without the run at `start`."""
     shifted: Tensor = draws + torch.where(draws >= start, size, 0)
     return shifted
-
-
-def _runs(values: Sequence[int]) -> Iterable[tuple[int, int]]:
-    """(start, size) of each run of equal values."""
-    start = 0
-    for i in range(1, len(values) + 1):
-        if i == len(values) or values[i] != values[start]:
-            yield start, i - start
-            start = i

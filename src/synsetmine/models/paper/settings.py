@@ -94,8 +94,7 @@ class TrainingSettings:
         """The paper's model takes one table of vectors and nothing else."""
         if encoder:
             raise DataError("the paper's model takes no encoder; choose another preset")
-        if tables != 1:
-            raise DataError("the paper's model needs one --vectors table; got", value=tables)
+        require(tables == 1, "the paper's model needs one --vectors table; got", tables)
 
     def known(self, terms: Sequence[Term], views: TermViews) -> list[Term]:
         table = views.table("vectors")

@@ -11,7 +11,8 @@ import json
 import random
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import as_completed
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -75,7 +76,8 @@ def tune(
         base.updated(changes)  # a wrong name or value is an error before anything runs
     usable = sets.restrict(term for term in sets.terms if term in vectors)
     split = usable.folds(folds, seed=base.seed)
-    digest = _digest(usable, vectors, base, folds)
+    described = [base.to_dict(), folds, [[str(t) for t in members] for members in usable]]
+    digest = fingerprint(described, [vectors.select(usable.terms)])
     done = _read_results(out / RESULTS, digest)
     jobs = [
         (_key(changes, fold), (base.updated(changes), *split[fold], vectors, base, device))
@@ -87,7 +89,8 @@ def tune(
         progress(len(jobs) - len(waiting), len(jobs))
     for key, result in _run(waiting, workers):
         done[key] = result
-        write_text(out / RESULTS, "".join(_line(digest, key, done[key]) for key in done))
+        lines = (json.dumps({"run": digest, "key": key, **result}) for key, result in done.items())
+        write_text(out / RESULTS, "".join(f"{line}\n" for line in lines))
         if progress:
             progress(sum(key in done for key, _ in jobs), len(jobs))
     results = [_gather(changes, done, folds) for changes in candidates]
@@ -121,24 +124,14 @@ def _run(
             yield key, _score_fold(*job)
         return
     threads = max(torch.get_num_threads() // workers, 1)
-    pool = WorkerPool(workers, partial(torch.set_num_threads, threads))
     try:
-        queue = iter(jobs)
-        running: dict[Future[dict[str, Any]], str] = {}
-        # Only a few jobs are handed over at a time: each carries its own copy of the data.
-        for key, job in itertools.islice(queue, 2 * workers):
-            running[pool.submit(_score_fold, *job)] = key
-        while running:
-            finished, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in finished:
-                yield running.pop(future), future.result()
-                for key, job in itertools.islice(queue, 1):
-                    running[pool.submit(_score_fold, *job)] = key
+        with WorkerPool(workers, partial(torch.set_num_threads, threads)) as pool:
+            key_of = {pool.submit(_score_fold, *job): key for key, job in jobs}
+            for future in as_completed(key_of):
+                yield key_of[future], future.result()
     except WorkerDiedError as error:
         problem = "a worker process died, perhaps for lack of memory; fewer --workers need less"
         raise SynsetmineError(f"{problem}; run the same command again to continue") from error
-    finally:
-        pool.close()
 
 
 def _score_fold(
@@ -178,29 +171,15 @@ def _key(changes: Candidate, fold: int) -> str:
     return json.dumps([changes, fold], sort_keys=True)
 
 
-def _line(digest: str, key: str, result: Mapping[str, Any]) -> str:
-    return json.dumps({"run": digest, "key": key, **result}) + "\n"
-
-
-def _digest(sets: SynonymSets, vectors: TermVectors, base: TrainingSettings, folds: int) -> str:
-    described = [base.to_dict(), folds, [[str(t) for t in members] for members in sets]]
-    return fingerprint(described, [vectors.select(sets.terms)])
-
-
-def _record(line: str) -> object:
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-
-
 def _read_results(path: Path, digest: str) -> dict[str, dict[str, Any]]:
     """What an earlier, broken run has finished."""
     if not path.exists():
         return {}
     results: dict[str, dict[str, Any]] = {}
     for number, line in numbered_lines(path):
-        record = _record(line)
+        record: Any = None
+        with suppress(ValueError, RecursionError):
+            record = json.loads(line)
         if not isinstance(record, dict) or "key" not in record:
             raise DataError("not a result of tuning", path=path, line=number, value=line)
         if record.get("run") != digest:

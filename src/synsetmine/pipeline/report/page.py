@@ -17,21 +17,42 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
+from synsetmine.errors import counted
 from synsetmine.io.files import writing
 from synsetmine.pipeline.report.charts import (
     SERIES,
     size_histogram,
     size_table,
+    term_scatter,
     threshold_curve,
     training_curve,
 )
-from synsetmine.pipeline.report.findings import Epochs, Findings, Penalties, percent
-from synsetmine.pipeline.report.term_map import term_scatter
+from synsetmine.pipeline.report.findings import (
+    Epochs,
+    Findings,
+    Penalties,
+    gather_findings,
+    percent,
+)
+from synsetmine.pipeline.settings import ReportSettings
 from synsetmine.runs import MinedSet, MinedTerm, Sentence
-from synsetmine.runs.results import ACTIONS, counted, description, probability, share
+from synsetmine.runs.folder import RunFolder, StageResult
+from synsetmine.runs.results import ACTIONS, description, probability, share
+from synsetmine.types import Progress
 
 PLAIN_ROWS = 100  # rows of a table in the page itself, for reading without JavaScript
 SETS_A_BLOCK = 200  # sentences are read in blocks, when a set of the block is first opened
+
+
+def write_run_report(
+    settings: ReportSettings, folder: RunFolder, out: Path, progress: Progress
+) -> StageResult:
+    """Gather the findings of a run and write the HTML file."""
+    findings = gather_findings(settings, folder, progress)
+    write_report(out, findings)
+    return StageResult(
+        {"new names": len(findings.new_names), "groups of unknown terms": len(findings.groups)}
+    )
 
 
 def write_report(path: Path, findings: Findings) -> None:

@@ -1,1 +1,1 @@
-"""What a browser or another program talks to: the page for reviewers and the serving API."""
+"""The review page and the HTTP API."""

@@ -171,13 +171,13 @@ class MinedAnswers:
         mined, own = self._members[self._index.find(question.term)]
         least = 0.0 if question.least is UNSET else question.least
         synonyms: list[MinedTerm] = []
-        if mined.id not in self._rejected and not own.is_incorrect:
+        if mined.id not in self._rejected and own.verdict != "incorrect":
             synonyms = [
                 term
                 for term in mined.terms
-                if term is not own and not term.is_incorrect and _certainty(term) >= least
+                if term is not own and term.verdict != "incorrect" and term.certainty >= least
             ]
-        synonyms.sort(key=lambda term: (-_certainty(term), -term.count, term.text))
+        synonyms.sort(key=lambda term: (-term.certainty, -term.count, term.text))
         return Expand(
             term=str(own.term),
             set=SetOfRun(mined.id, mined.entity, mined.name or None),
@@ -186,7 +186,7 @@ class MinedAnswers:
 
 
 class ModelAnswers:
-    """Probabilities of a model, with the threshold that it was made for."""
+    """Answers with the probabilities of a model, and its threshold."""
 
     def __init__(self, model: PreparedModel, threshold: float) -> None:
         self._model = model
@@ -234,11 +234,6 @@ def _synonym(term: MinedTerm) -> Synonym:
         nearest=term.nearest or UNSET,
         evidence=evidence or UNSET,
     )
-
-
-def _certainty(term: MinedTerm) -> float:
-    """The probability with which a term joined; terms that were there before are certain."""
-    return 1.0 if term.probability is None else term.probability
 
 
 def _scored(ranked: Iterable[tuple[Term, float]]) -> list[ScoredTerm]:

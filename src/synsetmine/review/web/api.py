@@ -114,14 +114,10 @@ def serving_app(answers: Answers, policy: AccessPolicy) -> ASGIApp:
             *map(single, QUESTIONS),
             Route("/v1/batch", batch, methods=["POST"]),
         ],
-        exception_handlers={
-            ApiError: _api_error,
-            HTTPException: _http_error,
-            Exception: _server_error,
-        },
+        exception_handlers=dict.fromkeys((ApiError, HTTPException, Exception), _refuse),
         lifespan=requests.open,
     )
-    return AccessMiddleware(app, policy, _http_error)
+    return AccessMiddleware(app, policy, _refuse)
 
 
 class RequestQueue:
@@ -169,28 +165,23 @@ class JsonResponse(Response):
         return msgspec.json.encode(content)
 
 
-def _api_error(_: Request, error: Exception) -> Response:
-    if not isinstance(error, ApiError):
-        raise error
-    headers = {"retry-after": "1"} if error.status == 503 else None
-    return JsonResponse(Problem(error.detail), error.status, headers)
-
-
-def _http_error(request: Request, error: Exception) -> Response:
-    """Errors of Starlette and of the access checks, in the same format."""
-    if not isinstance(error, HTTPException):
-        raise error
-    code = ERROR_CODES.get(error.status_code, "refused")
-    message = error.detail
-    if error.status_code == 404:
-        message = f"there is nothing at {request.url.path}; see /openapi.json"
-    return JsonResponse(Problem(ErrorDetail(code, message)), error.status_code, error.headers)
-
-
-def _server_error(_: Request, error: Exception) -> Response:
-    """An unexpected error; the traceback goes to the log."""
-    message = str(error) if isinstance(error, SynsetmineError) else "the server failed; see its log"
-    return JsonResponse(Problem(ErrorDetail("failed", message)), 500)
+def _refuse(request: Request, error: Exception) -> Response:
+    """The answer for an error; the traceback of an unexpected one goes to the log."""
+    headers: Mapping[str, str] | None = None
+    match error:
+        case ApiError():
+            status, detail = error.status, error.detail
+            headers = {"retry-after": "1"} if status == 503 else None
+        case HTTPException():  # of Starlette and of the access checks
+            status, message, headers = error.status_code, error.detail, error.headers
+            if status == 404:
+                message = f"there is nothing at {request.url.path}; see /openapi.json"
+            detail = ErrorDetail(ERROR_CODES.get(status, "refused"), message)
+        case SynsetmineError():
+            status, detail = 500, ErrorDetail("failed", str(error))
+        case _:
+            status, detail = 500, ErrorDetail("failed", "the server failed; see its log")
+    return JsonResponse(Problem(detail), status, headers)
 
 
 # --- The OpenAPI document ---

@@ -1,22 +1,24 @@
-"""What the review page shows, and in which words."""
+"""The contents of the review page, and its wording."""
 
 from __future__ import annotations
 
 import math
+import re
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from functools import cache
 from typing import Any, get_args
-from urllib.parse import urlencode
+from urllib.parse import quote, unquote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from synsetmine.errors import DataError, counted
 from synsetmine.review import TO_DO, Decision, Page, QueueFilter, QueuePosition, ReviewedSet, Status
 from synsetmine.review.web.session import ReviewSession
 from synsetmine.runs import MinedSet, MinedTerm, Scope, Sentence
-from synsetmine.runs.results import ACTIONS, Reviewer, counted, description, probability, share
+from synsetmine.runs.results import ACTIONS, description, probability, share
 from synsetmine.types import Term
 
 SHOWN: Mapping[str, tuple[str, frozenset[Status]]] = {
@@ -31,7 +33,7 @@ SHOWN: Mapping[str, tuple[str, frozenset[Status]]] = {
 
 @dataclass(frozen=True)
 class QueueQuery:
-    """The values of an address, as texts; what is not there is empty."""
+    """The parameters of an address, as texts; a missing one is empty."""
 
     show: str = ""
     q: str = ""  # a text that the sets have
@@ -44,12 +46,12 @@ class QueueQuery:
     find: str = ""  # a text for sets to merge with the open one
 
     @classmethod
-    def of(cls, given: Mapping[str, str]) -> QueueQuery:
-        asked = cls(**{field.name: given.get(field.name, "") for field in fields(cls)})
-        return asked if asked.show in SHOWN else replace(asked, show="todo")
+    def of(cls, values: Mapping[str, str]) -> QueueQuery:
+        query = cls(**{field.name: values.get(field.name, "") for field in fields(cls)})
+        return query if query.show in SHOWN else replace(query, show="todo")
 
     @property
-    def wanted(self) -> QueueFilter:
+    def selection(self) -> QueueFilter:
         return QueueFilter(
             status=SHOWN[self.show][1],
             text=self.q.strip(),
@@ -72,7 +74,7 @@ class QueueQuery:
         return replace(self, set="", at=written_position(place), find="")
 
     def address(self, **changes: str) -> str:
-        """The address of a page that differs in some values; what is usual is left out."""
+        """The address of a page that differs in some values; defaults are left out."""
         then = replace(self, **changes)
         values = {field.name: getattr(then, field.name) for field in fields(then)}
         if values["show"] == "todo":
@@ -82,17 +84,65 @@ class QueueQuery:
 
 
 def written_position(place: QueuePosition | None) -> str:
-    """A place for an address; its probability is not for the eye, which may want to be blind."""
+    """A position as a text for an address, which hides the probability from blind reviewers."""
     return "" if place is None else f"{struct.pack('>d', place[0]).hex()}{place[1]}"
 
 
 def read_position(text: str) -> QueuePosition | None:
-    """The place that was written so; anything else is none."""
+    """The inverse of `written_position`; None for any other text."""
     try:
         (least,) = struct.unpack(">d", bytes.fromhex(text[:16]))
     except (ValueError, struct.error):
         return None
     return None if math.isnan(least) else (least, text[16:])
+
+
+LONGEST_NAME = 100
+_ORCID = re.compile(r"\d{4}-\d{4}-\d{4}-\d{3}[\dX]")
+_BEFORE = re.compile(r"\A(https?://orcid\.org/|orcid:)", re.I)
+_WRITTEN = re.compile(r"(?P<name>.*?)(?: \(orcid:(?P<orcid>[\dX-]{19})\))?", re.S)
+
+
+@dataclass(frozen=True)
+class Reviewer:
+    """A person; decisions name them as `str()` does."""
+
+    name: str
+    orcid: str = ""
+
+    @classmethod
+    def of(cls, name: str, orcid: str = "") -> Reviewer:
+        """A reviewer from what a person typed; a wrong name or ORCID is an error."""
+        clean = " ".join(name.split())
+        if not clean or len(clean) > LONGEST_NAME or not clean.isprintable():
+            raise DataError(f"a name has 1 to {LONGEST_NAME} characters", value=name)
+        number = _BEFORE.sub("", orcid.strip()).upper()
+        if orcid.strip() and not (_ORCID.fullmatch(number) and _is_checked(number)):
+            raise DataError("expected an ORCID such as 0000-0002-1825-0097", value=orcid)
+        return cls(clean, number)
+
+    @classmethod
+    def from_cookie(cls, value: str) -> Reviewer | None:
+        match = _WRITTEN.fullmatch(unquote(value))
+        try:
+            return None if match is None else cls.of(match["name"], match["orcid"] or "")
+        except DataError:
+            return None
+
+    @property
+    def cookie(self) -> str:
+        return quote(str(self), safe="")
+
+    def __str__(self) -> str:
+        return f"{self.name} (orcid:{self.orcid})" if self.orcid else self.name
+
+
+def _is_checked(orcid: str) -> bool:
+    """Whether the check digit is right (ISO 7064, mod 11-2)."""
+    total = 0
+    for digit in orcid.replace("-", "")[:-1]:
+        total = (total + int(digit)) * 2
+    return "0123456789X"[(12 - total % 11) % 11] == orcid[-1]
 
 
 STATUS = {
@@ -193,19 +243,19 @@ def _environment() -> Environment:
 
 
 def work_page(
-    session: ReviewSession, asked: QueueQuery, reviewer: Reviewer, *, blind: bool, **values: Any
+    session: ReviewSession, query: QueueQuery, reviewer: Reviewer, *, blind: bool, **values: Any
 ) -> str:
     """The list of sets and the one that is open, as they are now."""
-    listed = session.queue(asked.wanted, after=read_position(asked.after), count=ROWS)
-    place = read_position(asked.at)
-    found = session.get(asked.set) if asked.set else _behind(session, asked, listed, place)
-    if found is None:
-        found = next(iter(listed.sets), None)
-    if found is not None and (place is None or not asked.set):
-        place = found.place
-    progress = session.progress
+    listed = session.state.queue(query.selection, after=read_position(query.after), count=ROWS)
+    place = read_position(query.at)
+    reviewed = session.state.get(query.set) if query.set else _behind(session, query, listed, place)
+    if reviewed is None:
+        reviewed = next(iter(listed.sets), None)
+    if reviewed is not None and (place is None or not query.set):
+        place = reviewed.place
+    progress = session.state.progress
     context = {
-        "asked": asked,
+        "query": query,
         "reviewer": reviewer,
         "blind": blind,
         "progress": progress,
@@ -215,43 +265,43 @@ def work_page(
         "next_page": written_position(listed.after),
         "at": written_position(place),
         "last": session.last_of(str(reviewer)),
-        "seen": session.seen,
-        "found": found,
-        **({} if found is None else _open_set(session, asked, listed, found, place, blind)),
+        "seen": session.state.number,
+        "reviewed": reviewed,
+        **({} if reviewed is None else _open_set(session, query, listed, reviewed, place, blind)),
     }
     return render("review.html", **context, **values)
 
 
 def _open_set(
     session: ReviewSession,
-    asked: QueueQuery,
+    query: QueueQuery,
     listed: Page,
-    found: ReviewedSet,
+    reviewed: ReviewedSet,
     place: QueuePosition | None,
     blind: bool,
 ) -> dict[str, Any]:
-    sentences = session.sentences(found)
+    sentences = session.sentences(reviewed)
     ids = [other.id for other in listed.sets]
-    number = ids.index(found.id) if found.id in ids else 0
-    following = _behind(session, asked, listed, place)
-    history = session.history(found.id)
+    number = ids.index(reviewed.id) if reviewed.id in ids else 0
+    following = _behind(session, query, listed, place)
+    history = session.history(reviewed.id)
     return {
         "rows": [
             Row(key, term, term.quotes((sentences or {}).get(term.text, [])), sentences is None)
-            for key, term in zip(found.keys, found.mined.terms, strict=True)
+            for key, term in zip(reviewed.keys, reviewed.mined.terms, strict=True)
         ],
         "previous": ids[number - 1] if number else "",
         "following": "" if following is None else following.id,
-        "hidden": blind and found.status in TO_DO,
+        "hidden": blind and reviewed.status in TO_DO,
         "history": [(decision, session.stands(decision)) for decision in history],
         "disputed": _disputed(session, history),
-        "nearest": session.nearest(found),
-        "matches": session.search(asked.find, found) if asked.find.strip() else [],
+        "nearest": session.nearest(reviewed),
+        "matches": session.search(query.find, reviewed) if query.find.strip() else [],
     }
 
 
 def _behind(
-    session: ReviewSession, asked: QueueQuery, listed: Page, place: QueuePosition | None
+    session: ReviewSession, query: QueueQuery, listed: Page, place: QueuePosition | None
 ) -> ReviewedSet | None:
     """The first wanted set behind a place; most of the time it is in the list."""
     if place is None:
@@ -259,13 +309,13 @@ def _behind(
     for other in listed.sets:
         if other.place > place:
             return other
-    return next(iter(session.queue(asked.wanted, after=place, count=1).sets), None)
+    return next(iter(session.state.queue(query.selection, after=place, count=1).sets), None)
 
 
 def _disputed(session: ReviewSession, history: list[Decision]) -> bool:
-    """Whether two people say something else of the whole set, as far as they still stand by it."""
-    said = {}
+    """Whether standing decisions of two people accept and reject the whole set."""
+    verdicts = {}
     for decision in reversed(history):
         if decision.kind in ("accept", "reject") and session.stands(decision):
-            said[decision.reviewer] = decision.kind
-    return len(set(said.values())) > 1
+            verdicts[decision.reviewer] = decision.kind
+    return len(set(verdicts.values())) > 1

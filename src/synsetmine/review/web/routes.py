@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from importlib import resources
-from typing import Any, get_args
-from urllib.parse import parse_qs
+from typing import Any
+from urllib.parse import parse_qsl
 
 from anyio import CapacityLimiter, to_thread
 from starlette.applications import Starlette
+from starlette.datastructures import ImmutableMultiDict
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
@@ -22,11 +23,13 @@ from starlette.types import ASGIApp
 
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.review import Conflict, Decision, Kind, StoreReplacedError
-from synsetmine.review.web.pages import QueueQuery, read_position, render, work_page
+from synsetmine.review.web.pages import QueueQuery, Reviewer, read_position, render, work_page
 from synsetmine.review.web.server import AccessMiddleware, AccessPolicy, cookie_name
 from synsetmine.review.web.session import NotShownError, ReviewSession
-from synsetmine.runs import Scope, Verdict
-from synsetmine.runs.results import Reviewer
+from synsetmine.runs import Verdict
+
+Form = ImmutableMultiDict[str, str]
+Act = Callable[[ReviewSession, Form, str], QueueQuery]
 
 FIELDS = 10_000  # of a form, at most
 # What a button asks for, and the kind of decision that it is.
@@ -46,69 +49,52 @@ LAST: frozenset[Kind] = frozenset({"accept", "reject", "unsure"})  # then comes 
 WITH_TERMS: frozenset[Kind] = frozenset({"judge", "remove", "split", "rename"})
 
 
-@dataclass(frozen=True)
-class Form:
+def read_form(body: bytes) -> Form:
     """The fields of a form, each with all its values."""
-
-    fields: Mapping[str, Sequence[str]]
-
-    @classmethod
-    def read(cls, body: bytes) -> Form:
-        try:
-            return cls(parse_qs(body.decode(), keep_blank_values=True, max_num_fields=FIELDS))
-        except ValueError as error:
-            raise DataError(f"this form cannot be read ({error})") from None
-
-    def __getitem__(self, name: str) -> str:
-        return next(iter(self.fields.get(name, ())), "")
-
-    def all(self, name: str) -> Sequence[str]:
-        return self.fields.get(name, ())
-
-    @property
-    def asked(self) -> QueueQuery:
-        """The page from which the form was sent."""
-        return QueueQuery.of({name: values[0] for name, values in self.fields.items()})
+    try:
+        return Form(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=FIELDS))
+    except ValueError as error:
+        raise DataError(f"this form cannot be read ({error})") from None
 
 
 def decide(session: ReviewSession, form: Form, reviewer: str) -> QueueQuery:
-    """Record what a button asks for; where to go then.
+    """Record what a button asks for; returns the page to show next.
 
     `Conflict` if somebody was faster, `NotShownError` if the page showed other sets.
     """
-    asked, set_id = form.asked, form["set"]
-    if form["act"] not in ACTS:
-        raise DataError(f"act must be one of {', '.join(ACTS)}", value=form["act"])
-    kind, verdict = ACTS[form["act"]]
-    found = session.get(set_id)
-    if found is None:
+    page, set_id, act = QueueQuery.of(form), form.get("set", ""), form.get("act", "")
+    if act not in ACTS:
+        raise DataError(f"act must be one of {', '.join(ACTS)}", value=act)
+    kind, verdict = ACTS[act]
+    reviewed = session.state.get(set_id)
+    if reviewed is None:
         if gone := [d for d in session.history(set_id) if d.kind != "undo"]:
             raise Conflict(gone[:1])
         raise DataError("there is no such set", value=set_id)
-    shown = {set_id: form["shown"]}
+    other = form.get("other", "") if kind == "merge" else ""
+    shown = {set_id: form.get("shown", "")}
     if kind == "merge":
-        shown[form["other"]] = form["shown_other"]
+        shown[other] = form.get("shown_other", "")
     session.decide(
         kind,
         set_id,
-        seen=_number(form["seen"]),
+        seen=_number(form.get("seen", "")),
         shown=shown,
         reviewer=reviewer,
-        terms=form.all("term") if kind in WITH_TERMS else (),
-        other=form["other"] if kind == "merge" else "",
+        terms=form.getlist("term") if kind in WITH_TERMS else (),
+        other=other,
         verdict=verdict,
-        scope=_scope(form["scope"]) if kind == "judge" else None,
+        scope=form.get("scope", "") if kind == "judge" else None,
     )
     if kind not in LAST:
-        return replace(asked, set=set_id, find="")
-    return asked.behind(read_position(asked.at) or found.place)
+        return replace(page, set=set_id, find="")
+    return page.behind(read_position(page.at) or reviewed.place)
 
 
 def undo(session: ReviewSession, form: Form, reviewer: str) -> QueueQuery:
     """Take back a decision, or one's own last; the set that it was about is shown."""
-    shown = form["last"] if "last" in form.fields else None
-    taken = session.undo(reviewer, form["target"] or None, shown=shown)
-    return form.asked.opened(taken.set_id)
+    undone = session.undo(reviewer, form.get("target") or None, shown=form.get("last"))
+    return QueueQuery.of(form).opened(undone.set_id)
 
 
 def _number(text: str) -> int:
@@ -117,17 +103,8 @@ def _number(text: str) -> int:
     return int(text)
 
 
-def _scope(text: str) -> Scope:
-    for scope in get_args(Scope):
-        if scope == text:
-            return scope  # type: ignore[no-any-return]
-    raise DataError(f"scope must be one of {', '.join(get_args(Scope))}", value=text)
-
-
 YEAR = 365 * 24 * 3600
 _name_page = partial(render, "reviewer.html")
-
-Act = Callable[[ReviewSession, Form, str], QueueQuery]
 
 
 def reviewing_app(session: ReviewSession, policy: AccessPolicy, *, title: str) -> ASGIApp:
@@ -140,19 +117,19 @@ def reviewing_app(session: ReviewSession, policy: AccessPolicy, *, title: str) -
             Route("/reviewer", site.ask_name),
             Route("/reviewer", site.take_name, methods=["POST"]),
             Route("/blind", site.judge_blind, methods=["POST"]),
-            Route("/decide", site.decide, methods=["POST"]),
-            Route("/undo", site.undo, methods=["POST"]),
+            Route("/decide", partial(site.act, act=decide), methods=["POST"]),
+            Route("/undo", partial(site.act, act=undo), methods=["POST"]),
             Route("/palette.css", _palette),
             Mount("/static", StaticFiles(directory=str(static))),
         ],
-        exception_handlers={HTTPException: _refuse, SynsetmineError: _refuse, Exception: _fail},
+        exception_handlers=dict.fromkeys((HTTPException, SynsetmineError, Exception), _refuse),
         lifespan=site.open,
     )
     return AccessMiddleware(app, policy, _refuse)
 
 
 class _Site:
-    """What is behind each address. One request at a time uses the session."""
+    """The handlers of the addresses. One request at a time uses the session."""
 
     def __init__(self, session: ReviewSession, title: str) -> None:
         self._session = session
@@ -172,14 +149,8 @@ class _Site:
         reviewer = _reviewer(request)
         if reviewer is None:
             return RedirectResponse(f"{_root(request)}/reviewer", 303)
-        asked = QueueQuery.of(request.query_params)
-        return await self._in_turn(self._work, request, asked, reviewer)
-
-    async def decide(self, request: Request) -> Response:
-        return await self._act(request, decide)
-
-    async def undo(self, request: Request) -> Response:
-        return await self._act(request, undo)
+        query = QueueQuery.of(request.query_params)
+        return await self._in_turn(self._work, request, query, reviewer)
 
     async def ask_name(self, request: Request) -> Response:
         reviewer = _reviewer(request) or Reviewer("")
@@ -187,10 +158,10 @@ class _Site:
 
     async def take_name(self, request: Request) -> Response:
         form = await _form(request)
+        typed = Reviewer(form.get("name", ""), form.get("orcid", ""))
         try:
-            reviewer = Reviewer.of(form["name"], form["orcid"])
+            reviewer = Reviewer.of(typed.name, typed.orcid)
         except DataError as error:
-            typed = Reviewer(form["name"], form["orcid"])
             values = {"title": self._title, "typed": typed, "problem": error.problem}
             return _answer(request, _name_page, 400, **values)
         answer = RedirectResponse(f"{_root(request)}/", 303)
@@ -199,11 +170,11 @@ class _Site:
 
     async def judge_blind(self, request: Request) -> Response:
         form = await _form(request)
-        answer = RedirectResponse(f"{_root(request)}{form.asked.address()}", 303)
-        _set_cookie(answer, request, "blind", "1" if form["blind"] else "")
+        answer = RedirectResponse(f"{_root(request)}{QueueQuery.of(form).address()}", 303)
+        _set_cookie(answer, request, "blind", "1" if form.get("blind") else "")
         return answer
 
-    async def _act(self, request: Request, act: Act) -> Response:
+    async def act(self, request: Request, act: Act) -> Response:
         form = await _form(request)
         reviewer = _reviewer(request)
         if reviewer is None:
@@ -212,27 +183,26 @@ class _Site:
 
     def _carry_out(self, request: Request, act: Act, form: Form, reviewer: Reviewer) -> Response:
         self._session.sync()
+        page = partial(self._work, request, QueueQuery.of(form), reviewer)
         try:
             following = act(self._session, form, str(reviewer))
             return RedirectResponse(f"{_root(request)}{following.address()}", 303)
         except Conflict as conflict:
-            other, own = conflict.newer[-1], form["act"]
-            return self._work(request, form.asked, reviewer, conflict=other, wanted=own)
+            return page(conflict=conflict.newer[-1], act=form.get("act", ""))
         except NotShownError as error:
-            own = form["act"]
-            return self._work(request, form.asked, reviewer, stale=str(error), wanted=own)
+            return page(stale=str(error), act=form.get("act", ""))
         except DataError as error:
-            return self._work(request, form.asked, reviewer, problem=str(error))
+            return page(problem=str(error))
 
     def _work(
         self,
         request: Request,
-        asked: QueueQuery,
+        query: QueueQuery,
         reviewer: Reviewer,
         *,
         conflict: Decision | None = None,
         stale: str = "",
-        wanted: str = "",
+        act: str = "",
         problem: str = "",
     ) -> Response:
         """The page; with what somebody else decided meanwhile, or with what is wrong.
@@ -240,9 +210,9 @@ class _Site:
         `stale` says why a decision on an earlier page was refused.
         """
         self._session.sync()
-        if conflict is not None and self._session.get(asked.set) is None:
-            asked = asked.opened(conflict.set_id)  # it was merged into that one
-        page = partial(work_page, self._session, asked, reviewer)
+        if conflict is not None and self._session.state.get(query.set) is None:
+            query = query.opened(conflict.set_id)  # it was merged into that one
+        page = partial(work_page, self._session, query, reviewer)
         return _answer(
             request,
             page,
@@ -251,17 +221,17 @@ class _Site:
             blind=bool(_cookie(request, "blind")),
             conflict=conflict,
             stale=stale,
-            wanted=wanted,
+            act=act,
             problem=problem,
         )
 
-    async def _in_turn(self, work: Callable[..., Response], *given: Any) -> Response:
-        """In a thread, so that the server goes on meanwhile, and one after the other."""
-        return await to_thread.run_sync(work, *given, limiter=self._one)
+    async def _in_turn(self, work: Callable[..., Response], *arguments: Any) -> Response:
+        """Run in a thread, so that the event loop stays free; one after the other."""
+        return await to_thread.run_sync(work, *arguments, limiter=self._one)
 
 
 def _palette(_: Request) -> Response:
-    """The colours, which the report has too."""
+    """The colours, which the report uses too."""
     return FileResponse(str(resources.files("synsetmine.runs") / "palette.css"))
 
 
@@ -279,9 +249,9 @@ def _answer(
 
 async def _form(request: Request) -> Form:
     """The form of a request, if it came from one of our pages."""
-    form = Form.read(await request.body())
-    token = _cookie(request, "form")
-    if not token or not secrets.compare_digest(form["form_token"].encode(), token.encode()):
+    form = read_form(await request.body())
+    token, sent = _cookie(request, "form"), form.get("form_token", "")
+    if not token or not secrets.compare_digest(sent.encode(), token.encode()):
         raise HTTPException(403, "this form is not from a page of this server; reload the page")
     return form
 
@@ -311,17 +281,14 @@ def _root(request: Request) -> str:
 
 
 def _refuse(request: Request, error: Exception) -> Response:
+    """The page for an error; the traceback of an unexpected one goes to the log."""
     headers = None
-    if isinstance(error, HTTPException):
-        status, said, headers = error.status_code, error.detail, error.headers
-    else:
-        status, said = 503 if isinstance(error, StoreReplacedError) else 400, str(error)
-    page = render("problem.html", root=_root(request), status=status, said=said)
+    match error:
+        case HTTPException():
+            status, message, headers = error.status_code, error.detail, error.headers
+        case SynsetmineError():
+            status, message = 503 if isinstance(error, StoreReplacedError) else 400, str(error)
+        case _:
+            status, message = 500, "The server failed; its log says more. Nothing was recorded."
+    page = render("problem.html", root=_root(request), status=status, message=message)
     return HTMLResponse(page, status, headers)
-
-
-def _fail(request: Request, error: Exception) -> Response:
-    """What should not happen; the traceback goes to the log."""
-    del error
-    said = "The server failed; its log says more. Nothing was recorded."
-    return HTMLResponse(render("problem.html", root=_root(request), status=500, said=said), 500)

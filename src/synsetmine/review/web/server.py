@@ -39,19 +39,19 @@ HEADERS = {
     "x-frame-options": "DENY",
 }
 
-Refuse = Callable[[Request, HTTPException], Response]  # how an application says no
+Refuse = Callable[[Request, HTTPException], Response]  # how an application refuses a request
 
 
 @dataclass(frozen=True)
 class AccessPolicy:
-    """Which names the server answers to (None: any), and the token it asks for."""
+    """The host names that the server answers to (None: any), and the token that it requires."""
 
     hosts: frozenset[str] | None = LOOPBACK
     token: str | None = None
 
     @classmethod
     def of(cls, host: str, token: str | None = None) -> AccessPolicy:
-        """The policy of a server that listens on a host; further than this machine with a token."""
+        """The policy of a server on a host; beyond this machine it always requires a token."""
         if host in LOOPBACK:
             return cls(LOOPBACK, token)
         # Any name may lead to a server that listens everywhere; its token keeps strangers out,
@@ -86,7 +86,7 @@ class AccessMiddleware:
         patience: float = PATIENCE,
     ) -> None:
         self._app = app
-        self._door = policy
+        self._policy = policy
         self._refuse = refuse
         self._largest = largest
         self._patience = patience
@@ -100,34 +100,34 @@ class AccessMiddleware:
             return
         request = Request(scope)
         try:
-            _check_host(request, self._door.hosts)
+            _check_host(request, self._policy.hosts)
             if (visit := self._first_visit(request)) is not None:
                 await visit(scope, receive, _with_headers(send))
                 return
             scope = self._admitted(request)
             _check_origin(request)
             _check_size(request, self._largest)
-        except HTTPException as no:
-            await self._refuse(request, no)(scope, receive, _with_headers(send))
+        except HTTPException as refusal:
+            await self._refuse(request, refusal)(scope, receive, _with_headers(send))
             return
         limited = _limited(receive, self._largest, self._patience)
         await self._app(scope, limited, _with_headers(send))
 
     def _first_visit(self, request: Request) -> Response | None:
-        """With the right token in the address: a cookie, and on to the page without the token."""
-        given = request.query_params.get("token")
-        if self._door.token is None or given is None or request.method not in SAFE_METHODS:
+        """A redirect that sets the cookie and drops the right token from the address."""
+        shown = request.query_params.get("token")
+        if self._policy.token is None or shown is None or request.method not in SAFE_METHODS:
             return None
-        if not _is_same(given, self._door.token):
+        if not _is_same(shown, self._policy.token):
             raise HTTPException(401, "this is not the token that the server printed at its start")
         rest = [(k, v) for k, v in parse_qsl(request.url.query, True) if k != "token"]
-        root = self._door.root
+        root = self._policy.root
         path = request.url.path.removeprefix(f"{root}/").lstrip("/")
         address = f"{root}/{path}" + (f"?{urlencode(rest)}" if rest else "")
         answer = RedirectResponse(address, status_code=303)
         answer.set_cookie(
             cookie_name("token", request),
-            quote(self._door.token, safe=""),
+            quote(self._policy.token, safe=""),
             path=root,
             httponly=True,
             samesite="lax",
@@ -135,11 +135,11 @@ class AccessMiddleware:
         return answer
 
     def _admitted(self, request: Request) -> Scope:
-        """What the application gets of a request that shows the token; its pages are below root.
+        """The scope of a request that shows the token; the application's pages are below root.
 
         The cookie counts only below the path that it was set for.
         """
-        policy, scope = self._door, request.scope
+        policy, scope = self._policy, request.scope
         if policy.token is None:
             return scope
         below = str(scope["path"]).startswith(f"{policy.root}/")
@@ -156,7 +156,7 @@ class AccessMiddleware:
 
 
 def cookie_name(what: str, request: Request) -> str:
-    """Cookies know no ports: two servers on one machine must not take each other's."""
+    """The name of a cookie with the port, which cookies ignore: servers must not share them."""
     server = request.scope.get("server") or ("", 0)
     return f"synsetmine_{what}_{server[1]}"
 
@@ -197,13 +197,13 @@ def _check_origin(request: Request) -> None:
 
 
 def _check_size(request: Request, largest: int) -> None:
-    said = request.headers.get("content-length", "0")
-    if not said.isdecimal() or len(said) > 18 or int(said) > largest:
+    length = request.headers.get("content-length", "0")
+    if not length.isdecimal() or len(length) > 18 or int(length) > largest:
         raise HTTPException(413, f"the body may have {largest:,} bytes at most")
 
 
 def _limited(receive: Receive, largest: int, patience: float) -> Receive:
-    """The same limit for bodies that do not say how long they are, and one of time for all."""
+    """The same limit for bodies without a declared length, and a time limit for all."""
     read = 0
     deadline: float | None = asyncio.get_running_loop().time() + patience
 
@@ -235,8 +235,8 @@ def _with_headers(send: Send) -> Send:
     return sending
 
 
-def _is_same(given: str, token: str) -> bool:
-    return secrets.compare_digest(given.encode(), token.encode())
+def _is_same(shown: str, token: str) -> bool:
+    return secrets.compare_digest(shown.encode(), token.encode())
 
 
 MOST = 256  # connections at a time; more are sent away
@@ -251,19 +251,19 @@ def listen(host: str, port: int) -> socket.socket:
     """A socket on which a server can wait for requests; port 0 picks a free one."""
     try:
         # With the protocol named, asyncio knows TCP and sends small answers without delay.
-        found = socket.getaddrinfo(
+        addresses = socket.getaddrinfo(
             host or None,
             port,
             type=socket.SOCK_STREAM,
             proto=socket.IPPROTO_TCP,
             flags=socket.AI_PASSIVE,
         )
-        listening = socket.socket(*found[0][:3])
+        listening = socket.socket(*addresses[0][:3])
     except socket.gaierror:
         raise SynsetmineError(f"{host!r} is not a name or address of this machine") from None
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(found[0][4])
+        listening.bind(addresses[0][4])
         listening.listen()
     except OSError as error:
         listening.close()
@@ -275,7 +275,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def address_of(listening: socket.socket, host: str, token: str | None = None) -> str:
-    """What to open in a browser on this machine."""
+    """The address to open in a browser on this machine."""
     port = listening.getsockname()[1]
     named = "127.0.0.1" if host in EVERYWHERE else host
     named = f"[{named}]" if ":" in named else named
@@ -285,7 +285,7 @@ def address_of(listening: socket.socket, host: str, token: str | None = None) ->
 def run_server(
     app: ASGIApp, listening: socket.socket, on_ready: Callable[[], None] | None = None
 ) -> None:
-    """Answer requests until Ctrl-C or a signal to end; what is being answered is finished."""
+    """Answer requests until Ctrl-C or a signal to end; running requests are finished."""
     server = make_server(app, on_ready)
     try:
         server.run(sockets=[listening])
@@ -312,7 +312,7 @@ def make_server(app: ASGIApp, on_ready: Callable[[], None] | None = None) -> uvi
 
 
 class _Server(uvicorn.Server):
-    """uvicorn, telling when it is ready."""
+    """uvicorn with a callback when it is ready."""
 
     def __init__(self, config: uvicorn.Config, on_ready: Callable[[], None] | None) -> None:
         super().__init__(config)

@@ -7,82 +7,38 @@ import logging
 import math
 import os
 import sqlite3
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from synsetmine.engines.workers import spawn_context
-from synsetmine.errors import SynsetmineError
+from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.io.files import atomic_write
 from synsetmine.io.sqlite import has_schema
 from synsetmine.io.temporary import check_plain_file, kind_of
 from synsetmine.normalization import normal_form, tokens
-from synsetmine.review import Page, QueueFilter, QueuePosition, ReviewedSet, ReviewState, queue_page
-from synsetmine.runs import Sentence, example_sentences
-from synsetmine.runs.folder import Artefacts, RunFolder
-from synsetmine.types import Term
-from synsetmine.views import read_vectors, unit_rows
-
-if TYPE_CHECKING:
-    from multiprocessing.context import SpawnProcess
-from collections.abc import Mapping
-from typing import Any, NoReturn, get_args
-
-from synsetmine.errors import DataError
 from synsetmine.review import (
     Conflict,
     Decision,
     Kind,
+    QueueFilter,
+    ReviewedSet,
+    ReviewState,
     ReviewStore,
     Status,
 )
-from synsetmine.runs import read_results
+from synsetmine.runs import Sentence, example_sentences, read_results
+from synsetmine.runs.folder import Artefacts, RunFolder
+from synsetmine.types import Term
+from synsetmine.views import TermVectors, read_vectors, unit_rows
 
-KEPT = 8  # lists; each holds a reference for each of its sets
-
-
-class Listings:
-    """The wanted sets of a state in their order, for the last few that somebody wanted."""
-
-    def __init__(self, state: ReviewState) -> None:
-        self._state = state
-        self._lists: dict[QueueFilter, list[ReviewedSet]] = {}
-
-    def page(self, wanted: QueueFilter, *, after: QueuePosition | None, count: int) -> Page:
-        """What `ReviewState.queue` gives."""
-        found = self._lists.pop(wanted, None)
-        if found is None:
-            found = list(self._state.queue(wanted, count=len(self._state)).sets)
-        self._lists[wanted] = found  # the last one that was used stands last
-        if len(self._lists) > KEPT:
-            del self._lists[next(iter(self._lists))]
-        return queue_page(found, after, count)
-
-    def change(self, before: Iterable[ReviewedSet], after: Iterable[ReviewedSet]) -> None:
-        """Some sets went, others came, or the same ones are different now."""
-        gone, come = list(before), list(after)
-        for wanted, found in self._lists.items():
-            for old in gone:
-                place = bisect_left(found, old.place, key=_place)
-                if place < len(found) and found[place].id == old.id:
-                    del found[place]
-            for new in come:
-                if new in wanted:
-                    found.insert(bisect_left(found, new.place, key=_place), new)
-
-    def clear(self) -> None:
-        self._lists.clear()
-
-
-def _place(found: ReviewedSet) -> QueuePosition:
-    return found.place
-
+if TYPE_CHECKING:
+    from multiprocessing.context import SpawnProcess
 
 COMMON = 500  # a word of more terms than this says little
 ALIKE = 0.45  # the least share of words, from 0 to 1
@@ -90,15 +46,13 @@ LOOKED_AT = 60  # terms that are near, of each kind
 
 
 class Neighbours:
-    """The terms of a run, all that were mined, by what brings them near each other."""
+    """Finds near terms among all mined terms of a run, by their vectors and their words."""
 
     def __init__(self, keys: Sequence[str], vectors: Path) -> None:
         self._keys = keys
         self._vectors = vectors
         self._words: dict[str, list[int]] = {}  # the terms with each word
-        self._rows: dict[str, int] = {}  # of those that have a vector
-        self._unit: npt.NDArray[np.float32] | None = None  # (rows, dimension)
-        self._named: list[str] = []  # (rows,)
+        self._table: TermVectors | None = None  # of those that have a vector; rows of length one
 
     def start(self) -> None:
         Thread(target=self.fill, daemon=True).start()
@@ -117,33 +71,33 @@ class Neighbours:
 
     def near(self, keys: Sequence[str]) -> Iterator[str]:
         """Other terms, the nearest first: one by vectors, one by words, and so on."""
-        given = set(keys)
+        seen = set(keys)
         for pair in zip_longest(self._by_vectors(keys), self._by_words(keys)):
             for key in pair:
-                if key is not None and key not in given:
-                    given.add(key)
+                if key is not None and key not in seen:
+                    seen.add(key)
                     yield key
 
     def _read_vectors(self) -> None:
-        table = read_vectors(self._vectors)
-        wanted = [term for term in map(Term.parse, self._keys) if term in table]
-        self._named = list(map(str, wanted))
-        self._rows = {key: row for row, key in enumerate(self._named)}
-        self._unit = unit_rows(table.matrix[table.rows(wanted)])
+        table = read_vectors(self._vectors).only(map(Term.parse, self._keys))
+        self._table = replace(table, matrix=unit_rows(table.matrix))
 
     def _by_vectors(self, keys: Sequence[str]) -> list[str]:
-        own = [self._rows[key] for key in keys if key in self._rows]
-        if self._unit is None or not own:
+        table = self._table
+        if table is None:
             return []
-        closeness = self._unit @ self._unit[own].mean(axis=0)  # (terms,)
-        closeness[own] = -np.inf
+        rows = table.rows(term for term in map(Term.parse, keys) if term in table)
+        if not len(rows):
+            return []
+        closeness = table.matrix @ table.matrix[rows].mean(axis=0)  # (terms,)
+        closeness[rows] = -np.inf
         count = min(LOOKED_AT, len(closeness))
         best = np.argpartition(-closeness, count - 1)[:count]
-        return [self._named[row] for row in best[np.argsort(-closeness[best])].tolist()]
+        return [str(table.terms[row]) for row in best[np.argsort(-closeness[best])]]
 
     def _by_words(self, keys: Sequence[str]) -> list[str]:
-        """Terms that share words with one of these: most of them, and rare ones count more."""
-        found: dict[int, float] = {}
+        """Terms that share most words with one of these; rare words count more."""
+        similarity: dict[int, float] = {}
         for key in keys:
             shared: dict[int, float] = {}
             for word in _words(key):
@@ -154,9 +108,9 @@ class Neighbours:
             for number, weight in shared.items():
                 theirs = sum(map(self._weight, _words(self._keys[number])))
                 alike = weight / math.sqrt(own * theirs)
-                if alike > found.get(number, ALIKE):
-                    found[number] = alike
-        best = sorted(found, key=lambda number: (-found[number], number))
+                if alike > similarity.get(number, ALIKE):
+                    similarity[number] = alike
+        best = sorted(similarity, key=lambda number: (-similarity[number], number))
         return [self._keys[number] for number in best[: LOOKED_AT + len(keys)]]
 
     def _weight(self, word: str) -> float:
@@ -188,12 +142,12 @@ class SentenceCache:
         self._process: SpawnProcess | None = None
 
     def start(self) -> None:
-        """Begin to look for them, where that was not done before."""
+        """Begin the search, unless its result is stored already."""
         if self._connection is not None or not all(path.exists() for path in self._needs):
             return
         # A process of its own: a thread would take turns with the pages.
-        given = self._run, self._surfaces, self._path, self._key
-        self._process = spawn_context().Process(target=_find, args=given, daemon=True)
+        arguments = self._run, self._surfaces, self._path, self._key
+        self._process = spawn_context().Process(target=_find, args=arguments, daemon=True)
         self._process.start()
 
     def get(self, texts: Sequence[str]) -> dict[str, list[Sentence]] | None:
@@ -218,7 +172,7 @@ class SentenceCache:
 
 
 def _open(path: Path, key: str) -> sqlite3.Connection | None:
-    """The stored sentences, if they are there and of these terms and this corpus."""
+    """The stored sentences, if they are of these terms and this corpus."""
     if kind_of(path) != "a file":
         return None
     # Immutable: the file is only ever replaced, and SQLite opens no journal beside it.
@@ -235,7 +189,7 @@ def _open(path: Path, key: str) -> sqlite3.Connection | None:
 
 
 def _key(run: Path, surfaces: Sequence[str]) -> str:
-    """What the sentences depend on: the corpus, the places of terms in it, and the terms."""
+    """A hash of what the sentences depend on: corpus, places of terms in it, and terms."""
     stages = RunFolder(run).stages
     outputs = [str(stages[name].outputs) for name in ("read", "vocabulary") if name in stages]
     parts = [*outputs, str(PER_TERM), *sorted(set(surfaces))]
@@ -251,7 +205,7 @@ def _find(run: Path, surfaces: Sequence[str], path: Path, key: str) -> None:
         if os.getppid() != server:
             raise SystemExit
 
-    found = example_sentences(Artefacts(run), surfaces, PER_TERM, watch)
+    sentences_of = example_sentences(Artefacts(run), surfaces, PER_TERM, watch)
     check_plain_file(path)  # again: the search has taken a while
     with atomic_write(path) as temporary:
         connection = sqlite3.connect(temporary)
@@ -261,7 +215,7 @@ def _find(run: Path, surfaces: Sequence[str], path: Path, key: str) -> None:
         connection.execute("INSERT INTO about VALUES (?)", [key])
         rows = (
             (form, sentence.document, sentence.text, sentence.start, sentence.end)
-            for form, sentences in found.items()
+            for form, sentences in sentences_of.items()
             for sentence in sentences
         )
         connection.executemany("INSERT INTO sentences VALUES (?, ?, ?, ?, ?)", rows)
@@ -270,12 +224,12 @@ def _find(run: Path, surfaces: Sequence[str], path: Path, key: str) -> None:
 
 
 NEAREST = 6
-FOUND = 12  # sets that a search for one to merge shows
+MATCHES = 12  # sets that a search for one to merge shows
 ANY: frozenset[Status] = frozenset(get_args(Status))
 
 
 class NotShownError(SynsetmineError):
-    """A decision was made on a page that showed something else than there is now."""
+    """A decision was made on a page that no longer shows the present sets."""
 
 
 class ReviewSession:
@@ -285,23 +239,20 @@ class ReviewSession:
         at = Artefacts(run)
         mined = read_results(run)
         self._store = ReviewStore(at.reviews)
-        made = self._store.decisions()
-        self._state = ReviewState(mined, made)
-        self._listings = Listings(self._state)
-        self._made_on: dict[str, list[Decision]] = {}  # by the sets that they touch
-        self._made_by: dict[str, dict[str, Decision]] = {}  # by reviewer and id; those that stand
-        self._homes: dict[str, str] = {}  # the set of each term, as far as we were told
-        for found in self._state.sets:
-            self._homes.update(dict.fromkeys(found.keys, found.id))
-        for decision in made:
+        decisions = self._store.decisions()
+        self.state = ReviewState(mined, decisions)
+        self._decisions_on: dict[str, list[Decision]] = {}  # by the sets that they touch
+        self._decisions_by: dict[str, dict[str, Decision]] = {}  # by reviewer and id; standing ones
+        for decision in decisions:
             self._note(decision)
-        surfaces = [term.text for found in mined if len(found.terms) > 1 for term in found.terms]
+        surfaces = [term.text for one in mined if len(one.terms) > 1 for term in one.terms]
         self._sentences = SentenceCache(run, surfaces)
-        self._neighbours = Neighbours(list(self._homes), at.vectors)
+        keys = [key for reviewed in self.state.sets for key in reviewed.keys]
+        self._neighbours = Neighbours(keys, at.vectors)
 
     def open(self) -> None:
         """Make the first list; begin the search for sentences and near terms beside the page."""
-        self.queue(QueueFilter(), count=0)
+        self.state.queue(QueueFilter(), count=0)
         self._neighbours.start()
         self._sentences.start()
 
@@ -311,56 +262,40 @@ class ReviewSession:
 
     # --- What there is ---
 
-    def sync(self, own: Decision | None = None) -> None:
+    def sync(self) -> None:
         """Take in what was stored since: our own, and what another process decided meanwhile."""
         self._store.check_in_place()
-        for decision in self._store.decisions(since=self._state.number):
-            self._take_in(decision)
-            if decision != own:  # it may touch any sets
-                self._listings.clear()
-
-    @property
-    def seen(self) -> int:
-        """The number of the last decision; whoever decides next tells what they had seen."""
-        return int(self._state.number)
-
-    @property
-    def progress(self) -> dict[Status, int]:
-        """How many sets of two or more terms are of which status."""
-        return self._state.progress
-
-    def queue(self, wanted: QueueFilter, *, after: QueuePosition | None = None, count: int) -> Page:
-        return self._listings.page(wanted, after=after, count=count)
-
-    def get(self, set_id: str) -> ReviewedSet | None:
-        return self._state[set_id] if set_id in self._state else None  # noqa: SIM401
+        for decision in self._store.decisions(since=self.state.number):
+            self.state.apply(decision)
+            self._note(decision)
 
     def history(self, set_id: str) -> list[Decision]:
         """What was decided on a set, last first."""
-        return self._made_on.get(set_id, [])[::-1]
+        return self._decisions_on.get(set_id, [])[::-1]
 
     def stands(self, decision: Decision) -> bool:
         """Whether it was not taken back."""
-        return decision.id in self._made_by.get(decision.reviewer, {})
+        return decision.id in self._decisions_by.get(decision.reviewer, {})
 
     def last_of(self, reviewer: str) -> Decision | None:
         """What the next undo of a reviewer takes back."""
-        return next(reversed(self._made_by.get(reviewer, {}).values()), None)
+        return next(reversed(self._decisions_by.get(reviewer, {}).values()), None)
 
-    def sentences(self, found: ReviewedSet) -> dict[str, list[Sentence]] | None:
+    def sentences(self, reviewed: ReviewedSet) -> dict[str, list[Sentence]] | None:
         """Where the terms of a set occur, by their texts; None while that is looked up."""
-        return self._sentences.get([term.text for term in found.mined.terms])
+        return self._sentences.get([term.text for term in reviewed.mined.terms])
 
-    def nearest(self, found: ReviewedSet) -> list[ReviewedSet]:
-        """Other sets that share words with this one, or occur in alike places."""
-        homes = (self._homes.get(key, "") for key in self._neighbours.near(found.keys))
-        near = dict.fromkeys(home for home in homes if home in self._state and home != found.id)
-        return [self._state[home] for home in list(near)[:NEAREST]]
+    def nearest(self, reviewed: ReviewedSet) -> list[ReviewedSet]:
+        """Other sets that share words with this one, or occur in similar contexts."""
+        homes = map(self.state.home, self._neighbours.near(reviewed.keys))
+        near = {home.id: home for home in homes if home is not None and home.id != reviewed.id}
+        return list(near.values())[:NEAREST]
 
-    def search(self, text: str, found: ReviewedSet) -> list[ReviewedSet]:
+    def search(self, text: str, reviewed: ReviewedSet) -> list[ReviewedSet]:
         """Other sets that have a text in them, of any size and status."""
-        page = self.queue(QueueFilter(status=ANY, text=text, min_size=1), count=FOUND + 1)
-        return [other for other in page.sets if other.id != found.id][:FOUND]
+        matching = QueueFilter(status=ANY, text=text, min_size=1)
+        page = self.state.queue(matching, count=MATCHES + 1)
+        return [other for other in page.sets if other.id != reviewed.id][:MATCHES]
 
     # --- What is decided ---
 
@@ -378,26 +313,26 @@ class ReviewSession:
         `shown` has the digests of the sets as the reviewer's page showed them, by id. If one of
         them is different now, that is a `NotShownError` and nothing is recorded.
         """
-        same = shown is None or (seen <= self.seen and self._digests(shown) == shown)
+        same = shown is None or (seen <= self.state.number and self._digests(shown) == shown)
         try:
-            decision = self._state.decide(kind, set_id, **more)
+            decision = self.state.decide(kind, set_id, **more)
         except DataError:
             if not same and shown and all(shown.values()):
                 self._refuse_stale(shown, seen)
             raise
         if not same:
             self._refuse_stale(shown or {}, seen)
-        made = self._store.add(decision, seen=seen)
-        self.sync(made)
-        return made
+        stored = self._store.add(decision, seen=seen)
+        self.sync()
+        return stored
 
     def _digests(self, sets: Iterable[str]) -> dict[str, str]:
-        return {name: self._state[name].digest for name in sets if name in self._state}
+        return {name: self.state[name].digest for name in sets if name in self.state}
 
     def _refuse_stale(self, shown: Iterable[str], seen: int) -> NoReturn:
         """Say why a page is out of date: somebody's decision, or else another run."""
         later = {d.number: d for name in shown for d in self.history(name) if d.number > seen}
-        if later and seen <= self.seen:
+        if later and seen <= self.state.number:
             raise Conflict([later[number] for number in sorted(later)])
         raise NotShownError(
             "The set on your page is not the one that this server has: the run was mined anew, "
@@ -417,28 +352,15 @@ class ReviewSession:
                 "Your last decision is not the one on your page: you decided on another page, or "
                 "the server was started for another run."
             )
-        made = self._store.undo(reviewer, target)
-        self.sync(made)
-        return made
-
-    def _take_in(self, decision: Decision) -> None:
-        before = self._there(decision)
-        self._state.apply(decision)
-        after = self._there(decision)
-        self._listings.change(before, after)
-        for found in after:
-            self._homes.update(dict.fromkeys(found.keys, found.id))
-        self._note(decision)
-
-    def _there(self, decision: Decision) -> list[ReviewedSet]:
-        names = dict.fromkeys(decision.sets)
-        return [self._state[name] for name in names if name in self._state]
+        stored = self._store.undo(reviewer, target)
+        self.sync()
+        return stored
 
     def _note(self, decision: Decision) -> None:
         for set_id in decision.sets:
-            self._made_on.setdefault(set_id, []).append(decision)
+            self._decisions_on.setdefault(set_id, []).append(decision)
         if decision.kind != "undo":
-            self._made_by.setdefault(decision.reviewer, {})[decision.id] = decision
+            self._decisions_by.setdefault(decision.reviewer, {})[decision.id] = decision
             return
-        for theirs in self._made_by.values():
-            theirs.pop(decision.undoes, None)
+        for standing in self._decisions_by.values():
+            standing.pop(decision.undoes, None)
