@@ -182,6 +182,13 @@ def test_names_without_conflict(one: str, other: str) -> None:
         ("HF", ["heart failure"], "exact"),
         ("renal failure", ["kidney failure"], "exact"),
         ("black bear", ["white bear"], "related"),
+        ("HIV-infected", ["HIV infection"], "related"),
+        ("clinically relevant", ["clinical relevance"], "related"),
+        ("dopaminergic", ["dopamine"], "related"),
+        ("oncology nurses", ["nursing, oncology"], "related"),
+        ("mesalazine", ["mesalamine"], "exact"),  # no endings of one root
+        ("sperm", ["spermatozoa"], "exact"),
+        ("fluoxetin", ["fluoxetine"], "exact"),
     ],
 )
 def test_relation(name: str, known: list[str], relation: Scope) -> None:

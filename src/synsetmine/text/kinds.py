@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, TypeAlias, get_args
@@ -206,6 +206,11 @@ KINDS: tuple[NameKind, ...] = get_args(NameKind)  # the most alike first
 LIKELY = 0.5  # from this probability on, a name in other words is taken to mean the same
 OPTIONAL = 0.5  # a word can be left out if at least this share of the counts says so
 SHORT_FORM = 10  # letters of an abbreviation, at most
+SHORTEST_ROOT = 4  # letters that words of one root share, at least
+_ENDING = re.compile(  # of adjectives, agents, acts and products of one root
+    "(e|s|t|y|al|ant|ary|ate|ated|ation|ce|ed|ent|er|ergic|ic|ing|ion|ist|ity|ive|ly|or|ous|rgic)?"
+)
+_PLAIN_ENDINGS = frozenset({"", "e", "s"})  # by which spellings differ
 _NEGATIONS = frozenset({"not", "without"})
 _PIECE = re.compile(r"[^\W_]+\.?")
 
@@ -274,9 +279,11 @@ def relation_of(
     """The likely relation of a new name to the set with these known names.
 
     A variant is exact. A name with further words that change the meaning is narrow if it keeps the
-    head noun, one that lacks such words is broad, and one that conflicts is related. The known name
-    with the fewest differing words counts. Where the words of no known name decide, because both
-    names have words of their own, the probability does: exact or related.
+    head noun, one that lacks such words is broad, and one that conflicts is related, as is one that
+    differs by the endings of words ("HIV-infected", "HIV infection") if the sets do not say that
+    these words mean the same. The known name with the fewest differing words counts. Where the
+    words of no known name decide, because both names have words of their own, the probability does:
+    exact or related.
 
     >>> relation_of("acute heart failure", ["heart failure", "cardiac failure"])
     'narrow'
@@ -350,6 +357,8 @@ def _pair_relation(name: str, other: str, words: DifferingWords) -> tuple[int, S
     count = len(stems ^ others)
     if conflicting(name, other, words):
         return count, "related"
+    if derived := _derivations(stems - others, others - stems):
+        return count, "exact" if all(words.unite(*pair) for pair in derived) else "related"
     if not stems & others:
         return count, None
     own, theirs = (
@@ -365,6 +374,26 @@ def _pair_relation(name: str, other: str, words: DifferingWords) -> tuple[int, S
         return count, "narrow" if own else "broad"
     told = all(words.optional(word) is not None for word in own | theirs)
     return count, "related" if told else None
+
+
+def _derivations(own: Set[str], theirs: Set[str]) -> list[tuple[str, str]]:
+    """The differing words of two names in pairs, if those of each pair have one root.
+
+    >>> _derivations({"infected"}, {"infection"}), _derivations({"images"}, {"scans"})
+    ([('infected', 'infection')], [])
+    """
+    pairs = [*zip(sorted(own), sorted(theirs), strict=False)]
+    if len(own) != len(theirs) or not all(_have_one_root(*pair) for pair in pairs):
+        return []
+    return pairs
+
+
+def _have_one_root(word: str, other: str) -> bool:
+    root = next((i for i, (a, b) in enumerate(zip(word, other, strict=False)) if a != b), None)
+    root = min(len(word), len(other)) if root is None else root
+    endings = {word[root:], other[root:]}
+    known = all(map(_ENDING.fullmatch, endings))
+    return root >= SHORTEST_ROOT and known and not endings <= _PLAIN_ENDINGS
 
 
 def _shared_length(parts: Sequence[str], others: Sequence[str]) -> int:
