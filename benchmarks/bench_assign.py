@@ -41,13 +41,15 @@ from synsetmine.models.general import load_general
 from synsetmine.models.general.assignment import assign
 from synsetmine.models.general.candidate_sets import KnownNames
 from synsetmine.models.general.name_table import stem_keys
+from synsetmine.models.general.settings import AssignmentSettings
 from synsetmine.models.known import KNOWN_THRESHOLD
 
 Homes: TypeAlias = Numbers  # (terms,): the number of each one's known set, or -1
 
+ROUNDS = AssignmentSettings().rounds
 STEPS = (
     "words, stems",
-    "rehearsal: candidates, features",
+    *(f"rehearsal: candidates, features of round {n + 1}" for n in range(ROUNDS)),
     "rehearsal: networks",
     "terms: candidates, features",
     "terms: probabilities",
