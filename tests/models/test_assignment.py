@@ -18,6 +18,7 @@ from synsetmine.models.general.assignment import (
 from synsetmine.models.general.candidate_sets import CandidateView, KnownNames
 from synsetmine.models.general.name_table import NameTable
 from synsetmine.models.general.neighbours import Floats
+from synsetmine.models.general.pair_evidence import Meanings
 from synsetmine.models.general.settings import AssignmentSettings
 from synsetmine.models.task import joins
 from synsetmine.text.kinds import is_abbreviation
@@ -235,9 +236,30 @@ def test_an_abbreviation_of_something_else_joins_no_set_by_its_letters() -> None
         result = assign(known, ["MAP"], encode, evidence=evidence, settings=SETTINGS)
         assert result is not None
         values = {label: probability for label, probability, _ in result.of(0)}
-        probabilities.append(values[len(world().sets)])
+        probabilities.append(values.get(len(world().sets), 0.0))
     assert probabilities[0] > 0.9
     assert probabilities[1] == 0
+
+
+def test_a_new_spelling_of_an_abbreviation_joins_its_set() -> None:
+    """Though the set lacks the long form that the corpus has."""
+    known = KnownNames.of([*world().sets, ["IL6", "IFNB2", "interferon beta 2"]])
+    encode = encoding([load_general().encoder.encode([*known.names, "IL-6"])])
+    evidence = evidence_of([*world().sentences, "We measured interleukin-6 (IL-6) twice."])
+    result = assign(known, ["IL-6"], encode, evidence=evidence, settings=SETTINGS)
+    assert result is not None
+    label, probability, _ = next(result.of(0))
+    assert label == len(world().sets)
+    assert probability > 0.9
+
+
+def test_terms_whose_only_candidate_is_ruled_out_join_nothing() -> None:
+    known = KnownNames.of([*world().sets, ["qqq", "qqqs"]])
+    encode = encoding([np.zeros((len(known.names) + 1, 4), np.float32)])
+    evidence = evidence_of([*world().sentences, "The quality quotient quota (QQQ) fell."])
+    result = assign(known, ["QQQ"], encode, evidence=evidence, settings=SETTINGS)
+    assert result is not None
+    assert len(known.labels) - 1 not in [known.labels[n] for _, p, n in result.of(0) if p > 0.5]
 
 
 @pytest.mark.slow
@@ -265,7 +287,8 @@ def test_short_forms_are_those_that_a_check_of_all_pairs_gives() -> None:
     ]
     known = KnownNames.of([[name] for name in names])
     settings = AssignmentSettings()
-    view = CandidateView(NameTable(names, []), known, [], None, {}, settings)
+    meanings = Meanings(known.names, known.labels, None, settings.same_meaning)
+    view = CandidateView(NameTable(names, []), known, [], None, {}, meanings, settings)
     left, right = (grid.ravel() for grid in np.indices((len(names), len(names))))
     is_short = [len(name) <= settings.short_form for name in names]
     expected = [

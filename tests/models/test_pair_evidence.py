@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from synsetmine.models.general.name_table import NameTable, stem_key
 from synsetmine.models.general.pair_evidence import (
+    Meanings,
     StemWeights,
     TextEvidence,
-    foreign_abbreviations,
 )
 from synsetmine.models.general.settings import AssignmentSettings
 from synsetmine.normalization import normal_form
@@ -271,7 +271,30 @@ def test_abbreviations_that_the_corpus_defines_as_something_else_are_foreign() -
         ]
     )
     names = [name for members in sets for name in members]
-    beside = [members for members in sets for _ in members]
-    foreign = foreign_abbreviations(names, beside, evidence, 0.6)
-    assert [names[place] for place in np.flatnonzero(foreign)] == ["PVA", "MRI"]
-    assert not foreign_abbreviations(["PVA"], [["pulmonary valve agenesis"]], evidence, 0.6).any()
+    labels = np.repeat(np.arange(len(sets)), [len(members) for members in sets])
+    meanings = Meanings(names, labels, evidence, 0.6)
+    ruled_out = meanings.rule_out(names, labels)
+    assert [names[place] for place in np.flatnonzero(ruled_out)] == ["PVA", "MRI"]
+    assert meanings.rule_out(["MRI", "PVA", "PET"], np.array([0, 1, 2])).tolist() == [
+        True,
+        True,
+        False,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("known", "is_ruled_out"),
+    [
+        (["map", "maps", "chart"], True),
+        (["IL6", "IFNB2", "interferon beta 2"], True),
+        (["M.A.P.", "chart"], False),  # another spelling
+        (["MAP2", "MAPS"], False),  # abbreviations tell nothing
+        (["arterial pressures, mean"], False),
+    ],
+)
+def test_other_spellings_of_an_abbreviation_are_not_ruled_out(
+    known: list[str], is_ruled_out: bool
+) -> None:
+    evidence = evidence_of(["The mean arterial pressure (MAP) fell."])
+    meanings = Meanings(known, np.zeros(len(known), np.int64), evidence, 0.6)
+    assert meanings.rule_out(["MAP"], np.array([0])).tolist() == [is_ruled_out]

@@ -189,6 +189,8 @@ def test_names_without_conflict(one: str, other: str) -> None:
         ("mesalazine", ["mesalamine"], "exact"),  # no endings of one root
         ("sperm", ["spermatozoa"], "exact"),
         ("fluoxetin", ["fluoxetine"], "exact"),
+        ("aortic dilation", ["aortic dilatation"], "exact"),
+        ("vitamin D deficient", ["vitamin D deficiency"], "related"),
     ],
 )
 def test_relation(name: str, known: list[str], relation: Scope) -> None:

@@ -208,9 +208,9 @@ OPTIONAL = 0.5  # a word can be left out if at least this share of the counts sa
 SHORT_FORM = 10  # letters of an abbreviation, at most
 SHORTEST_ROOT = 4  # letters that words of one root share, at least
 _ENDING = re.compile(  # of adjectives, agents, acts and products of one root
-    "(e|s|t|y|al|ant|ary|ate|ated|ation|ce|ed|ent|er|ergic|ic|ing|ion|ist|ity|ive|ly|or|ous|rgic)?"
+    "(e|s|t|y|al|ant|ary|ate|ated|ation|ce|cy|ed|ent|er|ergic|ic|ing|ion|ist|ity|ive|ly|or|ous|rgic)?"
 )
-_PLAIN_ENDINGS = frozenset({"", "e", "s"})  # by which spellings differ
+_SPELLINGS = ({"", "e", "s"}, {"ion", "ation"})  # endings by which spellings differ
 _NEGATIONS = frozenset({"not", "without"})
 _PIECE = re.compile(r"[^\W_]+\.?")
 
@@ -393,7 +393,7 @@ def _have_one_root(word: str, other: str) -> bool:
     root = min(len(word), len(other)) if root is None else root
     endings = {word[root:], other[root:]}
     known = all(map(_ENDING.fullmatch, endings))
-    return root >= SHORTEST_ROOT and known and not endings <= _PLAIN_ENDINGS
+    return root >= SHORTEST_ROOT and known and not any(endings <= one for one in _SPELLINGS)
 
 
 def _shared_length(parts: Sequence[str], others: Sequence[str]) -> int:

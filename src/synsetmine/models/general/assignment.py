@@ -34,9 +34,9 @@ from synsetmine.models.general.candidate_sets import (
 from synsetmine.models.general.linkage import sigmoid
 from synsetmine.models.general.name_table import NameTable, Positions
 from synsetmine.models.general.neighbours import Floats
-from synsetmine.models.general.pair_evidence import foreign_abbreviations, long_forms
+from synsetmine.models.general.pair_evidence import Meanings, long_forms
 from synsetmine.models.general.settings import AssignmentSettings
-from synsetmine.models.known import LEAST, Rehearsal
+from synsetmine.models.known import Rehearsal
 from synsetmine.text.evidence import Evidence
 from synsetmine.types import Progress
 
@@ -83,9 +83,12 @@ def assign(
     settings = settings or AssignmentSettings()
     tell = progress or (lambda _done, _total: None)
     seen = is_seen(contexts, len(known.names) + len(terms))[: len(known.names)]
+    meanings = Meanings(known.names, known.labels, evidence, settings.same_meaning)
     usable = np.ones(len(known.names), np.bool_)
-    own = known.names, np.flatnonzero(seen), known.labels[seen]
-    usable[own[1]] = ~_foreign(known, *own, evidence, settings)
+    own = np.flatnonzero(seen)
+    usable[own] = ~meanings.rule_out(
+        [known.names[name] for name in own.tolist()], known.labels[own]
+    )
     rounds = _draw(known, seen, usable, settings)
     if not rounds:
         return None
@@ -99,7 +102,7 @@ def assign(
     first = len(known.names) + len(terms)
     number_of = {form: number for number, form in enumerate(names[first:], start=first)}
     long_positions = {position: number_of[form] for position, form in long_of.items()}
-    view = CandidateView(table, known, contexts, evidence, long_positions, settings)
+    view = CandidateView(table, known, contexts, evidence, long_positions, meanings, settings)
     pairs = []
     for done, drawn in enumerate(rounds, start=2):
         view.learn(drawn.references)
@@ -122,9 +125,6 @@ def assign(
     scored = np.mean([network.log_odds(final.features) for network in networks], axis=0)
     result = view.sets(final, scored)
     probabilities = calibration.probabilities(result.features)
-    likely = np.flatnonzero(probabilities >= LEAST)
-    entries = names, result.queries[likely], result.labels[likely]
-    probabilities[likely[_foreign(known, *entries, evidence, settings)]] = 0
     tell(steps, steps)
     order = np.lexsort((result.labels, -probabilities, result.queries))
     starts = np.searchsorted(result.queries[order], np.append(new, len(known.names) + len(terms)))
@@ -135,23 +135,6 @@ def assign(
         result.names[order],
         calibration.rehearsal,
     )
-
-
-def _foreign(
-    known: KnownNames,
-    names: Sequence[str],
-    queries: Positions,
-    labels: Positions,
-    evidence: Evidence | None,
-    settings: AssignmentSettings,
-) -> Truth:
-    """Which of these names the corpus defines as something else than the set beside it."""
-    if evidence is None:
-        return np.zeros(len(queries), np.bool_)
-    starts, ends = (np.searchsorted(known.labels, labels, side) for side in ("left", "right"))
-    sets = [known.names[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
-    chosen = [names[query] for query in queries.tolist()]
-    return foreign_abbreviations(chosen, sets, evidence, settings.same_meaning)
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +158,8 @@ def _draw(
     rng = np.random.default_rng(settings.seed)
     folds = rng.integers(2, size=sets)
     first = np.append(True, labels[1:] != labels[:-1])[:count]
-    rounds, hidden_names = [], 0
+    rounds: list[_Round] = []
+    ever_hidden = np.zeros(count, np.bool_)
     for _ in range(settings.rounds):
         removed = (rng.random(sets) < settings.removed_share)[labels]
         hidden = ~first & (rng.random(count) < settings.hidden_share) & ~removed
@@ -188,7 +172,7 @@ def _draw(
                 (removed & ~seen, settings.unseen_removed),
             )
         ]
-        hidden_names += len(parts[0]) + len(parts[1])
+        ever_hidden[np.concatenate(parts[:2])] = True
         queries = np.sort(np.concatenate(parts))
         rounds.append(
             _Round(
@@ -200,7 +184,7 @@ def _draw(
                 np.flatnonzero(~hidden & ~removed),
             )
         )
-    if hidden_names < settings.fewest_queries:
+    if ever_hidden.sum() < settings.fewest_queries:
         return []
     _balance(rounds, settings.unknown_share)
     return rounds

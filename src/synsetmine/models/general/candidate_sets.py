@@ -14,7 +14,7 @@ import numpy.typing as npt
 from synsetmine.models.general.linkage import sigmoid
 from synsetmine.models.general.name_table import NameTable, Positions
 from synsetmine.models.general.neighbours import Floats, filled_rows
-from synsetmine.models.general.pair_evidence import StemWeights, TextEvidence
+from synsetmine.models.general.pair_evidence import Meanings, StemWeights, TextEvidence
 from synsetmine.models.general.settings import AssignmentSettings
 from synsetmine.text.evidence import Evidence
 from synsetmine.text.kinds import DifferingWords, conflicting, is_abbreviation
@@ -76,11 +76,13 @@ class CandidateView:
         contexts: Sequence[Floats],
         evidence: Evidence | None,
         long_of: Mapping[int, int],  # positions of what names are short for
+        meanings: Meanings,
         settings: AssignmentSettings,
     ) -> None:
         self._settings = settings
         self._table = table
         self._known = known
+        self._meanings = meanings
         self._contexts = contexts
         self._seen = is_seen(contexts, len(table))
         self._is_short = np.array(
@@ -140,6 +142,7 @@ class CandidateView:
         """The best name of each set for each query, and features of query and set."""
         labels = self._known.labels[pairs.right]
         order = np.lexsort((-log_odds, labels, pairs.left))
+        order = order[self._are_possible(pairs.left[order], labels[order], log_odds[order])]
         left, label, value = pairs.left[order], labels[order], log_odds[order]
         starts = np.flatnonzero(changes(left) | changes(label))
         sizes = np.diff(np.append(starts, len(left)))
@@ -161,6 +164,19 @@ class CandidateView:
             axis=1,
         )
         return CandidateSets(queries, label[starts], names, features.astype(np.float32), first)
+
+    def _are_possible(self, queries: Positions, labels: Positions, log_odds: Doubles) -> Truth:
+        """Which pairs stand for a set that the corpus may mean; unlikely sets are not looked at.
+
+        The pairs of a query and a set stand together, the best first.
+        """
+        starts = np.flatnonzero(changes(queries) | changes(labels))
+        likely = starts[log_odds[starts] >= self._settings.doubtful]
+        names = [self._table.names[query] for query in queries[likely].tolist()]
+        possible = np.ones(len(starts), np.bool_)
+        place = np.searchsorted(starts, likely)
+        possible[place] = ~self._meanings.rule_out(names, labels[likely])
+        return np.repeat(possible, np.diff(np.append(starts, len(queries))))
 
     def _conflicts(self, queries: Positions, names: Positions, first: Truth) -> Floats:
         """Whether the names of the best sets tell siblings apart, such as type 1 and type 2."""

@@ -16,7 +16,7 @@ from synsetmine.models.general.settings import AssignmentSettings
 from synsetmine.models.general.substitutions import BagCodes, Substitutions, differing
 from synsetmine.normalization import normal_form
 from synsetmine.text.evidence import Evidence
-from synsetmine.text.kinds import DifferingWords, conflicting
+from synsetmine.text.kinds import SHORT_FORM, DifferingWords, conflicting
 from synsetmine.text.patterns import OPPOSING
 
 Truth: TypeAlias = npt.NDArray[np.bool_]
@@ -137,28 +137,61 @@ def definitions(evidence: Evidence) -> dict[str, dict[str, int]]:
     return counts
 
 
-def foreign_abbreviations(
-    names: Sequence[str], sets: Sequence[Sequence[str]], evidence: Evidence, least: float
-) -> Truth:
-    """Which names the corpus defines, but never as what their set means: (names,)
+class Meanings:
+    """Which abbreviations the corpus defines, but never as what a known set means.
 
     "PVA" for the set of *polyvinyl alcohol*, where the corpus has "pulmonary valve agenesis (PVA)".
-    A definition means the set if its stems have this similarity with those of a name of the set.
+    A definition means the set if its stems have a similarity of `least` with those of a name of the
+    set. A set that has the abbreviation in another spelling ("IL6" for "IL-6"), or nothing but
+    abbreviations, is never ruled out.
     """
-    defined = definitions(evidence)
-    long_of = {
-        place: list(forms)
-        for place, name in enumerate(names)
-        if (forms := defined.get(short_key(name)))
-    }
-    members = [name for place in long_of for name in sets[place]]
-    key_of = dict(zip(members, stem_keys(members), strict=True))
-    foreign = np.zeros(len(names), np.bool_)
-    for place, own in long_of.items():
-        keys = [key_of[other] for other in sets[place] if other != names[place]]
-        similar = process.cdist(own, keys, scorer=fuzz.ratio, score_cutoff=100 * least)
-        foreign[place] = not similar.any()
-    return foreign
+
+    def __init__(
+        self,
+        names: Sequence[str],  # of known sets; those of a set stand together
+        labels: Positions,
+        evidence: Evidence | None,
+        least: float,
+    ) -> None:
+        self._names = names
+        self._labels = labels
+        self._least = 100 * least
+        self._definitions = definitions(evidence) if evidence is not None else {}
+        self._key_of: dict[str, str] = {}
+
+    def rule_out(self, names: Sequence[str], sets: Positions) -> Truth:
+        """Whether the corpus means something else than the set beside each name: (names,)"""
+        defined = [
+            (place, list(forms))
+            for place, name in enumerate(names)
+            if (forms := self._definitions.get(short_key(name)))
+        ]
+        ruled_out = np.zeros(len(names), np.bool_)
+        for place, long in defined:
+            others = [other for other in self._members(int(sets[place])) if other != names[place]]
+            spellings = {short_key(other) for other in others}
+            if short_key(names[place]) in spellings or all(map(_is_short, others)):
+                continue
+            keys = self._keys(others)
+            similar = process.cdist(long, keys, scorer=fuzz.ratio, score_cutoff=self._least)
+            ruled_out[place] = not similar.any()
+        return ruled_out
+
+    def _members(self, label: int) -> Sequence[str]:
+        first, last = np.searchsorted(self._labels, [label, label + 1]).tolist()
+        return self._names[first:last]
+
+    def _keys(self, names: Sequence[str]) -> list[str]:
+        new = [name for name in names if name not in self._key_of]
+        self._key_of.update(zip(new, stem_keys(new), strict=True))
+        return [self._key_of[name] for name in names]
+
+
+def _is_short(name: str) -> bool:
+    """Whether a name is written like an abbreviation: mostly capitals and digits."""
+    key = short_key(name)
+    capitals = sum(letter.isupper() or letter.isdigit() for letter in key)
+    return len(key) <= SHORT_FORM and 2 * capitals >= len(key)
 
 
 class TextEvidence:

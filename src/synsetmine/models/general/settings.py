@@ -166,6 +166,7 @@ class AssignmentSettings:
     learning_rate: float = 2e-3  # of the network
     clip: float = 6.0  # standard deviations of a feature: outliers should not decide
     least_probability: float = 1e-4  # of the network, and 1 minus it the largest
+    doubtful: float = -5.0  # log-odds of sets that need no look at what the corpus means
     same_meaning: float = 0.6  # similarity of an abbreviation's definition and a name of its set
     short_form: int = 10  # letters, at most, of a name that may abbreviate another one
     # Words by which names differ
