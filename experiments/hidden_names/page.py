@@ -211,7 +211,7 @@ def _reliability(one: Measured) -> str:
 
 
 def _with_kinds_of_the_first(results: Results) -> list[str]:
-    """How far a difference between knowledge bases is one of the kinds of their hidden names."""
+    """Recall if every knowledge base had the kinds of names of the first one in the same shares."""
     (first, halves), *_ = results.items()
     rows = []
     for kb, of_kb in results.items():
@@ -220,9 +220,10 @@ def _with_kinds_of_the_first(results: Results) -> list[str]:
             rows.append([kb, half, _recall(whole), _percent(_weighted(one, halves[half][0]))])
     return [
         "## Knowledge bases of other kinds",
-        f"Recall of the first method at precision {SHARES[0]:.0%}, and the mean of its recalls by "
-        f"kind of name, each kind weighted by its share of the hidden names of {first}. Kinds that "
-        "a knowledge base does not have are left out of its mean.",
+        f"Recall of the {one.method} at precision {SHARES[0]:.0%}, and the mean of its recalls by "
+        f"kind of name, each weighted by the share of the kind in the hidden names of {first}. "
+        "Each kind is cut at its own precision, as in the tables above; a kind that never reaches "
+        "it counts as 0, and kinds that a knowledge base does not have are left out.",
         table(["knowledge base", "half", "recall", f"with the kinds of {first}"], rows),
     ]
 

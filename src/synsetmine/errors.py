@@ -153,5 +153,6 @@ def _rebuild(problem: str, path: Path | None, line: int | None, value: object) -
 
 def counted(value: int, noun: str) -> str:
     """`1 term`, `2,000 terms`, `2 entities`."""
-    plural = f"{noun.removesuffix('y')}ies" if noun.endswith("y") else f"{noun}s"
+    ies = noun.endswith("y") and noun[-2:-1] not in "aeiou"
+    plural = f"{noun.removesuffix('y')}ies" if ies else f"{noun}s"
     return f"{value:,} {noun if value == 1 else plural}"

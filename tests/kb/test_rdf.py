@@ -238,8 +238,8 @@ def test_short_entities_named_a_million_times_do_not_blow_up(tmp_path: Path) -> 
 def test_elements_within_elements_have_an_end(pair: tuple[str, str], size: int) -> None:
     def drain(depth: int) -> None:
         text = f"<rdf:RDF>{pair[0] * depth}<e:b/>{pair[1] * depth}</rdf:RDF>" * 2
-        escape_formula = _LimitedStream(io.BytesIO(text.encode()), xml=True)
-        while escape_formula.read(size):
+        limited = _LimitedStream(io.BytesIO(text.encode()), xml=True)
+        while limited.read(size):
             pass
 
     drain(1990)
@@ -252,8 +252,8 @@ def test_the_guard_sees_entities_across_reads(size: int) -> None:
     bomb = b'<!DOCTYPE x [<!ENTITY a "ha"> <!ENTITY b "&amp;&#38;"> <!ENTITY c "&a;&a;"> ]><x/>'
 
     def drain(data: bytes) -> bytes:
-        escape_formula = _LimitedStream(io.BytesIO(data), xml=True)
-        return b"".join(iter(lambda: escape_formula.read(size), b""))
+        limited = _LimitedStream(io.BytesIO(data), xml=True)
+        return b"".join(iter(lambda: limited.read(size), b""))
 
     with pytest.raises(DataError, match="an XML entity"):
         drain(bomb)

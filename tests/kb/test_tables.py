@@ -191,6 +191,11 @@ def test_broken_rows_are_told(tmp_path: Path, row: str, problem: str) -> None:
     check_broken(stored(tmp_path, text, "x.csv"), 4, problem, {"1": ("a b",), "3": ("c",)})
 
 
+def test_a_byte_that_is_not_utf8_is_quoted(tmp_path: Path) -> None:
+    path = stored(tmp_path, b"id,name\n1,M\xfcnchen\n2,b\n", "x.csv")
+    check_broken(path, 2, r"not UTF-8: b'M\xfcnchen'", {"2": ("b",)})
+
+
 def test_a_quote_that_is_never_closed_is_told_with_its_line(tmp_path: Path) -> None:
     path = stored(tmp_path, 'id,name\n1,a\n2,"b\n3,c\n', "x.csv")
     check_broken(path, 3, "malformed row: 'unexpected end of data'", {"1": ("a",)})

@@ -50,7 +50,7 @@ def showing_cookies(policy: AccessPolicy) -> ASGIApp:
     return AccessMiddleware(Router([Route("/{path:path}", show)]), policy, refuse)
 
 
-def escape_formula(policy: AccessPolicy) -> ASGIApp:
+def guarded_app(policy: AccessPolicy) -> ASGIApp:
     router = Router([Route("/{path:path}", echo, methods=["GET", "POST"])])
     app: ASGIApp = router
 
@@ -66,7 +66,7 @@ def escape_formula(policy: AccessPolicy) -> ASGIApp:
 @contextmanager
 def knocking(policy: AccessPolicy) -> Iterator[httpx.Client]:
     with (
-        served(escape_formula(policy)) as address,
+        served(guarded_app(policy)) as address,
         httpx.Client(base_url=address, trust_env=False) as client,
     ):
         yield client
@@ -334,7 +334,7 @@ def test_every_token_survives_its_address_and_its_cookie(token: str) -> None:
         address = address_of(listening, "127.0.0.1", token)
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=[\w.~%-]+", address, re.ASCII)
     policy = AccessPolicy(LOOPBACK, token)
-    client = TestClient(escape_formula(policy), base_url="http://localhost")
+    client = TestClient(guarded_app(policy), base_url="http://localhost")
     answer = client.get(f"/?{address.partition('?')[2]}", follow_redirects=False)
     assert (answer.status_code, answer.headers["location"]) == (303, f"{policy.root}/")
     assert client.get(f"{policy.root}/").status_code == 200

@@ -114,7 +114,7 @@ def report(
 ) -> None:
     """Write the report of a finished run again: one self-contained HTML file.
 
-    What is not given is as in the run.
+    Options that are not given keep the values of the run.
 
     Example: `synsetmine report run --title "Names of diseases" --out diseases.html`
     """
@@ -144,6 +144,7 @@ class ShownStages:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._bars.close()
+        self._bar = None
         if kind is KeyboardInterrupt:
             console.say("finished stages are kept; run the same command again to continue")
 
@@ -159,6 +160,7 @@ class ShownStages:
         from synsetmine.runs.folder import Artefacts
 
         self._bars.close()
+        self._bar = None
         how = "unchanged" if skipped else f"{record.seconds:.1f} s"
         console.say(f"{stage} ({how}):")
         report_result(record.result)

@@ -15,7 +15,7 @@ from synsetmine.types import Progress
 
 @dataclass(frozen=True)
 class Source:
-    """A file, where to keep the errors of broken records, and a function to be told of bytes read.
+    """A file, where to keep the errors of broken records, and a callback for the bytes read.
 
     Without `skipped` the first broken record raises its error.
     """

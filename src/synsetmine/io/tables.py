@@ -96,7 +96,8 @@ def _next_row(reader: Any, longest_field: int) -> list[str] | None:
             cell.encode()
         except UnicodeEncodeError as error:
             around = cell[max(error.start - 40, 0) : error.start + 40]
-            raise DataError("not UTF-8", value=around) from None
+            raw = around.encode("utf-8", "surrogateescape")
+            raise DataError("not UTF-8", value=raw) from None
     return row
 
 

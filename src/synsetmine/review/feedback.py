@@ -58,7 +58,7 @@ class Constraints:
         return self._partners.get(term, frozenset())
 
     def fitting(self, terms: Iterable[Term], members: Collection[Term]) -> list[Term]:
-        """The terms that cannot-link to none of these members."""
+        """The terms without a cannot-link to any of these members."""
         return [term for term in terms if self.cannot_link_with(term).isdisjoint(members)]
 
 
@@ -67,8 +67,8 @@ def cannot_link_pairs(decisions: Iterable[Decision]) -> frozenset[Pair]:
 
     A later decision overrides an earlier one: a pair whose terms were both called correct in one
     set afterwards, by one decision or by two, is no such pair, and neither is a merged one. Two
-    terms that both turned out to be wrong in a set are none either: the decisions say only that
-    neither belongs there.
+    terms that both turned out to be wrong in a set are no such pair either: the decisions say only
+    that neither belongs there.
     """
     left: dict[str, set[str]] = {}  # by the term that stayed
 
