@@ -1,4 +1,4 @@
-"""What is known about a term, as vectors."""
+"""The views of a term, as vectors."""
 
 from synsetmine.views.encoder import (
     encode_terms,

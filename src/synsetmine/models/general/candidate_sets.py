@@ -30,7 +30,7 @@ INITIAL = re.compile(r"(?<![^\W_])[^\W_]")
 
 @dataclass(frozen=True, eq=False)
 class KnownNames:
-    """Names of known sets and what is known of them; the names of a set stand together."""
+    """The names of known sets; those of a set stand together."""
 
     names: Sequence[str]
     labels: Positions  # (names,): the number of the set

@@ -260,7 +260,7 @@ class ReviewSession:
         self._sentences.close()
         self._store.close()
 
-    # --- What there is ---
+    # --- Queries ---
 
     def sync(self) -> None:
         """Take in what was stored since: our own, and what another process decided meanwhile."""
