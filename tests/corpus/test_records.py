@@ -152,7 +152,7 @@ def test_broken_rows_are_told_with_their_first_line(tmp_path: Path) -> None:
         ":4: number of columns differs from the header: 3",
         ":5: number of columns differs from the header: 1",
         f":6: malformed row: {expected!r}",
-        ":7: not UTF-8: 'M\\udcfcnchen'",
+        ":7: not UTF-8: b'M\\xfcnchen'",
         ":8: the text contains a NUL character: 'nul\\x00'",
         ":9: the document is empty",
     ]

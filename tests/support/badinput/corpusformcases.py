@@ -51,7 +51,7 @@ _TABLES = (
         b"id,text\n1,A\n2,Z\xfcr\n",
         "CSV in Latin-1",
         0,
-        "1 left out: c.csv:3: not UTF-8: 'Z\\udcfcr'",
+        "1 left out: c.csv:3: not UTF-8: b'Z\\xfcr'",
     ),
     read(
         "c.csv.gz",
