@@ -65,7 +65,8 @@ entity.
   the list is stated.
 - An abbreviation that the corpus defines, and only as something that is not similar to any name of
   the entity, is no name of the entity in this corpus, and is left out ("PVA", polyvinyl alcohol,
-  for *pulmonary valve agenesis*).
+  for *pulmonary valve agenesis*). The model rules such entities out by nearly the same rule, so a
+  name that the rule leaves out wrongly is missing here too.
 - Entities are split in two halves by a hash of their id, phrases by a hash of themselves. Choices
   were made on one half (*develop*); the other one is for this page.
 - *Model that has not seen the names*: its static encoder was learned without biomedical lists. The

@@ -218,7 +218,7 @@ def _find_copy(source: Path, name: str) -> Path:
         if all((folder / file).is_file() for file in _REQUIRED):
             return folder
     wanted = f"{TRAINING_SETS} and {TEST_SETS}"
-    raise DataError(f"neither the folder nor a {name!r} in it holds {wanted}", path=source)
+    raise DataError(f"{wanted} not found in this folder or in its folder {name!r}", path=source)
 
 
 @dataclass(frozen=True)

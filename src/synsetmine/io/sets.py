@@ -17,7 +17,7 @@ from synsetmine.io.files import numbered_lines, parse_json, plain_name, write_te
 from synsetmine.normalization import is_unicode
 from synsetmine.types import SynonymSets, Term
 
-DIGITS = 10  # of a hash: two of a million sets collide once in two runs, and are told apart
+DIGITS = 10  # of a hash: in two runs about one pair of a million sets collides, and is separated
 
 
 def lasting_ids(

@@ -78,8 +78,6 @@ def assign(
     progress: Progress | None = None,
 ) -> Assignments | None:
     """Rehearse on the known names, then assign the terms; None if there are too few to rehearse."""
-    from threadpoolctl import threadpool_limits
-
     settings = settings or AssignmentSettings()
     tell = progress or (lambda _done, _total: None)
     seen = is_seen(contexts, len(known.names) + len(terms))[: len(known.names)]
@@ -103,20 +101,10 @@ def assign(
     number_of = {form: number for number, form in enumerate(names[first:], start=first)}
     long_positions = {position: number_of[form] for position, form in long_of.items()}
     view = CandidateView(table, known, contexts, evidence, long_positions, meanings, settings)
-    pairs = []
-    for done, drawn in enumerate(rounds, start=2):
-        view.learn(drawn.references)
-        pairs.append(view.pairs(drawn.queries, drawn.references, settings.neighbours))
-        tell(done, steps)
-    examples = _Examples.of(rounds, pairs, known.labels)
-    if not examples.have_both_outcomes:
+    learned = _rehearse(view, rounds, known.labels, settings, lambda done: tell(1 + done, steps))
+    if learned is None:
         return None
-    with threadpool_limits(1, "blas"):  # sums of several threads differ in their last digits
-        networks, scores = _cross_fit(examples, settings)
-        tell(steps - 2, steps)
-        starts = np.cumsum([len(one.left) for one in pairs])[:-1]
-        parts = zip(pairs, np.split(scores, starts), strict=True)
-        calibration = _Calibration.fit(rounds, [view.sets(*part) for part in parts], settings)
+    networks, calibration = learned
     new = len(known.names) + np.arange(len(terms))
     every = np.arange(len(known.names))
     view.learn(every)  # the hidden names teach words too
@@ -135,6 +123,32 @@ def assign(
         result.names[order],
         calibration.rehearsal,
     )
+
+
+def _rehearse(
+    view: CandidateView,
+    rounds: Sequence[_Round],
+    labels: Positions,
+    settings: AssignmentSettings,
+    tell: Callable[[int], None],  # how many of the rounds, and of the networks, are done
+) -> tuple[list[_Network], _Calibration] | None:
+    """Learn from all rounds; None if right or wrong pairs are missing."""
+    from threadpoolctl import threadpool_limits
+
+    pairs = []
+    for done, drawn in enumerate(rounds, start=1):
+        view.learn(drawn.references)
+        pairs.append(view.pairs(drawn.queries, drawn.references, settings.neighbours))
+        tell(done)
+    examples = _Examples.of(rounds, pairs, labels)
+    if not examples.have_both_outcomes:
+        return None
+    with threadpool_limits(1, "blas"):  # sums of several threads differ in their last digits
+        networks, scores = _cross_fit(examples, settings)
+        tell(len(rounds) + 1)
+        starts = np.cumsum([len(one.left) for one in pairs])[:-1]
+        parts = zip(pairs, np.split(scores, starts), strict=True)
+        return networks, _Calibration.fit(rounds, [view.sets(*part) for part in parts], settings)
 
 
 @dataclass(frozen=True, eq=False)
