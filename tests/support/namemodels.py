@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
 from synsetmine.io.traces import Action
@@ -50,6 +50,8 @@ class PreparedWords:
         threshold: float = 0.5,
         seeds: SynonymSets | None = None,
         cannot_link: Iterable[tuple[Term, Term]] = (),
+        must_link: Iterable[tuple[Term, Term]] = (),
+        types: Mapping[Term, str] | None = None,
         progress: Progress | None = None,
     ) -> MiningResult:
         task = Task.of(

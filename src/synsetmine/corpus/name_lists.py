@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from synsetmine.corpus.documents import check_unicode
 from synsetmine.corpus.records import parquet_columns, table_rows
@@ -142,6 +142,64 @@ def names_in(names: Any, column: str | None = None) -> Iterator[str]:
             raise DataError(f"{error.problem} (item {position})", value=error.value) from None
 
 
+class Row(NamedTuple):
+    """A row of a list: a name, with what the list says about it."""
+
+    name: str  # empty if it is missing
+    contexts: tuple[str, ...] = ()  # sentences or descriptions
+    type: str = ""
+    sense: int = 0  # of the names that are equal, which one it is
+
+
+def rows_in(
+    names: Any, column: str | None = None, *, contexts: Any = None, types: Any = None
+) -> list[Row]:
+    """The names that an object of Python holds, with a context and a type for each.
+
+    `contexts` and `types` are as long as the names, or columns of the table that has the names. A
+    context is a string, several strings, or missing.
+    """
+    listed = list(names_in(names, column))
+    headers = getattr(names, "column_names", getattr(names, "columns", None))
+    columns: list[list[object]] = []
+    for what, values in (("contexts", contexts), ("types", types)):
+        if isinstance(values, str):
+            if headers is None:
+                problem = f"expected {what} as a list, since the names are not a table"
+                raise DataError(problem, value=values)
+            choose_column([str(header) for header in headers], values)
+            values = names[values]
+        items: list[object] = [None] * len(listed) if values is None else [*_values(values)]
+        if len(items) != len(listed):
+            raise DataError(f"{len(items):,} {what} for {len(listed):,} names")
+        columns.append(items)
+    rows = []
+    for position, (name, context, type_) in enumerate(zip(listed, *columns, strict=True)):
+        try:
+            rows.append(Row(name, contexts_in(context), " ".join(_name(type_).split())))
+        except DataError as error:
+            raise DataError(f"{error.problem} (item {position})", value=error.value) from None
+    return rows
+
+
+def contexts_in(value: object) -> tuple[str, ...]:
+    """The contexts of a name: a string, several, or none."""
+    if isinstance(value, str):
+        values: Iterable[object] = (value,)
+    elif _is_missing(value):
+        values = ()
+    else:
+        values = _values(value)
+    texts = []
+    for text in values:
+        if not isinstance(text, str):
+            raise DataError("a context must be a string or a list of strings", value=text)
+        check_unicode(text)
+        if text.strip():
+            texts.append(text)
+    return tuple(texts)
+
+
 def choose_column(headers: Sequence[str], column: str | None = None) -> int:
     """The position of the column with the names."""
     listed = shorten(", ".join(headers), 1000)
@@ -261,9 +319,21 @@ def _pair(cells: Sequence[str], sets_of: Mapping[str, set[int]]) -> tuple[str, s
     return one, other
 
 
-def check_pair(one: str, other: str, sets_of: Mapping[str, set[int]]) -> None:
-    """Refuse a cannot-link pair that cannot hold; `sets_of` has the known sets of a name's key."""
+def check_pair(
+    one: str, other: str, sets_of: Mapping[str, set[int]], *, together: bool = False
+) -> None:
+    """Refuse a pair that cannot hold; `sets_of` has the known sets of a name's key.
+
+    The names of a cannot-link pair may not be one name or share a known set; those of a must-link
+    pair, which are `together`, may not be in two known sets.
+    """
     keys = name_key(one), name_key(other)
+    if together:
+        sets = [sets_of.get(key, set()) for key in keys]
+        if all(sets) and sets[0].isdisjoint(sets[1]):
+            problem = "the names of this must-link pair are in two known sets"
+            raise DataError(problem, value=f"{one} / {other}")
+        return
     if keys[0] == keys[1]:
         raise DataError("two spellings of one name cannot be separated", value=f"{one} / {other}")
     if not sets_of.get(keys[0], set()).isdisjoint(sets_of.get(keys[1], ())):

@@ -67,6 +67,8 @@ class Task:
     cannot_link: tuple[tuple[int, int], ...]
     threshold: float
     max_sets: float  # inf: no limit
+    must_link: tuple[tuple[int, int], ...] = ()
+    types: tuple[int, ...] = ()  # of each term; -1 is unknown
 
     @classmethod
     def of(
@@ -79,6 +81,8 @@ class Task:
         seeds: SynonymSets | None = None,
         cannot_link: Iterable[tuple[Term, Term]] = (),
         max_sets: int | None = None,
+        must_link: Iterable[tuple[Term, Term]] = (),
+        types: Mapping[Term, str] | None = None,
     ) -> Task:
         """Check the arguments of `PreparedModel.generate`; `known` are terms it can judge.
 
@@ -100,8 +104,15 @@ class Task:
         )
         # Seeds without a term that the model can judge are sets too, though nothing joins them.
         limit = math.inf if max_sets is None else max_sets - sum(not m for m in members)
-        pairs = _positions_of_pairs(cannot_link, position_of, seeds, members)
-        return cls(new, terms, len(judged), seeds, members, pairs, threshold, limit)
+        apart, together = (
+            _positions_of_pairs(pairs, position_of, seeds, members)
+            for pairs in (cannot_link, must_link)
+        )
+        numbers = {name: number for number, name in enumerate(sorted({*(types or {}).values()}))}
+        type_of = tuple(numbers[types[t]] if t in types else -1 for t in terms) if types else ()
+        return cls(
+            new, terms, len(judged), seeds, members, apart, threshold, limit, together, type_of
+        )
 
     @property
     def seeds(self) -> list[list[int]]:

@@ -122,8 +122,8 @@ def _write_jsonl(path: Path, grouping: Grouping, alone: bool, skipped: Skipped) 
     del skipped
     records = [_record(s.id, s.entries) for s in grouping.sets]
     if alone:
-        taken = {record["id"] for record in records}
-        records += [_record(_single_id(m.name, taken), (m,)) for m in grouping.alone]
+        alone_ids = zip(grouping.ids_alone, grouping.alone, strict=True)
+        records += [_record(set_id, (member,)) for set_id, member in alone_ids]
     lines = (json.dumps(record, ensure_ascii=False) for record in records)
     write_text(path, "".join(f"{line}\n" for line in lines))
 
@@ -143,14 +143,6 @@ def _record(set_id: str, members: tuple[Member, ...]) -> dict[str, Any]:
             for member in members
         ],
     }
-
-
-def _single_id(name: str, taken: set[Any]) -> str:
-    from synsetmine.io.sets import new_id
-
-    set_id = new_id([Term(name)], taken)
-    taken.add(set_id)
-    return set_id
 
 
 def _write_solr(path: Path, grouping: Grouping, alone: bool, skipped: Skipped) -> None:

@@ -1,20 +1,27 @@
-"""Grouping a plain list of names with the general model: no known sets, no corpus, no training."""
+"""Grouping a list of names with the general model: no known sets, no corpus, no training.
+
+Names may come with contexts (sentences or descriptions) and types. A node is what the model
+compares: a name, of one type if types are given, in one sense if contexts are. Rows of the list
+with the same name and type are one node unless their contexts show several senses.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, partial
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
-from synsetmine.corpus.name_lists import check_pair, names_in
+from synsetmine.corpus.name_lists import Row, check_pair, names_in, rows_in
 from synsetmine.errors import DataError, Skipped, counted
 from synsetmine.io.sets import new_id
 from synsetmine.models import MiningResult
 from synsetmine.normalization import keeps_case, name_key
 from synsetmine.pipeline.settings import GroupSettings
-from synsetmine.types import Progress, SynonymSets, Term
+from synsetmine.types import SENSE_MARK, Progress, SynonymSets, Term
 from synsetmine.views import TermViews, encode_terms, find_encoder
 
 LONGEST_NAME = 10_000  # characters; a longer text is no name, and stands alone
@@ -34,6 +41,8 @@ class PreparedNameModel(Protocol):
         threshold: float = 0.5,
         seeds: SynonymSets | None = None,
         cannot_link: Iterable[tuple[Term, Term]] = (),
+        must_link: Iterable[tuple[Term, Term]] = (),
+        types: Mapping[Term, str] | None = None,
         progress: Progress | None = None,
     ) -> MiningResult: ...
 
@@ -63,6 +72,8 @@ class Member:
     # f(S, t) for the other names of the set; None for known and single names, and spellings.
     probability: float | None
     known: bool  # whether a known set has it
+    type: str = ""  # as the list has it most often; empty if unknown
+    contexts: tuple[str, ...] = ()  # of this name in this set
 
 
 class UnsurePair(NamedTuple):
@@ -87,6 +98,11 @@ class NameSet:
     @property
     def members(self) -> tuple[str, ...]:
         return tuple(member.name for member in self.entries)
+
+    @property
+    def type(self) -> str:
+        """The type of the members; empty if none of them has one."""
+        return next((member.type for member in self.entries if member.type), "")
 
     @property
     def probability(self) -> float | None:
@@ -117,10 +133,36 @@ class Grouping:
 
     sets: tuple[NameSet, ...]  # by their names
     alone: tuple[Member, ...]  # names without a set
-    mapping: Mapping[str, str]  # of each entry of the list to the name of its set, or to itself
+    # Of each entry of the list to the name of its set, or to itself; of a name in several sets to
+    # the one where it is most frequent.
+    mapping: Mapping[str, str]
     unsure: tuple[UnsurePair, ...]  # pairs near the threshold, nearest first
     threshold: float
     counts: NameCounts = field(default_factory=NameCounts)
+    # Of each row of the list: the position of its set, or of its name alone after all sets.
+    rows: tuple[int | None, ...] = field(default=(), compare=False)
+
+    @property
+    def canonical(self) -> tuple[str | None, ...]:
+        """Of each row of the list the name of its set, or its own; None for a missing name."""
+        names = [s.name for s in self.sets] + [member.name for member in self.alone]
+        return tuple(None if row is None else names[row] for row in self.rows)
+
+    @property
+    def ids(self) -> tuple[str | None, ...]:
+        """Of each row of the list the id of its set; a name that stands alone has one too."""
+        ids = [s.id for s in self.sets] + list(self.ids_alone)
+        return tuple(None if row is None else ids[row] for row in self.rows)
+
+    @cached_property
+    def ids_alone(self) -> tuple[str, ...]:
+        """The ids of the names that stand alone."""
+        taken = {s.id for s in self.sets}
+        ids = []
+        for member in self.alone:
+            ids.append(new_id([Term(member.name)], taken))
+            taken.add(ids[-1])
+        return tuple(ids)
 
     @property
     def summary(self) -> str:
@@ -180,9 +222,12 @@ def group(
     names: Any,
     *,
     column: str | None = None,
+    contexts: Any = None,
+    types: Any = None,
     precision: str | float = DEFAULTS.precision,
     known: KnownSets | None = None,
     never: Iterable[tuple[str, str]] | None = None,
+    always: Iterable[tuple[str, str]] | None = None,
     model: NameModel | None = None,
     encoder: str | None = None,
     device: str = "cpu",
@@ -197,7 +242,13 @@ def group(
     are one name. `precision` is "cautious", "balanced" or "bold", or a threshold from 0 to 1. New
     names may join the `known` sets, whose own names stay where they are: sets as `read_sets` reads
     them, lists of names, or a mapping from names to their other names. The two names of a pair in
-    `never` come into different sets.
+    `never` come into different sets, those of a pair in `always` into one.
+
+    `contexts` has for each name a sentence or a description, or a list of them, or None; `types`
+    has the type of each name, or None. Both are as long as `names`, or the names of columns if
+    `names` is a table. Names of different types never share a set. A name in several rows is split
+    if its contexts show that it stands for several things: `ids` and `canonical` of the result
+    have the answer for each row.
 
     The name of a set is its most frequent one in the list; among equals the one with most letters,
     then one that is not all capitals unless it is as short as `USA`, then the one with fewest
@@ -205,34 +256,39 @@ def group(
     known set is called by its first name.
 
     `model` is the general model by default. `encoder` is a sentence encoder, `minilm` or a folder,
-    whose vectors of the names are one more view; the folder `cache` keeps them. `unsure` is how
-    many pairs near the threshold to return.
+    whose vectors of the names and contexts are one more view; the folder `cache` keeps them.
+    `unsure` is how many pairs near the threshold to return.
     """
     threshold = threshold_of(precision)
-    vocabulary = _Vocabulary(names_in(names, column), _known_sets(known))
-    cannot_link, unused_pairs = vocabulary.cannot_link(never or ())
+    rows = rows_in(names, column, contexts=contexts, types=types)
+    model = model or _general_model(encoder=encoder is not None)
+    encode = None
+    if encoder is not None:
+        encode = partial(
+            encode_terms, model=find_encoder(encoder), cache=cache, device=device, progress=progress
+        )
+    vocabulary = _Vocabulary(rows, _known_sets(known))
+    cannot_link, unused_pairs = vocabulary.linked(never or ())
+    must_link, unused = vocabulary.linked(always or (), together=True)
     seeds = vocabulary.seeds()
-    terms = [*vocabulary.new_terms(), *seeds.terms]
+    new = vocabulary.new_terms()
+    terms = [*new, *seeds.terms]
     result = _Result(vocabulary)
     pairs: list[UnsurePair] = []
     if len(terms) > max(len(seeds.terms), 1):
-        vectors = None
-        if encoder is not None:
-            vectors = encode_terms(
-                terms,
-                find_encoder(encoder),
-                cache=cache,
-                device=device,
-                progress=progress,
-            )
-        model = model or _general_model(encoder=encoder is not None)
-        prepared = model.prepare(terms, TermViews(encoder=vectors), progress=progress)
+        views = TermViews(encoder=None if encode is None else encode(terms))
+        prepared = model.prepare(terms, views, progress=progress)
         mined = prepared.generate(
-            threshold=threshold, seeds=seeds, cannot_link=cannot_link, progress=progress
+            threshold=threshold,
+            seeds=seeds,
+            cannot_link=cannot_link,
+            must_link=must_link,
+            types=vocabulary.types(new),
+            progress=progress,
         )
         result.add(mined, prepared, seeds)
-        pairs = _unsure_pairs(prepared, threshold, unsure, seeds, cannot_link)
-    return result.grouping(threshold, pairs, unused_pairs)
+        pairs = _unsure_pairs(prepared, threshold, unsure, seeds, [*cannot_link, *must_link])
+    return result.grouping(threshold, pairs, unused_pairs + unused)
 
 
 def threshold_of(precision: str | float) -> float:
@@ -281,8 +337,16 @@ def _unsure_pairs(
         looked_at *= 4
 
 
-class _Name(NamedTuple):
-    """One name: all spellings that are equal but for case, width and whitespace."""
+class _Key(NamedTuple):
+    """What makes rows one node: the name without its spelling, the type, the sense."""
+
+    name: str
+    type: str = ""
+    sense: int = 0
+
+
+class _Node(NamedTuple):
+    """A name as the model sees it: all spellings that are equal but for case and whitespace."""
 
     text: str  # the spelling that stands for all
     spellings: tuple[tuple[str, int], ...]  # without extra whitespace, and their frequencies
@@ -298,93 +362,147 @@ class _KnownSet(NamedTuple):
 class _Vocabulary:
     """The names of a list and of known sets, by what makes them one."""
 
-    def __init__(self, names: Iterable[str], known: Sequence[_KnownSet]) -> None:
-        self.counts = Counter(names)
-        blank = [name for name in self.counts if not name.strip()]
-        self.missing = sum(self.counts.pop(name) for name in blank)
-        self.entries: dict[str, list[str]] = {}  # by key
-        for entry in self.counts:
-            self.entries.setdefault(name_key(entry), []).append(entry)
-        self.sets_of: dict[str, set[int]] = {}  # the known sets that have a name of this key
-        self.known_spellings: dict[str, list[str]] = {}
+    def __init__(self, rows: Sequence[Row], known: Sequence[_KnownSet]) -> None:
+        self.known = known
+        sets_of: dict[str, set[int]] = {}  # the known sets that have a name
+        self._known_spellings: dict[str, list[str]] = {}
         for number, known_set in enumerate(known):
             for name in known_set.names:
-                key = name_key(name)
-                self.sets_of.setdefault(key, set()).add(number)
-                self.known_spellings.setdefault(key, []).append(_tidy(name))
-        self.ambiguous = {key for key, numbers in self.sets_of.items() if len(numbers) > 1}
-        self.known = known
-        self.owner = {
-            key: min(numbers) for key, numbers in self.sets_of.items() if key not in self.ambiguous
-        }
-        for key in self.ambiguous:
-            del self.known_spellings[key]
+                folded = name_key(name)
+                sets_of.setdefault(folded, set()).add(number)
+                self._known_spellings.setdefault(folded, []).append(_tidy(name))
+        self._sets_of = sets_of
+        ambiguous = {name for name, numbers in sets_of.items() if len(numbers) > 1}
+        self.owner = {n: min(numbers) for n, numbers in sets_of.items() if n not in ambiguous}
+        for name in ambiguous:
+            del self._known_spellings[name]
+        self.names = Counter(row.name for row in rows if row.name.strip())
+        self.missing = len(rows) - self.names.total()
+        self.keys: list[_Key | None] = [self._key(row) for row in rows]
+        self.entries: dict[_Key, Counter[str]] = {}
+        self._types: dict[_Key, Counter[str]] = {}
+        self._contexts: dict[_Key, dict[str, None]] = {}
+        for row, key in zip(rows, self.keys, strict=True):
+            if key is None:
+                continue
+            self.entries.setdefault(key, Counter())[row.name] += 1
+            if row.type:
+                self._types.setdefault(key, Counter())[row.type] += 1
+            if row.contexts:
+                self._contexts.setdefault(key, {}).update(dict.fromkeys(row.contexts))
+        self._keys_of: dict[str, list[_Key]] = {}
+        for key in sorted(self.entries):
+            self._keys_of.setdefault(key.name, []).append(key)
+        self.ambiguous = {key for key in self.entries if key.name in ambiguous}
         self.too_long = {
-            key for key in self.entries if len(key) > LONGEST_NAME and key not in self.owner
+            key
+            for key in self.entries
+            if len(key.name) > LONGEST_NAME and key.name not in self.owner
         }
 
-    def name(self, key: str) -> _Name:
-        entries = sorted(self.entries.get(key, ()))
-        if len(entries) == 1 and key not in self.known_spellings:
-            text = _tidy(entries[0])
-            count = self.counts[entries[0]]
-            return _Name(text, ((text, count),), tuple(entries), count)
-        counts: Counter[str] = Counter()
-        for entry in entries:
-            counts[_tidy(entry)] += self.counts[entry]
-        ranked = sorted(counts, key=lambda text: _rank(text, counts[text]))
-        spellings = tuple(dict.fromkeys((*self.known_spellings.get(key, ()), *ranked)))
-        counted_spellings = tuple((text, counts[text]) for text in spellings)
-        return _Name(spellings[0], counted_spellings, tuple(entries), counts.total())
+    def _key(self, row: Row) -> _Key | None:
+        if not row.name.strip():
+            return None
+        name = name_key(row.name)
+        if name in self._sets_of:  # a known name is what the known set says
+            return _Key(name)
+        return _Key(name, name_key(row.type), row.sense)
 
-    def known_keys(self) -> list[list[str]]:
+    def node(self, key: _Key) -> _Node:
+        entries = self.entries.get(key, Counter())
+        known = self.known_spellings(key)
+        if len(entries) == 1 and not known:
+            (entry, count), *_ = entries.items()
+            text = _tidy(entry)
+            return _Node(text, ((text, count),), (entry,), count)
+        counts: Counter[str] = Counter()
+        for entry in sorted(entries):
+            counts[_tidy(entry)] += entries[entry]
+        ranked = sorted(counts, key=lambda text: _rank(text, counts[text]))
+        spellings = tuple(dict.fromkeys((*known, *ranked)))
+        counted_spellings = tuple((text, counts[text]) for text in spellings)
+        return _Node(spellings[0], counted_spellings, tuple(sorted(entries)), counts.total())
+
+    def type(self, key: _Key) -> str:
+        """The type of a node as the list writes it most often."""
+        counts = self._types.get(key, Counter())
+        return min(counts, key=lambda type_: (-counts[type_], type_), default="")
+
+    def contexts(self, key: _Key) -> tuple[str, ...]:
+        return tuple(sorted(self._contexts.get(key, ())))
+
+    def known_spellings(self, key: _Key) -> Sequence[str]:
+        return self._known_spellings.get(key.name, ())
+
+    def known_keys(self) -> list[list[_Key]]:
         """The keys of each known set, in the order of its names."""
-        keys: list[dict[str, None]] = [{} for _ in self.known]
-        for key, number in self.owner.items():
-            keys[number][key] = None
+        keys: list[dict[_Key, None]] = [{} for _ in self.known]
+        for name, number in self.owner.items():
+            keys[number][_Key(name)] = None
         return [list(of_set) for of_set in keys]
 
     def new_terms(self) -> list[Term]:
         """The terms to group, in an order that does not depend on the list's."""
-        keys = (
-            key
-            for key in self.entries
-            if key not in self.owner and key not in self.ambiguous and key not in self.too_long
-        )
-        return [Term(self.name(key).text) for key in sorted(keys)]
+        left_out = self.ambiguous | self.too_long
+        keys = (key for key in self.entries if key.name not in self.owner and key not in left_out)
+        return [self.term(key) for key in sorted(keys)]
+
+    def term(self, key: _Key) -> Term:
+        """The term that stands for a node; its sense has the type, and the number of the sense."""
+        sense = f"{key.sense} {key.type}".strip("| ") if key.type or key.sense else ""
+        return Term(self.node(key).text, sense.replace(SENSE_MARK, "| |"))
+
+    def types(self, terms: Iterable[Term]) -> dict[Term, str]:
+        """The types of terms that have one."""
+        types = {term: _type_of(term) for term in terms if term.sense}
+        return {term: type_ for term, type_ in types.items() if type_}
 
     def seeds(self) -> SynonymSets:
         sets = []
         for known_set, keys in zip(self.known, self.known_keys(), strict=True):
-            judged = [key for key in keys if len(key) <= LONGEST_NAME]
+            judged = [key for key in keys if len(key.name) <= LONGEST_NAME]
             if judged:
-                sets.append((known_set.id, [Term(self.known_spellings[k][0]) for k in judged]))
+                sets.append((known_set.id, [Term(self.known_spellings(k)[0]) for k in judged]))
         return SynonymSets.of((terms for _, terms in sets), (set_id for set_id, _ in sets))
 
-    def cannot_link(self, pairs: Iterable[tuple[str, str]]) -> tuple[list[tuple[Term, Term]], int]:
+    def linked(
+        self, pairs: Iterable[tuple[str, str]], *, together: bool = False
+    ) -> tuple[list[tuple[Term, Term]], int]:
         """Pairs of terms, and how many pairs have a name that is nowhere else."""
         linked, unused = [], 0
         for pair in pairs:
             if isinstance(pair, str) or len(names := _strings(pair)) != 2:
                 raise DataError("expected pairs of names", value=pair)
-            check_pair(names[0], names[1], self.sets_of)
-            one, other = map(name_key, names)
-            if all(key in self.entries or key in self.owner for key in (one, other)):
-                linked.append((Term(self.name(one).text), Term(self.name(other).text)))
-            else:
-                unused += 1
+            check_pair(names[0], names[1], self._sets_of, together=together)
+            ends = [self._linkable(name_key(name)) for name in names]
+            linked += [(self.term(one), self.term(other)) for one, other in product(*ends)]
+            unused += not all(ends)
         return linked, unused
+
+    def _linkable(self, name: str) -> list[_Key]:
+        if name in self.owner:
+            return [_Key(name)]
+        return [key for key in self._keys_of.get(name, ()) if key not in self.ambiguous]
+
+
+def _type_of(term: Term) -> str:
+    return term.sense.partition(" ")[2]
 
 
 class _Result:
-    """Collects the sets of names: known ones, those that the model found, and single names."""
+    """Collects the sets of nodes: known ones, those that the model found, and single nodes."""
 
     def __init__(self, vocabulary: _Vocabulary) -> None:
         self._vocabulary = vocabulary
         known = zip(vocabulary.known, vocabulary.known_keys(), strict=True)
         self._known = {known_set.id: keys for known_set, keys in known}
-        self._new: list[list[str]] = []
-        self._probability: dict[str, float] = {}  # by key
+        self._new: list[list[_Key]] = []
+        self._probability: dict[_Key, float] = {}
+        self._key_of = {
+            vocabulary.term(key): key
+            for key in vocabulary.entries
+            if key.name not in vocabulary.owner
+        }
 
     def add(self, mined: MiningResult, prepared: PreparedNameModel, seeds: SynonymSets) -> None:
         """Take the sets of a model over; known sets keep their names and get new ones."""
@@ -399,8 +517,8 @@ class _Result:
                     if decision.best_set != set_id:  # a model that judged it before the others came
                         others = [other for other in terms if other != term]
                         (probability,) = prepared.probabilities(others, [term])
-                    self._probability[name_key(term.surface)] = probability
-            keys = [name_key(term.surface) for term in new]
+                    self._probability[self._key_of[term]] = probability
+            keys = [self._key_of[term] for term in new]
             if set_id in seed_ids:
                 self._known[set_id].extend(keys)
             else:
@@ -412,48 +530,72 @@ class _Result:
         vocabulary = self._vocabulary
         placed = {key for keys in (*self._known.values(), *self._new) for key in keys}
         single = [[key] for key in sorted(vocabulary.entries.keys() - placed)]
-        sets: list[NameSet] = []
-        alone: list[Member] = []
-        mapping: dict[str, str] = {}
+        sets: list[tuple[NameSet, list[_Key]]] = []
+        alone: list[tuple[Member, _Key]] = []
         taken = set(self._known)
         for set_id, keys in [*self._known.items(), *((None, k) for k in (*self._new, *single))]:
-            names = [vocabulary.name(key) for key in keys]
-            if not any(name.entries for name in names):
+            if not any(key in vocabulary.entries for key in keys):
                 continue  # a known set that the list does not mention
             if set_id is None:
-                names.sort(key=lambda name: _rank(name.text, name.total))
-            members = [member for name in names for member in self._members(name)]
-            for name in names:
-                mapping.update(dict.fromkeys(name.entries, members[0].name))
+                keys.sort(key=self._rank)
+            members = [member for key in keys for member in self._members(key)]
             if len(members) == 1:
-                alone += members
+                alone.append((members[0], keys[0]))
                 continue
             if set_id is None:
-                set_id = new_id([Term(member.name) for member in members], taken)
+                set_id = new_id([Term(name) for name in {m.name: None for m in members}], taken)
                 taken.add(set_id)
-            sets.append(NameSet(set_id, tuple(members)))
+            sets.append((NameSet(set_id, tuple(members)), keys))
+        sets.sort(key=lambda pair: (name_key(pair[0].name), pair[0].name, pair[0].id))
+        alone.sort(key=lambda pair: (pair[1], pair[0].name))
+        place_of = {key: place for place, (_, keys) in enumerate(sets) for key in keys}
+        place_of |= {key: len(sets) + place for place, (_, key) in enumerate(alone)}
+        names = [name_set.name for name_set, _ in sets] + [member.name for member, _ in alone]
         return Grouping(
-            sets=tuple(sorted(sets, key=lambda s: (name_key(s.name), s.name, s.id))),
-            alone=tuple(sorted(alone, key=lambda member: (name_key(member.name), member.name))),
-            mapping=mapping,
+            sets=tuple(name_set for name_set, _ in sets),
+            alone=tuple(member for member, _ in alone),
+            mapping=self._mapping(place_of, names),
             unsure=tuple(unsure),
             threshold=threshold,
-            counts=NameCounts(
-                names=vocabulary.counts.total(),
-                duplicates=vocabulary.counts.total() - len(vocabulary.counts),
-                variants=len(vocabulary.counts) - len(vocabulary.entries),
-                missing=vocabulary.missing,
-                too_long=len(vocabulary.too_long),
-                ambiguous=len(vocabulary.ambiguous & vocabulary.entries.keys()),
-                unused_pairs=unused_pairs,
-            ),
+            counts=self._counts(unused_pairs),
+            rows=tuple(None if key is None else place_of[key] for key in vocabulary.keys),
         )
 
-    def _members(self, name: _Name) -> Iterator[Member]:
-        key = name_key(name.text)
-        known = self._vocabulary.known_spellings.get(key, ())
-        for spelling, count in name.spellings:
-            yield Member(spelling, count, self._probability.get(key), spelling in known)
+    def _rank(self, key: _Key) -> tuple[Any, ...]:
+        node = self._vocabulary.node(key)
+        return (*_rank(node.text, node.total), key)
+
+    def _mapping(self, place_of: Mapping[_Key, int], names: Sequence[str]) -> dict[str, str]:
+        mapping: dict[str, str] = {}
+        most: dict[str, int] = {}
+        for key in sorted(place_of, key=lambda key: (place_of[key], key)):
+            for entry in self._vocabulary.node(key).entries:
+                count = self._vocabulary.entries[key][entry]
+                if count > most.get(entry, 0):
+                    mapping[entry] = names[place_of[key]]
+                    most[entry] = count
+        return mapping
+
+    def _counts(self, unused_pairs: int) -> NameCounts:
+        vocabulary = self._vocabulary
+        names = vocabulary.names
+        return NameCounts(
+            names=names.total(),
+            duplicates=names.total() - len(names),
+            variants=len(names) - len(set(map(name_key, names))),
+            missing=vocabulary.missing,
+            too_long=len({key.name for key in vocabulary.too_long}),
+            ambiguous=len({key.name for key in vocabulary.ambiguous}),
+            unused_pairs=unused_pairs,
+        )
+
+    def _members(self, key: _Key) -> Iterator[Member]:
+        vocabulary = self._vocabulary
+        known = vocabulary.known_spellings(key)
+        type_, contexts = vocabulary.type(key), vocabulary.contexts(key)
+        for spelling, count in vocabulary.node(key).spellings:
+            probability = self._probability.get(key)
+            yield Member(spelling, count, probability, spelling in known, type_, contexts)
 
 
 def _known_sets(known: KnownSets | None) -> list[_KnownSet]:

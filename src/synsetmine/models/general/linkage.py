@@ -46,8 +46,9 @@ class Linkage:
     """Sets that are merged, the two with the highest f first, while f is above a threshold.
 
     Positions count the rows of `graph`, a symmetric scipy.sparse.csr_array of probabilities. The
-    sets of `seeds` are there from the start. Two sets that hold a pair of `cannot_link` are never
-    merged, nor are two seeds.
+    sets of `seeds` are there from the start, and the pairs of `must_link` are in one set. Two sets
+    that hold a pair of `cannot_link` are never merged, nor are two seeds, nor two sets of different
+    `types`; -1 is an unknown type, and a set takes the type of any of its members.
 
     A single term needs no sums of its own: they are its row of the graph. A set that was merged
     keeps the sums to its neighbours of that time, each under the position of one member, by which
@@ -61,6 +62,8 @@ class Linkage:
         *,
         seeds: Sequence[Sequence[int]] = (),
         cannot_link: Sequence[tuple[int, int]] = (),
+        must_link: Sequence[tuple[int, int]] = (),
+        types: Sequence[int] = (),  # of each position; none: all unknown
     ) -> None:
         self.function = function
         self._graph = graph
@@ -81,12 +84,19 @@ class Linkage:
             if a != b:
                 self._cannot_link.setdefault(a, set()).add(b)
                 self._cannot_link.setdefault(b, set()).add(a)
+        self._types = np.full(len(self.members), -1, np.int64)  # of each set
+        if len(types):
+            np.maximum.at(self._types, self.set_of, np.asarray(types))
+        for one, other in must_link:
+            a, b = int(self.set_of[one]), int(self.set_of[other])
+            if a != b and not self._is_barred(a, b):
+                self._join(a, b)
 
     def merge(self, threshold: float, max_sets: float = math.inf) -> None:
         """Merge while the logit of f is above `threshold`, or while there are too many sets."""
-        left = len(self.members)
+        left = sum(map(bool, self.members))
         lowest = threshold if left <= max_sets else -math.inf
-        heap = [*self._pairs_of_terms(lowest), *self._pairs_with_seeds(lowest)]
+        heap = [*self._pairs_of_terms(lowest), *self._pairs_of_sets(lowest)]
         heapq.heapify(heap)
         while heap:
             negative, one, other, size, other_size = heapq.heappop(heap)
@@ -94,13 +104,21 @@ class Linkage:
                 continue  # one of the two has grown or is gone
             if -negative <= threshold and left <= max_sets:
                 break
-            if other in self._cannot_link.get(one, ()) or max(one, other) < self.seeds:
+            if self._is_barred(one, other):
                 continue
             for entry in self._entries(self._join(one, other), lowest):
                 heapq.heappush(heap, entry)
             left -= 1
         if left > max_sets:
             self._merge_far_sets(left, max_sets)
+
+    def _is_barred(self, one: int, other: int) -> bool:
+        types = self._types[one], self._types[other]
+        return (
+            other in self._cannot_link.get(one, ())
+            or max(one, other) < self.seeds
+            or (types[0] != types[1] and min(types) >= 0)
+        )
 
     def _pairs_of_terms(self, lowest: float) -> Iterator[Entry]:
         """The pairs of single terms whose logit is above `lowest`."""
@@ -111,7 +129,8 @@ class Linkage:
             one = self.set_of[np.repeat(np.arange(start, start + len(ends) - 1), np.diff(ends))]
             other = self.set_of[indices[part]]
             logits = self.function.logits(data[part].astype(np.float64), 1)
-            kept = (logits > lowest) & (one < other) & (one >= self.seeds)
+            single = (self._sizes[one] == 1) & (self._sizes[other] == 1)
+            kept = (logits > lowest) & (one < other) & (one >= self.seeds) & single
             yield from zip(
                 (-logits[kept]).tolist(),
                 one[kept].tolist(),
@@ -120,11 +139,13 @@ class Linkage:
                 repeat(1),
             )
 
-    def _pairs_with_seeds(self, lowest: float) -> Iterator[Entry]:
-        for seed in range(self.seeds):
-            rows = self._graph[self.members[seed]]
-            self._sums[seed] = self._by_set(seed, rows.indices, rows.data)
-            yield from self._entries(seed, lowest)
+    def _pairs_of_sets(self, lowest: float) -> Iterator[Entry]:
+        """The pairs of seeds, and of sets that were joined from the start."""
+        for number in range(self.seeds):
+            if number not in self._sums:
+                self._sums[number] = self._sums_of(number)
+        for number in list(self._sums):
+            yield from self._entries(number, lowest)
 
     def _entries(self, number: int, lowest: float) -> Iterator[Entry]:
         """A set with each of its neighbours, if the logit is above `lowest`."""
@@ -146,6 +167,7 @@ class Linkage:
         self.set_of[self.members[other]] = one
         self.members[one] += self.members[other]
         self._sizes[one], self._sizes[other] = len(self.members[one]), 0
+        self._types[one] = max(self._types[one], self._types[other])
         self.members[other] = []
         self._sums.pop(other, None)
         self._sums[one] = self._by_set(
@@ -163,9 +185,15 @@ class Linkage:
         """Positions outside the set, perhaps several of one other set, and the sums to them."""
         if number in self._sums:
             return self._sums[number]
+        if number < self.seeds:  # joined before the seeds have sums
+            return self._sums_of(number)
         (position,) = self.members[number]
         row = slice(self._graph.indptr[position], self._graph.indptr[position + 1])
         return self._graph.indices[row], self._graph.data[row]
+
+    def _sums_of(self, number: int) -> tuple[Numbers, Totals]:
+        rows = self._graph[self.members[number]]
+        return self._by_set(number, rows.indices, rows.data)
 
     def _by_set(
         self, number: int, positions: npt.NDArray[Any], sums: npt.NDArray[Any]
@@ -188,7 +216,7 @@ class Linkage:
             for other in sets:
                 if left <= max_sets or other >= one:
                     break
-                if other not in self._cannot_link.get(one, ()) and one >= self.seeds:
+                if not self._is_barred(one, other):
                     self._join(other, one)
                     left -= 1
                     break

@@ -324,10 +324,15 @@ class PreparedNames:
         cannot_link: Iterable[tuple[Term, Term]] = (),
         max_sets: int | None = None,
         order: Sequence[Term] | None = None,
+        must_link: Iterable[tuple[Term, Term]] = (),
+        types: Mapping[Term, str] | None = None,
         progress: Progress | None = None,  # noqa: ARG002
     ) -> MiningResult:
+        """See `PreparedModel`. Terms of different `types` never share a set."""
         if self._known is None:
-            return self._generate(threshold, seeds, cannot_link, max_sets, order)
+            return self._generate(
+                threshold, seeds, cannot_link, max_sets, order, must_link=must_link, types=types
+            )
         pairs = {frozenset(pair) for pair in cannot_link}
         joined = joins(self._known, self._vocabulary, pairs, known_threshold)
         known = self._known.sets
@@ -348,6 +353,9 @@ class PreparedNames:
         cannot_link: Iterable[tuple[Term, Term]],
         max_sets: int | None,
         order: Sequence[Term] | None,
+        *,
+        must_link: Iterable[tuple[Term, Term]] = (),
+        types: Mapping[Term, str] | None = None,
     ) -> MiningResult:
         """Merge the terms, and seeds that are in the vocabulary, by the pairs' probabilities."""
         task = Task.of(
@@ -358,12 +366,23 @@ class PreparedNames:
             seeds=seeds,
             cannot_link=cannot_link,
             max_sets=max_sets,
+            must_link=must_link,
+            types=types,
         )
         graph = self._graph
         if task.terms != self._index.terms:
             rows = self._index.positions(task.terms)
             graph = graph[rows][:, rows]
-        linkage = Linkage(graph, self._function, seeds=task.seeds, cannot_link=task.cannot_link)
+        if task.types:
+            graph = _within_types(graph, np.asarray(task.types))
+        linkage = Linkage(
+            graph,
+            self._function,
+            seeds=task.seeds,
+            cannot_link=task.cannot_link,
+            must_link=task.must_link,
+            types=task.types,
+        )
         linkage.merge(log_odds(threshold), task.max_sets)
         members = [m for number, m in enumerate(linkage.members) if m or number < linkage.seeds]
         set_of = np.zeros(len(task.terms), np.int64)
@@ -382,6 +401,17 @@ class PreparedNames:
         else:
             logits[members] = self._function.logits(totals[members], len(members) - 1)
         return logits
+
+
+def _within_types(graph: Any, types: Positions) -> Any:
+    """The graph without pairs of two known types; -1 is unknown."""
+    from scipy import sparse
+
+    coo = graph.tocoo()
+    one, other = types[coo.row], types[coo.col]
+    kept = (one == other) | (np.minimum(one, other) < 0)
+    places = coo.row[kept], coo.col[kept]
+    return sparse.csr_array((coo.data[kept], places), shape=graph.shape)
 
 
 def _decisions(
