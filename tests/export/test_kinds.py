@@ -59,6 +59,26 @@ def test_one_of_several_inflections_is_left_whether_known_or_new() -> None:
     )
 
 
+def test_a_variant_of_a_name_that_is_left_out_has_the_kind_that_the_run_tells() -> None:
+    """A spelling of an inflection is an inflection, and a spelling of an abbreviation is one."""
+    terms = (
+        term("randomized trial", count=9, known=True),
+        term("Randomized Trials", count=8, known=True),
+        term("RT", count=7, known=True),
+        replace(term("randomised trials", 0.9, count=6), kind="inflection"),
+        replace(term("R.T.", 0.8, count=5), kind="abbreviation"),
+    )
+    found = MinedSet("D1", terms, "D1")
+    without_inflections = [kind for kind in KINDS if kind != "inflection"]
+    assert names(*without_inflections, found=found)[0] == ["randomized trial", "RT", "R.T."]
+    without_abbreviations = [kind for kind in KINDS if kind != "abbreviation"]
+    assert names(*without_abbreviations, found=found)[0] == [
+        "randomized trial",
+        "Randomized Trials",
+        "randomised trials",
+    ]
+
+
 def test_the_first_known_term_stays() -> None:
     assert names("abbreviation")[0] == ["heart failure", "HF"]
     assert names()[0] == ["heart failure"]

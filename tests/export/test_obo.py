@@ -12,7 +12,7 @@ from pronto.ontology import Ontology
 
 from synsetmine.errors import Skipped
 from synsetmine.export import FORMATS, About, Entry
-from synsetmine.export.entries import names_of, synonym_scope
+from synsetmine.export.entries import evidence_line, names_of, synonym_scope
 from synsetmine.export.ontologies import write_obo
 from synsetmine.kb import NewName, apply_names, read_kb
 from synsetmine.kb.obo import name_clause, obo_problem, synonym_clause
@@ -93,6 +93,23 @@ def test_fastobo_reads_what_is_there(
         ]
 
 
+@settings(max_examples=80, deadline=None)
+@given(sets=entries())
+def test_evidence_is_the_comment_of_a_synonym(
+    tmp_path_factory: pytest.TempPathFactory, sets: list[Entry]
+) -> None:
+    path = tmp_path_factory.mktemp("obo") / "x.obo"
+    sets = FORMATS["obo"].writable(sets, Skipped())
+    write_obo(path, sets, About())
+    fastobo.loads(text := path.read_text("utf-8"))
+    lines = [line for line in text.split("\n") if line.startswith("synonym:")]
+    others = [term for entry in sets for term in names_of(entry)[1:]]
+    for line, term in zip(lines, others, strict=True):
+        evidence = evidence_line(term.evidence[0]) if term.evidence else ""
+        clause = synonym_clause("", "", comment=evidence)
+        assert line.endswith(clause.removeprefix('synonym: "" ['))
+
+
 def test_abbreviations_have_their_type(tmp_path: Path) -> None:
     write_obo(tmp_path / "x.obo", [explained()], About())
     document = fastobo.load(str(tmp_path / "x.obo"))
@@ -110,6 +127,8 @@ def test_abbreviations_have_their_type(tmp_path: Path) -> None:
     typed = [c.synonym for c in synonyms if c.synonym.type is not None]
     assert [(s.desc, str(s.type)) for s in typed] == [("MI", "ABBREVIATION")]
     (term,) = Ontology(str(tmp_path / "x.obo")).terms()
+    stated = 'synonym: "MI" EXACT ABBREVIATION [] {comment="abbreviation in 399296: Acute '
+    assert stated in (tmp_path / "x.obo").read_text("utf-8")
     types = {s.description: s.type.id for s in term.synonyms if s.type is not None}
     assert types == {"MI": "ABBREVIATION"}
     assert "MI" in read_kb(tmp_path / "x.obo").names("kb:D009203")

@@ -261,3 +261,17 @@ def test_known_sets_write_names_as_the_corpus_does() -> None:
     ]
     without = known_sets(kb, seen, without={"H"})
     assert [[str(term) for term in members] for members in without] == [["Hafnium"]]
+
+
+def test_known_sets_write_names_as_the_vocabulary_does() -> None:
+    """A linker may leave out names that the vocabulary has, such as those of other fields."""
+    heart = Entity("H", "Heart Failure", ("Cardiac Failure", "HF"))
+    hafnium = Entity("C", "Hafnium", ("HF", "celtium"))
+    kb = KnowledgeBase.of([heart, hafnium])
+    seen = SynonymSets.of([[Term("cardiac failure")]], ["H"])
+    vocabulary = [Term("heart-failure"), Term("CARDIAC FAILURE"), Term("HF"), Term("Celtium")]
+    sets = known_sets(kb, seen, vocabulary=[*vocabulary, Term("hafnium", "C"), Term("zinc")])
+    assert [[str(term) for term in members] for members in sets] == [
+        ["heart-failure", "cardiac failure"],  # linking has decided on the second
+        ["Hafnium", "Celtium"],
+    ]

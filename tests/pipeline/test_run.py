@@ -21,6 +21,7 @@ from synsetmine.engines import BatchFunction, LocalEngine
 from synsetmine.errors import DataError
 from synsetmine.io.sets import read_sets, read_vocabulary
 from synsetmine.io.temporary import temporary_file
+from synsetmine.io.traces import read_trace
 from synsetmine.kb import KnowledgeBase
 from synsetmine.models import load_model
 from synsetmine.models.paper.network import SetScorer
@@ -305,6 +306,26 @@ def test_a_list_adds_to_the_vocabulary(finished: Path, tmp_path: Path) -> None:
     project.write_text(f"vocabulary.only_list = true\n{project.read_text()}")
     carry_out(project, until="vocabulary")
     assert read_vocabulary(vocabulary).terms == (listed,)
+
+
+def test_a_known_name_is_not_new_in_another_spelling(tmp_path: Path) -> None:
+    """Names that the linker did not mark are known all the same, and are written."""
+    project = write_text_world(tmp_path)
+    names = {"X1": "Quite Unseen Thing", "X2": "Another Unseen Thing"}
+    with (tmp_path / "kb.jsonl").open("a") as kb:
+        kb.writelines(json.dumps({"id": i, "name": name}) + "\n" for i, name in names.items())
+    listed = ["quite unseen thing", "Another Unseen Thing"]
+    (tmp_path / "terms.txt").write_text("\n".join(listed))
+    project.write_text(f'vocabulary.list = "terms.txt"\n{project.read_text()}')
+    carry_out(project, until="mine")
+    at = Artefacts(tmp_path / "run")
+    sets = read_sets(at.mined)
+    terms_of = dict(zip(sets.ids, sets, strict=True))
+    assert {set_id: [str(term) for term in terms_of[set_id]] for set_id in names} == {
+        "X1": ["quite unseen thing"],
+        "X2": ["Another Unseen Thing"],
+    }
+    assert {decision.term.surface for decision in read_trace(at.trace)}.isdisjoint(listed)
 
 
 def test_no_known_name_joins_another_entity(finished: Path) -> None:

@@ -381,3 +381,18 @@ def _numbered_siblings(sets: list[list[str]]) -> list[tuple[str, str]]:
         for (i, one), (j, other) in combinations(group.values(), 2)
         if i != j
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "other", "kind", "relation"),
+    [
+        ("hepatitis A", "hepatitis", "other-words", "narrow"),
+        ("IL-17", "IL-17A", "other-words", "broad"),
+        ("vitamin A deficiency", "Deficiency, Vitamin A", "word-order", "exact"),
+        ("a cold", "cold", "word-order", "exact"),
+        ("heart of a dog", "dog heart", "word-order", "exact"),
+    ],
+)
+def test_the_letter_a_is_no_article(name: str, other: str, kind: str, relation: str) -> None:
+    assert pair_kind(name, other) == kind
+    assert relation_of(name, [other]) == relation

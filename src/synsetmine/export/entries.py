@@ -162,15 +162,15 @@ def _of_kinds(
 ) -> list[MinedTerm]:
     """The first term that no decision put there, which always stays, and those of these kinds.
 
-    The kind of a term is the one that the run gives. If the term is a variant of one before it,
-    its kind is that kind of variant: of two new inflections of one word one is left.
+    The kind of a term is the one that the run gives. If the term is a variant of one that stays
+    before it, its kind is that kind of variant: of two new inflections of one word one is left.
     """
     known = (term for term in entry.terms if term.action in ("seed", "opened"))
     first = next(known, entry.preferred)
     ordered = [first, *(term for term in entry.terms if term is not first)]
     kept = [first]
-    for position, term in enumerate(ordered[1:], start=1):
-        kind = _kind(term, ordered[: min(position, COMPARED)])
+    for term in ordered[1:]:
+        kind = _kind(term, kept[:COMPARED])
         if kind in kinds:
             kept.append(term)
         elif skipped is not None:

@@ -113,7 +113,7 @@ def write_obo(path: Path, entries: Sequence[Entry], about: About) -> list[Path]:
     The scope is the synonym's: EXACT, BROAD, NARROW or RELATED, as a reviewer judged it or else as
     the run proposes it. An exact synonym that a reviewer is unsure of is RELATED, OBO's word for no
     stronger claim. An abbreviation has the type ABBREVIATION. A reviewer's ORCID is the synonym's
-    source. OBO 1.4 has no field for licence and language.
+    source, the best evidence its comment. OBO 1.4 has no field for licence and language.
     """
     typed = any(term.kind == "abbreviation" for entry in entries for term in entry.others)
     frames = [_obo_header(about, typed=typed), *(_frame(entry, about) for entry in entries)]
@@ -140,7 +140,9 @@ def _frame(entry: Entry, about: About) -> list[str]:
 def _synonym(term: MinedTerm) -> str:
     sources = filter(None, [reviewer_curie(term.judgement)])
     kind = ABBREVIATION if term.kind == "abbreviation" else ""
-    return synonym_clause(term.text, synonym_scope(term), tuple(sources), kind=kind)
+    comment = evidence_line(term.evidence[0]) if term.evidence else ""
+    scope = synonym_scope(term)
+    return synonym_clause(term.text, scope, tuple(sources), kind=kind, comment=comment)
 
 
 # --- SSSOM's TSV ---

@@ -29,15 +29,20 @@ def obo_problem(name: str) -> str:
     return "a term with a backslash at its end" if name.endswith("\\") else ""
 
 
-def synonym_clause(name: str, scope: str, sources: Sequence[str] = (), *, kind: str = "") -> str:
-    """`synonym: "MI" EXACT ABBREVIATION []`; the sources are ids such as `orcid:…`.
+def synonym_clause(
+    name: str, scope: str, sources: Sequence[str] = (), *, kind: str = "", comment: str = ""
+) -> str:
+    """`synonym: "MI" EXACT ABBREVIATION [] {comment="…"}`; the sources are ids such as `orcid:…`.
 
-    The kind is a synonym type that the file's header declares.
+    The kind is a synonym type that the file's header declares. A backslash at the end of a comment
+    has a space behind it, as fastobo cannot read it else.
     """
-    quoted = f'"{_IN_QUOTES.sub(_escape, name)}"'
-    return " ".join(
-        filter(None, ("synonym:", quoted, scope.upper(), kind, f"[{', '.join(sources)}]"))
+    comment += " " * comment.endswith("\\")
+    parts = (
+        *("synonym:", _quoted(name), scope.upper(), kind, f"[{', '.join(sources)}]"),
+        f"{{comment={_quoted(comment)}}}" if comment else "",
     )
+    return " ".join(filter(None, parts))
 
 
 def name_clause(name: str) -> str:
@@ -54,6 +59,10 @@ def id_clause(prefix: str, rest: str) -> str:
 def unquoted(text: str) -> str:
     """A text that takes the rest of its line."""
     return _UNQUOTED.sub(_escape, text)
+
+
+def _quoted(text: str) -> str:
+    return f'"{_IN_QUOTES.sub(_escape, text)}"'
 
 
 def _escape(found: re.Match[str]) -> str:

@@ -121,15 +121,21 @@ def supervise(
 
 
 def known_sets(
-    kb: KnowledgeBase, seen: SynonymSets, *, without: Container[str] = ()
+    kb: KnowledgeBase,
+    seen: SynonymSets,
+    *,
+    vocabulary: Iterable[Term] = (),
+    without: Container[str] = (),
 ) -> SynonymSets:
     """All names of all entities as sets; those that the corpus has stand as it writes them.
 
     `seen` are the sets of names in the corpus, by entity: a name in it belongs to its set alone,
     as linking has decided. Of the other names, one of several entities goes to the first that
-    prefers it, or to none. Entities in `without` are left out. The preferred name of an entity
-    stands first in its set, then the other names that the corpus has.
+    prefers it, or to none; a name that a term of the `vocabulary` writes in another way stands as
+    this term, so that no name is known and new at once. Entities in `without` are left out. The
+    preferred name of an entity stands first in its set, then the other names that the corpus has.
     """
+    written = {normal_form(term.surface): term for term in vocabulary if not term.sense}
     taken = {normal_form(term.surface) for term in seen.terms}
     terms_of = dict(zip(seen.ids, seen, strict=True))
     forms, preferred = kb.forms, kb.preferred_forms
@@ -145,7 +151,7 @@ def known_sets(
             is_own = form not in ambiguous or form == first
             if form not in taken and is_own:
                 taken.add(form)
-                own.append(Term(name))
+                own.append(written.get(form, Term(name)))
         own.sort(key=lambda term: normal_form(term.surface) != first)
     kept = {entity: terms for entity, terms in members.items() if terms}
     return SynonymSets.of(kept.values(), kept.keys())

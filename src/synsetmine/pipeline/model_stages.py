@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import mean, pstdev
@@ -183,14 +183,18 @@ def mine_sets(
     name in the corpus that no term joined are not written.
     """
     constraints = read_constraints(reviews)
-    in_corpus = _together(*at.known, at.test)
-    names = known_sets(KnowledgeBase.load(at.knowledge), in_corpus) if settings.known else NO_SETS
+    linked = _together(*at.known, at.test)
+    vocabulary = read_vocabulary(at.vocabulary)
+    names = NO_SETS
+    if settings.known:
+        kb = KnowledgeBase.load(at.knowledge)
+        names = known_sets(kb, linked, vocabulary=vocabulary.terms)
     informed = seed_sets(names, constraints)
     seeds = informed.sets
     mined = mine_terms(
         load_model(at.model),
         _read_views(at, evidence=True),
-        order_vocabulary(read_vocabulary(at.vocabulary), settings),
+        order_vocabulary(vocabulary, settings),
         settings,
         seeds=seeds,
         cannot_link=constraints.cannot_link,
@@ -201,7 +205,8 @@ def mine_sets(
     write_candidates(at.candidates, mined.known)
     new = NewNames.of(mined, seeds)
     write_text(at.rehearsal, json.dumps(new.to_dict(), indent=2) + "\n")
-    write_sets(at.mined, _in_corpus(mined.sets, seeds, in_corpus, constraints.must_link.terms))
+    here = {*linked.terms, *vocabulary.terms, *constraints.must_link.terms}
+    write_sets(at.mined, _in_corpus(mined.sets, seeds, here))
     write_trace(at.trace, mined.trace)
     counts = {**new.counts, "without vector": len(mined.without_vector)}
     if mined.giant:
@@ -254,11 +259,8 @@ def mining_notes(mined: MiningResult) -> list[str]:
     ]
 
 
-def _in_corpus(
-    sets: SynonymSets, seeds: SynonymSets, in_corpus: SynonymSets, reviewed: Iterable[Term]
-) -> SynonymSets:
-    """The sets without those seeds that have no name in the corpus and no new term."""
-    here = {*in_corpus.terms, *reviewed}
+def _in_corpus(sets: SynonymSets, seeds: SynonymSets, here: Container[Term]) -> SynonymSets:
+    """The sets without those seeds that have no name `here` and no new term."""
     return sets.pick(
         number
         for number, members in enumerate(sets)
@@ -293,12 +295,13 @@ def score_held_out(
         write_text(at.scores, json.dumps(scores, indent=2) + "\n")
         note = "no entity could be held out, so there are no scores"
         return StageResult({"test sets": 0}, notes=[note])
+    terms = read_vocabulary(at.vocabulary)
     others = known_sets(
         KnowledgeBase.load(at.knowledge),
         _together(*at.known, at.test),
+        vocabulary=terms.terms,
         without=frozenset(gold.ids),
     )
-    terms = read_vocabulary(at.vocabulary)
     # Test terms that are too rare for the vocabulary come last; in their sets' order they would
     # stand beside their synonyms, and that would leak.
     rare = [term for term in order_terms(gold.terms, "random") if term not in terms.counts]

@@ -262,12 +262,19 @@ def pair_kind(name: str, other: str) -> NameKind:
     stems, other_stems = with_nouns([stem(w) for w in words], [stem(w) for w in others])
     if "".join(stems) == "".join(other_stems):
         return "inflection"
-    content, other_content = (
-        sorted(word for word in side if word not in STOP_WORDS) for side in (stems, other_stems)
-    )
-    if content == other_content:
+    if sorted(_content(stems)) == sorted(_content(other_stems)):
         return "word-order"
     return "abbreviation" if is_abbreviation(name, other) else "other-words"
+
+
+def _content(words: Sequence[str]) -> list[str]:
+    """The words that are no function words; "a" behind such a word is a letter ("hepatitis A")."""
+    before = ("", *words)
+    return [
+        word
+        for word, last in zip(words, before, strict=False)
+        if word not in STOP_WORDS or (word == "a" and last and last not in STOP_WORDS)
+    ]
 
 
 def relation_of(
@@ -353,7 +360,9 @@ def is_abbreviation(name: str, other: str) -> bool:
 
 def _pair_relation(name: str, other: str, words: DifferingWords) -> tuple[int, Scope | None]:
     """The number of differing words of two names, and the relation that these imply."""
-    stems, others = name_stems(name), name_stems(other)
+    stems, others = (
+        frozenset(_content([stem(word) for word in spelled_words(side)])) for side in (name, other)
+    )
     count = len(stems ^ others)
     if conflicting(name, other, words):
         return count, "related"
