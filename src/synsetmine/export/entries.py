@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from synsetmine import __version__
 from synsetmine.errors import DataError, Skipped
-from synsetmine.kb.names import long_id
+from synsetmine.kb.base import long_id
 from synsetmine.normalization import normal_form
 from synsetmine.runs import Judgement, MinedSet, MinedTerm, Scope, Sentence
 from synsetmine.runs.results import orcid_of

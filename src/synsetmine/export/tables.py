@@ -12,7 +12,7 @@ from synsetmine.errors import DataError, Skipped
 from synsetmine.export.entries import About, Entry, confidence, new_names
 from synsetmine.io.files import atomic_write, numbered_lines, write_text
 from synsetmine.io.tables import cell_of, escape_formula, rows_of, unescape_formula
-from synsetmine.kb.names import clean_name
+from synsetmine.kb.base import clean_name
 from synsetmine.kb.patch import NewName
 from synsetmine.kb.tables import tab_rows
 from synsetmine.normalization import normal_form

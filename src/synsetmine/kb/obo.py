@@ -10,8 +10,7 @@ from urllib.parse import quote
 
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.io.source import Source
-from synsetmine.kb.base import KnowledgeBuilder
-from synsetmine.kb.names import short_id
+from synsetmine.kb.base import KnowledgeBuilder, short_id
 
 _LETTERS = {"\n": r"\n", "\r": r"\r", "\t": r"\t", "\f": r"\f"}
 _IN_QUOTES = re.compile(r'[\\"\n\r\t\f]')

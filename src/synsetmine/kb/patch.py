@@ -13,7 +13,7 @@ from typing import Protocol
 from synsetmine.errors import DataError, Skipped
 from synsetmine.io.files import byte_lines, open_binary, writing
 from synsetmine.io.tables import Row, delimiter_of, row_of
-from synsetmine.kb.names import checked, clean_name
+from synsetmine.kb.base import checked, clean_name
 from synsetmine.kb.obo import (
     Frame,
     obo_problem,

@@ -11,8 +11,7 @@ from urllib.parse import quote
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.io.files import open_binary, plain_name
 from synsetmine.io.source import Source
-from synsetmine.kb.base import KnowledgeBuilder
-from synsetmine.kb.names import accepts, long_id, short_id
+from synsetmine.kb.base import KnowledgeBuilder, accepts, long_id, short_id
 
 # Ending -> the parser's own name of the syntax; files of other endings show their syntax.
 SYNTAXES = {

@@ -12,12 +12,10 @@ from synsetmine.errors import DataError, Skipped
 from synsetmine.io.files import open_binary, plain_name
 from synsetmine.io.source import Meter, Source
 from synsetmine.kb.base import KnowledgeBase, KnowledgeBuilder
-from synsetmine.kb.mediawiki import add_mediawiki
+from synsetmine.kb.dumps import add_mediawiki, add_umls, add_wikidata, merged_file
 from synsetmine.kb.obo import Scope, add_obo
 from synsetmine.kb.rdf import SYNTAXES, add_rdf
 from synsetmine.kb.tables import NAMES_FIELDS, Fields, add_jsonl, add_table
-from synsetmine.kb.umls import add_umls, merged_file
-from synsetmine.kb.wikidata import add_wikidata
 from synsetmine.types import KbFormat, Progress
 
 _ENDINGS: dict[str, KbFormat] = {
