@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from synsetmine import SynSetMiner, group
 from synsetmine.cli.options import SettingOptions, with_settings
 from synsetmine.cli.run import run
-from synsetmine.cli.tune import finetune
+from synsetmine.cli.train import finetune
 from synsetmine.models import DEFAULT_PRESET, preset_names
 from synsetmine.pipeline.settings import GroupSettings, ModelChoice, SetLimits
 from synsetmine.runs.folder import STAGES

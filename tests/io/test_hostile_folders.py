@@ -22,7 +22,7 @@ from synsetmine.engines.workers import WorkerPool, forkserver_context
 from synsetmine.errors import DataError, ModelError, SynsetmineError
 from synsetmine.io.files import write_text
 from synsetmine.io.temporary import clear
-from synsetmine.linking.dictionary import DictionaryLinker
+from synsetmine.linking.linkers import DictionaryLinker
 from synsetmine.linking.service import open_cache
 from synsetmine.models import StoredModel, load_model, save_model
 from synsetmine.review import Decision, ReviewStore

@@ -19,7 +19,7 @@ from synsetmine.engines import LocalEngine
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.text.counters import TextBatch
 from synsetmine.text.matcher import NameMatcher
-from synsetmine.text.units import Within
+from synsetmine.text.vocabulary import Within
 from synsetmine.types import Document, Term
 from synsetmine.views import TermVectors, skipgram
 from synsetmine.views.skipgram import train_skipgram

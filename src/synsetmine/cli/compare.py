@@ -61,7 +61,7 @@ def datasets(
 
     Example: `synsetmine datasets nyt --copy-to data`
     """
-    from synsetmine.io.datasets import DEFAULT_HOME, fetch_dataset
+    from synsetmine.io.downloads import DEFAULT_HOME, fetch_dataset
     from synsetmine.io.files import atomic_write
 
     with console.progress_bar(name, unit="bytes") as bar:

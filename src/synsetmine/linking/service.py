@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from synsetmine.errors import DataError, SynsetmineError, shorten
-from synsetmine.io.addresses import shown
+from synsetmine.io.downloads import shown
 from synsetmine.io.sqlite import check_database, has_schema, make_database, use_write_ahead_log
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import Any, Literal, NoReturn, get_args
 from urllib.parse import unquote
 
 from synsetmine.errors import DataError, Skipped, SynsetmineError, require, shorten
-from synsetmine.io.addresses import is_web_address, shown
+from synsetmine.io.downloads import is_web_address, shown
 from synsetmine.linking.service import (
     AnswerCache,
     NonsenseError,

@@ -26,7 +26,7 @@ from synsetmine.linking import (
     PubtatorLinker,
     SpotlightLinker,
 )
-from synsetmine.linking.identifiers import id_notes
+from synsetmine.linking.linkers import id_notes
 from synsetmine.linking.mentions import (
     MentionCounter,
     count_links,
@@ -46,7 +46,7 @@ from synsetmine.pipeline.settings import (
     VocabularySettings,
 )
 from synsetmine.runs.folder import Artefacts, SkippedRecords, StageResult
-from synsetmine.runs.sentences import PlaceCounter, PlaceTable
+from synsetmine.runs.results import PlaceCounter, PlaceTable
 from synsetmine.text.counters import BatchCounter, BatchCounts, count_together
 from synsetmine.text.evidence import (
     Abbreviation,
@@ -58,10 +58,11 @@ from synsetmine.text.evidence import (
 )
 from synsetmine.text.matcher import NameMatcher
 from synsetmine.text.phrases import Phrase, RunCounter, RunTable, choose_phrases
-from synsetmine.text.units import FormCounts, WordCounter
 from synsetmine.text.vocabulary import (
+    FormCounts,
     TermCounter,
     TermTable,
+    WordCounter,
     by_frequency,
     candidate_terms,
     term_forms,

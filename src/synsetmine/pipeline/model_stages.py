@@ -25,9 +25,8 @@ from synsetmine.models import (
     load_model,
     save_model,
 )
-from synsetmine.models.description import describe_joins
 from synsetmine.models.known import write_candidates
-from synsetmine.pipeline.new_names import NewNames
+from synsetmine.pipeline.new_names import NewNames, describe_joins
 from synsetmine.pipeline.settings import EncoderSettings, EvaluateSettings, MineSettings
 from synsetmine.review.decisions import read_decisions, write_decisions
 from synsetmine.review.feedback import Constraints, seed_sets, training_sets

@@ -11,7 +11,7 @@ from synsetmine.corpus import corpus_files
 from synsetmine.devices import require_torch
 from synsetmine.engines import Engine, LocalEngine
 from synsetmine.errors import DataError
-from synsetmine.io.addresses import shown
+from synsetmine.io.downloads import shown
 from synsetmine.io.files import check_folder
 from synsetmine.kb import kb_files
 from synsetmine.models.storage import CONFIG, model_files

@@ -26,8 +26,14 @@ from synsetmine.errors import DataError, require
 from synsetmine.io.files import atomic_write
 from synsetmine.text.counters import TextBatch, count_together, one_row
 from synsetmine.text.matcher import NameMatcher
-from synsetmine.text.units import Within, WordCounter, count_forms, frequent_units, units_of
-from synsetmine.text.vocabulary import term_forms
+from synsetmine.text.vocabulary import (
+    Within,
+    WordCounter,
+    count_forms,
+    frequent_units,
+    term_forms,
+    units_of,
+)
 from synsetmine.types import Progress, Term
 from synsetmine.views.vectors import TermVectors, vectors_of_forms
 

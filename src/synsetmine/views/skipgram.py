@@ -19,8 +19,14 @@ from synsetmine.io.files import naming_place
 from synsetmine.io.temporary import temporary_folder
 from synsetmine.text.counters import TextBatch, count_together
 from synsetmine.text.matcher import NameMatcher
-from synsetmine.text.units import UnitCounter, Within, count_forms, frequent_units, units_of
-from synsetmine.text.vocabulary import term_forms
+from synsetmine.text.vocabulary import (
+    UnitCounter,
+    Within,
+    count_forms,
+    frequent_units,
+    term_forms,
+    units_of,
+)
 from synsetmine.types import Progress, Term
 from synsetmine.views.vectors import TermVectors, vectors_of_forms
 

@@ -1,4 +1,4 @@
-"""The data sets of the paper, downloaded on request."""
+"""The data sets of the paper, downloaded on request, and checks of web addresses."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import json
 import os
 import re
 import shutil
+import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPMessage, HTTPResponse
+from ipaddress import IPv6Address, ip_address
 from pathlib import Path
 from typing import IO, TypeVar
 from urllib.error import HTTPError
@@ -21,7 +23,6 @@ from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
 
 from synsetmine.errors import DataError
-from synsetmine.io.addresses import is_private, is_web_address, shown
 from synsetmine.io.files import atomic_write, cache_root, sha256, write_text
 
 _CHUNK = 1 << 16
@@ -365,3 +366,49 @@ class _Entry:
     size: int
     sha: str
     url: str
+
+
+_CREDENTIALS = re.compile(r"(\A|//)[^/?#]*@")
+
+
+def is_web_address(url: str) -> bool:
+    """Whether it names a host that HTTP may reach."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def shown(url: str) -> str:
+    """An address without what may be secret in it: user and password, and what follows a `?`.
+
+    >>> shown("https://me:secret@example.org/data?token=abc")
+    'https://example.org/data?…'
+    """
+    place, mark, _ = _CREDENTIALS.sub(r"\1", url).partition("?")
+    return f"{place}?…" if mark else place
+
+
+def is_private(url: str) -> bool:
+    """Whether an address leads to this machine or its network, and not out into the world.
+
+    A name that nobody here knows leads nowhere, or is known to a proxy that is outside.
+    """
+    host = urlsplit(url).hostname or ""
+    return not all(_is_global(number) for number in _numbers(host))
+
+
+def _is_global(number: str) -> bool:
+    address = ip_address(number)
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return (mapped or address).is_global
+
+
+def _numbers(host: str) -> set[str]:
+    """The numbers that a name stands for."""
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return set()
+    return {str(address[0]).partition("%")[0] for *_, address in found}
