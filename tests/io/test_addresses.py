@@ -12,7 +12,7 @@ import pytest
 from synsetmine.engines import LocalEngine
 from synsetmine.errors import DataError
 from synsetmine.io import downloads
-from synsetmine.io.downloads import check_address, is_private, receive, shown
+from synsetmine.io.downloads import check_address, is_private, receive, redact
 from synsetmine.linking.spotlight import SpotlightLinker
 from synsetmine.pipeline.project import read_project
 from synsetmine.pipeline.run import run_project
@@ -46,7 +46,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[PaperServer]:
     ],
 )
 def test_what_may_be_secret_is_not_shown(url: str, said: str) -> None:
-    assert shown(url) == said
+    assert redact(url) == said
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ def test_every_term_is_counted_once(sets: list[MinedSet]) -> None:
     assert findings.fates.get("New names of known entities", 0) == len(findings.new_names)
     grouped = sum(len(mined.terms) for mined in findings.groups)
     assert findings.fates.get("Unknown terms in groups", 0) == grouped
-    assert findings.gained == sum(
+    assert findings.sets_with_new_names == sum(
         any(t.action == "seed" for t in s.terms) and any(t.action != "seed" for t in s.terms)
         for s in sets
     )

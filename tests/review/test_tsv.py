@@ -61,7 +61,7 @@ def decisions(draw: st.DrawFn) -> Decision:
         note=draw(texts(0)),
     )
     moment = draw(st.integers(0, 999))
-    return made.stamped(f"2026-03-01T09:30:00.{moment:03}Z")
+    return made.stamp(f"2026-03-01T09:30:00.{moment:03}Z")
 
 
 @pytest.mark.parametrize("first", [*"=+-@", "＝"])
@@ -122,7 +122,7 @@ def test_a_line_without_an_id_gets_one(tmp_path: Path) -> None:
     path = tmp_path / "reviews.tsv"
     path.write_text(f"{HEADER}\n{LINE.replace(SPLIT.id, '')}\n")
     (found,) = read_decisions(path)
-    assert found == replace(SPLIT, id="").stamped(SPLIT.when)
+    assert found == replace(SPLIT, id="").stamp(SPLIT.when)
     assert len(found.id) == 16
 
 
@@ -190,7 +190,7 @@ def test_git_merges_the_work_of_two(tmp_path: Path) -> None:
 
     def at(second: int, reviewer: str) -> Decision:
         made = replace(SPLIT, reviewer=reviewer, id="", number=0)
-        return made.stamped(f"2026-03-01T09:30:{second:02}.000Z")
+        return made.stamp(f"2026-03-01T09:30:{second:02}.000Z")
 
     path = tmp_path / "reviews.tsv"
     common, ours, theirs = at(1, "ann"), [at(2, "ann"), at(5, "ann")], [at(3, "bob"), at(4, "bob")]

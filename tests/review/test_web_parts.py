@@ -22,7 +22,7 @@ from synsetmine.review.web.answers import TermIndex
 from synsetmine.review.web.pages import (
     QueueQuery,
     Reviewer,
-    decided,
+    describe_decision,
     name_of,
     read_position,
     render,
@@ -95,7 +95,7 @@ def test_forms() -> None:
 def test_words_for_decisions() -> None:
     def said(kind: str, **more: object) -> str:
         given = {"reviewer": "A", "set_id": "s", "members": ("a", "b||x", "c", "d", "e")}
-        return decided(Decision(kind=kind, **{**given, **more}))  # type: ignore[arg-type]
+        return describe_decision(Decision(kind=kind, **{**given, **more}))  # type: ignore[arg-type]
 
     assert said("accept", terms=("a",)) == "accepted it"
     assert said("judge", terms=("b||x",), verdict="incorrect", scope="exact") == (

@@ -212,7 +212,7 @@ def export(
     about = About(**{name: options.pop(name) for name in OF_ABOUT if name in options})
     kinds = _kinds(only or (), without or ())
     sets = _read(source, counts, trace, kb, skip_bad=skip_bad)
-    sets = _reviewed(sets, source, reviews, accepted=accepted)
+    sets = _apply_reviews(sets, source, reviews, accepted=accepted)
     skipped = Skipped()
     above = choose_entries(sets, threshold=threshold, min_size=1)
     entries = choose_entries(
@@ -284,7 +284,7 @@ def _read(
     )
 
 
-def _reviewed(
+def _apply_reviews(
     sets: Sequence[MinedSet], source: Path, reviews: Path | None, *, accepted: bool
 ) -> Sequence[MinedSet]:
     """The sets after review; a run folder's own reviews are used by default."""

@@ -21,8 +21,8 @@ from synsetmine.cli.inputs import (
     Tables,
     Vectors,
     add_reviews,
-    already_trained,
     describe_reviews,
+    is_trained,
     load_sets,
     load_vectors,
     load_views,
@@ -111,7 +111,7 @@ def train(
     target = choose_device(device, uses_torch=chosen.uses_torch)
     inputs = _describe_inputs(sets, vectors or (), encoder, chosen, target)
     inputs |= describe_reviews(reviews)
-    if not overwrite and already_trained(out, inputs):
+    if not overwrite and is_trained(out, inputs):
         (out / CHECKPOINT).unlink(missing_ok=True)  # the process may have died between the two
         return
     training_sets = add_reviews(load_sets(sets, skip_bad), reviews)

@@ -132,7 +132,7 @@ def pipe_trick(written: str) -> str:
     return label.partition(", ")[0]
 
 
-def unescaped(text: str) -> str:
+def unescape_html(text: str) -> str:
     """Without HTML's names and numbers of characters.
 
     >>> unescaped("AT&amp;T"), unescaped("&#65;")
@@ -148,7 +148,7 @@ def _plain(written: str) -> str:
     if "%" in written:
         written = unquote(written)
     if "&" in written:
-        written = unescaped(written)
+        written = unescape_html(written)
     return " ".join(written.replace("_", " ").split())
 
 
@@ -185,8 +185,8 @@ def inline_text(wikitext: str) -> str:
     """The text of a page with only those marks that stand within its lines."""
     text = _PIPE_TRICK.sub(_with_label, wikitext)
     text = _without_braces(_without_raw(text))
-    text = _HOLLOW.sub(_filled, text)
-    return "\n".join(map(_unmarked, text.split("\n")))
+    text = _HOLLOW.sub(_drop_if_empty, text)
+    return "\n".join(map(_strip_marks, text.split("\n")))
 
 
 def _with_label(link: re.Match[str]) -> str:
@@ -259,7 +259,7 @@ def _without_braces(text: str) -> str:
     return "".join(pieces)
 
 
-def _filled(brackets: re.Match[str]) -> str:
+def _drop_if_empty(brackets: re.Match[str]) -> str:
     """Brackets without what a template leaves in them: `Rome (; 753 BC)`, `Rome ()`."""
     if not brackets[0].endswith(")"):
         return "("
@@ -268,7 +268,7 @@ def _filled(brackets: re.Match[str]) -> str:
     return "()" if called else ""  # a pair right behind a word is that of `main()`
 
 
-def _unmarked(line: str) -> str:
+def _strip_marks(line: str) -> str:
     """A line without the marks of headings, lists and rules."""
     start = line[:1]
     if start in ("|", "!") and "]]" not in line and (start == "|" or line.startswith("! ")):
@@ -368,7 +368,7 @@ class _Writer:
         if self.gap and self.length:
             self._put(self.gap)
         end = start + len(body)
-        self.gap = _one(text[end:]) if end < len(text) else ""
+        self.gap = _collapse(text[end:]) if end < len(text) else ""
         self._put(_SPACES.sub(_single, body) if "\n" in body else " ".join(body.split()))
 
     def open_link(self, title: str, hidden: bool) -> _Link:
@@ -392,7 +392,7 @@ class _Writer:
 
     def _widen(self, blanks: str) -> None:
         if blanks:
-            self.gap = _one(self.gap + blanks)
+            self.gap = _collapse(self.gap + blanks)
 
 
 def _write_inline(text: str, site: Site, writer: _Writer) -> None:
@@ -412,7 +412,7 @@ def _write_inline(text: str, site: Site, writer: _Writer) -> None:
         elif mark[0] == "'":
             writer.write("'" if len(mark) == 4 else "'" * (len(mark) - 5))
         elif mark[0] == "<":
-            writer.write(_shown(mark, found[1].lower()))
+            writer.write(_tag_text(mark, found[1].lower()))
         elif mark[0] == "&":
             writer.write(unescape(mark))
         elif mark[0] == "[":
@@ -424,7 +424,7 @@ def _write_inline(text: str, site: Site, writer: _Writer) -> None:
     writer.write(text[position:])
 
 
-def _shown(tag: str, name: str) -> str:
+def _tag_text(tag: str, name: str) -> str:
     """What a tag leaves in the text; what only looks like a tag stays as it is."""
     if name in _BREAKS:
         return "\n"
@@ -470,10 +470,10 @@ def _close_link(text: str, position: int, writer: _Writer, links: list[_Link]) -
 
 
 def _single(blanks: re.Match[str]) -> str:
-    return _one(blanks[0])
+    return _collapse(blanks[0])
 
 
-def _one(blanks: str) -> str:
+def _collapse(blanks: str) -> str:
     lines = blanks.count("\n")
     return "\n\n" if lines > 1 else "\n" if lines else " "
 

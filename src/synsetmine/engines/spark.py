@@ -262,7 +262,7 @@ class SparkEngine:
         batches = batches_of(source, columns)
         if not batches:
             return
-        context = self._started().sparkContext
+        context = self._start().sparkContext
         with translate_spark_errors():
             size = min(max(len(batches) // (2 * context.defaultParallelism), 1), TASK_BATCHES)
             tasks = -(-len(batches) // size)
@@ -292,7 +292,7 @@ class SparkEngine:
                 sent.destroy()
 
     def sql(self, query: str, **tables: Path) -> pa.Table:
-        session = self._started()
+        session = self._start()
 
         def answer() -> pa.Table:
             with translate_spark_errors():
@@ -306,7 +306,7 @@ class SparkEngine:
             found = self._wait_for(submit(answer))
         return found.cast(pa.schema([field.with_nullable(True) for field in found.schema]))
 
-    def _started(self) -> Any:
+    def _start(self) -> Any:
         if self._session is None:
             self._session, self._is_ours = start_session(self.master)
         return self._session
@@ -359,9 +359,9 @@ class _Work:
     def __call__(self, numbers: Iterator[int]) -> Iterator[tuple[bool, bytes]]:
         for number in numbers:
             try:
-                function = _loaded(self.key, self.sent)
+                function = _load_function(self.key, self.sent)
                 for batch in self.batches(number, self._all()):
-                    yield True, _serialized(batch.apply(function))
+                    yield True, _serialize(batch.apply(function))
             except Exception as error:
                 yield False, _serialized_error(error)
                 return
@@ -389,7 +389,7 @@ class _Work:
 _functions: dict[str, BatchFunction] = {}
 
 
-def _loaded(key: str, sent: Any) -> BatchFunction:
+def _load_function(key: str, sent: Any) -> BatchFunction:
     """The function, unpacked once by each worker process; only the last one is kept."""
     if key not in _functions:
         _functions.clear()
@@ -397,7 +397,7 @@ def _loaded(key: str, sent: Any) -> BatchFunction:
     return _functions[key]
 
 
-def _serialized(batch: pa.RecordBatch) -> bytes:
+def _serialize(batch: pa.RecordBatch) -> bytes:
     stream = pa.BufferOutputStream()
     options = pa.ipc.IpcWriteOptions(compression="lz4")
     with pa.ipc.new_stream(stream, batch.schema, options=options) as writer:

@@ -44,7 +44,7 @@ def receive(url: str, limit: int, timeout: float, start: int = 0) -> Iterator[tu
             offset = _offset(response, start, limit)
             while chunk := response.read1(_CHUNK):
                 if offset + len(chunk) > limit:
-                    raise DataError(f"{shown(url)}: sent more than the {limit} bytes expected")
+                    raise DataError(f"{redact(url)}: sent more than the {limit} bytes expected")
                 yield offset, chunk
                 offset += len(chunk)
             if response.length:
@@ -57,7 +57,7 @@ def receive(url: str, limit: int, timeout: float, start: int = 0) -> Iterator[tu
         elif error.code >= 500 or error.code in (408, 429):
             raise BrokenError(message) from error
         else:
-            raise DataError(f"{shown(url)}: {message}") from error
+            raise DataError(f"{redact(url)}: {message}") from error
     except (OSError, HTTPException) as error:
         reason = getattr(error, "reason", error)  # of an address that nobody knows, for example
         told = getattr(reason, "strerror", None) or str(reason) or type(error).__name__
@@ -71,16 +71,16 @@ def check_address(url: str, source: str | None = None) -> None:
     this machine and of its network. Nor may encryption be given up on the way.
     """
     if not is_web_address(url) or re.search(r"[^!-~]", url):
-        raise DataError("not a usable http(s) address", value=shown(url))
+        raise DataError("not a usable http(s) address", value=redact(url))
     parts = urlsplit(url)
     if "@" in parts.netloc:
-        raise DataError("addresses with a user or password are not supported", value=shown(url))
+        raise DataError("addresses with a user or password are not supported", value=redact(url))
     if source is None:
         return
     if source.startswith("https:") and parts.scheme != "https":
-        raise DataError("an https address must not lead to an http one", value=shown(url))
+        raise DataError("an https address must not lead to an http one", value=redact(url))
     if is_private(url) and not is_private(source):
-        raise DataError("a public address must not lead into a private network", value=shown(url))
+        raise DataError("a public address must not lead into a private network", value=redact(url))
 
 
 @functools.cache  # reading the system's certificates takes a while
@@ -108,7 +108,7 @@ class _WebRedirects(HTTPRedirectHandler):
         try:
             check_address(newurl, req.full_url)
         except DataError as error:
-            refused = f"redirect to {shown(newurl)} refused: {error.problem}"
+            refused = f"redirect to {redact(newurl)} refused: {error.problem}"
             raise HTTPError(req.full_url, code, refused, headers, fp) from None
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
@@ -184,13 +184,15 @@ def fetch_dataset(
     report = progress or (lambda *_: None)
     fetch = _Fetch(folder, own_pins, report, retries, timeout, backoff)
     try:
-        files = fetch.cached() if source is None else None
+        files = fetch.find_files() if source is None else None
         if files is None:
-            with _locked(folder):
+            with _lock(folder):
                 if source is not None:
                     files = fetch.copy(_find_copy(Path(source), name))
                 else:  # another process may have been faster
-                    files = fetch.cached() or fetch.download(f"{home.rstrip('/')}/{DATASETS[name]}")
+                    files = fetch.find_files() or fetch.download(
+                        f"{home.rstrip('/')}/{DATASETS[name]}"
+                    )
     except OSError as error:
         problem = error.strerror or str(error)
         raise DataError(problem, path=error.filename or folder) from error
@@ -199,7 +201,7 @@ def fetch_dataset(
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def _lock(folder: Path) -> Iterator[None]:
     """One process at a time: two that append to one .part would spoil it."""
     folder.mkdir(parents=True, exist_ok=True)
     handle = os.open(folder, os.O_RDONLY)
@@ -233,7 +235,7 @@ class _Fetch:
     timeout: float  # seconds
     backoff: float  # seconds
 
-    def cached(self) -> list[str] | None:
+    def find_files(self) -> list[str] | None:
         """The files of a finished dataset; None where one is missing, cut, or not the pinned."""
         try:
             manifest = json.loads((self.folder / _MANIFEST).read_text("utf-8"))
@@ -278,7 +280,7 @@ class _Fetch:
             except BrokenError as error:
                 if attempt >= self.retries:
                     tried = f"{error} (attempt {attempt + 1}, the last)"
-                    raise DataError(f"{shown(url)}: {tried}") from error
+                    raise DataError(f"{redact(url)}: {tried}") from error
             time.sleep(min(self.backoff * 2**attempt, _LONGEST_PAUSE))
             attempt += 1
 
@@ -347,13 +349,13 @@ def _listing(url: str, timeout: float) -> list[_Entry]:
                 size, url_of_file = int(row["size"]), str(row["download_url"])
                 entries[name] = _Entry(name, size, str(row["sha"]), url_of_file)
     except (ValueError, LookupError, TypeError, RecursionError) as error:
-        problem = f"{shown(url)}: not a listing of GitHub's contents API"
+        problem = f"{redact(url)}: not a listing of GitHub's contents API"
         raise DataError(problem, value=body) from error
     if missing := sorted(_REQUIRED - entries.keys()):
-        raise DataError(f"{shown(url)}: the listing lacks {' and '.join(missing)}")
+        raise DataError(f"{redact(url)}: the listing lacks {' and '.join(missing)}")
     for entry in entries.values():
         if not 0 <= entry.size <= _LARGEST:
-            raise DataError(f"{shown(url)}: {entry.name} would have {entry.size} bytes")
+            raise DataError(f"{redact(url)}: {entry.name} would have {entry.size} bytes")
         check_address(entry.url, url)
     return list(entries.values())
 
@@ -380,7 +382,7 @@ def is_web_address(url: str) -> bool:
         return False
 
 
-def shown(url: str) -> str:
+def redact(url: str) -> str:
     """An address without what may be secret in it: user and password, and what follows a `?`.
 
     >>> shown("https://me:secret@example.org/data?token=abc")

@@ -117,7 +117,7 @@ def writing(path: Path) -> Iterator[IO[bytes]]:
         if compression is None:
             yield stream
             return
-        with _compressed(stream, compression) as compressed:
+        with _compress(stream, compression) as compressed:
             yield compressed
 
 
@@ -220,7 +220,7 @@ def open_binary(path: Path, *, on_read: Callable[[int], None] | None = None) -> 
     try:
         with (
             io.BufferedReader(_ProgressFile(path, on_read), _BUFFER) as raw,
-            _decompressed(raw, compression) as stream,
+            _decompress(raw, compression) as stream,
         ):
             yield stream
     except (OSError, EOFError, zlib.error) as error:
@@ -278,7 +278,7 @@ class _ProgressFile(io.FileIO):
 
 
 @contextmanager
-def _decompressed(raw: IO[bytes], compression: str | None) -> Iterator[IO[bytes]]:
+def _decompress(raw: IO[bytes], compression: str | None) -> Iterator[IO[bytes]]:
     if compression is None:
         yield raw
     elif compression == "gzip":
@@ -295,7 +295,7 @@ def _decompressed(raw: IO[bytes], compression: str | None) -> Iterator[IO[bytes]
 
 
 @contextmanager
-def _compressed(stream: IO[bytes], compression: str) -> Iterator[IO[bytes]]:
+def _compress(stream: IO[bytes], compression: str) -> Iterator[IO[bytes]]:
     if compression == "gzip":
         # No name and no time inside: the same text makes the same file.
         with gzip.GzipFile("", "wb", fileobj=stream, mtime=0) as compressed:

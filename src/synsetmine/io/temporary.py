@@ -128,7 +128,7 @@ def temporary_folder() -> Iterator[Path]:
 
 @contextmanager
 def _held(make: Callable[[], str]) -> Iterator[Path]:
-    path, handle = _locked(make)
+    path, handle = _create_with_lock(make)
     try:
         yield path
     finally:
@@ -136,7 +136,7 @@ def _held(make: Callable[[], str]) -> Iterator[Path]:
         os.close(handle)
 
 
-def _locked(make: Callable[[], str]) -> tuple[Path, int]:
+def _create_with_lock(make: Callable[[], str]) -> tuple[Path, int]:
     while True:
         path = Path(make())
         with suppress(FileNotFoundError):

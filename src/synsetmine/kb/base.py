@@ -42,7 +42,7 @@ def clean_name(name: str) -> str:
     if len(name) > LONGEST_NAME:
         raise DataError(f"a name is longer than {LONGEST_NAME:,} characters", value=name)
     if not name.isascii():
-        name = nfc(checked(name))
+        name = nfc(valid_unicode(name))
     elif name.isprintable() and "  " not in name:
         return name.strip(" ")
     return _BLANKS.sub(" ", name).strip(" ")
@@ -55,10 +55,10 @@ def checked_id(text: str) -> str:
     if any(unicodedata.category(char) == "Cc" for char in text) or "||" in f"|{text}":
         problem = "an id must not contain a tab, line break or '||', or start with '|'"
         raise DataError(problem, value=text)
-    return checked(text)
+    return valid_unicode(text)
 
 
-def checked(text: str) -> str:
+def valid_unicode(text: str) -> str:
     """The text, unless it holds half a character (a JSON escape such as `\\ud800` makes one)."""
     if not is_unicode(text):
         raise DataError("ids and names must be valid Unicode", value=text)
@@ -169,7 +169,7 @@ class KnowledgeBuilder:
         rows = np.append(np.cumsum(usable) - 1, -1)  # the number of an entity among the usable
         known = np.append(usable, np.zeros(len(every) - len(ids) + 1, np.bool_))  # [-1] is a loop
         old = old[~known[old] & known[final[old]]]
-        return self._sorted(
+        return self._sort(
             np.where(known[entity], rows[entity], -1),
             ids=Strings.of(ids.filter(pa.array(usable))),
             replaced=Strings.of(every.take(pa.array(old))),
@@ -209,7 +209,7 @@ class KnowledgeBuilder:
             self._skip("a replaced id that leads back to itself", None, every[number].as_py())
         return np.where(looping, -1, final)
 
-    def _sorted(
+    def _sort(
         self, entity: IntArray, *, ids: Strings, replaced: Strings, replaced_rows: NDArray[np.int32]
     ) -> Columns:
         """The columns, once the row of each name's entity is known (-1: the name goes)."""

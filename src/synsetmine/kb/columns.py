@@ -165,7 +165,7 @@ def read_columns(path: Path) -> Columns:
         arrays = {name: table.column(name).values for name in table.schema.names}
         if b"%d" % _checksum(arrays) != notes.get(b"checksum"):
             raise DataError("a damaged knowledge base: its checksum differs", path=path)
-        return _checked(arrays, path)
+        return _check_numbers(arrays, path)
     except (pa.ArrowException, OSError, KeyError, AttributeError, ValueError) as error:
         raise DataError("not a knowledge base, or a damaged one", path=path) from error
 
@@ -203,7 +203,7 @@ def _string_buffers(array: Any) -> tuple[Any, Any]:
     return starts, memoryview(letters or b"")[starts[0] : starts[-1]]
 
 
-def _checked(arrays: dict[str, Any], path: Path) -> Columns:
+def _check_numbers(arrays: dict[str, Any], path: Path) -> Columns:
     """The columns, if all numbers in them lie within the columns that they point to."""
 
     def require(good: bool, name: str) -> None:

@@ -40,7 +40,7 @@ def synonym_clause(name: str, scope: str, sources: Sequence[str] = (), *, kind: 
 
 
 def name_clause(name: str) -> str:
-    return f"name: {unquoted(name)}"
+    return f"name: {escape_line(name)}"
 
 
 def id_clause(prefix: str, rest: str) -> str:
@@ -50,7 +50,7 @@ def id_clause(prefix: str, rest: str) -> str:
     return f"id: {prefix}:{local}"
 
 
-def unquoted(text: str) -> str:
+def escape_line(text: str) -> str:
     """A text that takes the rest of its line."""
     return _UNQUOTED.sub(_escape, text)
 

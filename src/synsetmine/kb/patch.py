@@ -13,7 +13,7 @@ from typing import Protocol
 from synsetmine.errors import DataError, Skipped
 from synsetmine.io.files import byte_lines, open_binary, writing
 from synsetmine.io.tables import Row, delimiter_of, row_of
-from synsetmine.kb.base import checked, clean_name
+from synsetmine.kb.base import clean_name, valid_unicode
 from synsetmine.kb.obo import (
     Frame,
     obo_problem,
@@ -92,7 +92,7 @@ def json_records(path: Path) -> Iterator[bytes | Record]:
             continue
         try:
             entity, names = parse_record(text, Fields())
-            names = [checked(name) for name in names]
+            names = [valid_unicode(name) for name in names]
         except DataError as error:
             raise error.at(path, number) from None
         yield _JsonRecord(raw, entity, names)
@@ -205,8 +205,8 @@ class _TableRecord:
             column = self.layout.more[-1]
             given = [cells[column]] if cells[column].strip() else []
             cells[column] = SEPARATOR.join([*given, *(name.name for name in names)])
-            return self._written(cells).encode() + end
-        rows = [body, *(self._written(self._row(name.name)) for name in names)]
+            return self._row_text(cells).encode() + end
+        rows = [body, *(self._row_text(self._row(name.name)) for name in names)]
         return (end.decode() or "\n").join(rows).encode() + end
 
     def _row(self, name: str) -> list[str]:
@@ -215,7 +215,7 @@ class _TableRecord:
         cells[self.layout.id], cells[self.layout.name] = self.entity, name
         return cells
 
-    def _written(self, cells: Sequence[str]) -> str:
+    def _row_text(self, cells: Sequence[str]) -> str:
         return row_of(cells, self.delimiter)
 
 

@@ -178,10 +178,10 @@ def tab_rows(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, Row]]:
     """Fields between tabs, where a quote is a quote unless it stands around the whole field."""
     for number, line in lines:
         if line.strip():
-            yield number, [_unquoted(field) for field in line.split("\t")]
+            yield number, [_unquote(field) for field in line.split("\t")]
 
 
-def _unquoted(field: str) -> str:
+def _unquote(field: str) -> str:
     if len(field) < 2 or field[0] != '"' or field[-1] != '"':
         return field
     inner = field[1:-1]

@@ -191,9 +191,9 @@ class PubtatorLinker:
 
     def link(self, documents: Sequence[Document]) -> list[tuple[Mention, ...]]:
         """The mentions of each document, in the order of its text, whatever that of its file."""
-        return [tuple(self._linked(document.mentions)) for document in documents]
+        return [tuple(self._resolve(document.mentions)) for document in documents]
 
-    def _linked(self, mentions: Iterable[Mention]) -> Iterable[Mention]:
+    def _resolve(self, mentions: Iterable[Mention]) -> Iterable[Mention]:
         for mention in sorted(mentions, key=lambda m: (m.start, m.end)):
             entity = read_id_field(mention.entity, self._kb).entity
             if entity is not None:

@@ -80,7 +80,7 @@ def supervise(
     form_of: dict[Link, str] = {}
     entities_of: dict[str, Counter[str]] = {}  # form -> how often it names each entity
     written: dict[str, Counter[str]] = {}  # form -> how often it is written so
-    for link in _merged(links):
+    for link in _merge(links):
         known = kb.known_form(link.entity, link.surface) if link.entity in kb else None
         form = form_of[link] = known or normal_form(link.surface)
         written.setdefault(form, Counter())[link.surface] += link.count
@@ -110,8 +110,10 @@ def supervise(
     return Supervision(
         sets=_sets_of(members, lambda size: size >= min_terms),
         alone=_sets_of(members, lambda size: size < min_terms),
-        counts=_sorted({term: n for terms in members.values() for term, n in terms.items()}),
-        rejected=_sorted({Term(_most_written(seen)): seen.total() for seen in rejected.values()}),
+        counts=_sort_counts({term: n for terms in members.values() for term, n in terms.items()}),
+        rejected=_sort_counts(
+            {Term(_most_written(seen)): seen.total() for seen in rejected.values()}
+        ),
         kept=_tally(link for link in form_of if link not in fate),
         dropped={
             reason: _tally(link for link in fate if fate[link] == reason)
@@ -179,7 +181,7 @@ class _Verdict:
     dropped: Mapping[str, str]
 
 
-def _merged(links: Iterable[Link]) -> list[Link]:
+def _merge(links: Iterable[Link]) -> list[Link]:
     """Links with the same surface and entity as one."""
     counts: Counter[tuple[str, str]] = Counter()
     for link in links:
@@ -216,10 +218,10 @@ def _sets_of(
 ) -> SynonymSets:
     """The entities with a wanted number of terms, in the order of their ids."""
     kept = [entity for entity in sorted(members) if wanted(len(members[entity]))]
-    return SynonymSets.of([_sorted(members[entity]) for entity in kept], kept)
+    return SynonymSets.of([_sort_counts(members[entity]) for entity in kept], kept)
 
 
-def _sorted(counts: Mapping[Term, int]) -> dict[Term, int]:
+def _sort_counts(counts: Mapping[Term, int]) -> dict[Term, int]:
     """Most frequent first; equal counts by the alphabet: the order of the links is no matter."""
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 

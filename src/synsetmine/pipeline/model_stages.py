@@ -84,7 +84,7 @@ def encode_known(
     if not settings.model:
         at.encoded.unlink(missing_ok=True)  # of an earlier run
         return StageResult()
-    terms = [*read_vocabulary(at.vocabulary).terms, *_together(*at.known, at.test).terms]
+    terms = [*read_vocabulary(at.vocabulary).terms, *_read_partition(*at.known, at.test).terms]
     vectors = encode(settings.model, terms, device=device, progress=progress)
     write_vectors(at.encoded, vectors)
     return StageResult({"vectors": len(vectors), "dimension": vectors.dimension})
@@ -182,7 +182,7 @@ def mine_sets(
     name in the corpus that no term joined are not written.
     """
     constraints = read_constraints(reviews)
-    in_corpus = _together(*at.known, at.test)
+    in_corpus = _read_partition(*at.known, at.test)
     names = known_sets(KnowledgeBase.load(at.knowledge), in_corpus) if settings.known else NO_SETS
     informed = seed_sets(names, constraints)
     seeds = informed.sets
@@ -294,7 +294,7 @@ def score_held_out(
         return StageResult({"test sets": 0}, notes=[note])
     others = known_sets(
         KnowledgeBase.load(at.knowledge),
-        _together(*at.known, at.test),
+        _read_partition(*at.known, at.test),
         without=frozenset(gold.ids),
     )
     terms = read_vocabulary(at.vocabulary)
@@ -363,9 +363,9 @@ def order_vocabulary(vocabulary: Vocabulary, settings: MineSettings) -> list[Ter
     )
 
 
-def _together(*paths: Path) -> SynonymSets:
+def _read_partition(*paths: Path) -> SynonymSets:
     """The sets of several files as one partition."""
-    return SynonymSets.together(read_sets(path, allow_empty=True) for path in paths)
+    return SynonymSets.union(read_sets(path, allow_empty=True) for path in paths)
 
 
 def _mean_and_spread(reports: Sequence[ClusterReport], name: str) -> list[float]:

@@ -130,12 +130,12 @@ def describe_joins(mined: MiningResult, evidence: Evidence | None) -> MiningResu
             members = mined.sets.set_of(decision.term)
             names = [term for term in members if known is not None and term in known]
             names = names or [term for term in members if term != decision.term][:COMPARED]
-            decision = _described(decision, names, evidence, words)
+            decision = _describe(decision, names, evidence, words)
         trace.append(decision)
     return replace(mined, trace=tuple(trace))
 
 
-def _described(
+def _describe(
     decision: Decision, names: Sequence[Term], evidence: Evidence | None, words: DifferingWords
 ) -> Decision:
     surfaces = [name.surface for name in names]

@@ -16,7 +16,7 @@ from typing import get_args
 from synsetmine.errors import DataError
 from synsetmine.io.sets import new_id
 from synsetmine.review.changes import Draft, Extent, QueuePosition, ReviewedSet, Status, carry_out
-from synsetmine.review.decisions import Decision, Kind, standing
+from synsetmine.review.decisions import Decision, Kind, standing_decisions
 from synsetmine.runs import MinedSet, Scope, Verdict
 from synsetmine.types import Term
 
@@ -193,7 +193,7 @@ class ReviewState:
             self._homes.update(dict.fromkeys(reviewed.keys, mined.id))
             self._count(reviewed, 1)
         self._queues: dict[QueueFilter, list[ReviewedSet]] = {}  # each in order
-        for decision in standing(everything):
+        for decision in standing_decisions(everything):
             self._carry_out(decision)
 
     def _carry_out(self, decision: Decision) -> None:

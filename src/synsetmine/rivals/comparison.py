@@ -81,7 +81,7 @@ class Plan:
 
     def data(self, entry: Entry, seed: int) -> TrainingData:
         return TrainingData(
-            training=self.training.restrict(self._known(entry, self.training.terms)),
+            training=self.training.restrict(self._terms_in_views(entry, self.training.terms)),
             views=self.views,
             size=len(self.test.terms),
             seed=seed,
@@ -90,11 +90,11 @@ class Plan:
 
     def task(self, entry: Entry, seed: int, order: int) -> Task:
         """The test terms that have what the method needs, in a random order."""
-        walk = order_terms(self._known(entry, self.test.terms), "random", seed=order)
+        walk = order_terms(self._terms_in_views(entry, self.test.terms), "random", seed=order)
         k = len(self.test.restrict(walk)) if entry.needs_k else None
         return Task(terms=tuple(walk), views=self.views, k=k, seed=seed * self.orders + order)
 
-    def _known(self, entry: Entry, terms: tuple[Term, ...]) -> list[Term]:
+    def _terms_in_views(self, entry: Entry, terms: tuple[Term, ...]) -> list[Term]:
         views: list[View] = [view for view in entry.needs if view != "strings"]
         tables = [self.views.table(view) for view in views]
         return [term for term in terms if all(term in table for table in tables)]
@@ -317,7 +317,9 @@ def _in_process(plan: Plan, entry: Entry, seed: int, threads: int) -> SeedResult
     context.set_forkserver_preload(["synsetmine.rivals.registry", "torch"])
     with ProcessPoolExecutor(1, context, initializer=end_with_parent) as process:
         try:
-            outcome = process.submit(_guarded, pickle.dumps((plan, entry, seed)), threads).result()
+            outcome = process.submit(
+                _run_or_explain, pickle.dumps((plan, entry, seed)), threads
+            ).result()
         except BrokenProcessPool:
             outcome = "its process died, perhaps for lack of memory"
     if isinstance(outcome, SeedResult):
@@ -325,7 +327,7 @@ def _in_process(plan: Plan, entry: Entry, seed: int, threads: int) -> SeedResult
     return SeedResult(method=entry.name, seed=seed, digest=plan.digest(entry), failure=outcome)
 
 
-def _guarded(job: bytes, threads: int) -> SeedResult | str:
+def _run_or_explain(job: bytes, threads: int) -> SeedResult | str:
     """The result, or what went wrong in words: the other methods go on."""
     from threadpoolctl import threadpool_limits
 

@@ -195,7 +195,7 @@ class Hdbscan(Unsupervised):
                 fitted[smallest, selection] = _fit(square, smallest, selection)
             model = fitted[smallest, selection]
             near = model.dbscan_clustering(choice["epsilon"], min_cluster_size=smallest)
-            yield in_given_order(joined(model.labels_, near), order)
+            yield in_given_order(join_groups(model.labels_, near), order)
 
 
 def _fit(square: Distances, smallest: int, selection: str) -> Any:
@@ -210,7 +210,7 @@ def _fit(square: Distances, smallest: int, selection: str) -> Any:
     return model.fit(square)
 
 
-def joined(*groupings: Labels) -> Labels:
+def join_groups(*groupings: Labels) -> Labels:
     """One label for all terms that any of the groupings puts together; -1 is in no group.
 
     HDBSCAN with an epsilon is HDBSCAN, but DBSCAN at epsilon where that gives the larger groups

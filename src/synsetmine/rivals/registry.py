@@ -70,8 +70,8 @@ def methods(*, preset: str = "paper") -> Mapping[str, Entry]:
         Entry("kmeans-unit", "Kmeans, unit length", "paper", (KMeans(unit=True),)),
         Entry("louvain", "Louvain", "paper", (Louvain(),), "networkx"),
         Entry("setexpan-louvain", "SetExpan+Louvain", "paper", (SetExpanLouvain(),), "networkx"),
-        Entry("cop-kmeans", "COP-Kmeans", "paper", _constrained(unit=False)),
-        Entry("cop-kmeans-unit", "COP-Kmeans, unit length", "paper", _constrained(unit=True)),
+        Entry("cop-kmeans", "COP-Kmeans", "paper", _cop_kmeans(unit=False)),
+        Entry("cop-kmeans-unit", "COP-Kmeans, unit length", "paper", _cop_kmeans(unit=True)),
         Entry(
             "svm-linear",
             "SVM+Louvain, linear",
@@ -89,7 +89,7 @@ def methods(*, preset: str = "paper") -> Mapping[str, Entry]:
         Entry("l2c", "L2C", "paper", (L2C(),), "torch"),
         *_on("vectors"),
         *_on("encoder"),
-        *_linked("strings"),
+        *_agglomerative("strings"),
         _pairs("vectors"),
         _pairs("strings"),
         _pairs("vectors", "strings"),
@@ -110,14 +110,14 @@ def select(names: Iterable[str], known: Mapping[str, Entry]) -> list[Entry]:
     return [entry for entry in known.values() if entry.name in chosen]
 
 
-def _constrained(*, unit: bool) -> tuple[Method, ...]:
+def _cop_kmeans(*, unit: bool) -> tuple[Method, ...]:
     return CopKMeans(unit=unit, start="sets"), CopKMeans(unit=unit, start="points")
 
 
 def _on(view: View) -> list[Entry]:
     """What people use now, on a table of vectors."""
     return [
-        *_linked(view),
+        *_agglomerative(view),
         Entry(f"hdbscan-{view}", f"HDBSCAN, {view}", "today", (Hdbscan(view=view),)),
         Entry(
             f"communities-{view}",
@@ -131,7 +131,7 @@ def _on(view: View) -> list[Entry]:
     ]
 
 
-def _linked(view: View) -> list[Entry]:
+def _agglomerative(view: View) -> list[Entry]:
     scorers = get_args(Scorer) if view == "strings" else ("ratio",)
     return [
         Entry(

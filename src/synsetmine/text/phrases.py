@@ -428,14 +428,14 @@ def _scores(
     count_of.update((form, phrase.count) for form, phrase in phrases.items())
     longest: dict[str, int] = {}
     for form, parts in words.items():
-        for piece in (_left(parts[:-1], stop_words), _right(parts[1:], stop_words)):
+        for piece in (_strip_stop_words(parts[:-1], stop_words), _right(parts[1:], stop_words)):
             longest[piece] = max(longest.get(piece, 0), phrases[form].count)
     scores = {}
     for form, parts in words.items():
         together = phrases[form].count
         weakest = 1.0
         for cut in range(1, len(parts)):
-            left = count_of.get(_left(parts[:cut], stop_words), 0)
+            left = count_of.get(_strip_stop_words(parts[:cut], stop_words), 0)
             right = count_of.get(_right(parts[cut:], stop_words), 0)
             if left and right and together < total:
                 gain = log(together * total / (left * right)) / -log(together / total)
@@ -444,7 +444,7 @@ def _scores(
     return scores
 
 
-def _left(parts: Sequence[str], stop_words: Collection[str]) -> str:
+def _strip_stop_words(parts: Sequence[str], stop_words: Collection[str]) -> str:
     """These words without the stop words at their end."""
     end = len(parts)
     while end and parts[end - 1] in stop_words:

@@ -129,7 +129,7 @@ def tokens_of(texts: Sequence[str]) -> Iterator[Tokens]:
     the three kinds come one after the other.
     """
     tokenizers = [*map(_tokenizer_of, texts)]
-    for tokenizer in (_ascii, _any, _marked):
+    for tokenizer in (_ascii, _any, _tokens_with_marks):
         numbers: list[int] = []
         size = 0
         for number, (text, own) in enumerate(zip(texts, tokenizers, strict=True)):
@@ -146,7 +146,7 @@ def tokens_of(texts: Sequence[str]) -> Iterator[Tokens]:
 def _tokenizer_of(text: str) -> Tokenizer:
     if text.isascii():
         return _ascii
-    return _marked if _MAY_BE_MARK.search(text) and _MARK.search(text) else _any
+    return _tokens_with_marks if _MAY_BE_MARK.search(text) and _MARK.search(text) else _any
 
 
 def _tokens(texts: Sequence[str], numbers: list[int], tokenizer: Tokenizer) -> Tokens:
@@ -183,7 +183,7 @@ def _any(joined: str, borders: IntArray) -> TokenArrays:
     return starts, ends, letters, stops[first - 1], stops[last - 1]
 
 
-def _marked(joined: str, borders: IntArray) -> TokenArrays:
+def _tokens_with_marks(joined: str, borders: IntArray) -> TokenArrays:
     """One by one: what a letter is folded to depends on the marks behind it."""
     spans = sorted([*token_spans(joined), *((place, place + 1) for place in borders.tolist())])
     starts, ends = np.array(spans, np.int64).reshape(-1, 2).T

@@ -180,7 +180,7 @@ def units_of(texts: Sequence[str], matches: Matches, forms: Sequence[str]) -> Un
     Each match is replaced by a mark, and one regular expression cuts what remains into words,
     marks and the ends of sentences.
     """
-    marked = _marked(texts, matches)
+    marked = _mark_terms(texts, matches)
     parts = _PARTS.findall(marked)
     distinct = {part: number for number, part in enumerate(dict.fromkeys(parts))}
     part = np.fromiter(map(distinct.__getitem__, parts), np.int32, len(parts))
@@ -201,7 +201,7 @@ def units_of(texts: Sequence[str], matches: Matches, forms: Sequence[str]) -> Un
     )
 
 
-def _marked(texts: Sequence[str], matches: Matches) -> str:
+def _mark_terms(texts: Sequence[str], matches: Matches) -> str:
     """All texts in one string with a mark for each match."""
     # Same lengths, so that the places of the matches stay right.
     joined = TEXT_END.join(text.replace(TERM, " ").replace(TEXT_END, " ") for text in texts)

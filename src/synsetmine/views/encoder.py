@@ -55,7 +55,7 @@ def encode_terms(
     require(batch >= 1, "expected a number from 1 on", batch)
     surfaces = [Term(surface) for surface in dict.fromkeys(term.surface for term in terms)]
     store = None if cache is None else Path(cache) / f"{encoder_digest(model)}.safetensors"
-    known = _NOTHING if store is None else _stored(store)
+    known = _NOTHING if store is None else _read_store(store)
     if new := known.missing(surfaces):
         encoder = load_encoder(model, device)
         matrix = _encode(encoder, new, batch, progress)
@@ -154,7 +154,7 @@ def _check_folder(folder: Path) -> None:
             raise DataError(f"this is {kind}, not a file of the encoder", path=path)
 
 
-def _stored(store: Path) -> TermVectors:
+def _read_store(store: Path) -> TermVectors:
     """The vectors of earlier calls; a file that is missing or broken is made anew."""
     try:
         known = read_vectors(store)

@@ -228,7 +228,7 @@ def term_scatter(
     finite = [p for p in points if drawable(p[1]) and drawable(p[2])][:MOST_POINTS]
     if not finite:
         return empty_chart("Nothing to show: no term has a place on the map.")
-    sets = _placed(finite)
+    sets = _dots_by_set(finite)
     several = {set_id: dots for set_id, dots in sets.items() if len(dots) > 1}
     colour = {set_id: f"k{number % COLOURS}" for number, set_id in enumerate(several)}
     alone = [
@@ -250,7 +250,7 @@ def term_scatter(
     return drawing(label, MAP_WIDTH, MAP_HEIGHT, *drawn, class_="chart map")
 
 
-def _placed(points: Sequence[tuple[str, float, float, str]]) -> dict[str, list[_Dot]]:
+def _dots_by_set(points: Sequence[tuple[str, float, float, str]]) -> dict[str, list[_Dot]]:
     """The dots of each set, in coordinates of the drawing."""
     xs, ys = [p[1] for p in points], [p[2] for p in points]
     x = Scale(min(xs), max(xs), MARGIN, MAP_WIDTH - MARGIN)
@@ -290,7 +290,7 @@ def _labels(sets: Mapping[str, Sequence[_Dot]], names: Mapping[str, str]) -> Mar
         if shown == SMALL_NAMES:
             break
         size, class_ = (LARGE, "label first") if shown < LARGE_NAMES else (SMALL, "label")
-        name = _shortened(names.get(set_id, set_id))
+        name = _shorten(names.get(set_id, set_id))
         x, y = _centre(sets[set_id])
         half = max(len(name) * size * 0.28, 1)
         x = min(max(x, half + 4), MAP_WIDTH - half - 4)
@@ -304,7 +304,7 @@ def _labels(sets: Mapping[str, Sequence[_Dot]], names: Mapping[str, str]) -> Mar
     return parts
 
 
-def _shortened(name: str, width: int = 26) -> str:
+def _shorten(name: str, width: int = 26) -> str:
     return name if len(name) <= width else name[: width - 1].rstrip() + "…"
 
 

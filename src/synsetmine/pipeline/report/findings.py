@@ -161,7 +161,7 @@ class Findings:
         return sorted(names, key=lambda name: (-_certainty(name[1]), not name[1].evidence))
 
     @cached_property
-    def gained(self) -> int:
+    def sets_with_new_names(self) -> int:
         """How many known sets gained a name."""
         return len({mined.id for mined, _ in self.new_names})
 
@@ -238,8 +238,8 @@ def gather_findings(settings: ReportSettings, folder: RunFolder, progress: Progr
         version=__version__,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         inputs=[
-            ("corpus", _named(folder.stages["read"])),
-            ("knowledge base", _named(folder.stages["knowledge"])),
+            ("corpus", _describe_files(folder.stages["read"])),
+            ("knowledge base", _describe_files(folder.stages["knowledge"])),
         ],
         stages=[
             Stage(name, record.seconds, str(record.result))
@@ -253,7 +253,7 @@ def gather_findings(settings: ReportSettings, folder: RunFolder, progress: Progr
         kept=kept,
         dropped=dropped,
         entity_names=_entity_names(kb, sets, [kept, *dropped.values()]),
-        training=_training(model),
+        training=_training_curve(model),
         scores=shown,
         thresholds=thresholds,
         threshold=threshold,
@@ -265,7 +265,7 @@ def gather_findings(settings: ReportSettings, folder: RunFolder, progress: Progr
     )
 
 
-def _training(model: StoredModel) -> Epochs | Penalties:
+def _training_curve(model: StoredModel) -> Epochs | Penalties:
     """The curve that the model's training record has: over epochs, or over penalties."""
     record = model.training
     if "history" in record:
@@ -316,7 +316,7 @@ def _rehearsal(record: Mapping[str, Any]) -> RehearsalFindings | None:
     )
 
 
-def _named(record: StageRecord) -> str:
+def _describe_files(record: StageRecord) -> str:
     """The files that a stage read, and how much it found in them."""
     names = record.inputs
     more = f" and {len(names) - 3} more files" if len(names) > 3 else ""

@@ -65,7 +65,7 @@ class QueueQuery:
         """Whether some sets that are to be reviewed are not in the list."""
         return self.show != "todo" or bool(self.q or self.new or self.seeded)
 
-    def opened(self, set_id: str) -> QueueQuery:
+    def open_set(self, set_id: str) -> QueueQuery:
         """The same list with another set open."""
         return replace(self, set=set_id, at="", find="")
 
@@ -165,11 +165,11 @@ def name_of(reviewer: str) -> str:
     return reviewer.partition(" (orcid:")[0]
 
 
-def decided(decision: Decision) -> str:
+def describe_decision(decision: Decision) -> str:
     """A decision in a few words, such as `called “chf” incorrect`."""
     if decision.kind == "undo":
         return "took a decision back"
-    terms = _some(decision.terms)
+    terms = _list_terms(decision.terms)
     scope = f" ({decision.scope})" if decision.scope and decision.scope != "exact" else ""
     return {
         "accept": "accepted it",
@@ -178,12 +178,12 @@ def decided(decision: Decision) -> str:
         "judge": f"called {terms} {decision.verdict}{scope}",
         "remove": f"took out {terms}",
         "split": f"split off {terms}",
-        "merge": f"merged it with {_some(decision.others)}",
+        "merge": f"merged it with {_list_terms(decision.others)}",
         "rename": f"named it {terms}",
     }[decision.kind]
 
 
-def _some(texts: tuple[str, ...]) -> str:
+def _list_terms(texts: tuple[str, ...]) -> str:
     named = ", ".join(f"“{Term.parse(text).surface}”" for text in texts[:SHOWN_TERMS])
     more = len(texts) - SHOWN_TERMS
     return f"{named} and {more} more" if more > 0 else named
@@ -230,7 +230,7 @@ def _environment() -> Environment:
         "description": description,
         "when": when,
         "title": title_of,
-        "decided": decided,
+        "decided": describe_decision,
         "reviewer": name_of,
     }
     environment.globals |= {
@@ -294,7 +294,7 @@ def _open_set(
         "following": "" if following is None else following.id,
         "hidden": blind and reviewed.status in TO_DO,
         "history": [(decision, session.stands(decision)) for decision in history],
-        "disputed": _disputed(session, history),
+        "disputed": _is_disputed(session, history),
         "nearest": session.nearest(reviewed),
         "matches": session.search(query.find, reviewed) if query.find.strip() else [],
     }
@@ -312,7 +312,7 @@ def _behind(
     return next(iter(session.state.queue(query.selection, after=place, count=1).sets), None)
 
 
-def _disputed(session: ReviewSession, history: list[Decision]) -> bool:
+def _is_disputed(session: ReviewSession, history: list[Decision]) -> bool:
     """Whether standing decisions of two people accept and reject the whole set."""
     verdicts = {}
     for decision in reversed(history):

@@ -94,7 +94,7 @@ def decide(session: ReviewSession, form: Form, reviewer: str) -> QueueQuery:
 def undo(session: ReviewSession, form: Form, reviewer: str) -> QueueQuery:
     """Take back a decision, or one's own last; the set that it was about is shown."""
     undone = session.undo(reviewer, form.get("target") or None, shown=form.get("last"))
-    return QueueQuery.of(form).opened(undone.set_id)
+    return QueueQuery.of(form).open_set(undone.set_id)
 
 
 def _number(text: str) -> int:
@@ -211,7 +211,7 @@ class _Site:
         """
         self._session.sync()
         if conflict is not None and self._session.state.get(query.set) is None:
-            query = query.opened(conflict.set_id)  # it was merged into that one
+            query = query.open_set(conflict.set_id)  # it was merged into that one
         page = partial(work_page, self._session, query, reviewer)
         return _answer(
             request,
