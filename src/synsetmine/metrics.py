@@ -128,7 +128,7 @@ class SetInstanceReport:
 def evaluate(
     predicted: SynonymSets, gold: SynonymSets, *, known: SynonymSets | None = None
 ) -> ClusterReport:
-    """Compare on gold's terms: unknown terms are left out, missing ones stand alone.
+    """Compare on gold's terms: unknown terms are left out, missing ones are sets of one.
 
     `known` are sets of other entities. A known set with members in a predicted set that has gold
     terms too takes part as one more term there, alone in gold: a gold term that joined another

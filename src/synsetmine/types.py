@@ -116,7 +116,7 @@ class SynonymSets:
 
     @classmethod
     def from_labels(cls, terms: Sequence[Term], labels: Sequence[int]) -> SynonymSets:
-        """Group terms by label; sets stand in the order in which their labels first appear."""
+        """Group terms by label; sets are in the order in which their labels first appear."""
         groups: dict[int, list[Term]] = {}
         for term, label in zip(terms, labels, strict=True):
             groups.setdefault(label, []).append(term)

@@ -94,7 +94,7 @@ def test_any_decisions_come_back(
     path = tmp_path_factory.mktemp("tsv") / "reviews.tsv"
     write_decisions(path, made)
     written = path.read_bytes()
-    assert read_decisions(path) == sorted(made, key=lambda d: d.place)
+    assert read_decisions(path) == sorted(made, key=lambda d: d.sort_key)
     assert len(written.decode().split("\n")) == len(written.decode().splitlines()) + 1
     assert b"\0" not in written  # git takes such a file for a binary one
     write_decisions(path, reversed(made))
@@ -206,5 +206,5 @@ def test_git_merges_the_work_of_two(tmp_path: Path) -> None:
     write_decisions(path, [common, *ours])
     git("commit", "-qam", "ann's")
     git("merge", "-q", "bob")
-    everything = sorted([common, *ours, *theirs], key=lambda d: d.place)
+    everything = sorted([common, *ours, *theirs], key=lambda d: d.sort_key)
     assert read_decisions(path) == everything

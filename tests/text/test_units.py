@@ -97,8 +97,8 @@ def test_no_sentence_goes_on_in_the_next_text() -> None:
     units = read_units(["a b", "", "cc. D", "e"])
     assert units.text.tolist() == [0, 0, 2, 2, 3]
     assert len(set(units.sentence.tolist())) == 4
-    assert units.place("text") is units.text
-    assert units.place("sentence") is units.sentence
+    assert units.context("text") is units.text
+    assert units.context("sentence") is units.sentence
 
 
 def test_counts_are_of_the_forms() -> None:

@@ -121,7 +121,7 @@ def report_reviews(counts: Mapping[str, int]) -> None:
 
 
 class Bar:
-    """A progress bar on a terminal; elsewhere a line now and then."""
+    """A progress bar on a terminal; elsewhere a line at intervals."""
 
     def __init__(self, bar: Any, task: Any, label: str, unit: str = "") -> None:
         self._bar = bar

@@ -26,7 +26,7 @@ from synsetmine.types import Document, Mention, Progress
 
 CorpusFormat = Literal["text", "lines", "jsonl", "csv", "tsv", "parquet", "pubtator", "mediawiki"]
 
-# The longer ending stands first: `.pubtator.txt` is no plain text.
+# The longer ending comes first: `.pubtator.txt` is no plain text.
 ENDINGS: dict[str, CorpusFormat] = {
     ".pubtator.txt": "pubtator",
     ".pubtator": "pubtator",
@@ -56,7 +56,7 @@ def read_corpus(
 ) -> Iterator[Document]:
     """The documents of a file, a folder, a pattern such as `abstracts/*.jsonl.gz`, or a list.
 
-    The ending of a file tells its format, after `.gz`, `.bz2` or `.zst` is taken off:
+    The ending of a file determines its format, after `.gz`, `.bz2` or `.zst` is taken off:
 
     - `text` (.txt, .text, .md): a document is a block of lines between blank lines, `notes.txt#1`;
       a block that grows over a million characters is cut at a line end;
@@ -70,11 +70,11 @@ def read_corpus(
     Records have their text in `text_field`, which may name several fields: with "title,text" they
     are joined by a line end, and those that a record lacks are left out. Their id is in `id_field`;
     without one it is `file name:line`. Texts are brought into Unicode's form NFC, except those of
-    PubTator files, whose offsets count characters as they stand.
+    PubTator files, whose offsets count characters of the file.
 
     A broken record, an empty document, or a file that is damaged from some place on raises a
     DataError. With `skipped` it is kept there, and the next record or file is read. `progress` is
-    called with the bytes read and the bytes of all files, as they lie on the disk.
+    called with the bytes read and the bytes of all files, as stored on disk.
     """
     files = corpus_files(source, format)
     fields = Fields.named(text_field, id_field)
@@ -194,7 +194,7 @@ def _size(path: Path) -> int:
 
 _PASSAGE = re.compile(r"([^|\t]+)\|([ta])\|(.*)", re.S)
 _OFFSET = re.compile(r"-?[0-9]{1,9}")
-_OF_A_LINE = 128  # bytes that a line takes in memory beside its characters
+_OF_A_LINE = 128  # bytes that a line takes in memory besides its characters
 
 
 def read_pubtator(source: Source) -> Iterator[Document]:

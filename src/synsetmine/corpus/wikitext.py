@@ -58,14 +58,14 @@ OTHERS = words("special talk user project mediawiki template help portal draft m
 _FILE_KEYS = frozenset({-2, 6})
 _CATEGORY_KEY = 14
 
-# What `%7C` and `&lt;` may stand for, but no article can be called.
+# Characters that `%7C` and `&lt;` may encode, but no title can have.
 _IN_NO_TITLE = re.compile("[\x00-\x1f\x7f-\x9f\ufffd<>\\[\\]{}|]")
 LONGEST_TITLE = 255  # bytes, as in MediaWiki
 
 
 @dataclass(frozen=True)
 class Site:
-    """What a wiki calls the namespaces beside its articles, in lower case."""
+    """What a wiki calls its namespaces other than that of articles, in lower case."""
 
     hidden: frozenset[str] = FILES | {"category"}  # a link to them shows nothing in the text
     others: frozenset[str] = OTHERS
@@ -88,11 +88,11 @@ class Target:
     """Where a link leads; `title` is "" where that is no article."""
 
     title: str
-    hidden: bool = False  # whether the link stands for something outside of the running text
+    hidden: bool = False  # whether the link shows something outside of the running text
 
 
 def read_target(written: str, site: Site) -> Target:
-    """Read what stands in a link before its `|`.
+    """Read the part of a link before its `|`.
 
     >>> read_target("new_York#History", Site()).title
     'New York'
@@ -162,7 +162,7 @@ def _title(plain: str, site: Site) -> str:
     return first + title[1:] if site.first_letter and len(first) == 1 else title
 
 
-# Elements that go with all that stands in them; of `nowiki`, only the marks go.
+# Elements that are removed with their content; of `nowiki`, only the tags are removed.
 RAW = words(
     "ref references math chem ce gallery timeline score source syntaxhighlight pre hiero imagemap "
     "graph mapframe maplink templatedata templatestyles includeonly inputbox categorytree style "
@@ -182,7 +182,7 @@ _ADDRESS = re.compile(r"(?<!\[)\b(?:https?|ftp)://[^\s\[\]<>|]+")
 
 
 def inline_text(wikitext: str) -> str:
-    """The text of a page with only those marks that stand within its lines."""
+    """The text of a page with only the markup that is within its lines."""
     text = _PIPE_TRICK.sub(_with_label, wikitext)
     text = _without_braces(_without_raw(text))
     text = _HOLLOW.sub(_drop_if_empty, text)
@@ -231,7 +231,7 @@ def _without_braces(text: str) -> str:
     def close(kind: str) -> None:
         if not depth[kind]:
             return
-        while True:  # what stands open within is never closed
+        while True:  # an element opened within is never closed
             inner, before = opened.pop()
             depth[inner] -= 1
             if inner == kind:
@@ -439,7 +439,7 @@ def _open_link(text: str, position: int, site: Site, writer: _Writer, links: lis
     anchored = text.startswith("|", end)
     is_link = anchored or text.startswith("]]", end)
     if links and not (is_link and target.hidden):
-        links[-1].title = ""  # links do not stand in links: the inner one holds
+        links[-1].title = ""  # links are never nested: the inner one counts
     if not is_link:
         links.append(writer.open_link("", hidden=False))  # no link, but its end may come
         return position

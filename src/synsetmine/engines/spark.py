@@ -187,7 +187,7 @@ def _patient(master: str) -> str:
 
 
 def _check_answers(master: str) -> None:
-    """Spark asks a master for a minute; that nobody listens there shows at once."""
+    """Spark asks a master for a minute; a closed port is noticed at once."""
     hosts = re.findall(r"([^,/]+):(\d+)", master.removeprefix("spark://"))
     if not master.startswith("spark://") or not hosts:
         return
@@ -288,7 +288,7 @@ class SparkEngine:
                 for job in in_flight(partial(submit, run), ranges(), JOBS):
                     yield from map(_result, self._wait_for(job))
         finally:
-            with suppress(Exception):  # where Java is gone, that is the error to be told
+            with suppress(Exception):  # where Java is gone, that is the error to report
                 sent.destroy()
 
     def sql(self, query: str, **tables: Path) -> pa.Table:
@@ -341,7 +341,7 @@ def _jobs(context: Any, most: int) -> Iterator[Callable[..., Future[Any]]]:
         yield pool.submit
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
-        with suppress(Exception):  # where Java is gone, that is the error to be told
+        with suppress(Exception):  # where Java is gone, that is the error to report
             context.cancelJobGroup(key)
         pool.shutdown(wait=True)
 

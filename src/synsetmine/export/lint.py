@@ -106,10 +106,10 @@ def _of_rule(rule: Rule, line: str) -> Iterator[Finding]:
 
 
 def _find_repeats(side: Sequence[str], line: int) -> Iterator[Finding]:
-    """Terms that stand twice on a side, or become the same when they are analysed."""
+    """Terms that occur twice on a side, or become equal when they are analysed."""
     for term, count in Counter(side).items():
         if count > 1:
-            problem = f"{_show(term)} stands {count} times in the rule"
+            problem = f"{_show(term)} occurs {count} times in the rule"
             yield Finding(line, "warning", "twice", problem)
     first_of: dict[str, str] = {}
     for term in dict.fromkeys(side):
@@ -147,7 +147,7 @@ def _ambiguous(rules: Sequence[Rule], first_of: Mapping[str, Rule]) -> Iterator[
 
 
 def _chains(rules: Sequence[Rule], first_of: Mapping[str, Rule]) -> Iterator[Finding]:
-    """What a rule puts in has a rule itself, which is not applied to it."""
+    """Terms that a rule inserts and that have a rule themselves, which is not applied to them."""
     for rule in rules:
         for term in rule.outputs or ():
             following = first_of.get(_analyze(term), rule)

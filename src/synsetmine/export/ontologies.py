@@ -49,7 +49,7 @@ def write_skos(path: Path, entries: Sequence[Entry], about: About) -> list[Path]
     thing the name means elsewhere, and a skos:note would hide the name from programs. So such
     names are synonyms of OBO in OWL (oboInOwl:hasBroadSynonym, …): ontology tools know them, and
     those that know SKOS alone ignore them. An exact name of which a reviewer is not sure is a
-    skos:hiddenLabel: a search finds it, but nobody is shown it.
+    skos:hiddenLabel: a search finds it, but no page shows it.
     """
     head = [f"@prefix {name}: <{address}> .\n" for name, address in _SKOS_PREFIXES.items()]
     blocks = [_scheme(about), *(_concept(entry, about) for entry in entries)]
@@ -247,7 +247,7 @@ def _review(judgement: Judgement | None, prefixes: _Prefixes) -> tuple[str, str,
     day = judgement.when[:10]
     orcid = orcid_of(judgement.reviewer)
     if orcid is None:
-        return "", judgement.reviewer.replace("|", "\\|"), day  # several stand between bars
+        return "", judgement.reviewer.replace("|", "\\|"), day  # several are separated by bars
     return prefixes.shorten(_ORCIDS + orcid, "orcid", orcid), "", day
 
 

@@ -59,9 +59,9 @@ def receive(url: str, limit: int, timeout: float, start: int = 0) -> Iterator[tu
         else:
             raise DataError(f"{redact(url)}: {message}") from error
     except (OSError, HTTPException) as error:
-        reason = getattr(error, "reason", error)  # of an address that nobody knows, for example
-        told = getattr(reason, "strerror", None) or str(reason) or type(error).__name__
-        raise BrokenError(told) from error
+        reason = getattr(error, "reason", error)  # of an unknown host, for example
+        message = getattr(reason, "strerror", None) or str(reason) or type(error).__name__
+        raise BrokenError(message) from error
 
 
 def check_address(url: str, source: str | None = None) -> None:
@@ -89,7 +89,7 @@ def _opener() -> OpenerDirector:
 
 
 def _offset(response: HTTPResponse, start: int, size: int) -> int:
-    """Where the body begins; a range that was not asked for is as good as a 416."""
+    """The offset of the body; a range that was not requested counts as a 416."""
     if response.status != 206:
         return 0
     sent = response.headers.get("Content-Range", "")
@@ -173,9 +173,9 @@ def fetch_dataset(
 ) -> Dataset:
     """The dataset from the cache or, the first time, from `home` or from a local copy `source`.
 
-    A broken download is taken up where it ended, in this call (`retries` times a file, after
-    pauses of `backoff` seconds that double) or in a later one. `progress` is told (file name,
-    bytes done, bytes in all). A `source` given always replaces what the cache holds.
+    An interrupted download resumes where it ended, in this call (`retries` times a file, after
+    pauses of `backoff` seconds that double) or in a later one. `progress` is called with
+    (file name, bytes done, bytes in all). A `source` given always replaces what the cache holds.
     """
     if name not in DATASETS:
         raise DataError(f"no such dataset; expected one of {', '.join(DATASETS)}", value=name)
@@ -245,7 +245,7 @@ class _Fetch:
                 for name, facts in manifest.items()
             )
         except (OSError, ValueError, LookupError, TypeError, AttributeError):
-            return None  # a manifest that cannot be used is as good as none
+            return None  # a manifest that cannot be used counts as none
         return list(manifest) if intact else None
 
     def copy(self, source: Path) -> list[str]:
@@ -395,7 +395,7 @@ def redact(url: str) -> str:
 def is_private(url: str) -> bool:
     """Whether an address leads to this machine or its network, and not out into the world.
 
-    A name that nobody here knows leads nowhere, or is known to a proxy that is outside.
+    A name that cannot be resolved leads nowhere, or only an outside proxy resolves it.
     """
     host = urlsplit(url).hostname or ""
     return not all(_is_global(number) for number in _numbers(host))
@@ -408,7 +408,7 @@ def _is_global(number: str) -> bool:
 
 
 def _numbers(host: str) -> set[str]:
-    """The numbers that a name stands for."""
+    """The addresses of a host name."""
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):

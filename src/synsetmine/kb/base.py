@@ -100,7 +100,7 @@ IntArray = NDArray[np.int64]
 class KnowledgeBuilder:
     """Takes names as they come; the memory is that of the strings and a few bytes a name.
 
-    What one source says of an entity may stand in many places (lines of a table, triples of a
+    What one source says of an entity may be in many places (lines of a table, triples of a
     graph): names with the same id belong together. What cannot be used is left out and counted in
     `skipped`: names without a letter or digit, and entities of which no name is left.
     """
@@ -269,7 +269,7 @@ class KnowledgeBase:
 
     Two names with the same normal form are one name. Entities have rows and normal forms have
     numbers, so that a linker can go from a form that it found in a text to entities without
-    touching a string: the entities with a name of form number f stand in rows
+    touching a string: the entities with a name of form number f are in rows
     `form_entities[form_starts[f] : form_starts[f + 1]]`, those that prefer such a name first.
     """
 
@@ -291,7 +291,7 @@ class KnowledgeBase:
     ) -> KnowledgeBase:
         """Build from entities; `replaced` maps ids that are no longer used to those in use.
 
-        Entities with the same id become one: their names are put together, and the first
+        Entities with the same id become one: their names are united, and the first
         preferred name stays. Names without a letter or digit are left out, and entities that
         have no other; `skipped` counts them, and entities with a broken id or name, which
         otherwise raise a DataError.

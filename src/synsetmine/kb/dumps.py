@@ -119,7 +119,7 @@ def add_mediawiki(source: Source, builder: KnowledgeBuilder, *, anchors: int) ->
 
     An article's id is its title, its preferred name the title without brackets at its end. The
     titles of redirects to it are further names, and lead to it as ids. A redirect to a section
-    gives no name, since a section tells of something else. Pages that only list what a word may
+    gives no name, since a section is about something else. Pages that only list what a word may
     mean are left out.
 
     With `anchors` above 0, the words of a link become a name of the article that they lead to in
@@ -235,7 +235,7 @@ def add_umls(
 
     `sources` keeps only names of these vocabularies (`MSH`, `SNOMEDCT_US`, …). Names that are
     marked as obsolete or suppressible go unless `keep_suppressed`. A `MRCUI.RRF` in the same
-    folder tells which concepts were merged into others.
+    folder lists the concepts that were merged into others.
     """
     wanted = umls_language(language)
     for number, line in source.lines():
@@ -281,7 +281,7 @@ def _rank(fields: list[str]) -> int:
 
 
 def merged_file(path: Path) -> Path | None:
-    """The file of merged concepts beside one of names, if there is one."""
+    """The file of merged concepts next to a file of names, if there is one."""
     other = path.with_name(path.name.replace("MRCONSO", "MRCUI"))
     return other if plain_name(path) == "MRCONSO.RRF" and other.is_file() else None
 

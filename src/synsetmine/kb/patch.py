@@ -353,7 +353,7 @@ class _EntityRecord:
 
     wanted: list[NewName] = field(default_factory=list)
     forms: set[str] = field(default_factory=set)  # normal forms of the names that it has
-    number: int | None = None  # of the last piece that tells of it, which takes the new names
+    number: int | None = None  # of the last piece about it, which takes the new names
     record: Record | None = None
 
     def meet(self, number: int, record: Record) -> None:

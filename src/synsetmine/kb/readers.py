@@ -51,7 +51,7 @@ def read_kb(
     skipped: Skipped | None = None,
     progress: Progress | None = None,
 ) -> KnowledgeBase:
-    """Read a knowledge base; the ending or the content tells its format unless it is given.
+    """Read a knowledge base; its format follows from the ending or the content unless it is given.
 
     - `saved`: what `KnowledgeBase.save` wrote;
     - `jsonl`: `{"id": "D1", "name": "…", "synonyms": ["…"]}` a line; `names` or `aliases` will do
@@ -62,11 +62,11 @@ def read_kb(
       these `scopes`; with `short_ids`, `http://purl.obolibrary.org/obo/DOID_1` is `DOID:1`. In
       RDF, `name_field` and `names_field` may be IRIs of further properties;
     - `umls`: `MRCONSO.RRF`, only names of these `sources` if any are given, suppressed ones only
-      with `keep_suppressed`; a `MRCUI.RRF` beside it tells of merged concepts;
+      with `keep_suppressed`; a `MRCUI.RRF` next to it lists merged concepts;
     - `wikidata`: the JSON dump; items only;
     - `mediawiki`: titles and redirects of a dump, with `anchors` also the words of links.
 
-    Names must be in `language` (`*` for all) where the format tells languages. Names without a
+    Names must be in `language` (`*` for all) where the format has languages. Names without a
     letter or digit are left out, and entities with no other name; entities with the same id
     become one. A broken record raises a DataError; with `skipped` it is left out and counted, as
     are those names and entities. `progress` gets the bytes read so far and in all.
@@ -160,6 +160,6 @@ def _check_options(format: str, scopes: Collection[str], anchors: int) -> None:
 
 
 def kb_files(path: Path) -> list[Path]:
-    """All files that are read for a knowledge base: its own, and what belongs to it beside it."""
+    """All files that are read for a knowledge base: its own, and those that belong to it."""
     merged = merged_file(path)
     return [path] if merged is None else [path, merged]

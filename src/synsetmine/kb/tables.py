@@ -127,7 +127,7 @@ def add_table(source: Source, builder: KnowledgeBuilder, fields: Fields, *, tabs
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where the columns stand."""
+    """The positions of the columns."""
 
     width: int
     id: int
@@ -175,7 +175,7 @@ def table_layout(header: Sequence[str], fields: Fields) -> Layout:
 
 
 def tab_rows(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, Row]]:
-    """Fields between tabs, where a quote is a quote unless it stands around the whole field."""
+    """Fields between tabs, where a quote is a character unless quotes enclose the whole field."""
     for number, line in lines:
         if line.strip():
             yield number, [_unquote(field) for field in line.split("\t")]

@@ -35,7 +35,7 @@ class Linker(Protocol):
     def link(self, documents: Sequence[Document]) -> list[tuple[Mention, ...]]:
         """The mentions in each document, in the order of the text.
 
-        The same documents give the same mentions, however they are put into batches.
+        The same documents give the same mentions, however they are divided into batches.
         """
         ...
 
@@ -54,7 +54,7 @@ class MarkedLinker:
         self._kb = kb
 
     def link(self, documents: Sequence[Document]) -> list[tuple[Mention, ...]]:
-        """The mentions of each document, in the order of its text, whatever that of its file."""
+        """The mentions of each document, in the order of its text, not of its file."""
         return [
             tuple(sorted(map(self._current, document.mentions), key=lambda m: (m.start, m.end)))
             for document in documents
@@ -103,7 +103,7 @@ class DictionaryLinker:
         process only the two paths travel.
         """
         kb = KnowledgeBase.load(knowledge)
-        check_plain_file(names)  # nobody has named it: it may come with the knowledge base
+        check_plain_file(names)  # no user has named it: it may come with the knowledge base
         matcher = NameMatcher.load(names) if names.exists() else None
         if matcher is None or not matcher.is_built_from(kb.forms):
             matcher = NameMatcher.build(kb.forms)
@@ -190,7 +190,7 @@ class PubtatorLinker:
         self._kb = kb
 
     def link(self, documents: Sequence[Document]) -> list[tuple[Mention, ...]]:
-        """The mentions of each document, in the order of its text, whatever that of its file."""
+        """The mentions of each document, in the order of its text, not of its file."""
         return [tuple(self._resolve(document.mentions)) for document in documents]
 
     def _resolve(self, mentions: Iterable[Mention]) -> Iterable[Mention]:
@@ -266,7 +266,7 @@ def _find(identifier: str, kb: KnowledgeBase | None) -> IdField | None:
 
 
 def _count_fields(documents: Path) -> list[Link]:
-    """How often each id field stands in a stored corpus, with its most frequent surface."""
+    """How often each id field occurs in a stored corpus, with its most frequent surface."""
     query = """
         SELECT m.entity AS field, substring(text, m.start + 1, m.end - m.start) AS surface,
             count(*) AS n

@@ -44,7 +44,7 @@ def link_corpus(
 ) -> int:
     """Link a stored corpus and write its mentions as Parquet; the number of mentions.
 
-    `progress` is told how many documents are done.
+    `progress` is called with the number of documents done.
     """
     counters = {"mentions": MentionCounter(linker)}
     with open_mentions(out) as write:
@@ -75,7 +75,7 @@ def resolve_common(mentions: Path) -> int:
     """Give each mention of several entities to the most common one; the number that stays.
 
     Common is the entity that has most mentions of its own. Where two are equal or none has any,
-    the mention goes. The mentions of one place stand beside each other in the file.
+    the mention goes. The mentions of one place are adjacent in the file.
     """
     prior: Counter[str] = Counter()
     for table in _row_groups(mentions):

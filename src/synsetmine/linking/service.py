@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import httpx
 
 
-_OURS = 0x5E7A15  # stands in the file's header, so that nothing is written into a stranger's file
+_OURS = 0x5E7A15  # is in the file's header, so that nothing is written into a stranger's file
 _WAIT = 60  # seconds for another process to finish its write
 _TABLE = "CREATE TABLE answers (key TEXT PRIMARY KEY, answer TEXT NOT NULL) WITHOUT ROWID"
 _MAKE = (_TABLE, f"PRAGMA application_id = {_OURS}")
@@ -167,7 +167,7 @@ class Service:
     ) -> list[Result]:
         """What `read` makes of each answer, in order; it is called as soon as the answer is there.
 
-        `refused` says what stands for a question that was refused, or raises. The first error
+        `refused` returns the answer for a question that was refused, or raises. The first error
         ends it all: what has not been asked yet is not asked.
         """
         stop = Event()
@@ -291,7 +291,7 @@ class _FailedError(Exception):
     ) -> None:
         super().__init__(what)
         self.final = final  # another attempt would fail as well
-        self.refused = refused  # it may lie in the question
+        self.refused = refused  # the question may be the reason
         self.busy = busy
         self.after = after  # seconds that the service asks to wait
 

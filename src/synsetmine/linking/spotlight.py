@@ -77,7 +77,7 @@ def read_annotation(body: bytes, text: str) -> Annotation:
 
 
 def title_of(uri: str) -> str:
-    """The title of the Wikipedia article that an address of DBpedia stands for, if any.
+    """The title of the Wikipedia article that an address of DBpedia is about, if any.
 
     >>> title_of("http://dbpedia.org/resource/Fran%C3%A7ois_Truffaut")
     'François Truffaut'

@@ -1,7 +1,7 @@
 """Distant supervision: training sets from links between surfaces and entities.
 
 Linkers err, so a link counts only if its surface is among the entity's known names (the paper's
-filter). The surfaces that stay linked to one entity are a training set; nobody labels anything.
+filter). The surfaces that stay linked to one entity are a training set; no labels are needed.
 """
 
 from __future__ import annotations
@@ -125,12 +125,12 @@ def supervise(
 def known_sets(
     kb: KnowledgeBase, seen: SynonymSets, *, without: Container[str] = ()
 ) -> SynonymSets:
-    """All names of all entities as sets; those that the corpus has stand as it writes them.
+    """All names of all entities as sets; those that the corpus has are written as there.
 
     `seen` are the sets of names in the corpus, by entity: a name in it belongs to its set alone,
     as linking has decided. Of the other names, one of several entities goes to the first that
     prefers it, or to none. Entities in `without` are left out. The preferred name of an entity
-    stands first in its set, then the other names that the corpus has.
+    comes first in its set, then the other names that the corpus has.
     """
     taken = {normal_form(term.surface) for term in seen.terms}
     terms_of = dict(zip(seen.ids, seen, strict=True))
@@ -222,7 +222,7 @@ def _sets_of(
 
 
 def _sort_counts(counts: Mapping[Term, int]) -> dict[Term, int]:
-    """Most frequent first; equal counts by the alphabet: the order of the links is no matter."""
+    """Most frequent first; equal counts by the alphabet, whatever the order of the links."""
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 

@@ -1,4 +1,4 @@
-"""Tunes a sentence encoder on synonym sets: synonyms are to lie closer than all other terms.
+"""Tunes a sentence encoder on synonym sets: synonyms become closer than all other terms.
 
 The sets of a batch are near each other, as the encoder sees them at the time, since far ones
 teach little. What an encoder has learned by heart says nothing of how it does on new terms, so
@@ -183,7 +183,7 @@ def _two(names: list[str], chance: np.random.Generator) -> Pair:
 
 
 def check_free(out: Path) -> None:
-    """Nothing may lie where the encoder's folder is to be."""
+    """Raise an error if the path of the encoder's folder is taken."""
     if out.is_symlink() or (out.exists() and (not out.is_dir() or any(out.iterdir()))):
         raise SynsetmineError(f"{out} exists already; name a new folder for the encoder")
 

@@ -309,7 +309,7 @@ def _count_terms(
     engine: Engine,
     progress: Progress,
 ) -> TermTable:
-    """How often each form stands in the corpus, and how it is written."""
+    """How often each form occurs in the corpus, and how it is written."""
     counters: dict[str, BatchCounter] = {"terms": TermCounter()}
     if vectors is not None:
         counters |= {"connections": ConnectionCounter(forms), "places": PlaceCounter()}
@@ -431,7 +431,7 @@ def make_vectors(
 
 
 def _chosen(settings: VectorSettings, *names: str) -> dict[str, Any]:
-    """These settings, without those whose 0 stands for the default of the method."""
+    """These settings, without those whose 0 means the default of the method."""
     return {name: value for name in names if (value := getattr(settings, name))}
 
 

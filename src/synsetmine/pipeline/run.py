@@ -208,7 +208,7 @@ def _results(folder: RunFolder) -> dict[str, Any]:
 
 
 def _check_inputs(project: Project, folder: Path) -> None:
-    """All files that the run needs, looked for before hours of work; none may lie in its folder."""
+    """All files that the run needs, checked before hours of work; none may be in its folder."""
     check_folder(folder)
     if project.train.uses_torch:
         require_torch("the paper's model")
@@ -223,7 +223,7 @@ def _check_inputs(project: Project, folder: Path) -> None:
 
 
 def _encoder_files(project: Project) -> list[Path]:
-    """The files of an encoder that lies in a folder."""
+    """The files of an encoder in a folder."""
     model = project.encoder.model
     return encoder_files(find_encoder(model)) if model else []
 

@@ -55,7 +55,7 @@ class ReviewedSet:
         return "\n".join(texts).casefold()
 
     @cached_property
-    def place(self) -> QueuePosition:
+    def position(self) -> QueuePosition:
         least = self.mined.least
         return math.inf if least is None else least, self.mined.id
 
@@ -244,7 +244,7 @@ def _with(
 ) -> ReviewedSet:
     """The set with other terms; by default an accepted one stays so, and any other is changed.
 
-    The term that stood for the set does so only while it is there.
+    The preferred term of the set stays preferred only while it is in the set.
     """
     kept = tuple(terms)
     preferred = reviewed.mined.preferred

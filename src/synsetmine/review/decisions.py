@@ -38,7 +38,7 @@ class Decision:
     - judge: the terms to which `verdict` and `scope` apply
     - remove, split: the terms that go, one or several; `other` is the id of their new set
     - merge: `other` is the set that is taken in, `others` are its members
-    - rename: the term that stands for the set
+    - rename: the term that represents the set
     - undo: `undoes` is the id of the decision that is taken back; the rest is that one's
     """
 
@@ -85,8 +85,8 @@ class Decision:
         return (self.set_id, self.other) if self.other else (self.set_id,)
 
     @property
-    def place(self) -> tuple[str, str]:
-        """By which decisions are sorted, in any store and any file."""
+    def sort_key(self) -> tuple[str, str]:
+        """The order of decisions, in any store and any file."""
         return self.when, self.id
 
     def stamp(self, when: str) -> Decision:
@@ -97,7 +97,7 @@ class Decision:
 
 def in_order(decisions: Iterable[Decision]) -> list[Decision]:
     """First made first."""
-    return sorted(decisions, key=lambda decision: decision.place)
+    return sorted(decisions, key=lambda decision: decision.sort_key)
 
 
 def standing_decisions(decisions: Iterable[Decision]) -> list[Decision]:

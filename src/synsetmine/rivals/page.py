@@ -71,7 +71,7 @@ def summarise(entries: Sequence[Entry], results: Mapping[str, Sequence[SeedResul
 
 
 def cells(row: Row) -> list[str]:
-    """What stands in the table's columns."""
+    """The cells of the table's columns."""
     title = f"{row.title}{NEEDS_K if row.needs_k else ''}"
     if not row.scores:
         return [title, "failed", *[""] * (len(COLUMNS) - 2)]
@@ -87,7 +87,7 @@ def cells(row: Row) -> list[str]:
 
 
 def format_seconds(value: float) -> str:
-    """A time as it stands in tables; less than a millisecond is nothing."""
+    """A time as tables have it; less than a millisecond is nothing."""
     return f"{value:.3g}" if value >= 1e-3 else "0"
 
 
@@ -138,7 +138,7 @@ def write_comparison(out: Path, plan: Plan, rows: Sequence[Row], *, workers: int
 
 
 def plot(title: str, rows: Sequence[Row], stated: Mapping[str, float] | None = None) -> str:
-    """ARI as bars; `stated` are values from elsewhere, by title, marked beside them."""
+    """ARI as bars; `stated` are values from elsewhere, by title, marked next to them."""
     known = stated or {}
     bars = [
         Bar(row.title, *row.scores["ari"], GROUPS[row.origin], known.get(row.title))

@@ -31,7 +31,7 @@ _ORCID = re.compile(r"(?<![\w-])\d{4}-\d{4}-\d{4}-\d{3}[\dX](?![\w-])", re.I)
 
 
 def orcid_of(reviewer: str) -> str | None:
-    """The ORCID of a reviewer who gave one, alone or beside a name: `Ada (orcid:0000-…)`."""
+    """The ORCID of a reviewer who gave one, alone or after a name: `Ada (orcid:0000-…)`."""
     match = _ORCID.search(reviewer)
     return match[0].upper() if match else None
 
@@ -141,7 +141,7 @@ class MinedSet:
     terms: tuple[MinedTerm, ...]
     entity: str | None = None
     name: str = ""  # the knowledge base's name of the entity
-    preferred: str = ""  # the term that a reviewer chose to stand for the set
+    preferred: str = ""  # the term that a reviewer chose to represent the set
 
     @property
     def count(self) -> int:
@@ -343,7 +343,7 @@ def find_sentences(
 
 
 def _rank(form: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many of the same form stand before each entry; equal forms stand beside each other."""
+    """How many of the same form come before each entry; equal forms are adjacent."""
     begins = np.flatnonzero(np.diff(form, prepend=-1))
     sizes = np.diff(np.append(begins, len(form)))
     return np.arange(len(form)) - np.repeat(begins, sizes)

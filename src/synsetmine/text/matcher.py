@@ -1,6 +1,6 @@
 """Finds known names in texts: leftmost, longest, at the borders of tokens, in one pass.
 
-Every word that stands in some name has a code of two characters. A name becomes the codes of its
+Every word of some name has a code of two characters. A name becomes the codes of its
 words, a text those of its own, and an Aho-Corasick automaton finds the ones in the other. So
 matches begin and end only where tokens do, and the automaton has a few states for each name
 instead of one for each letter.
@@ -211,7 +211,7 @@ def _require_normal(forms: Sequence[str]) -> None:
 
 
 def _in_small_letters(text: str, places: IntArray) -> NDArray[np.bool_]:
-    """Where a to z stands. It spares most look-ups: `as` and `it` are seldom As and IT."""
+    """Where a to z occur. It spares most look-ups: `as` and `it` are seldom As and IT."""
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)[places]
     return (points >= ord("a")) & (points <= ord("z"))
 

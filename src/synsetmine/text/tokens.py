@@ -44,7 +44,7 @@ class WordTable:
         self._fill(keys, np.flatnonzero(~is_long))
 
     def find(self, letters: NDArray[np.uint8], starts: IntArray, ends: IntArray) -> IntArray:
-        """The numbers of the words that stand there in UTF-8; -1 for one that is not here."""
+        """The numbers of the words at these places of a UTF-8 text; -1 for an unknown word."""
         first, second = keys = _keys(letters, starts, ends)
         found = np.full(len(starts), -1, np.int64)
         left, slot = np.arange(len(starts)), self._slots(keys)
@@ -92,7 +92,7 @@ def _keys(letters: NDArray[np.uint8], starts: IntArray, ends: IntArray) -> Keys:
 TokenArrays = tuple[IntArray, IntArray, NDArray[np.uint8], IntArray, IntArray]
 Tokenizer = Callable[[str, IntArray], TokenArrays]
 
-BORDER = "\x01"  # stands between the words of two texts, and is no word of any text
+BORDER = "\x01"  # separates the words of two texts, and is no word of any text
 
 # What Unicode's form NFC puts together: marks, and the letters of Korean syllables. Few texts have
 # any of the characters that may be one, so these are looked for first.
@@ -111,10 +111,10 @@ class Tokens:
     joined: str  # the texts
     numbers: IntArray  # (texts,): which texts these are
     offsets: IntArray  # (texts,): where each begins in `joined`
-    starts: IntArray  # (tokens,): where each token stands in `joined`
+    starts: IntArray  # (tokens,): where each token starts in `joined`
     ends: IntArray  # (tokens,)
     letters: NDArray[np.uint8]  # the words between spaces, folded as in `text.tokens`, in UTF-8
-    word_starts: IntArray  # (tokens,): where each word stands in `letters`
+    word_starts: IntArray  # (tokens,): where each word starts in `letters`
     word_ends: IntArray  # (tokens,)
 
     @property
@@ -243,7 +243,7 @@ _ASCII = bytes(
 def _tables() -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
     """For every character: what it is folded to, a space if it is in no token, and its kind.
 
-    One that folds to several stands for itself.
+    One that folds to several stays as it is.
     """
     every = np.arange(sys.maxunicode + 1, dtype=np.uint32)
     text = every.tobytes().decode("utf-32-le", "surrogatepass")

@@ -28,7 +28,7 @@ from synsetmine.types import Term
 def candidate_terms(*sources: Iterable[Term]) -> list[Term]:
     """The terms of several sources, each normal form once: as the first source has it.
 
-    The senses of a name stand beside each other if one source has them.
+    The senses of a name are all kept if one source has them.
     """
     source_of: dict[str, int] = {}
     chosen: dict[Term, None] = {}
@@ -69,7 +69,7 @@ def by_frequency(
 
 @dataclass(frozen=True)
 class TermCounter:
-    """How often each name stands in a batch in which way, as a whole and not within a longer one.
+    """How often each name occurs in a batch, by spelling, as a whole and not within a longer one.
 
     A surface has runs of whitespace as one space. It is null for places of several words that
     are not whole (`text.is_whole`), such as "sequencing (ChIP" and "IgG anti" of "IgG anti-CD3".
@@ -108,18 +108,18 @@ class TermTable:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How often each form stands in the corpus."""
+        """How often each form occurs in the corpus."""
         whole = self.whole_counts
         return {form: whole[form] + self._not_whole[i] for i, form in enumerate(self._forms)}
 
     @property
     def whole_counts(self) -> dict[str, int]:
-        """How often each form stands in the corpus with sound borders."""
+        """How often each form occurs in the corpus with sound borders."""
         return {f: c.total() for f, c in zip(self._forms, self._surfaces, strict=True)}
 
     @property
     def spellings(self) -> dict[str, str]:
-        """How each form that stands in the corpus with sound borders is written most often."""
+        """The most frequent spelling of each form that occurs with sound borders."""
         return {
             form: min(counts, key=lambda surface: (-counts[surface], surface))
             for form, counts in zip(self._forms, self._surfaces, strict=True)
@@ -148,7 +148,7 @@ _COLUMNS = ["form", "count"]
 MOST_FORMS = 4_000_000  # distinct units that are counted at a time; then the rare ones go
 
 # Words as in `text.tokens`, where a mark counts as a letter after `+` and `#`. A sentence ends
-# with a mark and whitespace, unless a small letter follows or a single letter stands before it.
+# with a mark and whitespace, unless a small letter follows it or a single letter precedes it.
 _PARTS = re.compile(
     rf"(?=[^\W_])(?:{SIGN}|{WORD}(?:[+#]+(?![^\W_]|{TERM}))?)|[{TERM}{TEXT_END}。！？]"
     r"|(?<!\W[^\W\d_])[.!?]['\"”’)\]]*\s(?!\s*['\"“‘(\[]*[a-zß-öø-ÿ])|\n\s*\n"
@@ -166,11 +166,11 @@ class Units:
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
-        """How often each form stands there."""
+        """How often each form occurs."""
         return np.bincount(self.unit, minlength=len(self.forms))
 
-    def place(self, within: Within) -> NDArray[np.int32]:
-        """The number of the text or of the sentence in which each unit stands."""
+    def context(self, within: Within) -> NDArray[np.int32]:
+        """The number of the text or of the sentence in which each unit occurs."""
         return self.text if within == "text" else self.sentence
 
 
@@ -230,7 +230,7 @@ def count_forms(
 
 @dataclass(frozen=True)
 class UnitCounter:
-    """How often each unit stands in a batch; the matcher knows these forms."""
+    """How often each unit occurs in a batch; the matcher knows these forms."""
 
     forms: Sequence[str]
 
@@ -241,7 +241,7 @@ class UnitCounter:
 
 @dataclass(frozen=True)
 class WordCounter:
-    """How often each word stands in a batch, be it a part of a name or not."""
+    """How often each word occurs in a batch, within names too."""
 
     def __call__(self, batch: TextBatch) -> pa.RecordBatch:
         counts: Counter[str] = Counter()

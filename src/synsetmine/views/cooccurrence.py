@@ -1,6 +1,6 @@
 """Term vectors from co-occurrence counts: positive PMI, then a truncated SVD.
 
-A term is described by the units that stand near it and by the texts it stands in. Rare terms
+A term is described by the units that occur near it and by the texts it occurs in. Rare terms
 have few neighbours, so the window is wide; the texts help terms that take turns within one, as
 a name and its short form do. docs/results/vectors.md has the figures.
 """
@@ -66,7 +66,7 @@ def train_cooccurrence(
     engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> TermVectors:
-    """A vector for each term that stands in a stored corpus at least `min_count` times.
+    """A vector for each term that occurs in a stored corpus at least `min_count` times.
 
     The corpus is read twice: for its frequent words, and for the neighbours of terms and words.
     The result depends neither on the engine nor on how the texts are batched. `progress`
@@ -153,7 +153,7 @@ def cooccurrence_vectors(
 class NeighbourCounter:
     """Counts the neighbours of units in a batch of texts, where names are matched.
 
-    Units are the names that the matcher knows, by their forms, and some words. Two that stand d
+    Units are the names that the matcher knows, by their forms, and some words. Two that occur d
     apart count window + 1 - d, but not across the end of a text (or sentence: `within`).
     `directed` counts the units before and after another one separately. One row has two matrices:
     `near` (units, units), which has each pair once, and `inside` (units, texts).
@@ -182,7 +182,7 @@ class NeighbourCounter:
     ) -> NeighbourCounter:
         """Count the neighbours of these forms and of the most frequent words.
 
-        A word counts less as a unit than as a word, where it stands within names too. So twice
+        A word counts less as a unit than as a word, where it occurs within names too. So twice
         as many words are counted as there are to be contexts.
         """
         for value in (min_count, contexts):
@@ -195,7 +195,7 @@ class NeighbourCounter:
         units = units_of(batch.texts, batch.matches, self.forms)
         number_of = self._number_of
         numbers = np.array([number_of.get(form, -1) for form in units.forms], np.int64)
-        unit, place = numbers[units.unit], units.place(self.within)
+        unit, place = numbers[units.unit], units.context(self.within)
         near = _Sum(len(self.units), len(self.units))
         for begin in range(0, len(unit), PIECE):
             reach = slice(begin, begin + PIECE + self.window)
@@ -255,7 +255,7 @@ class Cooccurrence:
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
-        """How often each unit stands in the corpus."""
+        """How often each unit occurs in the corpus."""
         return np.asarray(self._inside.total().sum(axis=1), np.int64).ravel()
 
     def of(self, numbers: NDArray[np.int64]) -> tuple[Counts, Counts]:

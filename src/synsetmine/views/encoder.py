@@ -60,7 +60,7 @@ def encode_terms(
         encoder = load_encoder(model, device)
         matrix = _encode(encoder, new, batch, progress)
         if len(known) and known.dimension != matrix.shape[1]:
-            # The name stands for another model by now.
+            # The name denotes another model by now.
             known, new, matrix = _NOTHING, surfaces, _encode(encoder, surfaces, batch, progress)
         fresh = TermVectors(tuple(new), matrix)
         fresh.select(new)  # checked to be finite before it is stored
@@ -91,7 +91,7 @@ def find_encoder(name: str) -> str:
 
 
 def kept_name(name: str) -> str:
-    """What a stored model calls its encoder: `minilm` lies elsewhere on each machine."""
+    """What a stored model calls its encoder: the folder of `minilm` differs between machines."""
     return name if name == MINILM else find_encoder(name)
 
 

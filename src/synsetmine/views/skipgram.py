@@ -50,7 +50,7 @@ def train_skipgram(
     engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> TermVectors:
-    """A vector for each term that stands in a stored corpus at least `min_count` times.
+    """A vector for each term that occurs in a stored corpus at least `min_count` times.
 
     The corpus is read twice, and its units wait in a temporary file. `smoothing` is the power of
     a unit's count by which the `negative` others are drawn; units of a larger share than
@@ -118,7 +118,7 @@ class _LineWriter:
     def __call__(self, batch: TextBatch) -> pa.RecordBatch:
         units = units_of(batch.texts, batch.matches, self.forms)
         number_of = np.array([self.number_of.get(form, -1) for form in units.forms], np.int64)
-        unit, place = number_of[units.unit], units.place(self.within)
+        unit, place = number_of[units.unit], units.context(self.within)
         unit, place = unit[unit >= 0], place[unit >= 0]
         names = [*map(str, unit.tolist())]
         borders = np.flatnonzero(np.diff(place, prepend=-1, append=-1)).tolist()

@@ -110,7 +110,7 @@ View: TypeAlias = Literal["vectors", "strings", "encoder"]
 
 @dataclass(frozen=True)
 class TermViews:
-    """The views of terms beside their surfaces."""
+    """The views of terms besides their surfaces."""
 
     vectors: tuple[TermVectors, ...] = ()  # corpus vectors, the main table first
     encoder: TermVectors | None = None  # a sentence encoder's vectors of the surfaces

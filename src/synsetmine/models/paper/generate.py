@@ -361,7 +361,7 @@ class SetPool:
 
 
 def _layers(transformer: nn.Sequential) -> list[Layer]:
-    """The linear maps of a transformer in float64 on the CPU; ReLU stands between them."""
+    """The linear maps of a transformer in float64 on the CPU; ReLU comes between them."""
     layers = []
     for module in transformer:
         if isinstance(module, nn.Linear):

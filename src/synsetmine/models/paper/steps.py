@@ -25,7 +25,7 @@ FORMAT = "synsetmine-checkpoint-1"
 class Checkpoint:
     """A checkpoint file that belongs to one run, known by its fingerprint.
 
-    One of another run is an error, or, with `replace`, as good as none.
+    One of another run is an error, or, with `replace`, ignored.
     """
 
     def __init__(self, path: Path, fingerprint: str, *, replace: bool = False) -> None:

@@ -118,7 +118,7 @@ class Validation:
         labels_of = generate_orders(
             scorer, table, torch.tensor(orders, device=device), threshold=self.threshold
         )
-        # Terms without a vector stand alone, here as in `generate_sets`.
+        # Terms without a vector are sets of one, here as in `generate_sets`.
         others = [term for term in self.gold.terms if term not in number_of]
         gold = np.array(self.gold.labels([*terms, *others]), np.int64)
         alone = len(terms) + np.arange(len(others))

@@ -25,14 +25,14 @@ MAP_WIDTH, MAP_HEIGHT, MARGIN = 900, 560, 24
 COLOURS = 10  # classes k0 to k9 of the style sheet
 MOST_POINTS = 3000  # more dots hide each other, and a browser grows slow
 
-# Names are written beside the largest sets while they do not cover each other. A phone shows the
+# Names are written next to the largest sets while they do not cover each other. A phone shows the
 # first few only, in larger letters.
 LARGE_NAMES, LARGE = 7, 26.0
 SMALL_NAMES, SMALL = 40, 13.0
 
 
 def empty_chart(why: str) -> Markup:
-    """What stands where a chart has no data."""
+    """The text in place of a chart without data."""
     return tag("p", why, class_="nothing")
 
 
@@ -110,7 +110,7 @@ def _at_most(
 
 
 def _share_of_height(number: int, panels: int) -> tuple[float, float]:
-    """Top and bottom of one of the panels that stand above each other."""
+    """Top and bottom of one of the panels, which are above each other."""
     gap, top = 36, 28
     height = (BOTTOM - top - gap * (panels - 1)) / panels
     start = top + number * (height + gap)

@@ -357,7 +357,7 @@ def _points(
     most: int,
     model: StoredModel,
 ) -> list[tuple[str, float, float, str]]:
-    """Where the most frequent terms of sets of two or more stand."""
+    """The positions of the most frequent terms of sets of two or more."""
     vectors = model.apply_to(read_vectors(at.vectors))
     several = [term for members in mined if len(members) > 1 for term in members]
     shown = sorted((t for t in several if t in vectors), key=lambda t: -counts.get(t, 0))[:most]
@@ -367,7 +367,7 @@ def _points(
 
 FEW = 30  # below this many terms t-SNE has no neighbourhoods to keep
 PERPLEXITY = 30.0
-STEPS = 500  # after these the neighbourhoods stand; more only widens the gaps
+STEPS = 500  # after these the neighbourhoods are settled; more only widens the gaps
 
 
 def term_map(

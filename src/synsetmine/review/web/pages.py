@@ -39,10 +39,10 @@ class QueueQuery:
     q: str = ""  # a text that the sets have
     new: str = ""  # only sets with a new name
     seeded: str = ""  # only sets of a known entity
-    after: str = ""  # the list begins behind this place
+    after: str = ""  # the list begins behind this position
     set: str = ""  # the set that is open
-    at: str = ""  # its place when it was opened (a set moves when it loses a term); alone: the
-    # set behind this place is open
+    at: str = ""  # its position when it was opened (a set moves when it loses a term); alone: the
+    # set behind this position is open
     find: str = ""  # a text for sets to merge with the open one
 
     @classmethod
@@ -69,9 +69,9 @@ class QueueQuery:
         """The same list with another set open."""
         return replace(self, set=set_id, at="", find="")
 
-    def behind(self, place: QueuePosition) -> QueueQuery:
-        """The same list, with the set open that comes after a place."""
-        return replace(self, set="", at=written_position(place), find="")
+    def behind(self, position: QueuePosition) -> QueueQuery:
+        """The same list, with the set open that comes after a position."""
+        return replace(self, set="", at=format_position(position), find="")
 
     def address(self, **changes: str) -> str:
         """The address of a page that differs in some values; defaults are left out."""
@@ -83,13 +83,13 @@ class QueueQuery:
         return f"/?{query}" if query else "/"
 
 
-def written_position(place: QueuePosition | None) -> str:
+def format_position(position: QueuePosition | None) -> str:
     """A position as a text for an address, which hides the probability from blind reviewers."""
-    return "" if place is None else f"{struct.pack('>d', place[0]).hex()}{place[1]}"
+    return "" if position is None else f"{struct.pack('>d', position[0]).hex()}{position[1]}"
 
 
 def read_position(text: str) -> QueuePosition | None:
-    """The inverse of `written_position`; None for any other text."""
+    """The inverse of `format_position`; None for any other text."""
     try:
         (least,) = struct.unpack(">d", bytes.fromhex(text[:16]))
     except (ValueError, struct.error):
@@ -161,7 +161,7 @@ def title_of(mined: MinedSet) -> str:
 
 
 def name_of(reviewer: str) -> str:
-    """A reviewer without the ORCID that may stand behind the name."""
+    """A reviewer without the ORCID that may follow the name."""
     return reviewer.partition(" (orcid:")[0]
 
 
@@ -247,12 +247,14 @@ def work_page(
 ) -> str:
     """The list of sets and the one that is open, as they are now."""
     listed = session.state.queue(query.selection, after=read_position(query.after), count=ROWS)
-    place = read_position(query.at)
-    reviewed = session.state.get(query.set) if query.set else _behind(session, query, listed, place)
+    position = read_position(query.at)
+    reviewed = (
+        session.state.get(query.set) if query.set else _behind(session, query, listed, position)
+    )
     if reviewed is None:
         reviewed = next(iter(listed.sets), None)
-    if reviewed is not None and (place is None or not query.set):
-        place = reviewed.place
+    if reviewed is not None and (position is None or not query.set):
+        position = reviewed.position
     progress = session.state.progress
     context = {
         "query": query,
@@ -262,12 +264,14 @@ def work_page(
         "total": sum(progress.values()),
         "done": sum(count for status, count in progress.items() if status not in TO_DO),
         "listed": listed,
-        "next_page": written_position(listed.after),
-        "at": written_position(place),
+        "next_page": format_position(listed.after),
+        "at": format_position(position),
         "last": session.last_of(str(reviewer)),
         "seen": session.state.number,
         "reviewed": reviewed,
-        **({} if reviewed is None else _open_set(session, query, listed, reviewed, place, blind)),
+        **(
+            {} if reviewed is None else _open_set(session, query, listed, reviewed, position, blind)
+        ),
     }
     return render("review.html", **context, **values)
 
@@ -277,13 +281,13 @@ def _open_set(
     query: QueueQuery,
     listed: Page,
     reviewed: ReviewedSet,
-    place: QueuePosition | None,
+    position: QueuePosition | None,
     blind: bool,
 ) -> dict[str, Any]:
     sentences = session.sentences(reviewed)
     ids = [other.id for other in listed.sets]
     number = ids.index(reviewed.id) if reviewed.id in ids else 0
-    following = _behind(session, query, listed, place)
+    following = _behind(session, query, listed, position)
     history = session.history(reviewed.id)
     return {
         "rows": [
@@ -301,15 +305,15 @@ def _open_set(
 
 
 def _behind(
-    session: ReviewSession, query: QueueQuery, listed: Page, place: QueuePosition | None
+    session: ReviewSession, query: QueueQuery, listed: Page, position: QueuePosition | None
 ) -> ReviewedSet | None:
-    """The first wanted set behind a place; most of the time it is in the list."""
-    if place is None:
+    """The first wanted set behind a position; most of the time it is in the list."""
+    if position is None:
         return None
     for other in listed.sets:
-        if other.place > place:
+        if other.position > position:
             return other
-    return next(iter(session.state.queue(query.selection, after=place, count=1).sets), None)
+    return next(iter(session.state.queue(query.selection, after=position, count=1).sets), None)
 
 
 def _is_disputed(session: ReviewSession, history: list[Decision]) -> bool:

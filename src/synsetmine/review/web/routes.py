@@ -60,7 +60,7 @@ def read_form(body: bytes) -> Form:
 def decide(session: ReviewSession, form: Form, reviewer: str) -> QueueQuery:
     """Record what a button asks for; returns the page to show next.
 
-    `Conflict` if somebody was faster, `NotShownError` if the page showed other sets.
+    `Conflict` if another reviewer was faster, `NotShownError` if the page showed other sets.
     """
     page, set_id, act = QueueQuery.of(form), form.get("set", ""), form.get("act", "")
     if act not in ACTS:
@@ -88,7 +88,7 @@ def decide(session: ReviewSession, form: Form, reviewer: str) -> QueueQuery:
     )
     if kind not in LAST:
         return replace(page, set=set_id, find="")
-    return page.behind(read_position(page.at) or reviewed.place)
+    return page.behind(read_position(page.at) or reviewed.position)
 
 
 def undo(session: ReviewSession, form: Form, reviewer: str) -> QueueQuery:
