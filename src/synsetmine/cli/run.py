@@ -137,7 +137,7 @@ class ShownStages:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._bars = ExitStack()  # with the bar of the stage at work
-        self._bar: console.Bar | None = None
+        self._bar: console.ProgressBar | None = None
 
     def __enter__(self) -> ShownStages:
         return self

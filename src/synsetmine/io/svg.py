@@ -66,7 +66,7 @@ class Scale:
 
 
 @dataclass(frozen=True)
-class Frame:
+class PlotFrame:
     """The field of a chart with a scale on either side."""
 
     x: Scale
@@ -100,11 +100,11 @@ class Frame:
             tag("text", short(v), x=self.x(v), y=bottom + 20, class_="tick middle") for v in values
         )
 
-    def marker(self, value: float, note: str, *, top: float, class_: str = "marker") -> Markup:
+    def marker(self, value: float, note: str, *, top: float) -> Markup:
         """An upright line at a value, with words on the side where there is room."""
         x = self.x(value)
         right = x < (self.x.start + self.x.stop) / 2
-        return tag("line", x1=x, x2=x, y1=top, y2=self.y.start, class_=class_) + tag(
+        return tag("line", x1=x, x2=x, y1=top, y2=self.y.start, class_="marker") + tag(
             "text",
             note,
             x=x + 6 if right else x - 6,
@@ -130,9 +130,9 @@ def ticks(low: float, high: float, count: int = 5) -> list[float]:
     return [number * step for number in range(first, last + 1)]
 
 
-def whole_ticks(low: int, high: int, count: int = 6) -> list[float]:
+def whole_ticks(low: int, high: int) -> list[float]:
     """Round whole numbers between two of them."""
-    return [v for v in ticks(low, high, count) if low <= v <= high and float(v).is_integer()]
+    return [v for v in ticks(low, high, 6) if low <= v <= high and float(v).is_integer()]
 
 
 def short(value: float) -> str:

@@ -49,7 +49,7 @@ class QueueFilter:
 
 
 @dataclass(frozen=True)
-class Page:
+class QueuePage:
     """Some sets of the queue; `after` is where the next page begins, None on the last."""
 
     sets: tuple[ReviewedSet, ...]
@@ -107,7 +107,7 @@ class ReviewState:
 
     def queue(
         self, selection: QueueFilter, *, after: QueuePosition | None = None, count: int = 50
-    ) -> Page:
+    ) -> QueuePage:
         """Some of the wanted sets, least certain first, from behind a place on.
 
         Places last: a page begins where the one before ended, whatever was decided meanwhile.
@@ -122,7 +122,7 @@ class ReviewState:
         first = 0 if after is None else bisect_right(queue, after, key=_position)
         shown = tuple(queue[first : first + count])
         more = first + count < len(queue)
-        return Page(shown, len(queue), shown[-1].position if shown and more else None)
+        return QueuePage(shown, len(queue), shown[-1].position if shown and more else None)
 
     def decide(
         self,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from synsetmine.io.svg import Frame, Scale, drawable, drawing, short, tag, ticks, whole_ticks
+from synsetmine.io.svg import PlotFrame, Scale, drawable, drawing, short, tag, ticks, whole_ticks
 from synsetmine.pipeline.report.findings import Epochs, Penalties
 
 WIDTH, HEIGHT = 480, 300
@@ -94,7 +94,7 @@ def epoch_curve(training: Epochs) -> Markup:
             frame.line(points, class_),
             frame.dots(_at_most(dots), f"dot {class_}"),
         ]
-    frame = Frame(x, Scale(0, 1, BOTTOM, 0))
+    frame = PlotFrame(x, Scale(0, 1, BOTTOM, 0))
     parts.append(frame.columns(whole_ticks(min(epochs), max(epochs))))
     parts.append(tag("text", "epoch", x=RIGHT, y=HEIGHT - 4, class_="tick end"))
     if min(epochs) <= best_epoch <= max(epochs):
@@ -104,9 +104,10 @@ def epoch_curve(training: Epochs) -> Markup:
 
 
 def _at_most(
-    dots: Sequence[tuple[float, float, str]], most: int = 60
+    dots: Sequence[tuple[float, float, str]],
 ) -> Sequence[tuple[float, float, str]]:
-    return dots if len(dots) <= most else dots[:: len(dots) // most + 1]
+    """All dots, or every n-th of more than 60."""
+    return dots if len(dots) <= 60 else dots[:: len(dots) // 60 + 1]
 
 
 def _share_of_height(number: int, panels: int) -> tuple[float, float]:
@@ -119,10 +120,10 @@ def _share_of_height(number: int, panels: int) -> tuple[float, float]:
 
 def _panel(
     x: Scale, points: Sequence[tuple[float, float]], top: float, bottom: float
-) -> tuple[Frame, list[float]]:
+) -> tuple[PlotFrame, list[float]]:
     values = [value for _, value in points]
     marks = ticks(min(values), max(values), 3)
-    return Frame(x, Scale(marks[0], marks[-1], bottom, top)), marks
+    return PlotFrame(x, Scale(marks[0], marks[-1], bottom, top)), marks
 
 
 def _training_in_words(
@@ -149,7 +150,7 @@ def size_histogram(sizes: Iterable[int]) -> Markup:
         return empty_chart("Nothing to show: no set has two or more terms.")
     marks = [v for v in ticks(0, max(count for _, count in rows), 4) if float(v).is_integer()]
     y = Scale(0, marks[-1], BOTTOM, 34)
-    frame = Frame(Scale(0, len(rows), LEFT, RIGHT), y)
+    frame = PlotFrame(Scale(0, len(rows), LEFT, RIGHT), y)
     parts = [frame.rows(marks), tag("text", "sets", x=LEFT - 8, y=18, class_="tick end")]
     for number, (name, count) in enumerate(rows):
         left, right = frame.x(number + 0.12), frame.x(number + 0.88)
@@ -187,7 +188,7 @@ def threshold_curve(thresholds: Sequence[tuple[float, float, float, float]], use
     values = [value for row in rows for value in row[1:]]
     across = [v for v in ticks(min(at), max(at), 6) if min(at) <= v <= max(at)]
     marks = ticks(min(0.0, *values), max(values), 5)
-    frame = Frame(Scale(min(at), max(at), LEFT, RIGHT), Scale(marks[0], marks[-1], BOTTOM, 44))
+    frame = PlotFrame(Scale(min(at), max(at), LEFT, RIGHT), Scale(marks[0], marks[-1], BOTTOM, 44))
     parts = [frame.rows(marks), frame.columns(across), _legend(SERIES)]
     if drawable(used):
         parts.append(frame.marker(used, f"θ = {used:.4g}", top=36))
@@ -304,8 +305,8 @@ def _labels(sets: Mapping[str, Sequence[_Dot]], names: Mapping[str, str]) -> Mar
     return parts
 
 
-def _shorten(name: str, width: int = 26) -> str:
-    return name if len(name) <= width else name[: width - 1].rstrip() + "…"
+def _shorten(name: str) -> str:
+    return name if len(name) <= 26 else name[:25].rstrip() + "…"
 
 
 def _overlap(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> bool:

@@ -42,7 +42,7 @@ _GROUPED, _ALONE = "Unknown terms in groups", "Unknown terms that stand alone"
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class StageSummary:
     """A step of the run, how long it took, and what came out of it in a few words."""
 
     name: str
@@ -119,7 +119,7 @@ class Findings:
     version: str
     created: str  # ISO time
     inputs: Sequence[tuple[str, str]]  # what went in: its kind, its name and size in words
-    stages: Sequence[Stage]
+    stages: Sequence[StageSummary]
     skipped: Sequence[tuple[str, int, str]]  # problem, how often, the first one with file and line
     kept: Tally  # links that passed the filter of supervision
     dropped: Mapping[str, Tally]  # by reason
@@ -242,7 +242,7 @@ def gather_findings(settings: ReportSettings, folder: RunFolder, progress: Progr
             ("knowledge base", _describe_files(folder.stages["knowledge"])),
         ],
         stages=[
-            Stage(name, record.seconds, str(record.result))
+            StageSummary(name, record.seconds, str(record.result))
             for name, record in folder.stages.items()
         ],
         skipped=[

@@ -15,7 +15,15 @@ from urllib.parse import quote, unquote, urlencode
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from synsetmine.errors import DataError, counted
-from synsetmine.review import TO_DO, Decision, Page, QueueFilter, QueuePosition, ReviewedSet, Status
+from synsetmine.review import (
+    TO_DO,
+    Decision,
+    QueueFilter,
+    QueuePage,
+    QueuePosition,
+    ReviewedSet,
+    Status,
+)
 from synsetmine.review.web.session import ReviewSession
 from synsetmine.runs import MinedSet, MinedTerm, Scope, Sentence
 from synsetmine.runs.results import ACTIONS, description, probability, share
@@ -279,7 +287,7 @@ def work_page(
 def _open_set(
     session: ReviewSession,
     query: QueueQuery,
-    listed: Page,
+    listed: QueuePage,
     reviewed: ReviewedSet,
     position: QueuePosition | None,
     blind: bool,
@@ -305,7 +313,7 @@ def _open_set(
 
 
 def _behind(
-    session: ReviewSession, query: QueueQuery, listed: Page, position: QueuePosition | None
+    session: ReviewSession, query: QueueQuery, listed: QueuePage, position: QueuePosition | None
 ) -> ReviewedSet | None:
     """The first wanted set behind a position; most of the time it is in the list."""
     if position is None:
