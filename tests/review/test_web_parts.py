@@ -107,7 +107,7 @@ def test_words_for_decisions() -> None:
     assert said("split", terms=("a", "b||x", "c", "d"), other="t") == (
         "split off “a”, “b”, “c” and 1 more"
     )
-    assert said("undo", undoes="x") == "took a decision back"
+    assert said("undo", undoes="x") == "undid a decision"
 
 
 def test_words_for_numbers_and_times() -> None:

@@ -60,14 +60,14 @@ class FormatOptions:
     title: str | None = setting(None, help="what the file calls itself; Synonym sets by default")
     explicit: bool | None = setting(
         None,
-        help="rules that put the preferred term in the place of the others",
+        help="rules that replace the other terms by the preferred one",
         option="--explicit",
         panel=ENGINES,
     )
     limit: int | None = setting(
         None,
         ge=0,
-        help="rules in a file, 10000 by default; what is more goes into FILE-2, … 0: no limit",
+        help="rules in a file, 10000 by default; further rules go into FILE-2, …; 0: no limit",
         panel=ENGINES,
     )
     weights: Literal["probability", "none"] | None = setting(

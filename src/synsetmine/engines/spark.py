@@ -326,7 +326,7 @@ class SparkEngine:
                 alive = time.monotonic()
             elif time.monotonic() - alive > self.patience:
                 raise SynsetmineError(
-                    f"the Spark master {self.master} has had no worker for us for "
+                    f"the Spark master {self.master} has provided no worker for "
                     f"{self.patience:.0f} s: all have died, or lack the memory or the cores"
                 )
 

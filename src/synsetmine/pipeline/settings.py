@@ -252,7 +252,7 @@ class SetLimits:
     max_sets: int | None = setting(
         None,
         ge=1,
-        help="open no more sets than this, seeds included; terms without vectors come on top",
+        help="open no more sets than this, seeds included; terms without vectors are not counted",
     )
     min_size: int = setting(1, ge=1, help="write only sets of at least this many terms")
 

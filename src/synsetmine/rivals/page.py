@@ -162,7 +162,7 @@ def _page(about: Mapping[str, Any], rows: Sequence[Row]) -> str:
         f"of {about['expect_size']} or more terms first."
     )
     if about["workers"] > 1:
-        protocol += f" {about['workers']} methods ran side by side, so times are too long."
+        protocol += f" {about['workers']} methods ran in parallel, so times are too long."
     chosen = choices(rows)
     parts = [
         "# Comparison",

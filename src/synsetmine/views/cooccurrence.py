@@ -134,7 +134,7 @@ def cooccurrence_vectors(
     one length.
     """
     for value in (dimension, min_count, contexts):
-        require(value >= 1, "expected a number from 1 on", value)
+        require(value >= 1, "expected a number of 1 or more", value)
     units = _choose(counts, term_forms(terms), min_count=min_count, contexts=contexts)
     near, inside = counts.of(units.numbers)
     matrix = _ppmi(
@@ -186,7 +186,7 @@ class NeighbourCounter:
         as many words are counted as there are to be contexts.
         """
         for value in (min_count, contexts):
-            require(value >= 1, "expected a number from 1 on", value)
+            require(value >= 1, "expected a number of 1 or more", value)
         frequent = frequent_units(words, min_count)[: 2 * contexts]
         units = [*dict.fromkeys([*forms, *frequent])]
         return cls(forms, units, window, within, directed)

@@ -52,7 +52,7 @@ def encode_terms(
     `progress` gets how many of the new surfaces are done. Batches of another size may change
     the last digits.
     """
-    require(batch >= 1, "expected a number from 1 on", batch)
+    require(batch >= 1, "expected a number of 1 or more", batch)
     surfaces = [Term(surface) for surface in dict.fromkeys(term.surface for term in terms)]
     store = None if cache is None else Path(cache) / f"{encoder_digest(model)}.safetensors"
     known = _NOTHING if store is None else _read_store(store)

@@ -60,7 +60,7 @@ def train_skipgram(
     `progress` gets what is done of how much.
     """
     for value in (dimension, window, epochs, min_count, threads):
-        require(value >= 1, "expected a number from 1 on", value)
+        require(value >= 1, "expected a number of 1 or more", value)
     gensim = _gensim()
     tell = progress or (lambda _done, _whole: None)
     size, steps = sum(batch_sizes(documents)), 2 + epochs

@@ -176,7 +176,7 @@ def name_of(reviewer: str) -> str:
 def describe_decision(decision: Decision) -> str:
     """A decision in a few words, such as `called “chf” incorrect`."""
     if decision.kind == "undo":
-        return "took a decision back"
+        return "undid a decision"
     terms = _list_terms(decision.terms)
     scope = f" ({decision.scope})" if decision.scope and decision.scope != "exact" else ""
     return {

@@ -213,7 +213,7 @@ def _limit_body(receive: Receive, largest: int, patience: float) -> Receive:
             async with asyncio.timeout_at(deadline):
                 message = await receive()
         except TimeoutError:
-            raise HTTPException(408, f"the body did not come within {patience:g} s") from None
+            raise HTTPException(408, f"the body did not arrive within {patience:g} s") from None
         read += len(message.get("body", b""))
         if not message.get("more_body", False):
             deadline = None  # what comes now is that somebody has gone
