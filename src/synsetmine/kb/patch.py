@@ -26,7 +26,7 @@ from synsetmine.kb.obo import (
 from synsetmine.kb.readers import guess_format
 from synsetmine.kb.tables import (
     SEPARATOR,
-    Fields,
+    KbFields,
     Layout,
     comma_rows,
     json_fields,
@@ -91,7 +91,7 @@ def json_records(path: Path) -> Iterator[bytes | Record]:
             yield raw
             continue
         try:
-            entity, names = parse_record(text, Fields())
+            entity, names = parse_record(text, KbFields())
             names = [valid_unicode(name) for name in names]
         except DataError as error:
             raise error.at(path, number) from None
@@ -114,10 +114,10 @@ class _JsonRecord:
         added = ", ".join(json.dumps(name.name, ensure_ascii=False) for name in names)
         # Of two fields with one name the last counts.
         values = {name: (start, end) for name, _, start, end in json_fields(text)}
-        lists = [field for field in Fields().names if field in values]
+        lists = [field for field in KbFields().names if field in values]
         if not lists:
             closing = text.rindex("}")
-            field = Fields().names[0]
+            field = KbFields().names[0]
             text = f'{text[:closing].rstrip()}, "{field}": [{added}]{text[closing:]}'
         else:
             start, stop = max(values[field] for field in lists)
@@ -170,7 +170,7 @@ def _records(
             if isinstance(row, DataError):
                 raise row
             if layout is None:
-                layout, between = table_layout(row, Fields()), delimiter(raw.decode())
+                layout, between = table_layout(row, KbFields()), delimiter(raw.decode())
                 yield raw
             else:
                 names, _ = layout.names(row)

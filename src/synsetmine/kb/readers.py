@@ -15,7 +15,7 @@ from synsetmine.kb.base import KnowledgeBase, KnowledgeBuilder
 from synsetmine.kb.dumps import add_mediawiki, add_umls, add_wikidata, merged_file
 from synsetmine.kb.obo import Scope, add_obo
 from synsetmine.kb.rdf import SYNTAXES, add_rdf
-from synsetmine.kb.tables import NAMES_FIELDS, Fields, add_jsonl, add_table
+from synsetmine.kb.tables import NAMES_FIELDS, KbFields, add_jsonl, add_table
 from synsetmine.types import KbFormat, Progress
 
 _ENDINGS: dict[str, KbFormat] = {
@@ -77,7 +77,7 @@ def read_kb(
     if format == "saved":
         return KnowledgeBase.load(path)
     builder = KnowledgeBuilder(path=path, skipped=skipped)
-    fields = Fields(
+    fields = KbFields(
         id=id_field or "id",
         name=name_field or "name",
         names=NAMES_FIELDS if names_field is None else (names_field,),

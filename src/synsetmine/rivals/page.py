@@ -13,7 +13,7 @@ from typing import Any
 from synsetmine.io.files import write_text
 from synsetmine.rivals.comparison import MEASURES, Plan, SeedResult
 from synsetmine.rivals.figures import Bar, bar_chart
-from synsetmine.rivals.registry import Entry, Origin
+from synsetmine.rivals.registry import MethodEntry, Origin
 
 COLUMNS = (
     "method",
@@ -64,7 +64,9 @@ class Row:
         }
 
 
-def summarise(entries: Sequence[Entry], results: Mapping[str, Sequence[SeedResult]]) -> list[Row]:
+def summarise(
+    entries: Sequence[MethodEntry], results: Mapping[str, Sequence[SeedResult]]
+) -> list[Row]:
     """One row a method, best ARI first."""
     rows = [_row(entry, results[entry.name]) for entry in entries]
     return sorted(rows, key=lambda row: -row.ari)
@@ -175,7 +177,7 @@ def _page(about: Mapping[str, Any], rows: Sequence[Row]) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _row(entry: Entry, results: Sequence[SeedResult]) -> Row:
+def _row(entry: MethodEntry, results: Sequence[SeedResult]) -> Row:
     good = [result for result in results if result.failure is None]
     scores = {
         measure: _mean_sd([100 * r[measure] for result in good for r in result.reports])
@@ -200,7 +202,7 @@ def _row(entry: Entry, results: Sequence[SeedResult]) -> Row:
     )
 
 
-def _choice(entry: Entry, result: SeedResult) -> str:
+def _choice(entry: MethodEntry, result: SeedResult) -> str:
     chosen = ", ".join(f"{name} {value}" for name, value in (result.choice or {}).items())
     return f"{result.variant}: {chosen}" if len(entry.variants) > 1 else chosen
 
