@@ -32,7 +32,7 @@ from synsetmine.engines import open_engine
 from synsetmine.errors import in_one_line
 from synsetmine.io.files import sha256
 from synsetmine.kb import read_kb
-from synsetmine.linking.dictionary import DictionaryLinker
+from synsetmine.linking.linkers import DictionaryLinker
 from synsetmine.linking.mentions import link_corpus
 from synsetmine.types import Document
 

@@ -21,7 +21,7 @@ import torch
 
 from benchmarks.plain import plain_epoch, plain_generation
 from synsetmine.errors import in_one_line
-from synsetmine.io.datasets import fetch_dataset
+from synsetmine.io.downloads import fetch_dataset
 from synsetmine.io.sets import read_sets
 from synsetmine.models import generate_sets
 from synsetmine.models.paper.network import SetScorer

@@ -32,7 +32,7 @@ from ahocorasick_rs import MATCHKIND_LEFTMOST_LONGEST, AhoCorasick
 from synsetmine.corpus import read_corpus
 from synsetmine.errors import in_one_line
 from synsetmine.kb import Entity, KnowledgeBase, read_kb
-from synsetmine.linking.dictionary import DictionaryLinker
+from synsetmine.linking.linkers import DictionaryLinker
 from synsetmine.normalization import fold, keeps_case, token_spans
 from synsetmine.text.matcher import Matches, NameMatcher
 from synsetmine.types import Document

@@ -11,7 +11,7 @@ import torch
 
 from benchmarks.synthetic import Floats, Numbers, Synthetic
 from synsetmine.models import SetModel, generate_sets
-from synsetmine.rivals.linkage import joined
+from synsetmine.rivals.linkage import join_groups
 
 Choice: TypeAlias = Mapping[str, Any]
 BLOCK = 1024  # rows whose neighbours are looked for at a time
@@ -45,7 +45,7 @@ def hdbscan(rows: Floats, *, selection: str, epsilon: float) -> Numbers:
 
     model = HDBSCAN(min_cluster_size=2, cluster_selection_method=selection, copy=True).fit(rows)
     near = model.dbscan_clustering(epsilon, min_cluster_size=2)
-    return joined(model.labels_, near)
+    return join_groups(model.labels_, near)
 
 
 def communities(rows: Floats, *, threshold: float) -> Numbers:

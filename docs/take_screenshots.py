@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from playwright.sync_api import sync_playwright
 
 from synsetmine.review import QueueFilter
-from synsetmine.review.web.pages import QueueQuery, written_position
+from synsetmine.review.web.pages import QueueQuery, format_position
 from synsetmine.review.web.routes import reviewing_app
 from synsetmine.review.web.server import AccessPolicy, address_of, listen, make_server
 from synsetmine.review.web.session import ReviewSession
@@ -69,8 +69,8 @@ def _page(bench: ReviewSession) -> str:
     found = bench.state.get(OPENED)
     if found is None:
         raise SystemExit(f"this run has no set {OPENED!r}; take that of `synsetmine demo`")
-    least, _ = found.place
-    return QueueQuery.of({"set": OPENED, "after": written_position((least - 1e-3, ""))}).address()
+    least, _ = found.position
+    return QueueQuery.of({"set": OPENED, "after": format_position((least - 1e-3, ""))}).address()
 
 
 def _take_report(browser: Browser, report: Path, out: Path) -> None:

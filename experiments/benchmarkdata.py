@@ -16,7 +16,7 @@ import numpy as np
 
 from experiments.options import Options
 from synsetmine.errors import DataError
-from synsetmine.io.datasets import DATASETS, VECTOR_FILES, fetch_dataset
+from synsetmine.io.downloads import DATASETS, VECTOR_FILES, fetch_dataset
 from synsetmine.io.sets import read_sets
 from synsetmine.models.base import fingerprint
 from synsetmine.models.paper.settings import PRESETS, TrainingSettings

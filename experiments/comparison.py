@@ -44,7 +44,7 @@ from experiments.trainings import (
 from synsetmine.rivals.comparison import Plan, SeedResult, compare
 from synsetmine.rivals.l2c import L2C
 from synsetmine.rivals.page import Row, choices, notes, plot, summarise
-from synsetmine.rivals.registry import Entry, methods
+from synsetmine.rivals.registry import MethodEntry, methods
 from synsetmine.views import TermViews
 
 NAME = "comparison"
@@ -76,7 +76,7 @@ class Part:
     title: str
     benchmark: Benchmark
     plan: Plan
-    entries: tuple[Entry, ...]
+    entries: tuple[MethodEntry, ...]
     paper: Paper  # what the paper states for this benchmark; empty for further tables
 
 
@@ -149,7 +149,7 @@ def parts(options: Options) -> list[Part]:
     return found
 
 
-def can_run(entry: Entry, plan: Plan) -> bool:
+def can_run(entry: MethodEntry, plan: Plan) -> bool:
     """Whether a method has what it needs; L2C on many sets would take hours on a CPU."""
     endless = entry.name == "l2c" and len(plan.training) > MANY and plan.device == "cpu"
     return not entry.lacks(plan.views) and not endless
@@ -161,7 +161,7 @@ def paper_name(row: Row) -> str:
     return row.title.partition(",")[0] if theirs else ""
 
 
-def lighter(entry: Entry, options: Options) -> Entry:
+def lighter(entry: MethodEntry, options: Options) -> MethodEntry:
     """A smoke run trains the networks of L2C only for a moment."""
     if not options.quick or entry.name != "l2c":
         return entry
@@ -226,7 +226,7 @@ def rows_of(part: Part, outcomes: Mapping[Training, Outcome], options: Options) 
     return summarise(entries, results)
 
 
-def _is_slow(entry: Entry, plan: Plan) -> bool:
+def _is_slow(entry: MethodEntry, plan: Plan) -> bool:
     return entry.name.startswith(SLOW_ON_MANY if len(plan.training) > MANY else SLOW)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from experiments.benchmarkdata import MADE, TITLES, VECTOR_TITLES, available, data_folder, load
 from experiments.options import Options, read_options
 from experiments.pages import paper_values, remarks, table, write_page, write_plot
-from synsetmine.io.datasets import TEST_SETS, TRAINING_SETS
+from synsetmine.io.downloads import TEST_SETS, TRAINING_SETS
 from synsetmine.io.sets import read_sets
 from synsetmine.rivals.figures import Bar, bar_chart
 from synsetmine.types import SynonymSets

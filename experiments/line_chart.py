@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from synsetmine.errors import DataError, shorten
-from synsetmine.io.svg import Frame, Scale, drawable, short, tag, ticks
+from synsetmine.io.svg import PlotFrame, Scale, drawable, short, tag, ticks
 from synsetmine.rivals.figures import (
     LINE,
     PAD,
@@ -80,7 +80,7 @@ def _field(
     name = wrap(y, WIDTH - 2 * PAD)
     top, right = 11 + LINE * len(name), WIDTH - PAD
     bottom = top + FIELD
-    frame = Frame(
+    frame = PlotFrame(
         Scale(min(places), max(places), left + 14, right - 14),
         Scale(marks[0], marks[-1], bottom, top),
     )
@@ -95,7 +95,7 @@ def _field(
             dots += _dot(frame.x(placed[i][0]), frame.y(placed[i][1]), number, title)
         dots += "\n"
     under, height = axis_below([(frame.x(place(v)), v) for v in across], x, right, bottom)
-    grid = Frame(Scale(0, 1, left, right), frame.y).rows(marks)
+    grid = PlotFrame(Scale(0, 1, left, right), frame.y).rows(marks)
     named = text_lines(name, PAD, 12, "name")
     return Markup("\n").join([named, grid, bands, lines, dots, under]), height
 
@@ -115,7 +115,7 @@ def _x_ticks(values: list[float], log_x: bool) -> list[float]:
     return found if len(found) > 1 else sorted({low, high})
 
 
-def _band(frame: Frame, points: list[tuple[float, float, float]], colour: str) -> Markup:
+def _band(frame: PlotFrame, points: list[tuple[float, float, float]], colour: str) -> Markup:
     """One deviation to either side; a point alone has a whisker, since a band has no width."""
     if not any(deviation for *_, deviation in points):
         return Markup("")

@@ -54,7 +54,7 @@ def carry_out(run: Path, device: str, epochs: int | None, seed: int) -> dict[str
     begin = time.monotonic()
     trained = train_scorer(training, vectors, settings, device=device)
     seconds = time.monotonic() - begin
-    known = SynonymSets.together([training, read_sets(run / "alone.jsonl")])
+    known = SynonymSets.union([training, read_sets(run / "alone.jsonl")])
     rare = order_terms(gold.terms, "random")
     walk = [*read_vocabulary(run / "vocabulary.tsv").terms, *rare]
     mined = generate_sets(trained.scorer, vectors, walk, seeds=known)

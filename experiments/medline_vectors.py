@@ -36,7 +36,7 @@ from synsetmine.io.files import numbered_lines, write_text
 from synsetmine.normalization import normal_form
 from synsetmine.text.matcher import NameMatcher
 from synsetmine.text.phrases import choose_phrases, count_phrases
-from synsetmine.text.units import UnitCounter, count_forms
+from synsetmine.text.vocabulary import UnitCounter, count_forms
 from synsetmine.types import Document, Term
 from synsetmine.views import TermVectors
 from synsetmine.views.cooccurrence import train_cooccurrence

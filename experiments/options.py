@@ -6,7 +6,7 @@ import argparse
 from dataclasses import dataclass
 from pathlib import Path
 
-from synsetmine.io.datasets import DATASETS
+from synsetmine.io.downloads import DATASETS
 
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "docs" / "results" / "paper"

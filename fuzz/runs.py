@@ -205,7 +205,7 @@ def _reviews() -> list[bytes]:
             verdict="correct",
         ),
     ]
-    return [written(lambda p: write_decisions(p, [d.stamped(when) for d in made]), "reviews.tsv")]
+    return [written(lambda p: write_decisions(p, [d.stamp(when) for d in made]), "reviews.tsv")]
 
 
 _TRACE = [

@@ -119,7 +119,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"expected a number from 1 on; got {text!r}")
+        raise argparse.ArgumentTypeError(f"expected a number of 1 or more; got {text!r}")
     return int(text)
 
 

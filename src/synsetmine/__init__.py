@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from synsetmine.corpus.name_lists import read_names
     from synsetmine.errors import DataError, ModelError, SynsetmineError
     from synsetmine.estimator import SynSetMiner
-    from synsetmine.io.datasets import fetch_dataset
+    from synsetmine.io.downloads import fetch_dataset
     from synsetmine.io.sets import read_sets, read_vocabulary, write_sets
     from synsetmine.kb import Entity, KnowledgeBase, read_kb
     from synsetmine.linking.supervision import Supervision, split_entities, supervise
@@ -43,7 +43,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "corpus": ["read_corpus"],
-    "io.datasets": ["fetch_dataset"],
+    "io.downloads": ["fetch_dataset"],
     "errors": ["DataError", "ModelError", "SynsetmineError"],
     "estimator": ["SynSetMiner"],
     "pipeline.grouping": ["Grouping", "NameSet", "group"],

@@ -42,7 +42,7 @@ class DataError(SynsetmineError):
         place = "" if self.path is None else str(self.path)
         if self.line is not None:
             place += f":{self.line}"
-        quoted = "" if self.value is None else f": {_shown(self.value)}"
+        quoted = "" if self.value is None else f": {_show(self.value)}"
         return f"{place}: {self.problem}{quoted}" if place else f"{self.problem}{quoted}"
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -140,7 +140,7 @@ def shorten(text: str, width: int = WIDTH) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def _shown(value: object) -> str:
+def _show(value: object) -> str:
     try:
         return shorten(repr(value))
     except (ValueError, RecursionError):  # Python writes no such long number, nor so deep a list

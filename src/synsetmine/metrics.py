@@ -128,7 +128,7 @@ class SetInstanceReport:
 def evaluate(
     predicted: SynonymSets, gold: SynonymSets, *, known: SynonymSets | None = None
 ) -> ClusterReport:
-    """Compare on gold's terms: unknown terms are left out, missing ones stand alone.
+    """Compare on gold's terms: unknown terms are left out, missing ones are sets of one.
 
     `known` are sets of other entities. A known set with members in a predicted set that has gold
     terms too takes part as one more term there, alone in gold: a gold term that joined another
@@ -240,7 +240,7 @@ class _Overlaps:
         return cls(row, column, shared, predicted_sizes, gold_sizes)
 
     @property
-    def turned(self) -> _Overlaps:
+    def transpose(self) -> _Overlaps:
         """The same table with predicted and gold in each other's place."""
         return _Overlaps(self.column, self.row, self.shared, self.gold_sizes, self.predicted_sizes)
 
@@ -257,9 +257,9 @@ class _Overlaps:
 def _report(table: _Overlaps) -> ClusterReport:
     tp, fp, fn, tn = _pair_counts(table)
     pair_precision, pair_recall, pair_f1 = _ratios(tp, fp, fn)
-    homogeneity, completeness = _homogeneity(table), _homogeneity(table.turned)
+    homogeneity, completeness = _homogeneity(table), _homogeneity(table.transpose)
     v_measure = _harmonic(homogeneity, completeness)
-    bcubed_precision, bcubed_recall = _bcubed_precision(table), _bcubed_precision(table.turned)
+    bcubed_precision, bcubed_recall = _bcubed_precision(table), _bcubed_precision(table.transpose)
     return ClusterReport(
         ari=_adjusted_rand(tp, fp, fn, tn),
         fmi=math.sqrt(tp / (tp + fp)) * math.sqrt(tp / (tp + fn)) if tp else 0.0,

@@ -49,11 +49,11 @@ def nfc(text: str) -> str:
     Python takes time that is quadratic in the marks on one letter, unless they are in order.
     """
     if len(text) > _FEW and not text.isascii() and _MARKS.search(text):
-        text = _MARKS.sub(_ordered, text)
+        text = _MARKS.sub(_order_marks, text)
     return text if unicodedata.is_normalized("NFC", text) else unicodedata.normalize("NFC", text)
 
 
-def _ordered(marks: re.Match[str]) -> str:
+def _order_marks(marks: re.Match[str]) -> str:
     """The same marks, taken apart and in the order that NFC has them in."""
     ordered: list[str] = []
     waiting: list[str] = []

@@ -149,7 +149,7 @@ def check_settings(settings: DataclassInstance) -> None:
 
 def from_values(kind: type[S], values: Mapping[str, Any]) -> S:
     """Settings from plain values, as TOML has them; the other settings have their defaults."""
-    converted = _converted(kind, values)
+    converted = _convert_values(kind, values)
     for name, definition in settings_in(kind).items():
         if definition.default is MISSING and name not in values:
             raise DataError(f"{name} is missing")
@@ -158,10 +158,10 @@ def from_values(kind: type[S], values: Mapping[str, Any]) -> S:
 
 def with_changes(settings: S, changes: Mapping[str, Any]) -> S:
     """Settings with some values changed."""
-    return replace(settings, **_converted(type(settings), changes))
+    return replace(settings, **_convert_values(type(settings), changes))
 
 
-def _converted(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
+def _convert_values(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
     definitions = settings_in(kind)
     for name in values:
         if name not in definitions:

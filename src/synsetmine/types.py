@@ -93,12 +93,12 @@ class SynonymSets:
         if len(self.sets) != len(self.ids):
             raise DataError(f"{len(self.sets)} sets but {len(self.ids)} ids")
         if len(set(self.ids)) != len(self.ids):
-            raise DataError("two sets share an id", value=first_repeated(self.ids))
+            raise DataError("two sets share an id", value=first_duplicate(self.ids))
         for members, set_id in zip(self.sets, self.ids, strict=True):
             if not members:
                 raise DataError("a synonym set needs at least one term", value=set_id)
         if len(self._index_of) != sum(map(len, self.sets)):
-            repeated = first_repeated(t for members in self.sets for t in members)
+            repeated = first_duplicate(t for members in self.sets for t in members)
             raise DataError("a term may occur only once in a partition", value=str(repeated))
 
     @classmethod
@@ -109,14 +109,14 @@ class SynonymSets:
         return cls(members, names)
 
     @classmethod
-    def together(cls, parts: Iterable[SynonymSets]) -> SynonymSets:
+    def union(cls, parts: Iterable[SynonymSets]) -> SynonymSets:
         """The sets of several partitions as one, with their ids."""
         pairs = [pair for part in parts for pair in zip(part.ids, part.sets, strict=True)]
         return cls.of((members for _, members in pairs), (set_id for set_id, _ in pairs))
 
     @classmethod
     def from_labels(cls, terms: Sequence[Term], labels: Sequence[int]) -> SynonymSets:
-        """Group terms by label; sets stand in the order in which their labels first appear."""
+        """Group terms by label; sets are in the order in which their labels first appear."""
         groups: dict[int, list[Term]] = {}
         for term, label in zip(terms, labels, strict=True):
             groups.setdefault(label, []).append(term)
@@ -179,21 +179,21 @@ class SynonymSets:
     def split(self, fraction: float, *, seed: int) -> tuple[SynonymSets, SynonymSets]:
         """Split by entity into (rest, held out), `fraction` of the sets held out."""
         require(0 < fraction < 1, "the held-out fraction must lie between 0 and 1", fraction)
-        order = self._shuffled(seed)
+        order = self._shuffle(seed)
         cut = min(max(round(len(self) * fraction), 1), len(self) - 1)
         return self.pick(sorted(order[cut:])), self.pick(sorted(order[:cut]))
 
     def folds(self, k: int, *, seed: int) -> list[tuple[SynonymSets, SynonymSets]]:
         """k-fold cross validation by entity: a list of (training, held out)."""
         require(2 <= k <= len(self), f"the number of folds must lie between 2 and {len(self)}", k)
-        order = self._shuffled(seed)
+        order = self._shuffle(seed)
         held = [set(order[fold::k]) for fold in range(k)]
         return [
             (self.pick([i for i in range(len(self)) if i not in out]), self.pick(sorted(out)))
             for out in held
         ]
 
-    def _shuffled(self, seed: int) -> list[int]:
+    def _shuffle(self, seed: int) -> list[int]:
         require(len(self) >= 2, "cannot split fewer than two sets", len(self))
         order = list(range(len(self)))
         random.Random(seed).shuffle(order)  # noqa: S311
@@ -239,7 +239,7 @@ def order_terms(
     return walk
 
 
-def first_repeated(values: Iterable[object]) -> object:
+def first_duplicate(values: Iterable[object]) -> object:
     """The first value that occurs a second time, or None."""
     seen: set[object] = set()
     for value in values:

@@ -1,23 +1,44 @@
-"""Options that are made from settings, and defaults that stand in other places too."""
+"""Options that are made from settings, and defaults that functions have too."""
 
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Annotated, Any, get_type_hints
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
-from synsetmine import SynSetMiner, group
+from synsetmine import SynSetMiner, generate_sets, group, read_corpus, read_kb, supervise
+from synsetmine.cli.compare import compare
+from synsetmine.cli.export import export
 from synsetmine.cli.options import SettingOptions, with_settings
 from synsetmine.cli.run import run
-from synsetmine.cli.tune import finetune
+from synsetmine.cli.train import finetune
+from synsetmine.cli.vocabularies import lint
+from synsetmine.export import choose_entries
+from synsetmine.export.lint import lint_file
 from synsetmine.models import DEFAULT_PRESET, preset_names
-from synsetmine.pipeline.settings import GroupSettings, ModelChoice, SetLimits
+from synsetmine.models.paper.settings import TrainingSettings
+from synsetmine.pipeline.settings import (
+    CorpusSettings,
+    GroupSettings,
+    KbSettings,
+    MineSettings,
+    ModelChoice,
+    SetLimits,
+    SuperviseSettings,
+    TuningSettings,
+    VectorSettings,
+    VocabularySettings,
+)
+from synsetmine.rivals.comparison import Plan
 from synsetmine.runs.folder import STAGES
 from synsetmine.schema import check_settings, setting, settings_in
+from synsetmine.text.phrases import count_phrases
+from synsetmine.views.cooccurrence import train_cooccurrence
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,14 +128,47 @@ def test_the_presets_are_those_of_the_models() -> None:
     assert SynSetMiner().preset == DEFAULT_PRESET
 
 
-def test_defaults_agree() -> None:
-    parameters = inspect.signature(group).parameters
-    assert parameters["precision"].default == GroupSettings().precision
-    assert parameters["unsure"].default == GroupSettings().unsure
-    assert SynSetMiner().max_sets == SetLimits().max_sets
-    pytest.importorskip("torch")
-    from synsetmine.models.finetune import TuningSettings
+def defaults(function: Callable[..., Any]) -> dict[str, Any]:
+    parameters = inspect.signature(function).parameters.values()
+    return {p.name: p.default for p in parameters if p.default is not inspect.Parameter.empty}
 
-    options = inspect.signature(finetune).parameters
-    for item in fields(TuningSettings):
-        assert options[item.name].default == item.default
+
+@pytest.mark.parametrize(
+    ("function", "kind", "names"),
+    [
+        (group, GroupSettings, ("precision", "unsure")),
+        (finetune, TuningSettings, ("epochs", "held_out", "seed")),
+        (read_corpus, CorpusSettings, ("format", "text_field", "id_field")),
+        (read_kb, KbSettings, ("format", "language", "sources", "keep_suppressed", "anchors")),
+        (supervise, SuperviseSettings, ("min_count", "min_terms")),
+        (train_cooccurrence, VectorSettings, ("dimension", "seed")),
+        (count_phrases, VocabularySettings, ("min_count",)),
+        (SynSetMiner, SetLimits, ("max_sets",)),
+        (SynSetMiner, ModelChoice, ("preset",)),
+        (SynSetMiner, MineSettings, ("threshold",)),
+        (generate_sets, TrainingSettings, ("threshold",)),
+        (generate_sets, SetLimits, ("max_sets",)),
+    ],
+)
+def test_functions_have_the_defaults_of_the_settings(
+    function: Callable[..., Any], kind: type, names: tuple[str, ...]
+) -> None:
+    known = settings_in(kind)
+    assert {name: defaults(function)[name] for name in names} == {
+        name: known[name].default for name in names
+    }
+
+
+def test_commands_have_the_defaults_of_the_functions_behind_them() -> None:
+    for command, function in ((export, choose_entries), (compare, Plan), (lint, lint_file)):
+        ours, theirs = defaults(command), defaults(function)
+        shared = [n for n in ours.keys() & theirs.keys() if n not in ("device", "progress")]
+        assert shared
+        assert {name: ours[name] for name in shared} == {name: theirs[name] for name in shared}
+
+
+def test_the_estimator_takes_settings_of_the_paper_alone_besides_its_own() -> None:
+    own = {"preset", "architecture", "threshold", "max_sets", "device", "random_state"}
+    of_the_paper = defaults(SynSetMiner).keys() - own
+    assert of_the_paper <= settings_in(TrainingSettings).keys()
+    assert all(defaults(SynSetMiner)[name] is None for name in of_the_paper)  # the preset's value

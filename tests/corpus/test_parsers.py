@@ -26,7 +26,7 @@ from synsetmine.io.sets import Vocabulary, read_vocabulary
 from synsetmine.io.source import Source
 from synsetmine.io.traces import Decision, Quote, read_trace, write_trace
 from synsetmine.kb import read_kb
-from synsetmine.kb.names import clean_name
+from synsetmine.kb.base import clean_name
 from synsetmine.kb.obo import obo_problem, synonym_clause
 from synsetmine.linking.mentions import read_links, write_links
 from synsetmine.normalization import normal_form

@@ -109,7 +109,7 @@ def test_a_master_without_workers_is_told(
             os.kill(executor, signal.SIGKILL)
     source = numbers(tmp_path / "numbers.parquet", 50)
     hurried = SparkEngine(two_workers.url, patience=6)
-    with pytest.raises(SynsetmineError, match="has had no worker for us for 6 s"):
+    with pytest.raises(SynsetmineError, match="has provided no worker for 6 s"):
         list(hurried.map_batches(batchfunctions.squares, source))
-    with pytest.raises(SynsetmineError, match="has had no worker for us for 6 s"):
+    with pytest.raises(SynsetmineError, match="has provided no worker for 6 s"):
         hurried.sql("SELECT count(*) AS n FROM t ORDER BY n", t=source)

@@ -20,7 +20,7 @@ from experiments.paper import EXPERIMENTS, gather
 from experiments.set_or_pairs import Question, averaged_pairs, pair_probabilities, questions
 from experiments.trainings import Outcome, main_trainings
 from synsetmine.errors import DataError
-from synsetmine.io.datasets import VECTOR_FILES
+from synsetmine.io.downloads import VECTOR_FILES
 from synsetmine.io.sets import write_sets
 from synsetmine.models import StoredModel, probabilities, save_model
 from synsetmine.models.paper.network import SetScorer

@@ -23,7 +23,7 @@ from synsetmine.io.sets import write_sets
 from synsetmine.io.tables import unescape_formula
 from synsetmine.io.traces import Decision, write_trace
 from synsetmine.kb import Entity, KnowledgeBase, NewName, read_kb
-from synsetmine.kb.names import clean_name
+from synsetmine.kb.base import clean_name
 from synsetmine.normalization import normal_form
 from synsetmine.runs import Sentence
 from synsetmine.runs.folder import FORMAT, Artefacts

@@ -11,9 +11,8 @@ import pytest
 
 from synsetmine.engines import LocalEngine
 from synsetmine.errors import DataError
-from synsetmine.io import addresses
-from synsetmine.io.addresses import is_private, shown
-from synsetmine.io.datasets import check_address, receive
+from synsetmine.io import downloads
+from synsetmine.io.downloads import check_address, is_private, receive, redact
 from synsetmine.linking.spotlight import SpotlightLinker
 from synsetmine.pipeline.project import read_project
 from synsetmine.pipeline.run import run_project
@@ -47,7 +46,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[PaperServer]:
     ],
 )
 def test_what_may_be_secret_is_not_shown(url: str, said: str) -> None:
-    assert shown(url) == said
+    assert redact(url) == said
 
 
 @pytest.mark.parametrize(
@@ -76,7 +75,7 @@ def test_a_name_of_several_machines_is_private_if_one_of_them_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     found = {"both.example": {OUTSIDE, "10.0.0.1"}, "out.example": {OUTSIDE}, "none.example": set()}
-    monkeypatch.setattr(addresses, "_numbers", found.__getitem__)
+    monkeypatch.setattr(downloads, "_numbers", found.__getitem__)
     assert [is_private(f"https://{name}/") for name in found] == [True, False, False]
 
 
@@ -88,7 +87,7 @@ def outside(server: PaperServer, monkeypatch: pytest.MonkeyPatch) -> PaperServer
     """The server as one that is out in the world; `localhost` stays within."""
     cloud = "169.254.169.254"
     numbers = {"127.0.0.1": {OUTSIDE}, "localhost": {"127.0.0.1"}, cloud: {cloud}}
-    monkeypatch.setattr(addresses, "_numbers", lambda host: numbers[host])
+    monkeypatch.setattr(downloads, "_numbers", lambda host: numbers[host])
     return server
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from synsetmine.errors import DataError
-from synsetmine.io import datasets
-from synsetmine.io.datasets import PINS, VECTOR_FILES, fetch_dataset
+from synsetmine.io import downloads
+from synsetmine.io.downloads import PINS, VECTOR_FILES, fetch_dataset
 from tests.support.paperfiles import (
     BIG,
     FILES,
@@ -152,7 +152,7 @@ def test_a_cached_file_must_be_the_pinned_one(server: PaperServer, tmp_path: Pat
 def test_the_pins_are_checksums_of_known_files() -> None:
     for key, pin in PINS.items():
         name, file = key.split("/")
-        assert name in datasets.DATASETS
+        assert name in downloads.DATASETS
         assert file in {TRAIN, TEST, *VECTOR_FILES.values()}
         assert len(bytes.fromhex(pin)) == 32
 

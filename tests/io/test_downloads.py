@@ -13,7 +13,7 @@ from urllib.request import Request
 import pytest
 
 from synsetmine.errors import DataError
-from synsetmine.io import datasets as downloads
+from synsetmine.io import downloads
 from tests.support.paperfiles import (
     BIG,
     FILES,

@@ -43,7 +43,7 @@ class Line:
     def go(self, *, shout: bool = True) -> dict[str, bool]:
         watcher = Silent()
         folder = RunFolder(self.run)
-        with folder.locked():
+        with folder.lock():
             folder.carry_out(self.stage("read", {"shout": shout}, self.copy(shout)), watcher)
             folder.carry_out(self.stage("link", {}, self.count), watcher)
         return watcher.skipped
@@ -140,7 +140,7 @@ def test_the_manifest_tells_what_was_done(line: Line) -> None:
 
 
 def test_a_second_run_in_the_same_folder_is_refused(line: Line) -> None:
-    with RunFolder(line.run).locked(), pytest.raises(SynsetmineError, match="another run"):
+    with RunFolder(line.run).lock(), pytest.raises(SynsetmineError, match="another run"):
         line.go()
     line.go()
 
@@ -161,7 +161,7 @@ def test_two_inputs_of_one_name_both_count(tmp_path: Path) -> None:
     for changed in inputs:
         watcher = Silent()
         folder = RunFolder(tmp_path / "run")
-        with folder.locked():
+        with folder.lock():
             stage = Stage("read", {}, inputs, [], StageResult)
             folder.carry_out(stage, Silent())
             changed.write_text(f"other text in {changed}")

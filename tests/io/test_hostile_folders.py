@@ -22,7 +22,7 @@ from synsetmine.engines.workers import WorkerPool, forkserver_context
 from synsetmine.errors import DataError, ModelError, SynsetmineError
 from synsetmine.io.files import write_text
 from synsetmine.io.temporary import clear
-from synsetmine.linking.dictionary import DictionaryLinker
+from synsetmine.linking.linkers import DictionaryLinker
 from synsetmine.linking.service import open_cache
 from synsetmine.models import StoredModel, load_model, save_model
 from synsetmine.review import Decision, ReviewStore
@@ -274,7 +274,7 @@ def test_modules_in_the_working_directory_are_not_imported(
 def test_a_lock_is_not_emptied(place: Path) -> None:
     lock = place / "run" / ".lock"
     os.link(place / "home" / "precious", lock)
-    with RunFolder(place / "run").locked():
+    with RunFolder(place / "run").lock():
         pass
     assert outside(place)["precious"][0] == PRECIOUS
 
@@ -298,7 +298,7 @@ def test_remains_of_a_killed_run_are_plain_files(place: Path) -> None:
     (run / ".c.d.part").symlink_to(place / "home" / "precious")
     os.mkfifo(run / ".pipe.part")
     (run / ".left.part").touch()
-    with unblocked(run / ".pipe.part"), RunFolder(run).locked():
+    with unblocked(run / ".pipe.part"), RunFolder(run).lock():
         pass
     assert not (run / ".left.part").exists()
     assert (place / "home" / ".a.b.part").read_text() == PRECIOUS

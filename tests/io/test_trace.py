@@ -138,14 +138,14 @@ def test_whoever_accepts_a_set_accepts_the_proposed_relations() -> None:
     keys = tuple(term.text for term in terms)
     accept = ReviewDecision(
         kind="accept", reviewer="ann", set_id="s", members=keys, terms=keys
-    ).stamped("2026-01-31T12:00:01.000Z")
+    ).stamp("2026-01-31T12:00:01.000Z")
     judge = replace(
         accept, kind="judge", terms=keys[2:], verdict="correct", scope="broad", id=""
-    ).stamped("2026-01-31T12:00:00.000Z")
+    ).stamp("2026-01-31T12:00:00.000Z")
     state = ReviewState([MinedSet("s", terms)], [judge, accept])
     assert state["s"].status == "accepted"
     assert [term.scope for term in state["s"].mined.terms] == ["exact", "narrow", "broad"]
-    everything = replace(accept, scope="exact", id="").stamped("2026-01-31T12:00:01.000Z")
+    everything = replace(accept, scope="exact", id="").stamp("2026-01-31T12:00:01.000Z")
     state = ReviewState([MinedSet("s", terms)], [everything])
     assert {term.scope for term in state["s"].mined.terms} == {"exact"}
 

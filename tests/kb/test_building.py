@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from synsetmine.errors import DataError, Skipped
 from synsetmine.kb import Entity, KnowledgeBase, columns
-from synsetmine.kb.base import KnowledgeBuilder
+from synsetmine.kb.base import KnowledgeBuilder, clean_name
 from synsetmine.kb.columns import Strings
-from synsetmine.kb.names import clean_name
 from synsetmine.normalization import normal_form
 from tests.support.kbentities import HAFNIUM, HEART, names, tidy
 

@@ -11,7 +11,7 @@ import pytest
 
 from synsetmine.errors import DataError, Skipped
 from synsetmine.kb import read_kb
-from synsetmine.kb.mediawiki import plain_title
+from synsetmine.kb.dumps import plain_title
 from tests.support.kbfiles import content_of, stored
 
 

@@ -22,7 +22,7 @@ from synsetmine.kb import (
     apply_names,
     read_kb,
 )
-from synsetmine.kb.names import clean_name
+from synsetmine.kb.base import clean_name
 from synsetmine.normalization import normal_form
 from tests.support.curationentries import surfaces
 from tests.support.kbfiles import ALL, OBO, content_of, stored

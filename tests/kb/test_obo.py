@@ -9,7 +9,7 @@ import pytest
 
 from synsetmine.errors import DataError, Skipped
 from synsetmine.kb import read_kb
-from synsetmine.kb.names import long_id, short_id
+from synsetmine.kb.base import long_id, short_id
 from tests.support.kbfiles import ALL, OBO, check_broken, content_of, stored
 
 

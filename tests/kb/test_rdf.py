@@ -11,7 +11,7 @@ import pytest
 
 from synsetmine.errors import DataError, Skipped
 from synsetmine.kb import read_kb
-from synsetmine.kb.names import accepts
+from synsetmine.kb.base import accepts
 from synsetmine.kb.rdf import _LimitedStream
 from tests.support.kbfiles import ALL, SKOS, check_broken, content_of, stored
 

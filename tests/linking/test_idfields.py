@@ -18,7 +18,7 @@ from synsetmine.corpus.documents import write_documents
 from synsetmine.errors import Skipped
 from synsetmine.kb import Entity, KnowledgeBase
 from synsetmine.linking import PubtatorLinker
-from synsetmine.linking.identifiers import IdField, id_notes, read_id_field
+from synsetmine.linking.linkers import IdField, id_notes, read_id_field
 from synsetmine.types import Document, Mention
 
 DATA = Path(__file__).parents[3] / "shared" / "data"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from synsetmine.cli.app import app
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.io.sets import read_sets, write_sets
 from synsetmine.models import load_model, settings_of
-from synsetmine.models.finetune import TuningSettings, tune_encoder
+from synsetmine.models.finetune import tune_encoder
+from synsetmine.pipeline.settings import TuningSettings
 from synsetmine.rivals.comparison import Plan
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermViews, encode_terms, learned_surfaces
@@ -80,7 +82,7 @@ def test_a_tuned_encoder_finds_synonyms_that_it_has_not_seen(
         SETS,
         str(tiny),
         tmp_path / "tuned",
-        TuningSettings(epochs=30),
+        **asdict(TuningSettings(epochs=30)),
         progress=lambda done, of: told.append((done, of)),
     )
     assert len(learned) == 48
@@ -95,9 +97,9 @@ def test_a_tuned_encoder_finds_synonyms_that_it_has_not_seen(
 
 
 def test_the_same_seed_tunes_the_same_encoder(tiny: Path, tmp_path: Path) -> None:
-    settings = TuningSettings(epochs=2, seed=5)
+    settings = asdict(TuningSettings(epochs=2, seed=5))
     for name in "ab":
-        tune_encoder(SETS, str(tiny), tmp_path / name, settings)
+        tune_encoder(SETS, str(tiny), tmp_path / name, **settings)
     files = [sorted(p.relative_to(tmp_path / n) for p in (tmp_path / n).rglob("*")) for n in "ab"]
     assert files[0] == files[1]
     one, other = (encode_terms(SETS.terms, str(tmp_path / n)).matrix for n in "ab")
@@ -107,7 +109,9 @@ def test_the_same_seed_tunes_the_same_encoder(tiny: Path, tmp_path: Path) -> Non
 def test_training_compares_only_terms_that_the_encoder_has_not_learned(
     tiny: Path, tmp_path: Path
 ) -> None:
-    learned = tune_encoder(SETS, str(tiny), tmp_path / "t", TuningSettings(epochs=1, held_out=0.4))
+    learned = tune_encoder(
+        SETS, str(tiny), tmp_path / "t", **asdict(TuningSettings(epochs=1, held_out=0.4))
+    )
     views = TermViews((), encode_terms(SETS.terms, str(tmp_path / "t")), surfaces(learned))
     settings = settings_of()
     new = SETS.pick(n for n, m in enumerate(SETS) if not surfaces(learned) & surfaces_of(m))
@@ -135,19 +139,21 @@ def test_nothing_is_left_of_a_tuning_that_fails(
 
     monkeypatch.setattr("synsetmine.models.finetune.write_sets", broken)
     with pytest.raises(OSError, match="disk full"):
-        tune_encoder(SETS, str(tiny), tmp_path / "tuned", TuningSettings(epochs=1))
+        tune_encoder(SETS, str(tiny), tmp_path / "tuned", **asdict(TuningSettings(epochs=1)))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_tuned_encoder_is_not_tuned_again(tiny: Path, tmp_path: Path) -> None:
     """What it has learned first would be forgotten."""
-    tune_encoder(SETS, str(tiny), tmp_path / "tuned", TuningSettings(epochs=1))
+    tune_encoder(SETS, str(tiny), tmp_path / "tuned", **asdict(TuningSettings(epochs=1)))
     with pytest.raises(SynsetmineError, match="is already tuned"):
-        tune_encoder(SETS, str(tmp_path / "tuned"), tmp_path / "again", TuningSettings(epochs=1))
+        tune_encoder(
+            SETS, str(tmp_path / "tuned"), tmp_path / "again", **asdict(TuningSettings(epochs=1))
+        )
 
 
 def test_one_that_has_learned_the_test_sets_is_no_judge(tiny: Path, tmp_path: Path) -> None:
-    learned = tune_encoder(SETS, str(tiny), tmp_path / "tuned", TuningSettings(epochs=1))
+    learned = tune_encoder(SETS, str(tiny), tmp_path / "tuned", **asdict(TuningSettings(epochs=1)))
     encoded = encode_terms(SETS.terms, str(tmp_path / "tuned"))
     views = TermViews((), encoded, surfaces(learned))
     seen = set(learned.terms)
@@ -160,13 +166,13 @@ def test_one_that_has_learned_the_test_sets_is_no_judge(tiny: Path, tmp_path: Pa
 def test_bad_wishes_are_told(tiny: Path, tmp_path: Path) -> None:
     few = SETS.pick(range(5))
     with pytest.raises(DataError, match="withholding 1 of: 5"):
-        tune_encoder(few, str(tiny), tmp_path / "tuned", TuningSettings())
+        tune_encoder(few, str(tiny), tmp_path / "tuned", **asdict(TuningSettings()))
     with pytest.raises(DataError, match="withholding 60 of"):
-        tune_encoder(SETS, str(tiny), tmp_path / "tuned", TuningSettings(held_out=0.995))
+        tune_encoder(SETS, str(tiny), tmp_path / "tuned", **asdict(TuningSettings(held_out=0.995)))
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "notes.txt").write_text("mine", encoding="utf-8")
     with pytest.raises(SynsetmineError, match="exists already"):
-        tune_encoder(SETS, str(tiny), tmp_path / "full", TuningSettings())
+        tune_encoder(SETS, str(tiny), tmp_path / "full", **asdict(TuningSettings()))
     for wrong in WRONG:
         with pytest.raises(DataError):
             TuningSettings(**wrong)

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from synsetmine.io.traces import Decision
 from synsetmine.models import MiningResult
-from synsetmine.models.description import COMPARED, describe_joins
 from synsetmine.models.known import KnownSets, Rehearsal
-from synsetmine.pipeline.new_names import NewNames
+from synsetmine.pipeline.new_names import COMPARED, NewNames, describe_joins
 from synsetmine.pipeline.report.findings import RehearsalFindings, RehearsalLevel, percent
 from synsetmine.runs import MinedTerm
 from synsetmine.runs.results import description

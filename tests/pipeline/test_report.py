@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synsetmine.linking.supervision import Tally
-from synsetmine.pipeline.report.findings import Epochs, Findings, Penalties, Score, Stage
+from synsetmine.pipeline.report.findings import Epochs, Findings, Penalties, Score, StageSummary
 from synsetmine.pipeline.report.page import write_report
 from synsetmine.runs import MinedSet, MinedTerm, Sentence
 from tests.support.findings import PENALTIES, medical_sets, sample
@@ -102,7 +102,7 @@ def test_every_term_is_counted_once(sets: list[MinedSet]) -> None:
     assert findings.fates.get("New names of known entities", 0) == len(findings.new_names)
     grouped = sum(len(mined.terms) for mined in findings.groups)
     assert findings.fates.get("Unknown terms in groups", 0) == grouped
-    assert findings.gained == sum(
+    assert findings.sets_with_new_names == sum(
         any(t.action == "seed" for t in s.terms) and any(t.action != "seed" for t in s.terms)
         for s in sets
     )
@@ -309,7 +309,7 @@ def test_values_that_are_no_numbers_are_left_out(folder: Path) -> None:
         empty(),
         training=Epochs([(1, nan, None), (2, inf, nan), (3, 0.5, -inf)], 0, "ARI"),
         scores=[Score("ARI", nan, inf)],
-        stages=[Stage("a", nan), Stage("b", 1.0)],
+        stages=[StageSummary("a", nan), StageSummary("b", 1.0)],
         thresholds=[(0.1, nan, 0.5, 0.5), (0.2, 0.3, 0.4, inf)],
         threshold=nan,
         sets=[MinedSet("c0", (term, term))],

@@ -15,8 +15,7 @@ from synsetmine.errors import DataError
 from synsetmine.normalization import normal_form
 from synsetmine.runs import Sentence, find_sentences
 from synsetmine.runs.folder import Artefacts
-from synsetmine.runs.results import example_sentences
-from synsetmine.runs.sentences import PLACES
+from synsetmine.runs.results import PLACES, example_sentences
 from synsetmine.text.matcher import NameMatcher
 from synsetmine.text.sentences import sentence_around
 from tests.support.corpusfiles import store_places, stored_texts

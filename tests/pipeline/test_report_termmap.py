@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from synsetmine.errors import DataError
-from synsetmine.pipeline.report.term_map import term_map
+from synsetmine.pipeline.report.findings import term_map
 from synsetmine.types import Term
 from synsetmine.views import TermVectors
 from tests.support.worlds import make_world

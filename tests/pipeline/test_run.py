@@ -264,7 +264,7 @@ def test_what_a_killed_run_left_goes_and_what_another_writes_stays(tmp_path: Pat
     (run / ".model.part" / "config.json").write_text("{}")
     (run / ".lock").touch()
     (run / ".report.html.abc.part").touch()
-    with temporary_file(run / "sentences.sqlite") as held, RunFolder(run).locked():
+    with temporary_file(run / "sentences.sqlite") as held, RunFolder(run).lock():
         assert {path.name for path in run.iterdir()} == {".lock", held.name}
 
 

@@ -21,7 +21,7 @@ import synsetmine
 from docs.reference import generate_errors, generate_settings
 from docs.reference.generate_cli import PAGE, reference
 from synsetmine.cli import app
-from synsetmine.io.datasets import fetch_dataset
+from synsetmine.io.downloads import fetch_dataset
 from synsetmine.kb import read_kb
 from tests.support.walks import blocks, run, steps, walk
 

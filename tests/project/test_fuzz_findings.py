@@ -198,7 +198,7 @@ def test_cells_of_a_decision(tmp_path: Path, column: str, cell: str, problem: st
 def test_the_last_moment_but_one_leaves_a_store_that_can_say_no(tmp_path: Path) -> None:
     made = Decision(kind="reject", reviewer="me", set_id="s", members=("a",))
     with ReviewStore(tmp_path / "reviews.sqlite") as store:
-        store.take_in([made.stamped("9999-12-31T23:59:59.998Z")])
+        store.take_in([made.stamp("9999-12-31T23:59:59.998Z")])
         with pytest.raises(DataError, match="expected a time such as"):
             store.add(made)
 

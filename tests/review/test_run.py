@@ -123,7 +123,7 @@ def test_decisions_travel_from_run_to_run(project: Path, tmp_path: Path) -> None
         done = call("import-reviews", other, file)
         assert done.stderr == (
             f"2 decisions in {file}, {new} of them new to {other}\n"
-            "2 stand: 1 hold for these sets as a whole, 0 in part, 1 not at all\n"
+            "2 in force: 1 fully applicable to these sets, 0 in part, 1 not at all\n"
         )
     again = tmp_path / "again.tsv"
     call("export-reviews", other, "--out", again)

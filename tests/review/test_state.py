@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from synsetmine.errors import DataError
 from synsetmine.review import Decision, Kind, QueueFilter, ReviewedSet, ReviewState
-from synsetmine.review.decisions import standing
+from synsetmine.review.decisions import standing_decisions
 from synsetmine.runs import Judgement, MinedSet
 from tests.support.reviewparts import mined_set, mined_sets, some_decision
 
@@ -33,7 +33,7 @@ class Desk:
         return self.take(decision)
 
     def take(self, decision: Decision) -> Decision:
-        stamped = decision.stamped(f"2026-01-01T00:00:{len(self.made):06.3f}Z")
+        stamped = decision.stamp(f"2026-01-01T00:00:{len(self.made):06.3f}Z")
         self.made.append(stamped)
         self.state.apply(stamped)
         return stamped
@@ -197,7 +197,9 @@ def check_partition(state: ReviewState, terms: Sequence[str]) -> None:
     """Each term is in one set, and the queue has every set once, in order."""
     assert sorted(key for found in state.sets for key in found.keys) == sorted(terms)
     assert all(found.mined.terms for found in state.sets)
-    assert [found.place for found in state.sets] == sorted(found.place for found in state.sets)
+    assert [found.position for found in state.sets] == sorted(
+        found.position for found in state.sets
+    )
     assert len({found.id for found in state.sets}) == len(state) == len(state.sets)
     for found in state.sets:
         assert state[found.id] is found
@@ -216,7 +218,9 @@ def test_any_decisions_keep_a_partition_and_undo_goes_back_step_by_step(
     folded = ReviewState(desk.state._mined, reversed(desk.made))
     assert image(folded) == image(desk.state)
     assert set(folded.extents.values()) <= {"whole"}
-    for before, decision in zip(reversed(images), reversed(standing(desk.made)), strict=True):
+    for before, decision in zip(
+        reversed(images), reversed(standing_decisions(desk.made)), strict=True
+    ):
         desk.undo(decision)
         assert image(desk.state) == before
         check_partition(desk.state, terms)
@@ -228,9 +232,9 @@ def test_any_decisions_keep_a_partition_and_undo_goes_back_step_by_step(
 def test_an_undo_in_any_order_gives_what_stands(data: st.DataObject) -> None:
     """A store refuses what others depend on, but files may be merged in any way."""
     desk, _ = data.draw(histories())
-    for decision in data.draw(st.permutations(standing(desk.made))):
+    for decision in data.draw(st.permutations(standing_decisions(desk.made))):
         desk.undo(decision)
-        again = ReviewState(desk.state._mined, standing(desk.made))
+        again = ReviewState(desk.state._mined, standing_decisions(desk.made))
         assert image(desk.state) == image(again)
 
 
@@ -320,7 +324,7 @@ def test_the_least_certain_come_first_and_those_without_probability_last() -> No
     page = state.queue(QueueFilter())
     assert [found.id for found in page.sets] == ["unsure", "sure", "none"]
     assert (page.total, page.after) == (3, None)
-    assert state["none"].place == (math.inf, "none")
+    assert state["none"].position == (math.inf, "none")
 
 
 def test_filters() -> None:
@@ -373,10 +377,10 @@ def test_a_hundred_thousand_sets_and_ten_thousand_decisions() -> None:
             other=f"s{3 * i + 1}" if kind == "merge" else "",
         )
         minutes = f"{i // 3600:02}:{i // 60 % 60:02}:{i % 60:02}"
-        made.append(decision.stamped(f"2026-01-01T{minutes}.000Z"))
+        made.append(decision.stamp(f"2026-01-01T{minutes}.000Z"))
     for decision in made:
         fresh.apply(decision)
     assert fresh.queue(QueueFilter(text="t5")).total > 1000
-    fresh.apply(fresh.decide("accept", "s1", reviewer="ann").stamped("2027-01-01T00:00:00.000Z"))
+    fresh.apply(fresh.decide("accept", "s1", reviewer="ann").stamp("2027-01-01T00:00:00.000Z"))
     assert fresh.progress["accepted"] == 2001
     assert fresh.progress["rejected"] == 2000

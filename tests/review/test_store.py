@@ -25,7 +25,7 @@ from synsetmine.review import (
     StoreReplacedError,
     read_store,
 )
-from synsetmine.review.decisions import now, standing
+from synsetmine.review.decisions import now, standing_decisions
 
 ROOT = Path(__file__).parents[2]
 
@@ -63,7 +63,7 @@ def test_times_differ_even_if_the_clock_stands_still(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with ReviewStore(path) as store:
-        late = accept("s0").stamped("2999-12-31T23:59:59.999Z")
+        late = accept("s0").stamp("2999-12-31T23:59:59.999Z")
         assert store.take_in([late]) == 1
         assert store.add(accept()).when == "3000-01-01T00:00:00.000Z"
         assert store.add(accept()).when == "3000-01-01T00:00:00.001Z"
@@ -101,11 +101,11 @@ def test_undo_takes_back_ones_own_last(path: Path) -> None:
         other = store.add(accept("s3", "bob"))
         undo = store.undo("ann")
         assert (undo.kind, undo.undoes, undo.set_id) == ("undo", second.id, "s2")
-        assert standing(store.decisions()) == [first, other]
+        assert standing_decisions(store.decisions()) == [first, other]
         assert store.undo("ann").undoes == first.id
         with pytest.raises(DataError, match="no decision to undo by: 'ann'"):
             store.undo("ann")
-        assert standing(store.decisions()) == [other]
+        assert standing_decisions(store.decisions()) == [other]
 
 
 def test_undo_of_one_that_another_depends_on_is_a_conflict(path: Path) -> None:
@@ -117,7 +117,7 @@ def test_undo_of_one_that_another_depends_on_is_a_conflict(path: Path) -> None:
         assert conflict.value.newer == (later,)
         store.undo("ann", later.id)
         assert store.undo("ann", first.id).undoes == first.id
-        assert standing(store.decisions()) == []
+        assert standing_decisions(store.decisions()) == []
 
 
 def test_what_cannot_be_undone_is_told(path: Path) -> None:
@@ -152,7 +152,7 @@ def test_decisions_from_elsewhere_are_taken_in_once(path: Path, tmp_path: Path) 
         assert here.take_in(there.decisions()) == 0
         assert here.decisions() == [ours, theirs]
         with pytest.raises(DataError, match="another decision with this id; was a line edited"):
-            here.take_in([accept("s5").stamped(now()), replace(theirs, note="changed")])
+            here.take_in([accept("s5").stamp(now()), replace(theirs, note="changed")])
         with pytest.raises(DataError, match="no id or time yet"):
             here.take_in([accept("s5")])
         assert len(here.decisions()) == 2  # all or none
@@ -286,7 +286,7 @@ def delete_log(path: Path) -> None:
 def overwrite_with_another(path: Path) -> None:
     other = path.with_name("other.sqlite")
     with ReviewStore(other) as store:
-        store.take_in(accept(f"t{number}", "bob").stamped(now()) for number in range(9))
+        store.take_in(accept(f"t{number}", "bob").stamp(now()) for number in range(9))
     path.write_bytes(other.read_bytes())
 
 
@@ -320,7 +320,7 @@ def test_nothing_is_written_into_a_file_that_is_gone(
     path.with_name("backup").write_bytes(path.read_bytes())
     with ReviewStore(path) as store:
         # More than the log holds, so that the database changes too.
-        many = (accept(f"u{n}", note="x" * 9000).stamped(now()) for n in range(300))
+        many = (accept(f"u{n}", note="x" * 9000).stamp(now()) for n in range(300))
         assert store.take_in(many) == 300
     with ReviewStore(path) as store:
         store.add(accept("s2"))
@@ -330,7 +330,7 @@ def test_nothing_is_written_into_a_file_that_is_gone(
         acts: dict[str, Callable[[], object]] = {
             "add": lambda: store.add(accept("s3")),
             "undo": lambda: store.undo("ann"),
-            "take_in": lambda: store.take_in([accept("s3").stamped(now())]),
+            "take_in": lambda: store.take_in([accept("s3").stamp(now())]),
         }
         for act in (acts[what], store.check_in_place):
             with pytest.raises(StoreReplacedError, match="was deleted or replaced while it was in"):

@@ -61,7 +61,7 @@ def decisions(draw: st.DrawFn) -> Decision:
         note=draw(texts(0)),
     )
     moment = draw(st.integers(0, 999))
-    return made.stamped(f"2026-03-01T09:30:00.{moment:03}Z")
+    return made.stamp(f"2026-03-01T09:30:00.{moment:03}Z")
 
 
 @pytest.mark.parametrize("first", [*"=+-@", "＝"])
@@ -94,7 +94,7 @@ def test_any_decisions_come_back(
     path = tmp_path_factory.mktemp("tsv") / "reviews.tsv"
     write_decisions(path, made)
     written = path.read_bytes()
-    assert read_decisions(path) == sorted(made, key=lambda d: d.place)
+    assert read_decisions(path) == sorted(made, key=lambda d: d.sort_key)
     assert len(written.decode().split("\n")) == len(written.decode().splitlines()) + 1
     assert b"\0" not in written  # git takes such a file for a binary one
     write_decisions(path, reversed(made))
@@ -122,7 +122,7 @@ def test_a_line_without_an_id_gets_one(tmp_path: Path) -> None:
     path = tmp_path / "reviews.tsv"
     path.write_text(f"{HEADER}\n{LINE.replace(SPLIT.id, '')}\n")
     (found,) = read_decisions(path)
-    assert found == replace(SPLIT, id="").stamped(SPLIT.when)
+    assert found == replace(SPLIT, id="").stamp(SPLIT.when)
     assert len(found.id) == 16
 
 
@@ -190,7 +190,7 @@ def test_git_merges_the_work_of_two(tmp_path: Path) -> None:
 
     def at(second: int, reviewer: str) -> Decision:
         made = replace(SPLIT, reviewer=reviewer, id="", number=0)
-        return made.stamped(f"2026-03-01T09:30:{second:02}.000Z")
+        return made.stamp(f"2026-03-01T09:30:{second:02}.000Z")
 
     path = tmp_path / "reviews.tsv"
     common, ours, theirs = at(1, "ann"), [at(2, "ann"), at(5, "ann")], [at(3, "bob"), at(4, "bob")]
@@ -206,5 +206,5 @@ def test_git_merges_the_work_of_two(tmp_path: Path) -> None:
     write_decisions(path, [common, *ours])
     git("commit", "-qam", "ann's")
     git("merge", "-q", "bob")
-    everything = sorted([common, *ours, *theirs], key=lambda d: d.place)
+    everything = sorted([common, *ours, *theirs], key=lambda d: d.sort_key)
     assert read_decisions(path) == everything

@@ -202,7 +202,7 @@ def test_who_sends_a_body_too_slowly_is_told_so(client: httpx.Client) -> None:
     with socket.create_connection(place, timeout=30) as plain:
         plain.sendall(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nx")
         said = plain.recv(4000)
-        while not said.endswith(b"the body did not come within 0.3 s"):
+        while not said.endswith(b"the body did not arrive within 0.3 s"):
             said += (more := plain.recv(4000))
             assert more, said
     assert said.startswith(b"HTTP/1.1 408 ")

@@ -22,13 +22,13 @@ from synsetmine.review.web.answers import TermIndex
 from synsetmine.review.web.pages import (
     QueueQuery,
     Reviewer,
-    decided,
+    describe_decision,
+    format_position,
     name_of,
     read_position,
     render,
     title_of,
     when,
-    written_position,
 )
 from synsetmine.review.web.routes import read_form
 from synsetmine.review.web.schemas import ApiError
@@ -43,7 +43,7 @@ texts = st.text(max_size=20)
 
 @given(st.floats(allow_nan=False), texts)
 def test_places_survive_an_address(least: float, set_id: str) -> None:
-    assert read_position(written_position((least, set_id))) == (least, set_id)
+    assert read_position(format_position((least, set_id))) == (least, set_id)
 
 
 @given(texts)
@@ -95,7 +95,7 @@ def test_forms() -> None:
 def test_words_for_decisions() -> None:
     def said(kind: str, **more: object) -> str:
         given = {"reviewer": "A", "set_id": "s", "members": ("a", "b||x", "c", "d", "e")}
-        return decided(Decision(kind=kind, **{**given, **more}))  # type: ignore[arg-type]
+        return describe_decision(Decision(kind=kind, **{**given, **more}))  # type: ignore[arg-type]
 
     assert said("accept", terms=("a",)) == "accepted it"
     assert said("judge", terms=("b||x",), verdict="incorrect", scope="exact") == (
@@ -107,7 +107,7 @@ def test_words_for_decisions() -> None:
     assert said("split", terms=("a", "b||x", "c", "d"), other="t") == (
         "split off “a”, “b”, “c” and 1 more"
     )
-    assert said("undo", undoes="x") == "took a decision back"
+    assert said("undo", undoes="x") == "undid a decision"
 
 
 def test_words_for_numbers_and_times() -> None:
@@ -162,7 +162,7 @@ def test_a_list_that_is_kept_is_the_one_that_is_made(tmp_path: Path, seed: int) 
         for wanted in wishes:
             whole = fresh(wanted, count=99)
             assert bench.state.queue(wanted, count=99) == whole
-            after = chance.choice([None, *(found.place for found in whole.sets)])
+            after = chance.choice([None, *(found.position for found in whole.sets)])
             count = chance.randint(0, 3)
             assert bench.state.queue(wanted, after=after, count=count) == fresh(
                 wanted, after=after, count=count

@@ -16,7 +16,7 @@ import pytest
 from synsetmine.io.traces import Quote, read_trace, write_trace
 from synsetmine.review import Decision, QueueFilter, ReviewStore
 from synsetmine.review.feedback import reviewed_sets
-from synsetmine.review.web.pages import written_position
+from synsetmine.review.web.pages import format_position
 from synsetmine.review.web.routes import reviewing_app
 from synsetmine.review.web.server import LOOPBACK, AccessPolicy
 from synsetmine.review.web.session import ReviewSession
@@ -117,9 +117,9 @@ def test_the_least_certain_sets_come_first(run: Path) -> None:
         ({"show": "accepted"}, []),
         ({"show": "all", "q": "fever"}, ["fever"]),
         ({"show": "nonsense", "q": "chf"}, ["Heart Failure"]),
-        ({"after": written_position((0.72, "s1"))}, ["Heart Failure", "Hypertension"]),
+        ({"after": format_position((0.72, "s1"))}, ["Heart Failure", "Hypertension"]),
         ({"after": "rubbish", "q": "chf"}, ["Heart Failure"]),
-        ({"after": written_position((math.nan, "s1")), "q": "chf"}, ["Heart Failure"]),
+        ({"after": format_position((math.nan, "s1")), "q": "chf"}, ["Heart Failure"]),
         ({"after": "0" * 15, "q": "chf"}, ["Heart Failure"]),
     ],
 )

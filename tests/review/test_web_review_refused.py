@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from synsetmine.review.web.pages import written_position
+from synsetmine.review.web.pages import format_position
 from tests.review.test_web_review import alert, decisions, listed, reviewing, title
 from tests.support.findings import NASTY
 from tests.support.webserver import Sets, hidden, write_run
@@ -119,5 +119,5 @@ def test_hostile_terms_are_text(tmp_path: Path, text: str) -> None:
         assert page.count("<script") == 1  # our own
         ada.decide("correct", html.unescape(hidden(page, "set")), term=text)
         assert ada.page.status_code == 200
-        assert ada.open(q=text, find=text, set=text, after=written_position((0.1, text)))
+        assert ada.open(q=text, find=text, set=text, after=format_position((0.1, text)))
     assert decisions(run)[0].terms == (text,)

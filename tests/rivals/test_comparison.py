@@ -18,7 +18,7 @@ from synsetmine.metrics import evaluate
 from synsetmine.rivals.base import Choice, Labels, Task, TrainingData
 from synsetmine.rivals.comparison import Plan, SeedResult, choose, compare, run_seed, subsample
 from synsetmine.rivals.page import cells, notes, summarise, write_comparison
-from synsetmine.rivals.registry import Entry, methods, select
+from synsetmine.rivals.registry import MethodEntry, methods, select
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews, View
 from tests.support.worlds import make_world
@@ -47,8 +47,8 @@ class Grid:
             yield np.unique(column.round(choice["digits"]), return_inverse=True)[1]
 
 
-def entry(method: Grid, name: str = "grid") -> Entry:
-    return Entry(name, name.title(), "today", (method,))
+def entry(method: Grid, name: str = "grid") -> MethodEntry:
+    return MethodEntry(name, name.title(), "today", (method,))
 
 
 def tenths() -> tuple[SynonymSets, TermVectors]:
@@ -100,7 +100,7 @@ def test_tuning_finds_the_choice_that_suits_the_training_sets() -> None:
 def test_tuning_compares_variants_and_takes_the_first_of_equals() -> None:
     plan = make_plan()
     coarse, fine = Grid(choices=({"digits": 0},)), Grid(choices=({"digits": 1}, {"digits": 1}))
-    several = Entry("g", "G", "today", (coarse, fine))
+    several = MethodEntry("g", "G", "today", (coarse, fine))
     found = choose(several, plan.data(several, 0), samples=1, expect_size=2)
     assert found.variant == 1
     assert found.choice is fine.choices[0]

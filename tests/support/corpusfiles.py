@@ -20,7 +20,7 @@ from synsetmine.corpus import (
 )
 from synsetmine.corpus.documents import document_schema
 from synsetmine.errors import DataError, Skipped
-from synsetmine.runs.sentences import PlaceCounter, PlaceTable
+from synsetmine.runs.results import PlaceCounter, PlaceTable
 from synsetmine.text.counters import count_together
 from synsetmine.text.matcher import NameMatcher
 from synsetmine.types import Document

@@ -15,7 +15,7 @@ from synsetmine.pipeline.report.findings import (
     RehearsalFindings,
     RehearsalLevel,
     Score,
-    Stage,
+    StageSummary,
 )
 from synsetmine.runs import MinedSet, MinedTerm, Sentence
 from synsetmine.types import Link
@@ -90,7 +90,11 @@ def sample(
         version="1.2.3",
         created="2025-03-09T14:05:00+00:00",
         inputs=[("corpus", "abstracts.jsonl.gz, 33,277 documents, 44 MB"), ("names", "mesh.obo")],
-        stages=[Stage("link", 6.24, "512,345 mentions"), Stage("train", 83.5), Stage("mine", 3800)],
+        stages=[
+            StageSummary("link", 6.24, "512,345 mentions"),
+            StageSummary("train", 83.5),
+            StageSummary("mine", 3800),
+        ],
         skipped=[("not UTF-8", 3, "abstracts.jsonl.gz:12: not UTF-8: b'caf\\xe9'")],
         kept=Tally(9211, 402112, (Link("heart attack", "D009203", 58),)),
         dropped={
@@ -153,7 +157,7 @@ def findings_with(text: str) -> Findings:
         version="1",
         created=text,
         inputs=[(text, text)],
-        stages=[Stage(text, 1.0, text)],
+        stages=[StageSummary(text, 1.0, text)],
         skipped=[(text, 1, text)],
         kept=tally,
         dropped={text: tally},

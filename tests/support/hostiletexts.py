@@ -21,7 +21,7 @@ from synsetmine.export.formats import FORMATS
 from synsetmine.export.lint import lint_file
 from synsetmine.io.sets import read_sets, read_vocabulary
 from synsetmine.kb import read_kb
-from synsetmine.kb.names import clean_name
+from synsetmine.kb.base import clean_name
 from synsetmine.linking.spotlight import pieces
 from synsetmine.normalization import normal_form, tokens
 from synsetmine.review.web.pages import Reviewer

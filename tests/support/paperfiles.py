@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 from typing import Any
 
-from synsetmine.io.datasets import Dataset, fetch_dataset
+from synsetmine.io.downloads import Dataset, fetch_dataset
 from tests.support.paperserver import PaperServer
 
 TRAIN, TEST, VECTORS = "train-cold.set", "test.set", "combined.embed"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from synsetmine.text.matcher import NameMatcher
-from synsetmine.text.units import Units, units_of
+from synsetmine.text.vocabulary import Units, units_of
 
 
 def read_units(texts: Sequence[str], forms: Sequence[str] = ()) -> Units:

@@ -12,13 +12,12 @@ import pytest
 from synsetmine.engines import Engine, LocalEngine
 from synsetmine.engines.base import FEW
 from synsetmine.errors import SynsetmineError
-from synsetmine.runs.sentences import PlaceCounter
+from synsetmine.runs.results import PlaceCounter
 from synsetmine.text.counters import BatchCounter, TextBatch, count_together
 from synsetmine.text.evidence import ConnectionCounter, DefinitionCounter
 from synsetmine.text.matcher import Matches, NameMatcher
 from synsetmine.text.phrases import RunCounter
-from synsetmine.text.units import WordCounter
-from synsetmine.text.vocabulary import TermCounter
+from synsetmine.text.vocabulary import TermCounter, WordCounter
 from synsetmine.views.cooccurrence import NeighbourCounter
 from tests.support.corpusfiles import stored_texts
 

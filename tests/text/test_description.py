@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from synsetmine.io.traces import Action, Decision, Quote
-from synsetmine.models.description import SENTENCES, describe_joins
 from synsetmine.models.known import KnownSets
 from synsetmine.models.task import MiningResult
+from synsetmine.pipeline.new_names import SENTENCES, describe_joins
 from synsetmine.types import SynonymSets, Term
 from tests.support.nameworlds import evidence_of
 

@@ -13,7 +13,7 @@ from synsetmine.engines import LocalEngine
 from synsetmine.engines.base import FEW
 from synsetmine.normalization import normal_form, token_spans, tokens
 from synsetmine.text.matcher import NameMatcher
-from synsetmine.text.units import UnitCounter, count_forms
+from synsetmine.text.vocabulary import UnitCounter, count_forms
 from tests.support.corpusfiles import stored_texts
 from tests.support.textunits import read_units
 
@@ -97,8 +97,8 @@ def test_no_sentence_goes_on_in_the_next_text() -> None:
     units = read_units(["a b", "", "cc. D", "e"])
     assert units.text.tolist() == [0, 0, 2, 2, 3]
     assert len(set(units.sentence.tolist())) == 4
-    assert units.place("text") is units.text
-    assert units.place("sentence") is units.sentence
+    assert units.context("text") is units.text
+    assert units.context("sentence") is units.sentence
 
 
 def test_counts_are_of_the_forms() -> None:
@@ -122,7 +122,7 @@ def test_units_are_counted_through_all_batches(workers: int) -> None:
 
 
 def test_the_rarest_are_forgotten_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("synsetmine.text.units.MOST_FORMS", 3)
+    monkeypatch.setattr("synsetmine.text.vocabulary.MOST_FORMS", 3)
     batches = [["a a a b b c"], ["d e f"], ["a b d"]]
     counts = count_forms(stored_texts(batches), UnitCounter([]))
     assert counts == {"a": 4, "b": 3, "d": 2}

@@ -94,7 +94,7 @@ def test_no_terms_have_no_vectors(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
 
 def test_a_batch_holds_something(counter: LetterCounter) -> None:
-    with pytest.raises(DataError, match="expected a number from 1 on: 0"):
+    with pytest.raises(DataError, match="expected a number of 1 or more: 0"):
         encode_terms(TERMS, "any", batch=0)
 
 

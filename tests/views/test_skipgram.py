@@ -19,7 +19,7 @@ from synsetmine.engines import LocalEngine
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.text.counters import TextBatch
 from synsetmine.text.matcher import NameMatcher
-from synsetmine.text.units import Within
+from synsetmine.text.vocabulary import Within
 from synsetmine.types import Document, Term
 from synsetmine.views import TermVectors, skipgram
 from synsetmine.views.skipgram import train_skipgram
@@ -149,7 +149,7 @@ def test_progress_ends_where_the_whole_is_done() -> None:
 
 @pytest.mark.parametrize("name", ["dimension", "window", "epochs", "min_count", "threads"])
 def test_settings_out_of_range_are_refused(name: str) -> None:
-    with pytest.raises(DataError, match="from 1 on: 0"):
+    with pytest.raises(DataError, match="of 1 or more: 0"):
         train(animals(), NAMES, **{name: 0})
 
 

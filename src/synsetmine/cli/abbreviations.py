@@ -23,7 +23,7 @@ COLUMNS = ("short form", "long form", "count", "documents", "document", "sentenc
 STDOUT = "-"
 
 
-def _checked(out: Path | None) -> Path | None:
+def _check_out(out: Path | None) -> Path | None:
     if out is None or str(out) == STDOUT:
         return out
     from synsetmine.io.files import plain_name
@@ -41,7 +41,7 @@ def abbreviations(
         typer.Option(
             "--out",
             "-o",
-            callback=_checked,
+            callback=_check_out,
             help="File to write: .tsv or .jsonl; `-` writes all as TSV to stdout. Default: a "
             "table on stdout.",
         ),

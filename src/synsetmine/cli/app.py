@@ -17,8 +17,7 @@ from synsetmine.cli.group import group
 from synsetmine.cli.mine import evaluate, mine, rank, score
 from synsetmine.cli.run import demo, init, report, run
 from synsetmine.cli.stages import knowledge, link, read, supervise, vectors, vocabulary
-from synsetmine.cli.train import train
-from synsetmine.cli.tune import finetune, tune
+from synsetmine.cli.train import finetune, train, tune
 from synsetmine.cli.vocabularies import apply_names, convert, lint
 from synsetmine.cli.web import export_reviews, import_reviews, review, serve
 from synsetmine.errors import SynsetmineError

@@ -24,7 +24,7 @@ from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.models.paper.settings import PresetName
 
 if TYPE_CHECKING:
-    from synsetmine.rivals.registry import Entry
+    from synsetmine.rivals.registry import MethodEntry
     from synsetmine.types import SynonymSets
     from synsetmine.views import TermViews
 
@@ -61,7 +61,7 @@ def datasets(
 
     Example: `synsetmine datasets nyt --copy-to data`
     """
-    from synsetmine.io.datasets import DEFAULT_HOME, fetch_dataset
+    from synsetmine.io.downloads import DEFAULT_HOME, fetch_dataset
     from synsetmine.io.files import atomic_write
 
     with console.progress_bar(name, unit="bytes") as bar:
@@ -215,7 +215,7 @@ def compare(
         raise SynsetmineError(f"these methods failed with some or all seeds: {', '.join(failed)}")
 
 
-def _listing(entries: Sequence[Entry]) -> tuple[list[str], list[list[str]]]:
+def _listing(entries: Sequence[MethodEntry]) -> tuple[list[str], list[list[str]]]:
     rows = [[e.name, e.title, e.origin, " ".join(sorted(e.needs))] for e in entries]
     return ["name", "method", "group", "needs"], rows
 
@@ -254,10 +254,12 @@ def _views(
     return load_views(tables, encoder, terms, device=device)
 
 
-def _possible(entries: Sequence[Entry], views: TermViews, named: Sequence[str]) -> list[Entry]:
+def _possible(
+    entries: Sequence[MethodEntry], views: TermViews, named: Sequence[str]
+) -> list[MethodEntry]:
     """The methods that can run; one asked for by name that cannot is an error."""
     left_out: dict[str, list[str]] = {}
-    possible: list[Entry] = []
+    possible: list[MethodEntry] = []
     options = {"vectors": "--vectors", "encoder": "--encoder"}
     for entry in entries:
         lacking = [options[view] for view in entry.lacks(views)]

@@ -120,8 +120,8 @@ def report_reviews(counts: Mapping[str, int]) -> None:
         say(f"from reviews: {', '.join(f'{count} {what}' for what, count in counts.items())}")
 
 
-class Bar:
-    """A progress bar on a terminal; elsewhere a line now and then."""
+class ProgressBar:
+    """A progress bar on a terminal; elsewhere a line at intervals."""
 
     def __init__(self, bar: Any, task: Any, label: str, unit: str = "") -> None:
         self._bar = bar
@@ -147,10 +147,10 @@ class Bar:
 
 
 @contextmanager
-def progress_bar(label: str, *, unit: str = "") -> Iterator[Bar]:
+def progress_bar(label: str, *, unit: str = "") -> Iterator[ProgressBar]:
     """A bar on stderr with what is done, what remains, and a note; bytes if `unit` is `bytes`."""
     if not sys.stderr.isatty():
-        yield Bar(None, None, label, unit)
+        yield ProgressBar(None, None, label, unit)
         return
     from rich import progress as rich_progress
     from rich.console import Console
@@ -167,7 +167,7 @@ def progress_bar(label: str, *, unit: str = "") -> Iterator[Bar]:
         rich_progress.TextColumn("{task.fields[note]}", markup=False),
     )
     with rich_progress.Progress(*columns, console=Console(stderr=True)) as bar:
-        yield Bar(bar, bar.add_task(label, total=None, note=""), label)
+        yield ProgressBar(bar, bar.add_task(label, total=None, note=""), label)
 
 
 def output_file(path: Path | None) -> Path | None:

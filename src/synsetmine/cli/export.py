@@ -60,14 +60,14 @@ class FormatOptions:
     title: str | None = setting(None, help="what the file calls itself; Synonym sets by default")
     explicit: bool | None = setting(
         None,
-        help="rules that put the preferred term in the place of the others",
+        help="rules that replace the other terms by the preferred one",
         option="--explicit",
         panel=ENGINES,
     )
     limit: int | None = setting(
         None,
         ge=0,
-        help="rules in a file, 10000 by default; what is more goes into FILE-2, … 0: no limit",
+        help="rules in a file, 10000 by default; further rules go into FILE-2, …; 0: no limit",
         panel=ENGINES,
     )
     weights: Literal["probability", "none"] | None = setting(
@@ -212,7 +212,7 @@ def export(
     about = About(**{name: options.pop(name) for name in OF_ABOUT if name in options})
     kinds = _kinds(only or (), without or ())
     sets = _read(source, counts, trace, kb, skip_bad=skip_bad)
-    sets = _reviewed(sets, source, reviews, accepted=accepted)
+    sets = _apply_reviews(sets, source, reviews, accepted=accepted)
     skipped = Skipped()
     above = choose_entries(sets, threshold=threshold, min_size=1)
     entries = choose_entries(
@@ -284,7 +284,7 @@ def _read(
     )
 
 
-def _reviewed(
+def _apply_reviews(
     sets: Sequence[MinedSet], source: Path, reviews: Path | None, *, accepted: bool
 ) -> Sequence[MinedSet]:
     """The sets after review; a run folder's own reviews are used by default."""

@@ -166,7 +166,7 @@ def choose_encoder(named: str | None, stored: StoredModel) -> str | None:
     raise SynsetmineError(f"{problem} --encoder {shorten(repr(encoder))}")
 
 
-def already_trained(out: Path, inputs: Mapping[str, Any]) -> bool:
+def is_trained(out: Path, inputs: Mapping[str, Any]) -> bool:
     """Whether the folder holds the finished model of this very command; another is an error."""
     from synsetmine.models.storage import is_model, load_model
 
@@ -197,12 +197,12 @@ def find_terms(texts: Iterable[str], known: Sequence[Term], *, any_string: bool)
         senses = sorted(by_surface.get(term.surface, ()))
         if term in vocabulary or (any_string and (term.sense or not senses)):
             return term
-        return _only(term, senses, known)
+        return _single_sense(term, senses, known)
 
     return [find(term) for term in terms]
 
 
-def _only(term: Term, senses: Sequence[Term], known: Sequence[Term]) -> Term:
+def _single_sense(term: Term, senses: Sequence[Term], known: Sequence[Term]) -> Term:
     if len(senses) == 1 and not term.sense:
         return senses[0]
     if senses and not term.sense:

@@ -16,7 +16,7 @@ from synsetmine.schema import Setting, settings_in
 
 @dataclass(frozen=True, kw_only=True)
 class SettingOptions:
-    """Marks the parameter of a command that stands for one option per setting.
+    """Marks the parameter of a command that becomes one option per setting.
 
     The parameter is an object of its settings class, or a dict with the values that the user gave,
     where `changes` names the class whose settings are to be changed.

@@ -137,7 +137,7 @@ class ShownStages:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._bars = ExitStack()  # with the bar of the stage at work
-        self._bar: console.Bar | None = None
+        self._bar: console.ProgressBar | None = None
 
     def __enter__(self) -> ShownStages:
         return self
@@ -228,7 +228,7 @@ def demo(
 def show_finds(at: Artefacts) -> None:
     """New names of known entities that a sentence of the articles states, the surest first.
 
-    Variants in spelling, inflection and word order are left out: they convince nobody.
+    Variants in spelling, inflection and word order are left out: they convince no reader.
     """
     from synsetmine.export.entries import evidence_line
     from synsetmine.runs import read_results

@@ -133,7 +133,7 @@ def link(
 
 
 def _matcher_of(knowledge: Path, out: Path) -> Path:
-    """Where the matcher of names is kept: beside the knowledge base, unless that is read-only."""
+    """The file of the name matcher: next to the knowledge base, unless that folder is read-only."""
     beside = knowledge.with_suffix(".matcher")
     if beside.exists() or os.access(beside.parent, os.W_OK):
         return beside

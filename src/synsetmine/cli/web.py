@@ -226,7 +226,7 @@ def import_reviews(
     console.say(f"{len(decisions)} decisions in {file}, {new} of them new to {run}")
     extents = Counter(state.extents.values())
     console.say(
-        f"{len(state.extents)} stand: {extents['whole']} hold for these sets as a whole, "
+        f"{len(state.extents)} in force: {extents['whole']} fully applicable to these sets, "
         f"{extents['part']} in part, {extents['none']} not at all"
     )
 

@@ -75,7 +75,7 @@ def read_batches(path: Path) -> Iterator[pa.RecordBatch]:
             _check(file.schema_arrow, path)
             for group in range(file.num_row_groups):
                 table = file.read_row_group(group).combine_chunks()
-                table.validate(full=True)  # a damaged text would be told only when it is used
+                table.validate(full=True)  # a damaged text would be reported only when it is used
                 yield from table.to_batches()
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise parquet_error(error, path) from error

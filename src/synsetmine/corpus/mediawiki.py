@@ -20,7 +20,7 @@ _DEEPEST = 100  # nested elements; a dump has six
 _MOST_NAMESPACES = 1000
 _REDIRECT = re.compile(r"\s*+#\w++\s*+:?+\s*+\[\[([^\[\]|\n]+)")
 
-# Where in a dump stands what we want to know: (parent, element).
+# The elements of a dump that are read: (parent, element).
 _WANTED = frozenset(
     {
         ("siteinfo", "case"),

@@ -21,7 +21,7 @@ def read_paragraphs(source: Source) -> Iterator[Document]:
     """Blocks of lines between blank lines, with the ids `name#1`, `name#2`, …
 
     A whole file as one document would not fit into memory where the file is large, and what is
-    mined from a corpus, which words stand together, is settled within a paragraph anyway.
+    mined from a corpus, which words occur together, is settled within a paragraph anyway.
     """
     name = source.name
     blocks = _blocks(source.lines())
@@ -205,7 +205,7 @@ def _check_columns(header: list[str], fields: Fields, path: Path) -> list[str]:
 
 
 def _batch_rows(file: Any) -> int:
-    """So many rows that a batch holds a few megabytes, by the sizes that the file tells."""
+    """The number of rows that make a batch of a few megabytes, by the file's metadata."""
     metadata = file.metadata
     # Of whole row groups: pyarrow ends the process if asked for a column of a damaged file.
     groups = (metadata.row_group(i) for i in range(metadata.num_row_groups))

@@ -58,14 +58,14 @@ OTHERS = words("special talk user project mediawiki template help portal draft m
 _FILE_KEYS = frozenset({-2, 6})
 _CATEGORY_KEY = 14
 
-# What `%7C` and `&lt;` may stand for, but no article can be called.
+# Characters that `%7C` and `&lt;` may encode, but no title can have.
 _IN_NO_TITLE = re.compile("[\x00-\x1f\x7f-\x9f\ufffd<>\\[\\]{}|]")
 LONGEST_TITLE = 255  # bytes, as in MediaWiki
 
 
 @dataclass(frozen=True)
 class Site:
-    """What a wiki calls the namespaces beside its articles, in lower case."""
+    """What a wiki calls its namespaces other than that of articles, in lower case."""
 
     hidden: frozenset[str] = FILES | {"category"}  # a link to them shows nothing in the text
     others: frozenset[str] = OTHERS
@@ -88,11 +88,11 @@ class Target:
     """Where a link leads; `title` is "" where that is no article."""
 
     title: str
-    hidden: bool = False  # whether the link stands for something outside of the running text
+    hidden: bool = False  # whether the link shows something outside of the running text
 
 
 def read_target(written: str, site: Site) -> Target:
-    """Read what stands in a link before its `|`.
+    """Read the part of a link before its `|`.
 
     >>> read_target("new_York#History", Site()).title
     'New York'
@@ -132,7 +132,7 @@ def pipe_trick(written: str) -> str:
     return label.partition(", ")[0]
 
 
-def unescaped(text: str) -> str:
+def unescape_html(text: str) -> str:
     """Without HTML's names and numbers of characters.
 
     >>> unescaped("AT&amp;T"), unescaped("&#65;")
@@ -148,7 +148,7 @@ def _plain(written: str) -> str:
     if "%" in written:
         written = unquote(written)
     if "&" in written:
-        written = unescaped(written)
+        written = unescape_html(written)
     return " ".join(written.replace("_", " ").split())
 
 
@@ -162,7 +162,7 @@ def _title(plain: str, site: Site) -> str:
     return first + title[1:] if site.first_letter and len(first) == 1 else title
 
 
-# Elements that go with all that stands in them; of `nowiki`, only the marks go.
+# Elements that are removed with their content; of `nowiki`, only the tags are removed.
 RAW = words(
     "ref references math chem ce gallery timeline score source syntaxhighlight pre hiero imagemap "
     "graph mapframe maplink templatedata templatestyles includeonly inputbox categorytree style "
@@ -182,11 +182,11 @@ _ADDRESS = re.compile(r"(?<!\[)\b(?:https?|ftp)://[^\s\[\]<>|]+")
 
 
 def inline_text(wikitext: str) -> str:
-    """The text of a page with only those marks that stand within its lines."""
+    """The text of a page with only the markup that is within its lines."""
     text = _PIPE_TRICK.sub(_with_label, wikitext)
     text = _without_braces(_without_raw(text))
-    text = _HOLLOW.sub(_filled, text)
-    return "\n".join(map(_unmarked, text.split("\n")))
+    text = _HOLLOW.sub(_drop_if_empty, text)
+    return "\n".join(map(_strip_marks, text.split("\n")))
 
 
 def _with_label(link: re.Match[str]) -> str:
@@ -231,7 +231,7 @@ def _without_braces(text: str) -> str:
     def close(kind: str) -> None:
         if not depth[kind]:
             return
-        while True:  # what stands open within is never closed
+        while True:  # an element opened within is never closed
             inner, before = opened.pop()
             depth[inner] -= 1
             if inner == kind:
@@ -259,7 +259,7 @@ def _without_braces(text: str) -> str:
     return "".join(pieces)
 
 
-def _filled(brackets: re.Match[str]) -> str:
+def _drop_if_empty(brackets: re.Match[str]) -> str:
     """Brackets without what a template leaves in them: `Rome (; 753 BC)`, `Rome ()`."""
     if not brackets[0].endswith(")"):
         return "("
@@ -268,7 +268,7 @@ def _filled(brackets: re.Match[str]) -> str:
     return "()" if called else ""  # a pair right behind a word is that of `main()`
 
 
-def _unmarked(line: str) -> str:
+def _strip_marks(line: str) -> str:
     """A line without the marks of headings, lists and rules."""
     start = line[:1]
     if start in ("|", "!") and "]]" not in line and (start == "|" or line.startswith("! ")):
@@ -368,7 +368,7 @@ class _Writer:
         if self.gap and self.length:
             self._put(self.gap)
         end = start + len(body)
-        self.gap = _one(text[end:]) if end < len(text) else ""
+        self.gap = _collapse(text[end:]) if end < len(text) else ""
         self._put(_SPACES.sub(_single, body) if "\n" in body else " ".join(body.split()))
 
     def open_link(self, title: str, hidden: bool) -> _Link:
@@ -392,7 +392,7 @@ class _Writer:
 
     def _widen(self, blanks: str) -> None:
         if blanks:
-            self.gap = _one(self.gap + blanks)
+            self.gap = _collapse(self.gap + blanks)
 
 
 def _write_inline(text: str, site: Site, writer: _Writer) -> None:
@@ -412,7 +412,7 @@ def _write_inline(text: str, site: Site, writer: _Writer) -> None:
         elif mark[0] == "'":
             writer.write("'" if len(mark) == 4 else "'" * (len(mark) - 5))
         elif mark[0] == "<":
-            writer.write(_shown(mark, found[1].lower()))
+            writer.write(_tag_text(mark, found[1].lower()))
         elif mark[0] == "&":
             writer.write(unescape(mark))
         elif mark[0] == "[":
@@ -424,7 +424,7 @@ def _write_inline(text: str, site: Site, writer: _Writer) -> None:
     writer.write(text[position:])
 
 
-def _shown(tag: str, name: str) -> str:
+def _tag_text(tag: str, name: str) -> str:
     """What a tag leaves in the text; what only looks like a tag stays as it is."""
     if name in _BREAKS:
         return "\n"
@@ -439,7 +439,7 @@ def _open_link(text: str, position: int, site: Site, writer: _Writer, links: lis
     anchored = text.startswith("|", end)
     is_link = anchored or text.startswith("]]", end)
     if links and not (is_link and target.hidden):
-        links[-1].title = ""  # links do not stand in links: the inner one holds
+        links[-1].title = ""  # links are never nested: the inner one counts
     if not is_link:
         links.append(writer.open_link("", hidden=False))  # no link, but its end may come
         return position
@@ -470,10 +470,10 @@ def _close_link(text: str, position: int, writer: _Writer, links: list[_Link]) -
 
 
 def _single(blanks: re.Match[str]) -> str:
-    return _one(blanks[0])
+    return _collapse(blanks[0])
 
 
-def _one(blanks: str) -> str:
+def _collapse(blanks: str) -> str:
     lines = blanks.count("\n")
     return "\n\n" if lines > 1 else "\n" if lines else " "
 

@@ -131,7 +131,7 @@ def batches_of(source: Path, columns: Sequence[str] | None = None) -> tuple[Batc
 
 @dataclass(frozen=True)
 class Batch:
-    """One row group: where it lies."""
+    """One row group: its file and its position there."""
 
     source: Path
     columns: tuple[str, ...] | None
@@ -187,7 +187,7 @@ class Batch:
     def _id(self, row: int) -> str:
         try:
             return f" (id {self.read(['id']).column('id')[row].as_py()!r})"
-        except Exception:  # a table without ids; what matters is the error that is told
+        except Exception:  # a table without ids; the error itself matters more
             return ""
 
 

@@ -187,7 +187,7 @@ def _patient(master: str) -> str:
 
 
 def _check_answers(master: str) -> None:
-    """Spark asks a master for a minute; that nobody listens there shows at once."""
+    """Spark asks a master for a minute; a closed port is noticed at once."""
     hosts = re.findall(r"([^,/]+):(\d+)", master.removeprefix("spark://"))
     if not master.startswith("spark://") or not hosts:
         return
@@ -262,7 +262,7 @@ class SparkEngine:
         batches = batches_of(source, columns)
         if not batches:
             return
-        context = self._started().sparkContext
+        context = self._start().sparkContext
         with translate_spark_errors():
             size = min(max(len(batches) // (2 * context.defaultParallelism), 1), TASK_BATCHES)
             tasks = -(-len(batches) // size)
@@ -288,11 +288,11 @@ class SparkEngine:
                 for job in in_flight(partial(submit, run), ranges(), JOBS):
                     yield from map(_result, self._wait_for(job))
         finally:
-            with suppress(Exception):  # where Java is gone, that is the error to be told
+            with suppress(Exception):  # where Java is gone, that is the error to report
                 sent.destroy()
 
     def sql(self, query: str, **tables: Path) -> pa.Table:
-        session = self._started()
+        session = self._start()
 
         def answer() -> pa.Table:
             with translate_spark_errors():
@@ -306,7 +306,7 @@ class SparkEngine:
             found = self._wait_for(submit(answer))
         return found.cast(pa.schema([field.with_nullable(True) for field in found.schema]))
 
-    def _started(self) -> Any:
+    def _start(self) -> Any:
         if self._session is None:
             self._session, self._is_ours = start_session(self.master)
         return self._session
@@ -326,7 +326,7 @@ class SparkEngine:
                 alive = time.monotonic()
             elif time.monotonic() - alive > self.patience:
                 raise SynsetmineError(
-                    f"the Spark master {self.master} has had no worker for us for "
+                    f"the Spark master {self.master} has provided no worker for "
                     f"{self.patience:.0f} s: all have died, or lack the memory or the cores"
                 )
 
@@ -341,7 +341,7 @@ def _jobs(context: Any, most: int) -> Iterator[Callable[..., Future[Any]]]:
         yield pool.submit
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
-        with suppress(Exception):  # where Java is gone, that is the error to be told
+        with suppress(Exception):  # where Java is gone, that is the error to report
             context.cancelJobGroup(key)
         pool.shutdown(wait=True)
 
@@ -359,9 +359,9 @@ class _Work:
     def __call__(self, numbers: Iterator[int]) -> Iterator[tuple[bool, bytes]]:
         for number in numbers:
             try:
-                function = _loaded(self.key, self.sent)
+                function = _load_function(self.key, self.sent)
                 for batch in self.batches(number, self._all()):
-                    yield True, _serialized(batch.apply(function))
+                    yield True, _serialize(batch.apply(function))
             except Exception as error:
                 yield False, _serialized_error(error)
                 return
@@ -389,7 +389,7 @@ class _Work:
 _functions: dict[str, BatchFunction] = {}
 
 
-def _loaded(key: str, sent: Any) -> BatchFunction:
+def _load_function(key: str, sent: Any) -> BatchFunction:
     """The function, unpacked once by each worker process; only the last one is kept."""
     if key not in _functions:
         _functions.clear()
@@ -397,7 +397,7 @@ def _loaded(key: str, sent: Any) -> BatchFunction:
     return _functions[key]
 
 
-def _serialized(batch: pa.RecordBatch) -> bytes:
+def _serialize(batch: pa.RecordBatch) -> bytes:
     stream = pa.BufferOutputStream()
     options = pa.ipc.IpcWriteOptions(compression="lz4")
     with pa.ipc.new_stream(stream, batch.schema, options=options) as writer:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from synsetmine import __version__
 from synsetmine.errors import DataError, Skipped
-from synsetmine.kb.names import long_id
+from synsetmine.kb.base import long_id
 from synsetmine.normalization import normal_form
 from synsetmine.runs import Judgement, MinedSet, MinedTerm, Scope, Sentence
 from synsetmine.runs.results import orcid_of
@@ -38,7 +38,7 @@ _ADDRESS_SIGNS = ":/?#@!$&'()*+,;=%"  # not escaped in an address
 
 @dataclass(frozen=True)
 class About:
-    """Title, date and language of an export, and the address that ids are put behind."""
+    """Title, date and language of an export, and the address that precedes ids."""
 
     title: str = "Synonym sets"
     base: str = BASE  # of the sets' own ids
@@ -107,7 +107,7 @@ COMPARED = 200  # terms of a set with which a further one is compared, at most
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One set: `preferred` stands for it, `others` are its further terms, best known first."""
+    """One set: `preferred` represents it, `others` are its further terms, best known first."""
 
     id: str
     preferred: MinedTerm

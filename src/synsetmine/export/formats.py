@@ -58,10 +58,10 @@ class Format:
 
     def writable(self, entries: Sequence[Entry], skipped: Skipped) -> list[Entry]:
         """Returns the entries that it can hold; `skipped` counts the other terms and sets."""
-        kept = (self._without_refused(entry, skipped) for entry in entries)
+        kept = (self._drop_refused(entry, skipped) for entry in entries)
         return [entry for entry in kept if entry is not None]
 
-    def _without_refused(self, entry: Entry, skipped: Skipped) -> Entry | None:
+    def _drop_refused(self, entry: Entry, skipped: Skipped) -> Entry | None:
         terms = []
         for term in entry.terms:
             problem = "" if self.refuses is None else self.refuses(term.text)

@@ -96,26 +96,26 @@ def _of_rule(rule: Rule, line: str) -> Iterator[Finding]:
     elif rule.outputs is None and len(set(rule.inputs)) == 1:
         yield finding("warning", "one-term", "a rule of one term; it does nothing")
     for side in (rule.inputs, rule.outputs or ()):
-        yield from _repeated(side, rule.line)
+        yield from _find_repeats(side, rule.line)
     for term in dict.fromkeys(rule.terms):
         if not _WORD.search(term):
-            problem = f"no letter or digit in {_shown(term)}; many analyzers drop it, and engines"
+            problem = f"no letter or digit in {_show(term)}; many analyzers drop it, and engines"
             yield finding("warning", "no-word", f"{problem} then refuse the whole file")
         elif len(term) == 1 and unicodedata.category(term) != "Lo":  # one Chinese sign is a word
-            yield finding("warning", "one-letter", f"a term of one letter: {_shown(term)}")
+            yield finding("warning", "one-letter", f"a term of one letter: {_show(term)}")
 
 
-def _repeated(side: Sequence[str], line: int) -> Iterator[Finding]:
-    """Terms that stand twice on a side, or become the same when they are analysed."""
+def _find_repeats(side: Sequence[str], line: int) -> Iterator[Finding]:
+    """Terms that occur twice on a side, or become equal when they are analysed."""
     for term, count in Counter(side).items():
         if count > 1:
-            problem = f"{_shown(term)} stands {count} times in the rule"
+            problem = f"{_show(term)} occurs {count} times in the rule"
             yield Finding(line, "warning", "twice", problem)
     first_of: dict[str, str] = {}
     for term in dict.fromkeys(side):
-        first = first_of.setdefault(_analysed(term), term)
+        first = first_of.setdefault(_analyze(term), term)
         if first != term:
-            problem = f"{_shown(first)} and {_shown(term)} are the same in lower case"
+            problem = f"{_show(first)} and {_show(term)} are the same in lower case"
             yield Finding(line, "warning", "same-words", problem)
 
 
@@ -126,7 +126,7 @@ def _of_file(rules: Sequence[Rule], limit: int) -> Iterator[Finding]:
     first_of: dict[str, Rule] = {}  # the first rule with each term on its left
     for rule in rules:
         for term in rule.inputs:
-            first_of.setdefault(_analysed(term), rule)
+            first_of.setdefault(_analyze(term), rule)
     yield from _ambiguous(rules, first_of)
     yield from _chains(rules, first_of)
     yield from _several_words(rules)
@@ -140,21 +140,19 @@ def _ambiguous(rules: Sequence[Rule], first_of: Mapping[str, Rule]) -> Iterator[
     """A term on the left of two rules, or in two sets of equivalent terms."""
     for rule in rules:
         for term in dict.fromkeys(rule.inputs):
-            first = first_of[_analysed(term)]
+            first = first_of[_analyze(term)]
             if first is not rule:
-                problem = f"{_shown(term)} has a rule on line {first.line} too; both are applied"
+                problem = f"{_show(term)} has a rule on line {first.line} too; both are applied"
                 yield Finding(rule.line, "warning", "ambiguous", problem)
 
 
 def _chains(rules: Sequence[Rule], first_of: Mapping[str, Rule]) -> Iterator[Finding]:
-    """What a rule puts in has a rule itself, which is not applied to it."""
+    """Terms that a rule inserts and that have a rule themselves, which is not applied to them."""
     for rule in rules:
         for term in rule.outputs or ():
-            following = first_of.get(_analysed(term), rule)
+            following = first_of.get(_analyze(term), rule)
             if following is not rule:
-                problem = (
-                    f"{_shown(term)} has a rule on line {following.line}, which is not applied"
-                )
+                problem = f"{_show(term)} has a rule on line {following.line}, which is not applied"
                 yield Finding(rule.line, "warning", "chain", f"{problem} after this one")
 
 
@@ -168,10 +166,10 @@ def _several_words(rules: Sequence[Rule]) -> Iterator[Finding]:
         yield Finding(min(line_of.values()), "note", "several-words", message)
 
 
-def _analysed(term: str) -> str:
+def _analyze(term: str) -> str:
     """The term as most analyzers see it: words in lower case."""
     return " ".join(term.lower().split())
 
 
-def _shown(term: str) -> str:
+def _show(term: str) -> str:
     return shorten(repr(term), 60)

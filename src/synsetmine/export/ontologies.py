@@ -25,7 +25,7 @@ from synsetmine.export.entries import (
 )
 from synsetmine.io.files import write_text
 from synsetmine.io.tables import rows_of
-from synsetmine.kb.obo import id_clause, name_clause, synonym_clause, unquoted
+from synsetmine.kb.obo import escape_line, id_clause, name_clause, synonym_clause
 from synsetmine.runs import Judgement, MinedTerm
 from synsetmine.runs.results import orcid_of
 
@@ -49,7 +49,7 @@ def write_skos(path: Path, entries: Sequence[Entry], about: About) -> list[Path]
     thing the name means elsewhere, and a skos:note would hide the name from programs. So such
     names are synonyms of OBO in OWL (oboInOwl:hasBroadSynonym, …): ontology tools know them, and
     those that know SKOS alone ignore them. An exact name of which a reviewer is not sure is a
-    skos:hiddenLabel: a search finds it, but nobody is shown it.
+    skos:hiddenLabel: a search finds it, but no page shows it.
     """
     head = [f"@prefix {name}: <{address}> .\n" for name, address in _SKOS_PREFIXES.items()]
     blocks = [_scheme(about), *(_concept(entry, about) for entry in entries)]
@@ -58,9 +58,9 @@ def write_skos(path: Path, entries: Sequence[Entry], about: About) -> list[Path]
 
 
 def _scheme(about: About) -> str:
-    facts = [("dct:title", _quoted(about.title)), ("dct:creator", _quoted(about.tool))]
+    facts = [("dct:title", _quote(about.title)), ("dct:creator", _quote(about.tool))]
     if about.created:
-        facts.append(("dct:created", f"{_quoted(about.created)}^^xsd:date"))
+        facts.append(("dct:created", f"{_quote(about.created)}^^xsd:date"))
     if about.licence:
         facts.append(("dct:license", f"<{about.licence}>"))
     return _block(f"<{about.scheme}>", "skos:ConceptScheme", facts)
@@ -69,7 +69,7 @@ def _scheme(about: About) -> str:
 def _concept(entry: Entry, about: About) -> str:
     facts = [
         ("skos:inScheme", f"<{about.scheme}>"),
-        ("skos:notation", _quoted(entry.id)),
+        ("skos:notation", _quote(entry.id)),
         ("skos:prefLabel", _literal(entry.preferred.text, about)),
     ]
     facts += [(_property(term), _literal(term.text, about)) for term in names_of(entry)[1:]]
@@ -90,10 +90,10 @@ def _block(subject: str, kind: str, facts: Sequence[tuple[str, str]]) -> str:
 
 
 def _literal(text: str, about: About) -> str:
-    return _quoted(text) + (f"@{about.language}" if about.language else "")
+    return _quote(text) + (f"@{about.language}" if about.language else "")
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return f'"{_ESCAPED.sub(_escape, text)}"'
 
 
@@ -124,7 +124,7 @@ def write_obo(path: Path, entries: Sequence[Entry], about: About) -> list[Path]:
 def _obo_header(about: About, *, typed: bool) -> list[str]:
     types = [f'synonymtypedef: {ABBREVIATION} "abbreviation"'] if typed else []
     version = [f"data-version: {about.created}"] if about.created else []
-    remark = f"remark: {unquoted(about.in_words)}"
+    remark = f"remark: {escape_line(about.in_words)}"
     return ["format-version: 1.4", *version, *types, "ontology: synsetmine", remark]
 
 
@@ -249,7 +249,7 @@ def _review(judgement: Judgement | None, prefixes: _Prefixes) -> tuple[str, str,
     day = judgement.when[:10]
     orcid = orcid_of(judgement.reviewer)
     if orcid is None:
-        return "", judgement.reviewer.replace("|", "\\|"), day  # several stand between bars
+        return "", judgement.reviewer.replace("|", "\\|"), day  # several are separated by bars
     return prefixes.shorten(_ORCIDS + orcid, "orcid", orcid), "", day
 
 

@@ -179,7 +179,7 @@ def write_managed(
 ) -> list[Path]:
     """The body of `PUT schema/analysis/synonyms/NAME`: each term with what takes its place.
 
-    A term that is not among its own synonyms is gone from the query, so it stands there too,
+    A term that is not among its own synonyms is gone from the query, so it is repeated there,
     unless the rules are to be explicit.
     """
     mapping: dict[str, list[str]] = {}

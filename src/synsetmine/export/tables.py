@@ -12,7 +12,7 @@ from synsetmine.errors import DataError, Skipped
 from synsetmine.export.entries import About, Entry, confidence, new_names
 from synsetmine.io.files import atomic_write, numbered_lines, write_text
 from synsetmine.io.tables import cell_of, escape_formula, rows_of, unescape_formula
-from synsetmine.kb.names import clean_name
+from synsetmine.kb.base import clean_name
 from synsetmine.kb.patch import NewName
 from synsetmine.kb.tables import tab_rows
 from synsetmine.normalization import normal_form
@@ -183,7 +183,7 @@ def read_patch(path: Path, *, refused: Skipped, reviewed: bool = False) -> Itera
             if isinstance(row, DataError):
                 raise row
             if header is None:
-                header = _checked(row)
+                header = _check_header(row)
                 continue
             if len(row) > len(header):
                 raise DataError("a row with more cells than the header", value="\t".join(row))
@@ -246,7 +246,7 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _checked(header: Sequence[str]) -> list[str]:
+def _check_header(header: Sequence[str]) -> list[str]:
     columns = [column.strip().casefold() for column in header]
     if not set(columns) >= _NEEDED:
         problem = f"expected a header with the columns {' and '.join(sorted(_NEEDED))}; found"

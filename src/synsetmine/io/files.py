@@ -1,4 +1,4 @@
-"""Opening and writing files so that a name never stands for something half-written."""
+"""Opens and writes files so that no file is ever half-written under its name."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _BUFFER = 2**16
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; it takes the place of `path` only on success.
+    """Yield a temporary path next to `path`; it replaces `path` only on success.
 
     A file that is replaced keeps its permissions.
     """
@@ -117,7 +117,7 @@ def writing(path: Path) -> Iterator[IO[bytes]]:
         if compression is None:
             yield stream
             return
-        with _compressed(stream, compression) as compressed:
+        with _compress(stream, compression) as compressed:
             yield compressed
 
 
@@ -213,14 +213,14 @@ def read_whole(path: Path) -> bytes:
 def open_binary(path: Path, *, on_read: Callable[[int], None] | None = None) -> Iterator[IO[bytes]]:
     """Open a file for reading, decompressing .gz, .bz2 and .zst.
 
-    A file that cannot be read is a clear error. `on_read` is told the number of bytes each time
-    some were read from the file as it lies on the disk.
+    A file that cannot be read is a clear error. `on_read` gets the number of bytes each time
+    some were read from the file, as stored on disk.
     """
     compression = compression_of(path)
     try:
         with (
             io.BufferedReader(_ProgressFile(path, on_read), _BUFFER) as raw,
-            _decompressed(raw, compression) as stream,
+            _decompress(raw, compression) as stream,
         ):
             yield stream
     except (OSError, EOFError, zlib.error) as error:
@@ -257,7 +257,7 @@ def sha256(path: Path) -> str:
 
 
 class _ProgressFile(io.FileIO):
-    """A file that tells how much of it is read."""
+    """A file that reports how much of it is read."""
 
     def __init__(self, path: Path, on_read: Callable[[int], None] | None) -> None:
         super().__init__(0 if path == STDIN else path, closefd=path != STDIN)
@@ -278,7 +278,7 @@ class _ProgressFile(io.FileIO):
 
 
 @contextmanager
-def _decompressed(raw: IO[bytes], compression: str | None) -> Iterator[IO[bytes]]:
+def _decompress(raw: IO[bytes], compression: str | None) -> Iterator[IO[bytes]]:
     if compression is None:
         yield raw
     elif compression == "gzip":
@@ -295,7 +295,7 @@ def _decompressed(raw: IO[bytes], compression: str | None) -> Iterator[IO[bytes]
 
 
 @contextmanager
-def _compressed(stream: IO[bytes], compression: str) -> Iterator[IO[bytes]]:
+def _compress(stream: IO[bytes], compression: str) -> Iterator[IO[bytes]]:
     if compression == "gzip":
         # No name and no time inside: the same text makes the same file.
         with gzip.GzipFile("", "wb", fileobj=stream, mtime=0) as compressed:

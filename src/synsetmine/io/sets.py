@@ -212,13 +212,13 @@ def _set_literal(literal: str) -> Iterator[str]:
         found = _QUOTED.match(literal, place, end)
         if found is None:
             raise DataError("expected a quoted term", value=literal[place : min(place + 120, end)])
-        yield _unquoted(found[1])
+        yield _unquote(found[1])
         place = found.end()
     if end == 1:
         raise DataError("expected a set of quoted terms", value=literal)  # {} is no set
 
 
-def _unquoted(written: str) -> str:
+def _unquote(written: str) -> str:
     if "\\" not in written:
         return written[1:-1]
     try:

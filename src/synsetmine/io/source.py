@@ -60,7 +60,7 @@ class Meter:
 
     @contextmanager
     def reading(self, size: int) -> Iterator[Callable[[int], None]]:
-        """A function to be told of the bytes read of a file of this size.
+        """A function that is called with the bytes read of a file of this size.
 
         A file that grew meanwhile counts for no more than it was, and in the end for no less.
         """

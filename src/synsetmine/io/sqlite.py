@@ -26,7 +26,7 @@ JOURNAL = "-journal"
 _BESIDE = (LOG, "-shm")
 _PAUSE = 0.01  # seconds
 _JOURNAL_WAIT = 0.3  # seconds for another process to end a transaction without a log
-_COPY_WAIT = 30.0  # seconds for a moment in which nobody writes
+_COPY_WAIT = 30.0  # seconds to wait for a moment without a writer
 _PIECE = 2**20  # bytes copied at a time
 _LOG_HEADER = 32  # bytes; they differ each time the log begins anew
 
@@ -143,7 +143,7 @@ def has_schema(connection: sqlite3.Connection, commands: Iterable[str]) -> bool:
     """Whether a database has just the tables, indices and triggers that these commands make.
 
     A view in the place of a table could compute for ever, and a trigger could change what is
-    written. SQLite is also told to trust nothing that the file defines.
+    written. SQLite is also set to trust nothing that the file defines.
     """
     connection.execute("PRAGMA trusted_schema = OFF")
     made = sqlite3.connect(":memory:")

@@ -66,7 +66,7 @@ class Scale:
 
 
 @dataclass(frozen=True)
-class Frame:
+class PlotFrame:
     """The field of a chart with a scale on either side."""
 
     x: Scale
@@ -100,11 +100,11 @@ class Frame:
             tag("text", short(v), x=self.x(v), y=bottom + 20, class_="tick middle") for v in values
         )
 
-    def marker(self, value: float, note: str, *, top: float, class_: str = "marker") -> Markup:
-        """An upright line at a value, with words beside it on the side where there is room."""
+    def marker(self, value: float, note: str, *, top: float) -> Markup:
+        """An upright line at a value, with words on the side where there is room."""
         x = self.x(value)
         right = x < (self.x.start + self.x.stop) / 2
-        return tag("line", x1=x, x2=x, y1=top, y2=self.y.start, class_=class_) + tag(
+        return tag("line", x1=x, x2=x, y1=top, y2=self.y.start, class_="marker") + tag(
             "text",
             note,
             x=x + 6 if right else x - 6,
@@ -114,13 +114,13 @@ class Frame:
 
 
 def drawable(value: float) -> bool:
-    """Whether a value can stand on an axis; a loss that has run away cannot."""
+    """Whether a value can be drawn on an axis; a loss that has diverged cannot."""
     return math.isfinite(value) and abs(value) < 1e100
 
 
 def ticks(low: float, high: float, count: int = 5) -> list[float]:
     """Round values from at or below `low` to at or above `high`, about `count` of them."""
-    if high - low <= 1e-9 * max(abs(low), abs(high), 1e-9):  # a flat line stands in the middle
+    if high - low <= 1e-9 * max(abs(low), abs(high), 1e-9):  # a flat line is drawn in the middle
         margin = max(abs(low), 1e-6) / 2
         low, high = low - margin, high + margin
     rough = (high - low) / count
@@ -130,9 +130,9 @@ def ticks(low: float, high: float, count: int = 5) -> list[float]:
     return [number * step for number in range(first, last + 1)]
 
 
-def whole_ticks(low: int, high: int, count: int = 6) -> list[float]:
+def whole_ticks(low: int, high: int) -> list[float]:
     """Round whole numbers between two of them."""
-    return [v for v in ticks(low, high, count) if low <= v <= high and float(v).is_integer()]
+    return [v for v in ticks(low, high, 6) if low <= v <= high and float(v).is_integer()]
 
 
 def short(value: float) -> str:

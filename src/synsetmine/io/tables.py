@@ -111,7 +111,7 @@ def row_of(cells: Sequence[str], delimiter: str) -> str:
 
     Python's own writer leaves a lone carriage return unquoted, and its reader ends a row there.
     """
-    return delimiter.join(_quoted(cell, delimiter) for cell in cells)
+    return delimiter.join(_quote(cell, delimiter) for cell in cells)
 
 
 def cell_of(value: object) -> str:
@@ -145,7 +145,7 @@ def unescape_formula(text: str) -> str:
     return text.removeprefix(_GUARD)
 
 
-def _quoted(cell: str, delimiter: str) -> str:
+def _quote(cell: str, delimiter: str) -> str:
     if any(char in cell for char in (delimiter, '"', "\r", "\n")):
         return '"' + cell.replace('"', '""') + '"'
     return cell

@@ -101,12 +101,12 @@ def open_plain(path: Path, flags: int = os.O_RDONLY, *, allow_folder: bool = Fal
     raise DataError("this is not a regular file", path=path)
 
 
-PREFIX, SUFFIX = "synsetmine-", ".held"  # nobody else's folder is called like that
+PREFIX, SUFFIX = "synsetmine-", ".held"  # no other program's folder has such a name
 
 
 @contextmanager
 def temporary_file(path: Path) -> Iterator[Path]:
-    """An empty file beside `path`, to take its place."""
+    """An empty file next to `path`, to replace it."""
     clear(path.parent, f".{glob.escape(path.name)}.*.part")
 
     def make() -> str:
@@ -128,7 +128,7 @@ def temporary_folder() -> Iterator[Path]:
 
 @contextmanager
 def _held(make: Callable[[], str]) -> Iterator[Path]:
-    path, handle = _locked(make)
+    path, handle = _create_with_lock(make)
     try:
         yield path
     finally:
@@ -136,7 +136,7 @@ def _held(make: Callable[[], str]) -> Iterator[Path]:
         os.close(handle)
 
 
-def _locked(make: Callable[[], str]) -> tuple[Path, int]:
+def _create_with_lock(make: Callable[[], str]) -> tuple[Path, int]:
     while True:
         path = Path(make())
         with suppress(FileNotFoundError):
@@ -149,7 +149,7 @@ def _locked(make: Callable[[], str]) -> tuple[Path, int]:
 
 
 def clear(folder: Path, pattern: str) -> None:
-    """Remove what nobody holds any more, of what is called like that."""
+    """Remove files and folders of such names that no process holds any more."""
     for left in folder.glob(pattern):
         try:
             handle = open_plain(left, allow_folder=True)

@@ -30,7 +30,7 @@ class Decision:
     """What happened to one term: the best set at that time, its probability, the action.
 
     `forced` is a term that joined below the threshold because no more sets were allowed. The other
-    fields are of terms that joined, where the run tells: see `kinds`.
+    fields are of terms that joined, where the run has them: see `kinds`.
     """
 
     term: Term

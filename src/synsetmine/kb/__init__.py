@@ -1,7 +1,6 @@
 """Knowledge bases: entities and the names they are known by."""
 
-from synsetmine.kb.base import KnowledgeBase
-from synsetmine.kb.names import Entity
+from synsetmine.kb.base import Entity, KnowledgeBase
 from synsetmine.kb.obo import Scope
 from synsetmine.kb.patch import NewName, PatchResult, apply_names
 from synsetmine.kb.readers import kb_files, read_kb

@@ -1,9 +1,12 @@
-"""The knowledge base: entities with their names, and how one is built."""
+"""The knowledge base: entities, their names and ids, and how one is built."""
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,8 +18,81 @@ from numpy.typing import NDArray
 
 from synsetmine.errors import DataError, Skipped, raise_or_keep
 from synsetmine.kb.columns import Column, Columns, Strings, join, read_columns, write_columns
-from synsetmine.kb.names import Entity, checked_id, clean_name
-from synsetmine.normalization import normal_form, tokens
+from synsetmine.normalization import is_unicode, nfc, normal_form, tokens
+
+LONGEST_NAME = 10_000  # characters: what is longer is a text, or a file without line ends
+_BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A thing with its preferred name and further known names."""
+
+    id: str
+    name: str
+    names: tuple[str, ...] = ()
+
+
+def clean_name(name: str) -> str:
+    """Composed characters (NFC), one blank for any run of blanks and control characters.
+
+    >>> clean_name("  cafe\\u0301\\tau  lait\\n")
+    'café au lait'
+    """
+    if len(name) > LONGEST_NAME:
+        raise DataError(f"a name is longer than {LONGEST_NAME:,} characters", value=name)
+    if not name.isascii():
+        name = nfc(valid_unicode(name))
+    elif name.isprintable() and "  " not in name:
+        return name.strip(" ")
+    return _BLANKS.sub(" ", name).strip(" ")
+
+
+def checked_id(text: str) -> str:
+    """An id as it is, if it is one."""
+    if not text or text.isspace():
+        raise DataError("an entity needs an id", value=text)
+    if any(unicodedata.category(char) == "Cc" for char in text) or "||" in f"|{text}":
+        problem = "an id must not contain a tab, line break or '||', or start with '|'"
+        raise DataError(problem, value=text)
+    return valid_unicode(text)
+
+
+def valid_unicode(text: str) -> str:
+    """The text, unless it holds half a character (a JSON escape such as `\\ud800` makes one)."""
+    if not is_unicode(text):
+        raise DataError("ids and names must be valid Unicode", value=text)
+    return text
+
+
+_OBO = "http://purl.obolibrary.org/obo/"
+_PURL = re.compile(rf"{re.escape(_OBO)}([A-Za-z]\w*)_(\w+)", re.ASCII)
+_SHORT = re.compile(r"([A-Za-z]\w*):(\w+)", re.ASCII)
+
+
+def short_id(iri: str) -> str:
+    """`DOID:14330` for `http://purl.obolibrary.org/obo/DOID_14330`; other IRIs stay as they are."""
+    match = _PURL.fullmatch(iri)
+    return f"{match[1]}:{match[2]}" if match else iri
+
+
+def long_id(text: str) -> str:
+    """The inverse of `short_id`."""
+    match = _SHORT.fullmatch(text)
+    return f"{_OBO}{match[1]}_{match[2]}" if match else text
+
+
+def accepts(language: str, tag: str | None) -> bool:
+    """Whether a language tag suits: `en` takes `en`, `en-GB` and no tag at all; `*` takes any.
+
+    >>> accepts("en", "en-GB"), accepts("en-GB", "en"), accepts("en", "enm"), accepts("de", None)
+    (True, False, False, True)
+    """
+    if not tag or language == "*":
+        return True
+    tag, language = tag.lower(), language.lower()
+    return tag == language or tag.startswith(f"{language}-")
+
 
 IntArray = NDArray[np.int64]
 
@@ -24,7 +100,7 @@ IntArray = NDArray[np.int64]
 class KnowledgeBuilder:
     """Takes names as they come; the memory is that of the strings and a few bytes a name.
 
-    What one source says of an entity may stand in many places (lines of a table, triples of a
+    What one source says of an entity may be in many places (lines of a table, triples of a
     graph): names with the same id belong together. What cannot be used is left out and counted in
     `skipped`: names without a letter or digit, and entities of which no name is left.
     """
@@ -93,7 +169,7 @@ class KnowledgeBuilder:
         rows = np.append(np.cumsum(usable) - 1, -1)  # the number of an entity among the usable
         known = np.append(usable, np.zeros(len(every) - len(ids) + 1, np.bool_))  # [-1] is a loop
         old = old[~known[old] & known[final[old]]]
-        return self._sorted(
+        return self._sort(
             np.where(known[entity], rows[entity], -1),
             ids=Strings.of(ids.filter(pa.array(usable))),
             replaced=Strings.of(every.take(pa.array(old))),
@@ -133,7 +209,7 @@ class KnowledgeBuilder:
             self._skip("a replaced id that leads back to itself", None, every[number].as_py())
         return np.where(looping, -1, final)
 
-    def _sorted(
+    def _sort(
         self, entity: IntArray, *, ids: Strings, replaced: Strings, replaced_rows: NDArray[np.int32]
     ) -> Columns:
         """The columns, once the row of each name's entity is known (-1: the name goes)."""
@@ -193,7 +269,7 @@ class KnowledgeBase:
 
     Two names with the same normal form are one name. Entities have rows and normal forms have
     numbers, so that a linker can go from a form that it found in a text to entities without
-    touching a string: the entities with a name of form number f stand in rows
+    touching a string: the entities with a name of form number f are in rows
     `form_entities[form_starts[f] : form_starts[f + 1]]`, those that prefer such a name first.
     """
 
@@ -215,7 +291,7 @@ class KnowledgeBase:
     ) -> KnowledgeBase:
         """Build from entities; `replaced` maps ids that are no longer used to those in use.
 
-        Entities with the same id become one: their names are put together, and the first
+        Entities with the same id become one: their names are united, and the first
         preferred name stays. Names without a letter or digit are left out, and entities that
         have no other; `skipped` counts them, and entities with a broken id or name, which
         otherwise raise a DataError.

@@ -101,7 +101,7 @@ def join(arrays: Iterable[Any]) -> Any:
 
 
 MARK = b"synsetmine.kb"
-VERSION = b"2"  # 2: normal forms keep accents that stand behind their letters
+VERSION = b"2"  # 2: normal forms keep accents that follow their letters
 
 _NUMBERS = {
     "name_starts": np.int64,
@@ -124,7 +124,7 @@ class Columns:
     form_entities: NDArray[np.int32]  # (N,): those that prefer a name of this form come first
     preferred_forms: NDArray[np.int32]  # (E,): the form of the preferred name
     replaced: Strings  # (R,)
-    replaced_rows: NDArray[np.int32]  # (R,): the entity that stands for a replaced id
+    replaced_rows: NDArray[np.int32]  # (R,): the entity that replaces a replaced id
 
 
 def write_columns(path: Path, columns: Columns) -> None:
@@ -165,7 +165,7 @@ def read_columns(path: Path) -> Columns:
         arrays = {name: table.column(name).values for name in table.schema.names}
         if b"%d" % _checksum(arrays) != notes.get(b"checksum"):
             raise DataError("a damaged knowledge base: its checksum differs", path=path)
-        return _checked(arrays, path)
+        return _check_numbers(arrays, path)
     except (pa.ArrowException, OSError, KeyError, AttributeError, ValueError) as error:
         raise DataError("not a knowledge base, or a damaged one", path=path) from error
 
@@ -203,8 +203,8 @@ def _string_buffers(array: Any) -> tuple[Any, Any]:
     return starts, memoryview(letters or b"")[starts[0] : starts[-1]]
 
 
-def _checked(arrays: dict[str, Any], path: Path) -> Columns:
-    """The columns, if all numbers in them lie within the columns that they point to."""
+def _check_numbers(arrays: dict[str, Any], path: Path) -> Columns:
+    """The columns, if all numbers in them are within the columns that they index."""
 
     def require(good: bool, name: str) -> None:
         if not good:

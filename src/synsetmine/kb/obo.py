@@ -10,8 +10,7 @@ from urllib.parse import quote
 
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.io.source import Source
-from synsetmine.kb.base import KnowledgeBuilder
-from synsetmine.kb.names import short_id
+from synsetmine.kb.base import KnowledgeBuilder, short_id
 
 _LETTERS = {"\n": r"\n", "\r": r"\r", "\t": r"\t", "\f": r"\f"}
 _IN_QUOTES = re.compile(r'[\\"\n\r\t\f]')
@@ -46,7 +45,7 @@ def synonym_clause(
 
 
 def name_clause(name: str) -> str:
-    return f"name: {unquoted(name)}"
+    return f"name: {escape_line(name)}"
 
 
 def id_clause(prefix: str, rest: str) -> str:
@@ -56,7 +55,7 @@ def id_clause(prefix: str, rest: str) -> str:
     return f"id: {prefix}:{local}"
 
 
-def unquoted(text: str) -> str:
+def escape_line(text: str) -> str:
     """A text that takes the rest of its line."""
     return _UNQUOTED.sub(_escape, text)
 

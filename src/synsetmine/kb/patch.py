@@ -13,7 +13,7 @@ from typing import Protocol
 from synsetmine.errors import DataError, Skipped
 from synsetmine.io.files import byte_lines, open_binary, writing
 from synsetmine.io.tables import Row, delimiter_of, row_of
-from synsetmine.kb.names import checked, clean_name
+from synsetmine.kb.base import clean_name, valid_unicode
 from synsetmine.kb.obo import (
     Frame,
     obo_problem,
@@ -26,7 +26,7 @@ from synsetmine.kb.obo import (
 from synsetmine.kb.readers import guess_format
 from synsetmine.kb.tables import (
     SEPARATOR,
-    Fields,
+    KbFields,
     Layout,
     comma_rows,
     json_fields,
@@ -91,8 +91,8 @@ def json_records(path: Path) -> Iterator[bytes | Record]:
             yield raw
             continue
         try:
-            entity, names = parse_record(text, Fields())
-            names = [checked(name) for name in names]
+            entity, names = parse_record(text, KbFields())
+            names = [valid_unicode(name) for name in names]
         except DataError as error:
             raise error.at(path, number) from None
         yield _JsonRecord(raw, entity, names)
@@ -114,10 +114,10 @@ class _JsonRecord:
         added = ", ".join(json.dumps(name.name, ensure_ascii=False) for name in names)
         # Of two fields with one name the last counts.
         values = {name: (start, end) for name, _, start, end in json_fields(text)}
-        lists = [field for field in Fields().names if field in values]
+        lists = [field for field in KbFields().names if field in values]
         if not lists:
             closing = text.rindex("}")
-            field = Fields().names[0]
+            field = KbFields().names[0]
             text = f'{text[:closing].rstrip()}, "{field}": [{added}]{text[closing:]}'
         else:
             start, stop = max(values[field] for field in lists)
@@ -170,7 +170,7 @@ def _records(
             if isinstance(row, DataError):
                 raise row
             if layout is None:
-                layout, between = table_layout(row, Fields()), delimiter(raw.decode())
+                layout, between = table_layout(row, KbFields()), delimiter(raw.decode())
                 yield raw
             else:
                 names, _ = layout.names(row)
@@ -205,8 +205,8 @@ class _TableRecord:
             column = self.layout.more[-1]
             given = [cells[column]] if cells[column].strip() else []
             cells[column] = SEPARATOR.join([*given, *(name.name for name in names)])
-            return self._written(cells).encode() + end
-        rows = [body, *(self._written(self._row(name.name)) for name in names)]
+            return self._row_text(cells).encode() + end
+        rows = [body, *(self._row_text(self._row(name.name)) for name in names)]
         return (end.decode() or "\n").join(rows).encode() + end
 
     def _row(self, name: str) -> list[str]:
@@ -215,7 +215,7 @@ class _TableRecord:
         cells[self.layout.id], cells[self.layout.name] = self.entity, name
         return cells
 
-    def _written(self, cells: Sequence[str]) -> str:
+    def _row_text(self, cells: Sequence[str]) -> str:
         return row_of(cells, self.delimiter)
 
 
@@ -353,7 +353,7 @@ class _EntityRecord:
 
     wanted: list[NewName] = field(default_factory=list)
     forms: set[str] = field(default_factory=set)  # normal forms of the names that it has
-    number: int | None = None  # of the last piece that tells of it, which takes the new names
+    number: int | None = None  # of the last piece about it, which takes the new names
     record: Record | None = None
 
     def meet(self, number: int, record: Record) -> None:

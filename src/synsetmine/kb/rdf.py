@@ -11,8 +11,7 @@ from urllib.parse import quote
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.io.files import open_binary, plain_name
 from synsetmine.io.source import Source
-from synsetmine.kb.base import KnowledgeBuilder
-from synsetmine.kb.names import accepts, long_id, short_id
+from synsetmine.kb.base import KnowledgeBuilder, accepts, long_id, short_id
 
 # Ending -> the parser's own name of the syntax; files of other endings show their syntax.
 SYNTAXES = {
@@ -54,7 +53,7 @@ def statements(source: Source) -> Iterator[Any]:
     what the rest means, so that the file cannot be read.
     """
     syntax = _syntax(source)
-    return _by_lines(source, syntax) if syntax in ("nt", "nq") else _streamed(source, syntax)
+    return _by_lines(source, syntax) if syntax in ("nt", "nq") else _read_stream(source, syntax)
 
 
 def pyoxigraph() -> Any:
@@ -83,7 +82,7 @@ def _syntax(source: Source) -> str:
     return "ttl"
 
 
-def _streamed(source: Source, syntax: str) -> Iterator[Any]:
+def _read_stream(source: Source, syntax: str) -> Iterator[Any]:
     ox = pyoxigraph()
     format = ox.RdfFormat.from_extension(syntax)
     # Relative IRIs need a base; the file's name says no more than it must.

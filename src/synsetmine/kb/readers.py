@@ -12,12 +12,10 @@ from synsetmine.errors import DataError, Skipped
 from synsetmine.io.files import open_binary, plain_name
 from synsetmine.io.source import Meter, Source
 from synsetmine.kb.base import KnowledgeBase, KnowledgeBuilder
-from synsetmine.kb.mediawiki import add_mediawiki
+from synsetmine.kb.dumps import add_mediawiki, add_umls, add_wikidata, merged_file
 from synsetmine.kb.obo import Scope, add_obo
 from synsetmine.kb.rdf import SYNTAXES, add_rdf
-from synsetmine.kb.tables import NAMES_FIELDS, Fields, add_jsonl, add_table
-from synsetmine.kb.umls import add_umls, merged_file
-from synsetmine.kb.wikidata import add_wikidata
+from synsetmine.kb.tables import NAMES_FIELDS, KbFields, add_jsonl, add_table
 from synsetmine.types import KbFormat, Progress
 
 _ENDINGS: dict[str, KbFormat] = {
@@ -53,7 +51,7 @@ def read_kb(
     skipped: Skipped | None = None,
     progress: Progress | None = None,
 ) -> KnowledgeBase:
-    """Read a knowledge base; the ending or the content tells its format unless it is given.
+    """Read a knowledge base; its format follows from the ending or the content unless it is given.
 
     - `saved`: what `KnowledgeBase.save` wrote;
     - `jsonl`: `{"id": "D1", "name": "…", "synonyms": ["…"]}` a line; `names` or `aliases` will do
@@ -64,11 +62,11 @@ def read_kb(
       these `scopes`; with `short_ids`, `http://purl.obolibrary.org/obo/DOID_1` is `DOID:1`. In
       RDF, `name_field` and `names_field` may be IRIs of further properties;
     - `umls`: `MRCONSO.RRF`, only names of these `sources` if any are given, suppressed ones only
-      with `keep_suppressed`; a `MRCUI.RRF` beside it tells of merged concepts;
+      with `keep_suppressed`; a `MRCUI.RRF` next to it lists merged concepts;
     - `wikidata`: the JSON dump; items only;
     - `mediawiki`: titles and redirects of a dump, with `anchors` also the words of links.
 
-    Names must be in `language` (`*` for all) where the format tells languages. Names without a
+    Names must be in `language` (`*` for all) where the format has languages. Names without a
     letter or digit are left out, and entities with no other name; entities with the same id
     become one. A broken record raises a DataError; with `skipped` it is left out and counted, as
     are those names and entities. `progress` gets the bytes read so far and in all.
@@ -79,7 +77,7 @@ def read_kb(
     if format == "saved":
         return KnowledgeBase.load(path)
     builder = KnowledgeBuilder(path=path, skipped=skipped)
-    fields = Fields(
+    fields = KbFields(
         id=id_field or "id",
         name=name_field or "name",
         names=NAMES_FIELDS if names_field is None else (names_field,),
@@ -162,6 +160,6 @@ def _check_options(format: str, scopes: Collection[str], anchors: int) -> None:
 
 
 def kb_files(path: Path) -> list[Path]:
-    """All files that are read for a knowledge base: its own, and what belongs to it beside it."""
+    """All files that are read for a knowledge base: its own, and those that belong to it."""
     merged = merged_file(path)
     return [path] if merged is None else [path, merged]

@@ -24,7 +24,7 @@ _FALSE = frozenset({"", "0", "false", "f", "no", "n"})
 
 
 @dataclass(frozen=True, slots=True)
-class Fields:
+class KbFields:
     """What the fields of a record are called."""
 
     id: str = "id"
@@ -32,7 +32,7 @@ class Fields:
     names: tuple[str, ...] = NAMES_FIELDS
 
 
-def add_jsonl(source: Source, builder: KnowledgeBuilder, fields: Fields) -> None:
+def add_jsonl(source: Source, builder: KnowledgeBuilder, fields: KbFields) -> None:
     """Read `{"id": "D1", "name": "…", "synonyms": ["…", …]}`, one entity a line."""
     for number, line in source.lines():
         if not line.strip():
@@ -75,7 +75,7 @@ def _skip(text: str, place: int) -> int:
     return place if match is None else match.end()
 
 
-def parse_record(line: str, fields: Fields) -> tuple[str, list[str]]:
+def parse_record(line: str, fields: KbFields) -> tuple[str, list[str]]:
     """The id and the names of an entity in JSON."""
     record = parse_json(line)
     if not isinstance(record, dict):
@@ -102,7 +102,7 @@ def _strings(record: Mapping[str, object], field: str) -> list[str]:
     return value
 
 
-def add_table(source: Source, builder: KnowledgeBuilder, fields: Fields, *, tabs: bool) -> None:
+def add_table(source: Source, builder: KnowledgeBuilder, fields: KbFields, *, tabs: bool) -> None:
     """Read a CSV or TSV file with a header.
 
     There is one row a name, of which the first or those with a true value in the column
@@ -127,7 +127,7 @@ def add_table(source: Source, builder: KnowledgeBuilder, fields: Fields, *, tabs
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where the columns stand."""
+    """The positions of the columns."""
 
     width: int
     id: int
@@ -154,7 +154,7 @@ class Layout:
         return int(mark in _FALSE)
 
 
-def table_layout(header: Sequence[str], fields: Fields) -> Layout:
+def table_layout(header: Sequence[str], fields: KbFields) -> Layout:
     columns = [column.strip().casefold() for column in header]
 
     def place(field: str) -> int | None:
@@ -175,13 +175,13 @@ def table_layout(header: Sequence[str], fields: Fields) -> Layout:
 
 
 def tab_rows(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, Row]]:
-    """Fields between tabs, where a quote is a quote unless it stands around the whole field."""
+    """Fields between tabs, where a quote is a character unless quotes enclose the whole field."""
     for number, line in lines:
         if line.strip():
-            yield number, [_unquoted(field) for field in line.split("\t")]
+            yield number, [_unquote(field) for field in line.split("\t")]
 
 
-def _unquoted(field: str) -> str:
+def _unquote(field: str) -> str:
     if len(field) < 2 or field[0] != '"' or field[-1] != '"':
         return field
     inner = field[1:-1]

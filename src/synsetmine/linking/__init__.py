@@ -1,8 +1,6 @@
 """Linkers: which entities a text names, and where."""
 
-from synsetmine.linking.dictionary import DictionaryLinker
-from synsetmine.linking.identifiers import PubtatorLinker
-from synsetmine.linking.mentions import Linker, MarkedLinker
+from synsetmine.linking.linkers import DictionaryLinker, Linker, MarkedLinker, PubtatorLinker
 from synsetmine.linking.spotlight import SpotlightLinker
 
 __all__ = [

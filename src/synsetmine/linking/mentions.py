@@ -1,13 +1,12 @@
-"""Linkers, and the mentions that they find in a corpus."""
+"""The mentions that linkers find in a corpus, and how often each name is linked to an entity."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -19,50 +18,9 @@ from synsetmine.engines import Engine, LocalEngine
 from synsetmine.errors import DataError
 from synsetmine.io.files import atomic_write, numbered_lines, write_text
 from synsetmine.io.sets import parse_count
+from synsetmine.linking.linkers import Linker
 from synsetmine.text.counters import TextBatch, count_together
-from synsetmine.types import Document, Link, Mention
-
-if TYPE_CHECKING:
-    from synsetmine.kb import KnowledgeBase
-
-
-class Linker(Protocol):
-    """Finds where documents name entities."""
-
-    def link(self, documents: Sequence[Document]) -> list[tuple[Mention, ...]]:
-        """The mentions in each document, in the order of the text.
-
-        The same documents give the same mentions, however they are put into batches.
-        """
-        ...
-
-
-class MarkedLinker:
-    """Takes the mentions that the documents carry.
-
-    The corpus reader puts them there: from a MediaWiki dump the links that authors set. PubTator
-    files have fields of ids instead, which `PubtatorLinker` reads.
-
-    With a knowledge base, an id that it has replaced (a merged record, a redirect) becomes the
-    one in use. Ids that it does not know stay as they are, so that supervision can count them.
-    """
-
-    def __init__(self, kb: KnowledgeBase | None = None) -> None:
-        self._kb = kb
-
-    def link(self, documents: Sequence[Document]) -> list[tuple[Mention, ...]]:
-        """The mentions of each document, in the order of its text, whatever that of its file."""
-        return [
-            tuple(sorted(map(self._current, document.mentions), key=lambda m: (m.start, m.end)))
-            for document in documents
-        ]
-
-    def _current(self, mention: Mention) -> Mention:
-        entity = self._kb.current(mention.entity) if self._kb is not None else None
-        if entity is None or entity == mention.entity:
-            return mention
-        return Mention(mention.start, mention.end, entity)
-
+from synsetmine.types import Link
 
 SCHEMA = pa.schema(
     [
@@ -86,7 +44,7 @@ def link_corpus(
 ) -> int:
     """Link a stored corpus and write its mentions as Parquet; the number of mentions.
 
-    `progress` is told how many documents are done.
+    `progress` is called with the number of documents done.
     """
     counters = {"mentions": MentionCounter(linker)}
     with open_mentions(out) as write:
@@ -117,7 +75,7 @@ def resolve_common(mentions: Path) -> int:
     """Give each mention of several entities to the most common one; the number that stays.
 
     Common is the entity that has most mentions of its own. Where two are equal or none has any,
-    the mention goes. The mentions of one place stand beside each other in the file.
+    the mention goes. The mentions of one place are adjacent in the file.
     """
     prior: Counter[str] = Counter()
     for table in _row_groups(mentions):

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from synsetmine.errors import DataError, SynsetmineError, shorten
-from synsetmine.io.addresses import shown
+from synsetmine.io.downloads import redact
 from synsetmine.io.sqlite import check_database, has_schema, make_database, use_write_ahead_log
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import httpx
 
 
-_OURS = 0x5E7A15  # stands in the file's header, so that nothing is written into a stranger's file
+_OURS = 0x5E7A15  # is in the file's header, so that nothing is written into a stranger's file
 _WAIT = 60  # seconds for another process to finish its write
 _TABLE = "CREATE TABLE answers (key TEXT PRIMARY KEY, answer TEXT NOT NULL) WITHOUT ROWID"
 _MAKE = (_TABLE, f"PRAGMA application_id = {_OURS}")
@@ -77,7 +77,7 @@ def open_cache(path: Path) -> Iterator[AnswerCache]:
         yield AnswerCache(path, connection)
 
 
-def damaged(path: Path, why: object) -> DataError:
+def cache_error(path: Path, why: object) -> DataError:
     """The error for a cache that cannot be read."""
     return DataError(f"damaged cache ({why}); delete it to repeat all requests", path=path)
 
@@ -103,7 +103,7 @@ def _clear_errors(path: Path) -> Iterator[None]:
     except (sqlite3.OperationalError, OSError) as error:
         raise DataError(f"cannot use this cache ({error})", path=path) from error
     except sqlite3.Error as error:
-        raise damaged(path, error) from error
+        raise cache_error(path, error) from error
 
 
 LARGEST = 50_000_000  # bytes of one answer
@@ -155,7 +155,7 @@ class Service:
     seed: int
 
     def __post_init__(self) -> None:
-        self._address, self._person = _parted(self.url)
+        self._address, self._person = _split_credentials(self.url)
         self._pace = _Pace(self.per_second)
 
     def ask(
@@ -167,7 +167,7 @@ class Service:
     ) -> list[Result]:
         """What `read` makes of each answer, in order; it is called as soon as the answer is there.
 
-        `refused` says what stands for a question that was refused, or raises. The first error
+        `refused` returns the answer for a question that was refused, or raises. The first error
         ends it all: what has not been asked yet is not asked.
         """
         stop = Event()
@@ -265,11 +265,11 @@ class Service:
 
     def _error(self, question: Question, failure: _FailedError, attempts: int) -> SynsetmineError:
         tried = "" if attempts == 1 else f" ({attempts} attempts)"
-        message = f"{shown(self.url)}: {question.name}: {failure}{tried}"
+        message = f"{redact(self.url)}: {question.name}: {failure}{tried}"
         return RefusedError(message, str(failure)) if failure.refused else SynsetmineError(message)
 
 
-def _parted(url: str) -> tuple[str, tuple[str, str] | None]:
+def _split_credentials(url: str) -> tuple[str, tuple[str, str] | None]:
     """An address without user and password, which others might log with it, and the two."""
     parts = urlsplit(url)
     place = parts.netloc.rpartition("@")[2]
@@ -291,7 +291,7 @@ class _FailedError(Exception):
     ) -> None:
         super().__init__(what)
         self.final = final  # another attempt would fail as well
-        self.refused = refused  # it may lie in the question
+        self.refused = refused  # the question may be the reason
         self.busy = busy
         self.after = after  # seconds that the service asks to wait
 
@@ -354,7 +354,7 @@ def _failure(response: httpx.Response, body: bytes) -> _FailedError:
     status = response.status_code
     what = f"{status} {response.reason_phrase}".rstrip()
     if response.has_redirect_location:
-        target = shorten(shown(response.headers["Location"]))
+        target = shorten(redact(response.headers["Location"]))
         return _FailedError(f"{what}: redirects are not followed, this one to {target}", final=True)
     if said := _excerpt(body):
         what += f": {said}"

@@ -15,14 +15,14 @@ from typing import Any, Literal, NoReturn, get_args
 from urllib.parse import unquote
 
 from synsetmine.errors import DataError, Skipped, SynsetmineError, require, shorten
-from synsetmine.io.addresses import is_web_address, shown
+from synsetmine.io.downloads import is_web_address, redact
 from synsetmine.linking.service import (
     AnswerCache,
     NonsenseError,
     Question,
     RefusedError,
     Service,
-    damaged,
+    cache_error,
     open_cache,
 )
 from synsetmine.types import Document, Mention
@@ -67,15 +67,17 @@ def read_annotation(body: bytes, text: str) -> Annotation:
     """
     resources = _resources(body)
     units = [0, *accumulate(2 if char > "\uffff" else 1 for char in text)]
-    as_utf16 = _placed(resources, text, {unit: place for place, unit in enumerate(units)})
+    as_utf16 = _place_resources(resources, text, {unit: place for place, unit in enumerate(units)})
     if units[-1] == len(text):
         return as_utf16
-    as_characters = _placed(resources, text, {place: place for place in range(len(text) + 1)})
+    as_characters = _place_resources(
+        resources, text, {place: place for place in range(len(text) + 1)}
+    )
     return max(as_utf16, as_characters, key=lambda annotation: len(annotation.mentions))
 
 
 def title_of(uri: str) -> str:
-    """The title of the Wikipedia article that an address of DBpedia stands for, if any.
+    """The title of the Wikipedia article that an address of DBpedia is about, if any.
 
     >>> title_of("http://dbpedia.org/resource/Fran%C3%A7ois_Truffaut")
     'François Truffaut'
@@ -99,7 +101,7 @@ def _resources(body: bytes) -> list[object]:
     return resources
 
 
-def _placed(resources: list[object], text: str, place_of: dict[int, int]) -> Annotation:
+def _place_resources(resources: list[object], text: str, place_of: dict[int, int]) -> Annotation:
     alike = text.translate(_ALIKE)
     mentions: dict[Mention, None] = {}
     broken: list[tuple[str, str]] = []
@@ -107,8 +109,8 @@ def _placed(resources: list[object], text: str, place_of: dict[int, int]) -> Ann
         try:
             mentions[_mention(resource, alike, place_of)] = None
         except DataError as error:
-            shown = shorten(json.dumps(resource, ensure_ascii=True))
-            broken.append((error.problem, shown))
+            redact = shorten(json.dumps(resource, ensure_ascii=True))
+            broken.append((error.problem, redact))
     ordered = sorted(mentions, key=lambda mention: (mention.start, mention.end))
     return Annotation(tuple(ordered), tuple(broken))
 
@@ -233,7 +235,7 @@ class SpotlightLinker:
             mentions: list[Mention] = []
             for offset, text in parts:
                 annotation = answers.get(text, Annotation())
-                mentions.extend(self._moved(mention, offset) for mention in annotation.mentions)
+                mentions.extend(self._shift(mention, offset) for mention in annotation.mentions)
                 for problem, value in annotation.broken:
                     self.skipped.append(DataError(problem, value=f"{document.id}: {value}"))
             linked.append(tuple(mentions))
@@ -245,14 +247,14 @@ class SpotlightLinker:
             nullcontext() if self._cache is None else open_cache(self._cache)
         )
         with opened as cache:
-            answers = {} if cache is None else self._cached(cache, asked)
+            answers = {} if cache is None else self._read_cache(cache, asked)
             missing = [text for text in asked if text not in answers]
             if missing:
                 found = self._ask([(text, asked[text]) for text in missing], cache)
                 answers.update(zip(missing, found, strict=True))
         return answers
 
-    def _cached(self, cache: AnswerCache, texts: Mapping[str, str]) -> dict[str, Annotation]:
+    def _read_cache(self, cache: AnswerCache, texts: Mapping[str, str]) -> dict[str, Annotation]:
         key_of = {text: self._key(text) for text in texts}
         stored = cache.get(key_of.values())
         try:
@@ -262,7 +264,7 @@ class SpotlightLinker:
                 if key in stored
             }
         except ValueError as error:
-            raise damaged(cache.path, error) from error
+            raise cache_error(cache.path, error) from error
 
     def _ask(self, texts: Sequence[tuple[str, str]], cache: AnswerCache | None) -> list[Annotation]:
         def read(number: int, body: bytes) -> Annotation:
@@ -299,10 +301,10 @@ class SpotlightLinker:
         return f"the answers so far are in {self._cache}; run the same command again to continue"
 
     def _key(self, text: str) -> str:
-        question = {"url": shown(self._address), "text": text} | self._settings
+        question = {"url": redact(self._address), "text": text} | self._settings
         return hashlib.sha256(json.dumps(question, sort_keys=True).encode()).hexdigest()
 
-    def _moved(self, mention: Mention, offset: int) -> Mention:
+    def _shift(self, mention: Mention, offset: int) -> Mention:
         """A mention of a piece as one of its document."""
         entity = mention.entity if self._entities == "uri" else title_of(mention.entity)
         return Mention(mention.start + offset, mention.end + offset, entity)
@@ -317,7 +319,7 @@ class SpotlightLinker:
 def _check_url(url: str) -> None:
     if not is_web_address(url) or re.search(r"[?#\s]", url):
         problem = "the url must be the http(s) address of a service, without ? and #"
-        raise DataError(problem, value=shown(url))
+        raise DataError(problem, value=redact(url))
 
 
 def _check_httpx() -> None:

@@ -1,7 +1,7 @@
 """Distant supervision: training sets from links between surfaces and entities.
 
 Linkers err, so a link counts only if its surface is among the entity's known names (the paper's
-filter). The surfaces that stay linked to one entity are a training set; nobody labels anything.
+filter). The surfaces that stay linked to one entity are a training set; no labels are needed.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def supervise(
     form_of: dict[Link, str] = {}
     entities_of: dict[str, Counter[str]] = {}  # form -> how often it names each entity
     written: dict[str, Counter[str]] = {}  # form -> how often it is written so
-    for link in _merged(links):
+    for link in _merge(links):
         known = kb.known_form(link.entity, link.surface) if link.entity in kb else None
         form = form_of[link] = known or normal_form(link.surface)
         written.setdefault(form, Counter())[link.surface] += link.count
@@ -110,8 +110,10 @@ def supervise(
     return Supervision(
         sets=_sets_of(members, lambda size: size >= min_terms),
         alone=_sets_of(members, lambda size: size < min_terms),
-        counts=_sorted({term: n for terms in members.values() for term, n in terms.items()}),
-        rejected=_sorted({Term(_most_written(seen)): seen.total() for seen in rejected.values()}),
+        counts=_sort_counts({term: n for terms in members.values() for term, n in terms.items()}),
+        rejected=_sort_counts(
+            {Term(_most_written(seen)): seen.total() for seen in rejected.values()}
+        ),
         kept=_tally(link for link in form_of if link not in fate),
         dropped={
             reason: _tally(link for link in fate if fate[link] == reason)
@@ -127,13 +129,13 @@ def known_sets(
     vocabulary: Iterable[Term] = (),
     without: Container[str] = (),
 ) -> SynonymSets:
-    """All names of all entities as sets; those that the corpus has stand as it writes them.
+    """All names of all entities as sets; those that the corpus has are written as there.
 
     `seen` are the sets of names in the corpus, by entity: a name in it belongs to its set alone,
     as linking has decided. Of the other names, one of several entities goes to the first that
     prefers it, or to none; a name that a term of the `vocabulary` writes in another way stands as
     this term, so that no name is known and new at once. Entities in `without` are left out. The
-    preferred name of an entity stands first in its set, then the other names that the corpus has.
+    preferred name of an entity comes first in its set, then the other names that the corpus has.
     """
     written = {normal_form(term.surface): term for term in vocabulary if not term.sense}
     taken = {normal_form(term.surface) for term in seen.terms}
@@ -185,7 +187,7 @@ class _Verdict:
     dropped: Mapping[str, str]
 
 
-def _merged(links: Iterable[Link]) -> list[Link]:
+def _merge(links: Iterable[Link]) -> list[Link]:
     """Links with the same surface and entity as one."""
     counts: Counter[tuple[str, str]] = Counter()
     for link in links:
@@ -222,11 +224,11 @@ def _sets_of(
 ) -> SynonymSets:
     """The entities with a wanted number of terms, in the order of their ids."""
     kept = [entity for entity in sorted(members) if wanted(len(members[entity]))]
-    return SynonymSets.of([_sorted(members[entity]) for entity in kept], kept)
+    return SynonymSets.of([_sort_counts(members[entity]) for entity in kept], kept)
 
 
-def _sorted(counts: Mapping[Term, int]) -> dict[Term, int]:
-    """Most frequent first; equal counts by the alphabet: the order of the links is no matter."""
+def _sort_counts(counts: Mapping[Term, int]) -> dict[Term, int]:
+    """Most frequent first; equal counts by the alphabet, whatever the order of the links."""
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 

@@ -1,4 +1,4 @@
-"""Tunes a sentence encoder on synonym sets: synonyms are to lie closer than all other terms.
+"""Tunes a sentence encoder on synonym sets: synonyms become closer than all other terms.
 
 The sets of a batch are near each other, as the encoder sees them at the time, since far ones
 teach little. What an encoder has learned by heart says nothing of how it does on new terms, so
@@ -9,7 +9,6 @@ training of the scorer compares terms of the others only.
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -21,7 +20,6 @@ from torch.nn import functional
 
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.io.sets import write_sets
-from synsetmine.schema import check_settings, seed_setting, setting
 from synsetmine.types import Progress, SynonymSets
 from synsetmine.views import unit_rows
 from synsetmine.views.encoder import LEARNED, learned_surfaces, load_encoder, quiet
@@ -38,41 +36,29 @@ Numbers: TypeAlias = npt.NDArray[np.int64]
 Pair: TypeAlias = tuple[str, str]
 
 
-@dataclass(frozen=True, kw_only=True)
-class TuningSettings:
-    """What tuning an encoder needs to know."""
-
-    epochs: int = setting(3, ge=1, help="passes over the sets")
-    held_out: float = setting(
-        0.2,
-        gt=0,
-        lt=1,
-        help="share of the sets withheld from the encoder; the model learns from them, in (0, 1)",
-    )
-    seed: int = seed_setting("seed of the split, the batches and dropout")
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-
-
 def tune_encoder(
     sets: SynonymSets,
     model: str,
     out: Path,
-    settings: TuningSettings,
     *,
+    epochs: int,
+    held_out: float,
+    seed: int = 0,
     device: str = "cpu",
     progress: Progress | None = None,
 ) -> SynonymSets:
-    """Tune the encoder and write its folder, whole or not at all; the sets that it learned."""
+    """Tune the encoder and write its folder, whole or not at all; the sets that it learned.
+
+    A share `held_out` of the sets of two or more terms is withheld from it.
+    """
     out = out.absolute()
     check_free(out)
     out.parent.mkdir(parents=True, exist_ok=True)
     if learned_surfaces(model):
         raise SynsetmineError(f"{model} is already tuned; start from the original encoder")
     several = sets.pick(n for n, size in enumerate(sets.sizes) if size > 1)
-    order = np.random.default_rng(settings.seed).permutation(len(several))
-    kept = round(settings.held_out * len(several))
+    order = np.random.default_rng(seed).permutation(len(several))
+    kept = round(held_out * len(several))
     if min(kept, len(several) - kept) < FEWEST:
         problem = f"need {FEWEST} sets of two or more terms to withhold and as many to tune on"
         raise DataError(f"{problem}; withholding {kept} of", value=len(several))
@@ -81,8 +67,8 @@ def tune_encoder(
     if not callable(encoder.tokenizer):
         raise SynsetmineError(f"the encoder {model!r} cannot be tuned: it is not a transformer")
     with torch.random.fork_rng(), quiet():
-        torch.manual_seed(settings.seed)  # dropout
-        _train(encoder, learned, settings, device, progress)
+        torch.manual_seed(seed)  # dropout
+        _train(encoder, learned, epochs, seed, device, progress)
         _save(encoder, learned, out)
     return learned
 
@@ -90,20 +76,21 @@ def tune_encoder(
 def _train(
     encoder: Any,
     sets: SynonymSets,
-    settings: TuningSettings,
+    epochs: int,
+    seed: int,
     device: str,
     progress: Progress | None,
 ) -> None:
-    chance = np.random.default_rng(settings.seed)
+    chance = np.random.default_rng(seed)
     names = [[term.surface for term in members] for members in sets]
     drawn = SETS_AT_ONCE // 4
-    steps = settings.epochs * -(-len(names) // drawn)
+    steps = epochs * -(-len(names) // drawn)
     optimizer = torch.optim.AdamW(encoder.parameters(), lr=RATE, weight_decay=0.01)
     rate = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: min((step + 1) / (WARM * steps), 1) * (1 - step / steps)
     )
     done = 0
-    for _ in range(settings.epochs):
+    for _ in range(epochs):
         near = _near_sets(encoder, names)
         order = chance.permutation(len(names))
         for start in range(0, len(order), drawn):
@@ -183,7 +170,7 @@ def _two(names: list[str], chance: np.random.Generator) -> Pair:
 
 
 def check_free(out: Path) -> None:
-    """Nothing may lie where the encoder's folder is to be."""
+    """Raise an error if the path of the encoder's folder is taken."""
     if out.is_symlink() or (out.exists() and (not out.is_dir() or any(out.iterdir()))):
         raise SynsetmineError(f"{out} exists already; name a new folder for the encoder")
 

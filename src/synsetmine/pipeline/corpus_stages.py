@@ -26,7 +26,7 @@ from synsetmine.linking import (
     PubtatorLinker,
     SpotlightLinker,
 )
-from synsetmine.linking.identifiers import id_notes
+from synsetmine.linking.linkers import id_notes
 from synsetmine.linking.mentions import (
     MentionCounter,
     count_links,
@@ -46,7 +46,7 @@ from synsetmine.pipeline.settings import (
     VocabularySettings,
 )
 from synsetmine.runs.folder import Artefacts, SkippedRecords, StageResult
-from synsetmine.runs.sentences import PlaceCounter, PlaceTable
+from synsetmine.runs.results import PlaceCounter, PlaceTable
 from synsetmine.text.counters import BatchCounter, BatchCounts, count_together
 from synsetmine.text.evidence import (
     Abbreviation,
@@ -58,10 +58,11 @@ from synsetmine.text.evidence import (
 )
 from synsetmine.text.matcher import NameMatcher
 from synsetmine.text.phrases import Phrase, RunCounter, RunTable, choose_phrases
-from synsetmine.text.units import FormCounts, WordCounter
 from synsetmine.text.vocabulary import (
+    FormCounts,
     TermCounter,
     TermTable,
+    WordCounter,
     by_frequency,
     candidate_terms,
     term_forms,
@@ -81,8 +82,8 @@ def read_documents(settings: CorpusSettings, out: Path, progress: Progress) -> S
             raise DataError("the command reads this file; name another output", path=out)
     skipped = Skipped()
     documents = open_corpus(settings, skipped, progress)
-    written = write_documents(out, _some(documents, settings.path, skipped))
-    return StageResult({"documents": written}, _skipped(skipped))
+    written = write_documents(out, _require_documents(documents, settings.path, skipped))
+    return StageResult({"documents": written}, _skipped_records(skipped))
 
 
 def open_corpus(
@@ -99,7 +100,7 @@ def open_corpus(
     )
 
 
-def _some(
+def _require_documents(
     documents: Iterator[Document], paths: Sequence[str], skipped: Skipped
 ) -> Iterator[Document]:
     """The documents; that there are none is an error before anything is written."""
@@ -115,7 +116,7 @@ def read_knowledge(settings: KbSettings, out: Path, progress: Progress) -> Stage
     skipped = Skipped()
     kb = read_kb(**vars(settings), skipped=skipped, progress=progress)
     kb.save(out)
-    return StageResult({"entities": len(kb), "names": kb.name_count}, _skipped(skipped))
+    return StageResult({"entities": len(kb), "names": kb.name_count}, _skipped_records(skipped))
 
 
 def link_documents(
@@ -164,7 +165,7 @@ def link_documents(
     write_links(at.links, counted)
     if not counted:
         notes.append(f"the {settings.linker} linker found no mention of an entity")
-    return StageResult({"mentions": total, "links": len(counted)}, _skipped(skipped), notes)
+    return StageResult({"mentions": total, "links": len(counted)}, _skipped_records(skipped), notes)
 
 
 def count_texts(
@@ -251,7 +252,7 @@ def supervise_links(
             "known terms": len(supervision.counts),
             "rejected surfaces": len(supervision.rejected),
         },
-        notes=[_few(supervision, settings.min_terms)] if few else [],
+        notes=[_too_few_sets(supervision, settings.min_terms)] if few else [],
     )
 
 
@@ -275,7 +276,7 @@ def choose_vocabulary(
     counts that co-occurrence vectors need.
     """
     skipped = Skipped()
-    known = _seen(at.names)
+    known = _read_terms(at.names)
     sources = _sources(settings, at, known, skipped)
     terms = candidate_terms(*sources.values())
     linked = [Term(link.surface) for link in read_links(at.links)]
@@ -298,7 +299,7 @@ def choose_vocabulary(
         raise DataError(f"no term is seen {settings.min_count} times or more; lower min_count")
     write_vocabulary(at.vocabulary, chosen)
     sizes = {name: len(source) for name, source in sources.items()}
-    return StageResult({"terms": len(chosen), **sizes}, _skipped(skipped))
+    return StageResult({"terms": len(chosen), **sizes}, _skipped_records(skipped))
 
 
 def _count_terms(
@@ -308,7 +309,7 @@ def _count_terms(
     engine: Engine,
     progress: Progress,
 ) -> TermTable:
-    """How often each form stands in the corpus, and how it is written."""
+    """How often each form occurs in the corpus, and how it is written."""
     counters: dict[str, BatchCounter] = {"terms": TermCounter()}
     if vectors is not None:
         counters |= {"connections": ConnectionCounter(forms), "places": PlaceCounter()}
@@ -344,7 +345,7 @@ def _sources(
     """Where the terms of a vocabulary come from."""
     listed: dict[str, Sequence[Term]] = {}
     if settings.list:
-        listed["listed"] = _listed(Path(settings.list), known, skipped)
+        listed["listed"] = _read_list(Path(settings.list), known, skipped)
     if settings.only_list:
         return listed
     phrases: Sequence[Phrase] = ()
@@ -359,7 +360,7 @@ def _sources(
         abbreviations = _abbreviations(read_evidence(at.abbreviations).abbreviations())
     return {
         "known": known if settings.known else (),
-        "rejected": _seen(at.rejected) if settings.rejected else (),
+        "rejected": _read_terms(at.rejected) if settings.rejected else (),
         "phrases": [Term(phrase.surface) for phrase in phrases],
         "abbreviations": abbreviations,
         **listed,
@@ -376,7 +377,7 @@ def _abbreviations(defined: Sequence[Abbreviation]) -> list[Term]:
     ]
 
 
-def _listed(path: Path, known: Sequence[Term], skipped: Skipped) -> list[Term]:
+def _read_list(path: Path, known: Sequence[Term], skipped: Skipped) -> list[Term]:
     """The terms of a person's list, known names as they are written elsewhere in the run."""
     written = {normal_form(term.surface): term for term in known}
     terms = read_vocabulary(path, skipped=skipped).terms
@@ -430,7 +431,7 @@ def make_vectors(
 
 
 def _chosen(settings: VectorSettings, *names: str) -> dict[str, Any]:
-    """These settings, without those whose 0 stands for the default of the method."""
+    """These settings, without those whose 0 means the default of the method."""
     return {name: value for name in names if (value := getattr(settings, name))}
 
 
@@ -441,12 +442,12 @@ def _terms(path: Path) -> Sequence[Term]:
     return read_vocabulary(path).terms
 
 
-def _seen(path: Path) -> Sequence[Term]:
+def _read_terms(path: Path) -> Sequence[Term]:
     """The terms of a vocabulary; there may be none, as when nothing was rejected."""
     return read_vocabulary(path, allow_empty=True).terms
 
 
-def _skipped(skipped: Skipped) -> list[SkippedRecords]:
+def _skipped_records(skipped: Skipped) -> list[SkippedRecords]:
     return [
         SkippedRecords(problem, count, [str(e) for e in skipped.examples[problem]])
         for problem, count in skipped.counts.most_common()
@@ -465,7 +466,7 @@ def _record(supervision: Supervision) -> dict[str, Any]:
     }
 
 
-def _few(supervision: Supervision, min_terms: int) -> str:
+def _too_few_sets(supervision: Supervision, min_terms: int) -> str:
     lost = max(supervision.dropped.items(), key=lambda item: item[1].links, default=None)
     why = f"; most links were dropped because: {lost[0]}" if lost else ""
     seen = (

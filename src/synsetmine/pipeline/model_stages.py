@@ -25,9 +25,8 @@ from synsetmine.models import (
     load_model,
     save_model,
 )
-from synsetmine.models.description import describe_joins
 from synsetmine.models.known import write_candidates
-from synsetmine.pipeline.new_names import NewNames
+from synsetmine.pipeline.new_names import NewNames, describe_joins
 from synsetmine.pipeline.settings import EncoderSettings, EvaluateSettings, MineSettings
 from synsetmine.review.decisions import read_decisions, write_decisions
 from synsetmine.review.feedback import Constraints, seed_sets, training_sets
@@ -85,7 +84,7 @@ def encode_known(
     if not settings.model:
         at.encoded.unlink(missing_ok=True)  # of an earlier run
         return StageResult()
-    terms = [*read_vocabulary(at.vocabulary).terms, *_together(*at.known, at.test).terms]
+    terms = [*read_vocabulary(at.vocabulary).terms, *_read_partition(*at.known, at.test).terms]
     vectors = encode(settings.model, terms, device=device, progress=progress)
     write_vectors(at.encoded, vectors)
     return StageResult({"vectors": len(vectors), "dimension": vectors.dimension})
@@ -183,12 +182,12 @@ def mine_sets(
     name in the corpus that no term joined are not written.
     """
     constraints = read_constraints(reviews)
-    linked = _together(*at.known, at.test)
+    in_corpus = _read_partition(*at.known, at.test)
     vocabulary = read_vocabulary(at.vocabulary)
     names = NO_SETS
     if settings.known:
         kb = KnowledgeBase.load(at.knowledge)
-        names = known_sets(kb, linked, vocabulary=vocabulary.terms)
+        names = known_sets(kb, in_corpus, vocabulary=vocabulary.terms)
     informed = seed_sets(names, constraints)
     seeds = informed.sets
     mined = mine_terms(
@@ -205,7 +204,7 @@ def mine_sets(
     write_candidates(at.candidates, mined.known)
     new = NewNames.of(mined, seeds)
     write_text(at.rehearsal, json.dumps(new.to_dict(), indent=2) + "\n")
-    here = {*linked.terms, *vocabulary.terms, *constraints.must_link.terms}
+    here = {*in_corpus.terms, *vocabulary.terms, *constraints.must_link.terms}
     write_sets(at.mined, _in_corpus(mined.sets, seeds, here))
     write_trace(at.trace, mined.trace)
     counts = {**new.counts, "without vector": len(mined.without_vector)}
@@ -298,7 +297,7 @@ def score_held_out(
     terms = read_vocabulary(at.vocabulary)
     others = known_sets(
         KnowledgeBase.load(at.knowledge),
-        _together(*at.known, at.test),
+        _read_partition(*at.known, at.test),
         vocabulary=terms.terms,
         without=frozenset(gold.ids),
     )
@@ -367,9 +366,9 @@ def order_vocabulary(vocabulary: Vocabulary, settings: MineSettings) -> list[Ter
     )
 
 
-def _together(*paths: Path) -> SynonymSets:
+def _read_partition(*paths: Path) -> SynonymSets:
     """The sets of several files as one partition."""
-    return SynonymSets.together(read_sets(path, allow_empty=True) for path in paths)
+    return SynonymSets.union(read_sets(path, allow_empty=True) for path in paths)
 
 
 def _mean_and_spread(reports: Sequence[ClusterReport], name: str) -> list[float]:

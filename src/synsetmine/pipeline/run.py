@@ -11,7 +11,7 @@ from synsetmine.corpus import corpus_files
 from synsetmine.devices import require_torch
 from synsetmine.engines import Engine, LocalEngine
 from synsetmine.errors import DataError
-from synsetmine.io.addresses import shown
+from synsetmine.io.downloads import redact
 from synsetmine.io.files import check_folder
 from synsetmine.kb import kb_files
 from synsetmine.models.storage import CONFIG, model_files
@@ -54,7 +54,7 @@ def run_project(
         raise DataError(f"no such stage; expected one of {', '.join(STAGES)}", value=until)
     folder = RunFolder(Path(project.run))
     _check_inputs(project, folder.path)
-    with folder.locked():
+    with folder.lock():
         for stage in _stages(project, folder, watcher, engine or LocalEngine(), device):
             folder.carry_out(stage, watcher)
             if stage.name == until:
@@ -110,7 +110,7 @@ def _corpus_stages(
         name="link",
         # A password is of no consequence to the links, and the manifest is for others to read.
         settings=asdict(project.link)
-        | {"url": shown(project.link.url)}
+        | {"url": redact(project.link.url)}
         | ({"min_count": terms.min_count} if terms.mines_phrases else {}),
         inputs=[at.documents, at.knowledge],
         outputs=[at.mentions, at.links, *counted],
@@ -131,7 +131,7 @@ def _corpus_stages(
         | ({"vectors": [vectors.window, vectors.min_count]} if neighbours else {}),
         inputs=[
             *(at.documents, *counted, at.names, at.rejected, at.links),
-            *_given(terms.list),
+            *_optional_path(terms.list),
         ],
         outputs=[at.vocabulary, at.evidence, at.places, *neighbours],
         work=lambda: choose_vocabulary(
@@ -144,7 +144,7 @@ def _corpus_stages(
         settings=_without(vectors, "path"),
         inputs=[
             *(neighbours or ([at.documents] if vectors.method == "skipgram" else [])),
-            *(*named, *_given(vectors.path)),
+            *(*named, *_optional_path(vectors.path)),
         ],
         outputs=[at.vectors],
         work=lambda: make_vectors(
@@ -208,7 +208,7 @@ def _results(folder: RunFolder) -> dict[str, Any]:
 
 
 def _check_inputs(project: Project, folder: Path) -> None:
-    """All files that the run needs, looked for before hours of work; none may lie in its folder."""
+    """All files that the run needs, checked before hours of work; none may be in its folder."""
     check_folder(folder)
     if project.train.uses_torch:
         require_torch("the paper's model")
@@ -223,7 +223,7 @@ def _check_inputs(project: Project, folder: Path) -> None:
 
 
 def _encoder_files(project: Project) -> list[Path]:
-    """The files of an encoder that lies in a folder."""
+    """The files of an encoder in a folder."""
     model = project.encoder.model
     return encoder_files(find_encoder(model)) if model else []
 
@@ -233,5 +233,5 @@ def _without(settings: Any, *names: str) -> dict[str, Any]:
     return {name: value for name, value in asdict(settings).items() if name not in names}
 
 
-def _given(path: str) -> list[Path]:
+def _optional_path(path: str) -> list[Path]:
     return [Path(path)] if path else []

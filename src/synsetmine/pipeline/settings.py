@@ -252,7 +252,7 @@ class SetLimits:
     max_sets: int | None = setting(
         None,
         ge=1,
-        help="open no more sets than this, seeds included; terms without vectors come on top",
+        help="open no more sets than this, seeds included; terms without vectors are not counted",
     )
     min_size: int = setting(1, ge=1, help="write only sets of at least this many terms")
 
@@ -267,6 +267,23 @@ class GroupSettings:
         "their probability is above it",
     )
     unsure: int = setting(100, ge=0, help="pairs near the threshold to report")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TuningSettings:
+    """How a sentence encoder is tuned on synonym sets."""
+
+    epochs: int = setting(3, ge=1, help="passes over the sets")
+    held_out: float = setting(
+        0.2,
+        gt=0,
+        lt=1,
+        help="share of the sets withheld from the encoder; the model learns from them, in (0, 1)",
+    )
+    seed: int = seed_setting("seed of the split, the batches and dropout")
+
+    def __post_init__(self) -> None:
+        check_settings(self)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from synsetmine.review.changes import QueuePosition, ReviewedSet, Status
 from synsetmine.review.decisions import Decision, Kind
-from synsetmine.review.state import TO_DO, Page, QueueFilter, ReviewState
+from synsetmine.review.state import TO_DO, QueueFilter, QueuePage, ReviewState
 from synsetmine.review.store import Conflict, ReviewStore, StoreReplacedError, read_store
 
 __all__ = [
@@ -10,8 +10,8 @@ __all__ = [
     "Conflict",
     "Decision",
     "Kind",
-    "Page",
     "QueueFilter",
+    "QueuePage",
     "QueuePosition",
     "ReviewState",
     "ReviewStore",

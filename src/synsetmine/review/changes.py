@@ -55,7 +55,7 @@ class ReviewedSet:
         return "\n".join(texts).casefold()
 
     @cached_property
-    def place(self) -> QueuePosition:
+    def position(self) -> QueuePosition:
         least = self.mined.least
         return math.inf if least is None else least, self.mined.id
 
@@ -82,13 +82,13 @@ class Draft:
     def get(self, set_id: str) -> ReviewedSet | None:
         return self.after[set_id] if set_id in self.after else self.sets.get(set_id)
 
-    def holding(self, keys: Iterable[str]) -> Counter[str]:
+    def owners(self, keys: Iterable[str]) -> Counter[str]:
         """The ids of the sets that hold these terms now, and how many each."""
         return Counter(self.homes[key] for key in keys if key in self.homes)
 
     def find(self, set_id: str, members: tuple[str, ...]) -> ReviewedSet | None:
         """The set that a decision means: the one that holds most of the members."""
-        held = self.holding(members)
+        held = self.owners(members)
         best = max(held, key=lambda name: (held[name], name == set_id, name), default=None)
         return None if best is None else self.get(best)
 
@@ -125,7 +125,7 @@ def _accept(decision: Decision, draft: Draft) -> tuple[int, int]:
 
 def _reject(decision: Decision, draft: Draft) -> tuple[int, int]:
     members = set(decision.members)
-    held = draft.holding(decision.members)
+    held = draft.owners(decision.members)
     mixed = 0
     for set_id, count in held.items():
         home = draft.sets[set_id]
@@ -167,8 +167,8 @@ def _leave(decision: Decision, draft: Draft) -> tuple[int, int]:
     """Remove and split: the terms that go leave each set in which they are with some that stay."""
     going = set(decision.terms)
     staying = set(decision.members) - going
-    held = draft.holding(decision.members)
-    if not draft.holding(going) or not draft.holding(staying):
+    held = draft.owners(decision.members)
+    if not draft.owners(going) or not draft.owners(staying):
         return 0, len(decision.members)
     for set_id in sorted(held, key=lambda name: (name != decision.set_id, name)):
         home = draft.sets[set_id]
@@ -223,7 +223,7 @@ def _gather(draft: Draft, into: ReviewedSet, keys: Iterable[str]) -> ReviewedSet
     """The set with all of these terms in it, which leave the sets where they are."""
     coming = dict.fromkeys(key for key in keys if draft.homes.get(key, into.id) != into.id)
     terms: dict[str, MinedTerm] = {}
-    for set_id in draft.holding(coming):
+    for set_id in draft.owners(coming):
         home = draft.sets[set_id]
         own = dict(zip(home.keys, home.mined.terms, strict=True))
         terms |= own
@@ -244,7 +244,7 @@ def _with(
 ) -> ReviewedSet:
     """The set with other terms; by default an accepted one stays so, and any other is changed.
 
-    The term that stood for the set does so only while it is there.
+    The preferred term of the set stays preferred only while it is in the set.
     """
     kept = tuple(terms)
     preferred = reviewed.mined.preferred

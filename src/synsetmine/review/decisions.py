@@ -17,7 +17,7 @@ from synsetmine.io.files import numbered_lines, write_text
 from synsetmine.io.tables import is_formula
 from synsetmine.normalization import is_unicode
 from synsetmine.runs import Scope, Verdict
-from synsetmine.types import Term, first_repeated
+from synsetmine.types import Term, first_duplicate
 
 Kind = Literal["accept", "reject", "unsure", "judge", "remove", "split", "merge", "rename", "undo"]
 
@@ -38,7 +38,7 @@ class Decision:
     - judge: the terms to which `verdict` and `scope` apply
     - remove, split: the terms that go, one or several; `other` is the id of their new set
     - merge: `other` is the set that is taken in, `others` are its members
-    - rename: the term that stands for the set
+    - rename: the term that represents the set
     - undo: `undoes` is the id of the decision that is taken back; the rest is that one's
     """
 
@@ -69,7 +69,7 @@ class Decision:
         for texts in (self.members, self.terms, self.others):
             for text in texts:
                 Term.parse(text)
-            again = first_repeated(texts)
+            again = first_duplicate(texts)
             require(again is None, "a term occurs twice", again)
         if self.verdict is not None:
             _check_choice("verdict", self.verdict, Verdict)
@@ -85,11 +85,11 @@ class Decision:
         return (self.set_id, self.other) if self.other else (self.set_id,)
 
     @property
-    def place(self) -> tuple[str, str]:
-        """By which decisions are sorted, in any store and any file."""
+    def sort_key(self) -> tuple[str, str]:
+        """The order of decisions, in any store and any file."""
         return self.when, self.id
 
-    def stamped(self, when: str) -> Decision:
+    def stamp(self, when: str) -> Decision:
         """The same with its time, and an id made of all that it says."""
         content = asdict(replace(self, when=when, id="", number=0))
         return replace(self, when=when, id=_hash(content)[:16])
@@ -97,10 +97,10 @@ class Decision:
 
 def in_order(decisions: Iterable[Decision]) -> list[Decision]:
     """First made first."""
-    return sorted(decisions, key=lambda decision: decision.place)
+    return sorted(decisions, key=lambda decision: decision.sort_key)
 
 
-def standing(decisions: Iterable[Decision]) -> list[Decision]:
+def standing_decisions(decisions: Iterable[Decision]) -> list[Decision]:
     """Those that were not taken back, first made first."""
     ordered = in_order(decisions)
     undone = {decision.undoes for decision in ordered if decision.kind == "undo"}
@@ -114,8 +114,8 @@ def digest(decisions: Iterable[Decision]) -> str:
 
 def now(after: str = "") -> str:
     """The time, or a millisecond later than `after` where a clock goes wrong or is too coarse."""
-    here = _written(datetime.now(UTC))
-    return here if here > after else _written(_later(after))
+    here = _format_time(datetime.now(UTC))
+    return here if here > after else _format_time(_later(after))
 
 
 def _hash(content: object) -> str:
@@ -127,7 +127,7 @@ def _later(when: str) -> datetime:
     return datetime.strptime(when, f"{_FORM}Z").replace(tzinfo=UTC) + timedelta(milliseconds=1)
 
 
-def _written(time: datetime) -> str:
+def _format_time(time: datetime) -> str:
     return f"{time.strftime(_FORM)[:-3]}Z"
 
 
@@ -230,10 +230,10 @@ def _cells(decision: Decision) -> list[str]:
             cells.append(BETWEEN.join(texts))
         else:
             cells.append(_escape(value or ""))
-    return [_guarded(cell) for cell in cells]
+    return [_escape_cell(cell) for cell in cells]
 
 
-def _guarded(cell: str) -> str:
+def _escape_cell(cell: str) -> str:
     """What people typed, as a spreadsheet shows it rather than runs it."""
     return f"\\u{ord(cell[0]):04x}{cell[1:]}" if is_formula(cell) else cell
 
@@ -250,7 +250,7 @@ def _decision(cells: Sequence[str]) -> Decision:
     if not values["when"]:
         raise DataError("a decision needs its time, in the column", value="when")
     decision = Decision(**values)
-    return decision if decision.id else decision.stamped(decision.when)
+    return decision if decision.id else decision.stamp(decision.when)
 
 
 def _escape(text: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.io.sets import new_id
-from synsetmine.review.decisions import Decision, read_decisions, standing
+from synsetmine.review.decisions import Decision, read_decisions, standing_decisions
 from synsetmine.review.state import ReviewState
 from synsetmine.review.store import read_store
 from synsetmine.runs import MinedSet, MinedTerm
@@ -31,7 +31,7 @@ class Constraints:
 
     @classmethod
     def from_decisions(cls, decisions: Iterable[Decision]) -> Constraints:
-        made = standing(decisions)
+        made = standing_decisions(decisions)
         state = ReviewState(_seen_sets(made), made)
         sets = [reviewed.mined for reviewed in state.sets if reviewed.status != "rejected"]
         cannot_link = cannot_link_pairs(made)
@@ -57,7 +57,7 @@ class Constraints:
         """The terms that must not be with this one."""
         return self._partners.get(term, frozenset())
 
-    def fitting(self, terms: Iterable[Term], members: Collection[Term]) -> list[Term]:
+    def compatible_terms(self, terms: Iterable[Term], members: Collection[Term]) -> list[Term]:
         """The terms without a cannot-link to any of these members."""
         return [term for term in terms if self.cannot_link_with(term).isdisjoint(members)]
 
@@ -84,7 +84,7 @@ def cannot_link_pairs(decisions: Iterable[Decision]) -> frozenset[Pair]:
         for term in members:
             left.get(term, set()).difference_update(terms)
 
-    for decision in standing(decisions):
+    for decision in standing_decisions(decisions):
         members, terms = decision.members, decision.terms
         match decision.kind:
             case "remove" | "split":
@@ -192,7 +192,9 @@ def training_sets(
     do with entities held out for scores is left out, or the scores would be too good.
     """
     counts: Counter[str] = Counter()
-    by_id = {i: _staying(members, constraints) for i, members in zip(sets.ids, sets, strict=True)}
+    by_id = {
+        i: _remaining_terms(members, constraints) for i, members in zip(sets.ids, sets, strict=True)
+    }
     home = {term: set_id for set_id, members in by_id.items() for term in members}
     hidden = frozenset(held_out.terms if held_out else ())
     for set_id, members in zip(constraints.exact.ids, constraints.exact, strict=True):
@@ -201,7 +203,9 @@ def training_sets(
             continue
         shared = Counter(home[term] for term in members if term in home)
         target = _target(set_id, shared)
-        new = constraints.fitting((t for t in members if t not in home), by_id.get(target, ()))
+        new = constraints.compatible_terms(
+            (t for t in members if t not in home), by_id.get(target, ())
+        )
         counts["sets"] += target not in by_id
         counts["terms"] += len(new)
         counts["terms that have another set"] += sum(n for i, n in shared.items() if i != target)
@@ -228,10 +232,10 @@ def seed_sets(known: SynonymSets, constraints: Constraints) -> SetsWithReviews:
     names: dict[str, str] = {}  # of groups: the known ids that they get
     by_id: dict[str, list[Term]] = {}
     for set_id, members in zip(known.ids, known, strict=True):
-        rest = _staying([term for term in members if term not in home], constraints)
+        rest = _remaining_terms([term for term in members if term not in home], constraints)
         shared = Counter(home[term] for term in members if term in home)
         target = set_id if set_id in groups else _target(set_id, shared)
-        fitting = constraints.fitting(rest, groups.get(target, ()))
+        fitting = constraints.compatible_terms(rest, groups.get(target, ()))
         if target not in groups or (rest and not fitting and target != set_id):
             by_id[set_id] = rest
             continue
@@ -246,7 +250,7 @@ def seed_sets(known: SynonymSets, constraints: Constraints) -> SetsWithReviews:
     return SetsWithReviews(seeds, +Counter(counts))
 
 
-def _staying(members: Sequence[Term], constraints: Constraints) -> list[Term]:
+def _remaining_terms(members: Sequence[Term], constraints: Constraints) -> list[Term]:
     """The terms of a known set, less those that had to leave another one of it."""
     there = frozenset(members)
     return [

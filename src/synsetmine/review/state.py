@@ -16,13 +16,13 @@ from typing import get_args
 from synsetmine.errors import DataError
 from synsetmine.io.sets import new_id
 from synsetmine.review.changes import Draft, Extent, QueuePosition, ReviewedSet, Status, carry_out
-from synsetmine.review.decisions import Decision, Kind, standing
+from synsetmine.review.decisions import Decision, Kind, standing_decisions
 from synsetmine.runs import MinedSet, Scope, Verdict
 from synsetmine.types import Term
 
 TO_DO: frozenset[Status] = frozenset({"open", "changed"})
 KEPT = 8  # queues; each holds a reference for each of its sets
-_place = attrgetter("place")
+_position = attrgetter("position")
 
 Change = Mapping[str, tuple[ReviewedSet | None, ReviewedSet | None]]  # of each set: before, after
 
@@ -49,7 +49,7 @@ class QueueFilter:
 
 
 @dataclass(frozen=True)
-class Page:
+class QueuePage:
     """Some sets of the queue; `after` is where the next page begins, None on the last."""
 
     sets: tuple[ReviewedSet, ...]
@@ -64,7 +64,7 @@ class ReviewState:
     """
 
     number: int
-    _latest: tuple[str, str]  # the place of the last decision
+    _latest: tuple[str, str]  # the sort key of the last decision
 
     def __init__(self, mined: Sequence[MinedSet], decisions: Iterable[Decision] = ()) -> None:
         self._mined = mined
@@ -93,7 +93,7 @@ class ReviewState:
     @property
     def sets(self) -> list[ReviewedSet]:
         """All sets, least certain first."""
-        return sorted(self._sets.values(), key=_place)
+        return sorted(self._sets.values(), key=_position)
 
     @property
     def progress(self) -> dict[Status, int]:
@@ -107,7 +107,7 @@ class ReviewState:
 
     def queue(
         self, selection: QueueFilter, *, after: QueuePosition | None = None, count: int = 50
-    ) -> Page:
+    ) -> QueuePage:
         """Some of the wanted sets, least certain first, from behind a place on.
 
         Places last: a page begins where the one before ended, whatever was decided meanwhile.
@@ -115,14 +115,14 @@ class ReviewState:
         """
         queue = self._queues.pop(selection, None)
         if queue is None:
-            queue = sorted((one for one in self._sets.values() if one in selection), key=_place)
-        self._queues[selection] = queue  # the last one that was used stands last
+            queue = sorted((one for one in self._sets.values() if one in selection), key=_position)
+        self._queues[selection] = queue  # the last one that was used comes last
         if len(self._queues) > KEPT:
             del self._queues[next(iter(self._queues))]
-        first = 0 if after is None else bisect_right(queue, after, key=_place)
+        first = 0 if after is None else bisect_right(queue, after, key=_position)
         shown = tuple(queue[first : first + count])
         more = first + count < len(queue)
-        return Page(shown, len(queue), shown[-1].place if shown and more else None)
+        return QueuePage(shown, len(queue), shown[-1].position if shown and more else None)
 
     def decide(
         self,
@@ -170,13 +170,13 @@ class ReviewState:
             return
         self._decisions[decision.id] = decision
         self.number = max(self.number, decision.number)
-        if decision.place < self._latest:  # made elsewhere, and taken in late
+        if decision.sort_key < self._latest:  # made elsewhere, and taken in late
             self._fold()
         elif decision.kind == "undo":
             self._undo(decision)
         else:
             self._carry_out(decision)
-        self._latest = max(self._latest, decision.place)
+        self._latest = max(self._latest, decision.sort_key)
 
     def _fold(self) -> None:
         self._sets: dict[str, ReviewedSet] = {}
@@ -185,7 +185,7 @@ class ReviewState:
         self._changes: dict[str, Change] = {}
         self._extents: dict[str, Extent] = {}
         everything = self._decisions.values()
-        self._latest = max((d.place for d in everything), default=("", ""))
+        self._latest = max((d.sort_key for d in everything), default=("", ""))
         self.number = max((d.number for d in everything), default=0)
         for mined in self._mined:
             reviewed = ReviewedSet(mined)
@@ -193,7 +193,7 @@ class ReviewState:
             self._homes.update(dict.fromkeys(reviewed.keys, mined.id))
             self._count(reviewed, 1)
         self._queues: dict[QueueFilter, list[ReviewedSet]] = {}  # each in order
-        for decision in standing(everything):
+        for decision in standing_decisions(everything):
             self._carry_out(decision)
 
     def _carry_out(self, decision: Decision) -> None:
@@ -226,9 +226,9 @@ class ReviewState:
                 self._count(then, 1)
             for selection, queue in self._queues.items():
                 if before is not None and before in selection:
-                    del queue[bisect_left(queue, before.place, key=_place)]
+                    del queue[bisect_left(queue, before.position, key=_position)]
                 if then is not None and then in selection:
-                    insort(queue, then, key=_place)
+                    insort(queue, then, key=_position)
 
     def _count(self, reviewed: ReviewedSet, change: int) -> None:
         if len(reviewed.mined.terms) > 1:

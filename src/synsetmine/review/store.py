@@ -177,8 +177,8 @@ class ReviewStore:
         """
         if decision.kind == "undo":
             raise SynsetmineError("use ReviewStore.undo to undo a decision")
-        with self._writing():
-            if seen is not None and (newer := self._touching(decision.sets, seen)):
+        with self._transaction():
+            if seen is not None and (newer := self._decisions_on(decision.sets, seen)):
                 raise Conflict(newer)
             return self._insert_now(decision)
 
@@ -187,9 +187,11 @@ class ReviewStore:
 
         It is a `Conflict` if a later one depends on it: then that one must be taken back first.
         """
-        with self._writing():
-            taken = self._last_of(reviewer) if target is None else self._standing(target)
-            if later := [d for d in self._touching(taken.sets, taken.number) if self._stands(d)]:
+        with self._transaction():
+            taken = self._last_of(reviewer) if target is None else self._require_standing(target)
+            if later := [
+                d for d in self._decisions_on(taken.sets, taken.number) if self._stands(d)
+            ]:
                 raise Conflict(later)
             return self._insert_now(
                 replace(taken, kind="undo", reviewer=reviewer, undoes=taken.id, note="")
@@ -197,7 +199,7 @@ class ReviewStore:
 
     def take_in(self, decisions: Iterable[Decision]) -> int:
         """Add decisions that were made elsewhere, all or none; how many were not here yet."""
-        with self._writing():
+        with self._transaction():
             known = {decision.id: decision for decision in self.decisions()}
             before = len(known)
             for decision in decisions:
@@ -215,7 +217,7 @@ class ReviewStore:
         return self._select("number > ?", [since])
 
     @contextmanager
-    def _writing(self) -> Iterator[None]:
+    def _transaction(self) -> Iterator[None]:
         """A transaction in the file that was opened; what it wrote is there in the end.
 
         What is looked up in it still holds when it is written.
@@ -232,7 +234,7 @@ class ReviewStore:
 
     def _insert_now(self, decision: Decision) -> Decision:
         latest = self._connection.execute("SELECT max(at) FROM decisions").fetchone()[0]
-        return self._insert(decision.stamped(now(latest or "")))
+        return self._insert(decision.stamp(now(latest or "")))
 
     def _insert(self, decision: Decision) -> Decision:
         marks = ", ".join("?" * len(COLUMNS))
@@ -248,7 +250,7 @@ class ReviewStore:
             rows = self._connection.execute(query, values).fetchall()
         return [_decision(row, self.path) for row in rows]
 
-    def _touching(self, sets: Sequence[str], since: int) -> list[Decision]:
+    def _decisions_on(self, sets: Sequence[str], since: int) -> list[Decision]:
         marks = ", ".join("?" * len(sets))
         condition = f"number > ? AND (set_id IN ({marks}) OR other IN ({marks}))"
         return self._select(condition, [since, *sets, *sets])
@@ -256,7 +258,7 @@ class ReviewStore:
     def _stands(self, decision: Decision) -> bool:
         return decision.kind != "undo" and not self._select("undoes = ?", [decision.id])
 
-    def _standing(self, target: str) -> Decision:
+    def _require_standing(self, target: str) -> Decision:
         decision = next(iter(self._select("id = ?", [target])), None)
         if decision is None:
             raise DataError("there is no such decision", path=self.path, value=target)

@@ -25,7 +25,7 @@ BLOCK = 1024  # rows at a time: 40 MB of float32 products for 10,000 terms
 def louvain(count: int, edges: Pairs, *, seed: int) -> Labels:
     """The communities of largest modularity that Louvain's walk finds; networkx does the work.
 
-    Each edge stands once, in any order and direction: the result depends on the edges and the seed
+    Each edge occurs once, in any order and direction: the result depends on the edges and the seed
     alone. A term without edges stands alone. A label is the first term of its community.
     """
     import networkx as nx
@@ -64,7 +64,7 @@ def edges_above(matrix: Floats, threshold: float, *, block: int = BLOCK) -> tupl
     """
     pairs, products = [], []
     for start in range(0, len(matrix), block):
-        # The first row of this block is also the first column: what lies below was met before.
+        # The first row of this block is also the first column: the rows below were met before.
         block_products = matrix[start : start + block] @ matrix[start:].T  # (block, terms - start)
         rows, columns = np.nonzero(np.triu(block_products > threshold, 1))
         pairs.append(np.column_stack((rows, columns)) + start)

@@ -26,7 +26,7 @@ from synsetmine.io.files import read_json, write_text
 from synsetmine.metrics import compare_labels, evaluate
 from synsetmine.models.base import fingerprint
 from synsetmine.rivals.base import Choice, Labels, Method, Task, TrainingData
-from synsetmine.rivals.registry import Entry
+from synsetmine.rivals.registry import MethodEntry
 from synsetmine.types import SynonymSets, Term, order_terms
 from synsetmine.views import TermViews, View
 
@@ -74,27 +74,27 @@ class Plan:
             [sets, protocol, known, shape, *learned], [table.matrix for table in tables]
         )
 
-    def digest(self, entry: Entry) -> str:
+    def digest(self, entry: MethodEntry) -> str:
         """With the same digest, a method gives the same scores."""
         variants = [[str(method), *map(dict, method.choices)] for method in entry.variants]
         return fingerprint([self._digest, entry.name, variants, __version__], [])
 
-    def data(self, entry: Entry, seed: int) -> TrainingData:
+    def data(self, entry: MethodEntry, seed: int) -> TrainingData:
         return TrainingData(
-            training=self.training.restrict(self._known(entry, self.training.terms)),
+            training=self.training.restrict(self._terms_in_views(entry, self.training.terms)),
             views=self.views,
             size=len(self.test.terms),
             seed=seed,
             device=self.device,
         )
 
-    def task(self, entry: Entry, seed: int, order: int) -> Task:
+    def task(self, entry: MethodEntry, seed: int, order: int) -> Task:
         """The test terms that have what the method needs, in a random order."""
-        walk = order_terms(self._known(entry, self.test.terms), "random", seed=order)
+        walk = order_terms(self._terms_in_views(entry, self.test.terms), "random", seed=order)
         k = len(self.test.restrict(walk)) if entry.needs_k else None
         return Task(terms=tuple(walk), views=self.views, k=k, seed=seed * self.orders + order)
 
-    def _known(self, entry: Entry, terms: tuple[Term, ...]) -> list[Term]:
+    def _terms_in_views(self, entry: MethodEntry, terms: tuple[Term, ...]) -> list[Term]:
         views: list[View] = [view for view in entry.needs if view != "strings"]
         tables = [self.views.table(view) for view in views]
         return [term for term in terms if all(term in table for table in tables)]
@@ -170,7 +170,9 @@ class BestVariant:
     score: float | None  # None where there was nothing to choose from
 
 
-def choose(entry: Entry, data: TrainingData, *, samples: int, expect_size: int) -> BestVariant:
+def choose(
+    entry: MethodEntry, data: TrainingData, *, samples: int, expect_size: int
+) -> BestVariant:
     """The variant and choice with the best mean ARI over subsamples; of equals the first."""
     candidates = [(v, c) for v, m in enumerate(entry.variants) for c in range(len(m.choices))]
     if len(candidates) == 1:
@@ -227,7 +229,7 @@ Progress = Callable[[int, int, str], None]
 
 def compare(
     plan: Plan,
-    entries: Sequence[Entry],
+    entries: Sequence[MethodEntry],
     *,
     out: Path | None = None,
     workers: int = 1,
@@ -256,7 +258,7 @@ def compare(
     return {e.name: [done[e.name, seed] for seed in range(plan.seeds)] for e in entries}
 
 
-def run_seed(plan: Plan, entry: Entry, seed: int) -> SeedResult:
+def run_seed(plan: Plan, entry: MethodEntry, seed: int) -> SeedResult:
     """One method with one seed: tune, learn, then cluster the test terms in each order."""
     data = plan.data(entry, seed)
     memory = Memory()
@@ -299,7 +301,7 @@ def _sets(terms: Sequence[Term], labels: Labels) -> SynonymSets:
     return SynonymSets.from_labels(terms, labels.tolist())
 
 
-def _run(plan: Plan, jobs: Iterable[tuple[Entry, int]], workers: int) -> Iterator[SeedResult]:
+def _run(plan: Plan, jobs: Iterable[tuple[MethodEntry, int]], workers: int) -> Iterator[SeedResult]:
     """Results as they come; a thread waits for each process."""
     threads = max(cores() // workers, 1)
     with ThreadPoolExecutor(workers) as pool:
@@ -311,13 +313,15 @@ def _run(plan: Plan, jobs: Iterable[tuple[Entry, int]], workers: int) -> Iterato
             pool.shutdown(cancel_futures=True)
 
 
-def _in_process(plan: Plan, entry: Entry, seed: int, threads: int) -> SeedResult:
+def _in_process(plan: Plan, entry: MethodEntry, seed: int, threads: int) -> SeedResult:
     # One server imports what all methods need; each process is forked from it, fresh and quick.
     context = forkserver_context()
     context.set_forkserver_preload(["synsetmine.rivals.registry", "torch"])
     with ProcessPoolExecutor(1, context, initializer=end_with_parent) as process:
         try:
-            outcome = process.submit(_guarded, pickle.dumps((plan, entry, seed)), threads).result()
+            outcome = process.submit(
+                _run_or_explain, pickle.dumps((plan, entry, seed)), threads
+            ).result()
         except BrokenProcessPool:
             outcome = "its process died, perhaps for lack of memory"
     if isinstance(outcome, SeedResult):
@@ -325,7 +329,7 @@ def _in_process(plan: Plan, entry: Entry, seed: int, threads: int) -> SeedResult
     return SeedResult(method=entry.name, seed=seed, digest=plan.digest(entry), failure=outcome)
 
 
-def _guarded(job: bytes, threads: int) -> SeedResult | str:
+def _run_or_explain(job: bytes, threads: int) -> SeedResult | str:
     """The result, or what went wrong in words: the other methods go on."""
     from threadpoolctl import threadpool_limits
 
@@ -344,7 +348,7 @@ def _result_file(out: Path, method: str, seed: int) -> Path:
 
 
 def _read_results(
-    out: Path, plan: Plan, jobs: Iterable[tuple[Entry, int]]
+    out: Path, plan: Plan, jobs: Iterable[tuple[MethodEntry, int]]
 ) -> dict[tuple[str, int], SeedResult]:
     results: dict[tuple[str, int], SeedResult] = {}
     for entry, seed in jobs:

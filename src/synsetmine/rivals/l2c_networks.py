@@ -31,7 +31,7 @@ def train_pairs(settings: L2C, data: TrainingData) -> TrainedL2C:
     """Train g as `L2C.fit` says."""
     fit, held = _split(settings, data)
     table, device = data.views.table("vectors"), torch.device(data.device)
-    with _seeded([data.seed], device):
+    with _seed_torch([data.seed], device):
         network = PairNetwork(
             dimension=table.dimension,
             embed_size=settings.embed_size,
@@ -74,7 +74,7 @@ class TrainedL2C:
         """One training of f: its last loss and the labels."""
         settings, (terms, dimension) = self.settings, x.shape
         rows_at_once = max(PAIRS_AT_ONCE // terms, 1)
-        with _seeded(seeds, x.device):
+        with _seed_torch(seeds, x.device):
             network = nn.Sequential(
                 nn.Linear(dimension, settings.cluster_size),
                 nn.ReLU(),
@@ -211,7 +211,7 @@ def _average_precision(logits: Tensor, labels: Labels) -> float:
 
 
 @contextmanager
-def _seeded(seeds: Sequence[int], device: torch.device) -> Iterator[None]:
+def _seed_torch(seeds: Sequence[int], device: torch.device) -> Iterator[None]:
     """Random numbers of torch from these seeds, without a trace outside."""
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(int(np.random.SeedSequence(seeds).generate_state(1)[0]))

@@ -195,7 +195,7 @@ class Hdbscan(Unsupervised):
                 fitted[smallest, selection] = _fit(square, smallest, selection)
             model = fitted[smallest, selection]
             near = model.dbscan_clustering(choice["epsilon"], min_cluster_size=smallest)
-            yield in_given_order(joined(model.labels_, near), order)
+            yield in_given_order(join_groups(model.labels_, near), order)
 
 
 def _fit(square: Distances, smallest: int, selection: str) -> Any:
@@ -210,17 +210,17 @@ def _fit(square: Distances, smallest: int, selection: str) -> Any:
     return model.fit(square)
 
 
-def joined(*groupings: Labels) -> Labels:
-    """One label for all terms that any of the groupings puts together; -1 is in no group.
+def join_groups(*groupings: Labels) -> Labels:
+    """One label for all terms that any of the groupings joins; -1 is in no group.
 
     HDBSCAN with an epsilon is HDBSCAN, but DBSCAN at epsilon where that gives the larger groups
-    (Malzer and Baum, 2020). Both cut one tree, so a group of the one lies within a group of the
+    (Malzer and Baum, 2020). Both cut one tree, so a group of the one is within a group of the
     other or apart from it, and joining them keeps the larger. scikit-learn's own parameter for
     it, `cluster_selection_epsilon`, raises a TypeError with numpy 2.4 (its issue 33219).
     """
     count = len(groupings[0])
     terms = [np.flatnonzero(labels >= 0) for labels in groupings]
-    # Terms are nodes, and so are groups: those of the i-th grouping stand behind i others.
+    # Terms are nodes, and so are groups: those of the i-th grouping come after i others.
     nodes = [
         (i + 1) * count + labels[members]
         for i, (labels, members) in enumerate(zip(groupings, terms, strict=True))

@@ -13,7 +13,7 @@ from typing import Any
 from synsetmine.io.files import write_text
 from synsetmine.rivals.comparison import MEASURES, Plan, SeedResult
 from synsetmine.rivals.figures import Bar, bar_chart
-from synsetmine.rivals.registry import Entry, Origin
+from synsetmine.rivals.registry import MethodEntry, Origin
 
 COLUMNS = (
     "method",
@@ -64,14 +64,16 @@ class Row:
         }
 
 
-def summarise(entries: Sequence[Entry], results: Mapping[str, Sequence[SeedResult]]) -> list[Row]:
+def summarise(
+    entries: Sequence[MethodEntry], results: Mapping[str, Sequence[SeedResult]]
+) -> list[Row]:
     """One row a method, best ARI first."""
     rows = [_row(entry, results[entry.name]) for entry in entries]
     return sorted(rows, key=lambda row: -row.ari)
 
 
 def cells(row: Row) -> list[str]:
-    """What stands in the table's columns."""
+    """The cells of the table's columns."""
     title = f"{row.title}{NEEDS_K if row.needs_k else ''}"
     if not row.scores:
         return [title, "failed", *[""] * (len(COLUMNS) - 2)]
@@ -87,7 +89,7 @@ def cells(row: Row) -> list[str]:
 
 
 def format_seconds(value: float) -> str:
-    """A time as it stands in tables; less than a millisecond is nothing."""
+    """A time as tables have it; less than a millisecond is nothing."""
     return f"{value:.3g}" if value >= 1e-3 else "0"
 
 
@@ -138,7 +140,7 @@ def write_comparison(out: Path, plan: Plan, rows: Sequence[Row], *, workers: int
 
 
 def plot(title: str, rows: Sequence[Row], stated: Mapping[str, float] | None = None) -> str:
-    """ARI as bars; `stated` are values from elsewhere, by title, marked beside them."""
+    """ARI as bars; `stated` are values from elsewhere, by title, marked next to them."""
     known = stated or {}
     bars = [
         Bar(row.title, *row.scores["ari"], GROUPS[row.origin], known.get(row.title))
@@ -162,7 +164,7 @@ def _page(about: Mapping[str, Any], rows: Sequence[Row]) -> str:
         f"of {about['expect_size']} or more terms first."
     )
     if about["workers"] > 1:
-        protocol += f" {about['workers']} methods ran side by side, so times are too long."
+        protocol += f" {about['workers']} methods ran in parallel, so times are too long."
     chosen = choices(rows)
     parts = [
         "# Comparison",
@@ -175,7 +177,7 @@ def _page(about: Mapping[str, Any], rows: Sequence[Row]) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _row(entry: Entry, results: Sequence[SeedResult]) -> Row:
+def _row(entry: MethodEntry, results: Sequence[SeedResult]) -> Row:
     good = [result for result in results if result.failure is None]
     scores = {
         measure: _mean_sd([100 * r[measure] for result in good for r in result.reports])
@@ -200,7 +202,7 @@ def _row(entry: Entry, results: Sequence[SeedResult]) -> Row:
     )
 
 
-def _choice(entry: Entry, result: SeedResult) -> str:
+def _choice(entry: MethodEntry, result: SeedResult) -> str:
     chosen = ", ".join(f"{name} {value}" for name, value in (result.choice or {}).items())
     return f"{result.variant}: {chosen}" if len(entry.variants) > 1 else chosen
 

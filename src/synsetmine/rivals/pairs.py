@@ -51,7 +51,7 @@ def training_pairs(
     of the tables in turn. These are looked for among all terms, or among `POOL` random ones
     where there are more. A term that is like no other in a table (such as one without a vector)
     has random ones there. Two terms of one set are never a negative pair; the same negative pair
-    may stand there twice.
+    may occur twice.
     """
     rng = np.random.default_rng([seed, 0])
     sizes = np.array(training.sizes, np.int64)
@@ -104,7 +104,7 @@ def blocks(rows: int, width: int, *, most: int = BLOCK) -> Iterator[slice]:
 
 
 def _positives(sizes: Rows, most: int, rng: np.random.Generator) -> tuple[Rows, Rows]:
-    """Pairs of rows within sets, whose terms stand one after another."""
+    """Pairs of rows within sets, whose terms are consecutive."""
     ends = np.cumsum(sizes * (sizes - 1) // 2)
     total = int(ends[-1]) if len(ends) else 0
     numbers = np.arange(total)
@@ -233,7 +233,7 @@ class LearnedSvm:
         )
 
     def distance(self, features: Floats) -> Floats:
-        """How far pairs lie from the border, in the SVM's own measure; positive for synonyms."""
+        """How far pairs are from the border, in the SVM's own measure; positive for synonyms."""
         if self.centres is None:
             weights = self.weights / self.scale
             return features @ weights + (self.bias - self.mean @ weights)
@@ -252,7 +252,7 @@ class LearnedSvm:
             yield louvain(len(unit), edges[margins > choice["bar"]], seed=task.seed)
 
     def edges(self, unit: Floats, bar: float) -> tuple[Edges, Floats]:
-        """The most certain pairs i < j above the bar, and how far they lie from the border."""
+        """The most certain pairs i < j above the bar, and how far they are from the border."""
         edges, margins = np.empty((0, 2), np.int64), np.empty(0, np.float32)
         parts: list[tuple[Edges, Floats]] = []
         for first in range(len(unit) - 1):

@@ -27,7 +27,7 @@ COSTS = (0.1, 1.0, 10.0)  # C of the SVMs
 
 
 @dataclass(frozen=True)
-class Entry:
+class MethodEntry:
     """A line of the comparison; its variants are tuned against each other."""
 
     name: str
@@ -57,39 +57,41 @@ class Entry:
         return not self.package or find_spec(self.package) is not None
 
 
-def methods(*, preset: str = "paper") -> Mapping[str, Entry]:
+def methods(*, preset: str = "paper") -> Mapping[str, MethodEntry]:
     """All methods; `preset` is that of our own model."""
     entries = [
-        Entry("synsetmine", "SynSetMine", "ours", (SynSetMine(preset=preset),), "torch"),
+        MethodEntry("synsetmine", "SynSetMine", "ours", (SynSetMine(preset=preset),), "torch"),
         _ours("vectors"),
         _ours("strings"),
         _ours("vectors", "strings"),
         _ours("strings", "encoder"),
         _ours("vectors", "strings", "encoder"),
-        Entry("kmeans", "Kmeans", "paper", (KMeans(),)),
-        Entry("kmeans-unit", "Kmeans, unit length", "paper", (KMeans(unit=True),)),
-        Entry("louvain", "Louvain", "paper", (Louvain(),), "networkx"),
-        Entry("setexpan-louvain", "SetExpan+Louvain", "paper", (SetExpanLouvain(),), "networkx"),
-        Entry("cop-kmeans", "COP-Kmeans", "paper", _constrained(unit=False)),
-        Entry("cop-kmeans-unit", "COP-Kmeans, unit length", "paper", _constrained(unit=True)),
-        Entry(
+        MethodEntry("kmeans", "Kmeans", "paper", (KMeans(),)),
+        MethodEntry("kmeans-unit", "Kmeans, unit length", "paper", (KMeans(unit=True),)),
+        MethodEntry("louvain", "Louvain", "paper", (Louvain(),), "networkx"),
+        MethodEntry(
+            "setexpan-louvain", "SetExpan+Louvain", "paper", (SetExpanLouvain(),), "networkx"
+        ),
+        MethodEntry("cop-kmeans", "COP-Kmeans", "paper", _cop_kmeans(unit=False)),
+        MethodEntry("cop-kmeans-unit", "COP-Kmeans, unit length", "paper", _cop_kmeans(unit=True)),
+        MethodEntry(
             "svm-linear",
             "SVM+Louvain, linear",
             "paper",
             tuple(SvmLouvain(kernel="linear", C=cost) for cost in COSTS),
             "networkx",
         ),
-        Entry(
+        MethodEntry(
             "svm-rbf",
             "SVM+Louvain, RBF",
             "paper",
             tuple(SvmLouvain(kernel="rbf", C=cost) for cost in COSTS),
             "networkx",
         ),
-        Entry("l2c", "L2C", "paper", (L2C(),), "torch"),
+        MethodEntry("l2c", "L2C", "paper", (L2C(),), "torch"),
         *_on("vectors"),
         *_on("encoder"),
-        *_linked("strings"),
+        *_agglomerative("strings"),
         _pairs("vectors"),
         _pairs("strings"),
         _pairs("vectors", "strings"),
@@ -99,9 +101,9 @@ def methods(*, preset: str = "paper") -> Mapping[str, Entry]:
     return {entry.name: entry for entry in entries}
 
 
-def select(names: Iterable[str], known: Mapping[str, Entry]) -> list[Entry]:
+def select(names: Iterable[str], known: Mapping[str, MethodEntry]) -> list[MethodEntry]:
     """The methods of these names; `ours`, `paper`, `today` and `all` name several."""
-    chosen: dict[str, Entry] = {}
+    chosen: dict[str, MethodEntry] = {}
     for name in names:
         if name != "all" and name not in get_args(Origin) and name not in known:
             problem = f"no such method; expected {', '.join(known)}, or ours, paper, today, all"
@@ -110,31 +112,31 @@ def select(names: Iterable[str], known: Mapping[str, Entry]) -> list[Entry]:
     return [entry for entry in known.values() if entry.name in chosen]
 
 
-def _constrained(*, unit: bool) -> tuple[Method, ...]:
+def _cop_kmeans(*, unit: bool) -> tuple[Method, ...]:
     return CopKMeans(unit=unit, start="sets"), CopKMeans(unit=unit, start="points")
 
 
-def _on(view: View) -> list[Entry]:
+def _on(view: View) -> list[MethodEntry]:
     """What people use now, on a table of vectors."""
     return [
-        *_linked(view),
-        Entry(f"hdbscan-{view}", f"HDBSCAN, {view}", "today", (Hdbscan(view=view),)),
-        Entry(
+        *_agglomerative(view),
+        MethodEntry(f"hdbscan-{view}", f"HDBSCAN, {view}", "today", (Hdbscan(view=view),)),
+        MethodEntry(
             f"communities-{view}",
             f"community detection, {view}",
             "today",
             (CommunityDetection(view=view),),
         ),
-        Entry(
+        MethodEntry(
             f"whispers-{view}", f"Chinese Whispers, {view}", "today", (ChineseWhispers(view=view),)
         ),
     ]
 
 
-def _linked(view: View) -> list[Entry]:
+def _agglomerative(view: View) -> list[MethodEntry]:
     scorers = get_args(Scorer) if view == "strings" else ("ratio",)
     return [
-        Entry(
+        MethodEntry(
             f"{link}-{view}",
             f"{link} link, {view}",
             "today",
@@ -144,8 +146,8 @@ def _linked(view: View) -> list[Entry]:
     ]
 
 
-def _ours(*views: View) -> Entry:
-    return Entry(
+def _ours(*views: View) -> MethodEntry:
+    return MethodEntry(
         f"synsetmine-{'-'.join(views)}",
         f"SynSetMine views, {' + '.join(views)}",
         "ours",
@@ -153,8 +155,8 @@ def _ours(*views: View) -> Entry:
     )
 
 
-def _pairs(*views: View) -> Entry:
-    return Entry(
+def _pairs(*views: View) -> MethodEntry:
+    return MethodEntry(
         f"pairs-{'-'.join(views)}",
         f"pair classifier, {' + '.join(views)}",
         "today",

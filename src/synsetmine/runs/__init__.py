@@ -7,10 +7,10 @@ from synsetmine.runs.results import (
     Verdict,
     describe_sets,
     example_sentences,
+    find_sentences,
     read_counts,
     read_results,
 )
-from synsetmine.runs.sentences import find_sentences
 from synsetmine.text.sentences import Sentence
 from synsetmine.types import Scope
 

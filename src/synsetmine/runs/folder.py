@@ -216,7 +216,7 @@ class RunFolder:
         return [line for result in self.results.values() for line in result.summary]
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         """Keep a second run out of this folder."""
         if self.path.is_dir() and any(self.path.iterdir()) and not self._begun():
             raise SynsetmineError(
@@ -242,7 +242,7 @@ class RunFolder:
         """Do a stage, unless the manifest knows it done with the same settings and inputs."""
         key = self._key(stage)
         record = self._stages.get(stage.name)
-        if record is not None and record.key == key and self._unharmed(record, stage):
+        if record is not None and record.key == key and self._is_intact(record, stage):
             watcher.finished(stage.name, record, skipped=True)
             return
         watcher.started(stage.name)
@@ -276,7 +276,7 @@ class RunFolder:
         text = json.dumps(described, sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()
 
-    def _unharmed(self, record: StageRecord, stage: Stage) -> bool:
+    def _is_intact(self, record: StageRecord, stage: Stage) -> bool:
         """Whether the artefacts are still there as the manifest knows them."""
         return all(
             path.is_file()

@@ -22,7 +22,7 @@ from synsetmine.types import Document
 
 
 class TextBatch:
-    """Some documents of a corpus, and where the names of a matcher stand in them."""
+    """Some documents of a corpus, and where the names of a matcher occur in them."""
 
     def __init__(self, batch: pa.RecordBatch, matcher: NameMatcher | None = None) -> None:
         self._batch = batch

@@ -1,6 +1,6 @@
 """Finds known names in texts: leftmost, longest, at the borders of tokens, in one pass.
 
-Every word that stands in some name has a code of two characters. A name becomes the codes of its
+Every word of some name has a code of two characters. A name becomes the codes of its
 words, a text those of its own, and an Aho-Corasick automaton finds the ones in the other. So
 matches begin and end only where tokens do, and the automaton has a few states for each name
 instead of one for each letter.
@@ -29,7 +29,7 @@ from synsetmine.errors import DataError
 from synsetmine.io.files import open_binary, writing
 from synsetmine.normalization import fold, keeps_case, normal_form, tokens
 from synsetmine.text.tokens import BORDER, Tokens, WordTable, tokens_of
-from synsetmine.types import first_repeated
+from synsetmine.types import first_duplicate
 
 IntArray = NDArray[np.int64]
 
@@ -86,13 +86,13 @@ class NameMatcher:
         """Build from distinct normal forms."""
         names: Sequence[str] = forms.to_pylist() if isinstance(forms, pa.Array) else forms
         if len(set(names)) < len(names):
-            raise DataError("this name occurs twice", value=first_repeated(names))
+            raise DataError("this name occurs twice", value=first_duplicate(names))
         capitals = {name: number for number, name in enumerate(names) if _is_cased(name)}
         in_any_case = [fold(name) if name in capitals else name for name in names]
         _require_normal(in_any_case)
         counts = Counter(chain.from_iterable(map(str.split, in_any_case)))
         words = [word for word, _ in counts.most_common()]
-        codes = _coded(np.arange(len(words)))
+        codes = _encode(np.arange(len(words)))
         code_of = {word: codes[2 * i : 2 * i + 2] for i, word in enumerate(words)}
         number_of: dict[str, int] = {}  # by pattern
         for number, form in enumerate(in_any_case):
@@ -140,7 +140,7 @@ class NameMatcher:
     def _matches(self, piece: Tokens) -> tuple[IntArray, IntArray, IntArray]:
         """The first and the last token and the pattern of each match."""
         words = self._table.find(piece.letters, piece.word_starts, piece.word_ends)
-        matches = self._automaton.find(_coded(words))
+        matches = self._automaton.find(_encode(words))
         flat = np.fromiter(chain.from_iterable(matches), np.int64, 3 * len(matches))
         start, end, pattern = flat.reshape(-1, 3).T  # two characters a token
         return start // 2, end // 2 - 1, pattern
@@ -211,12 +211,12 @@ def _require_normal(forms: Sequence[str]) -> None:
 
 
 def _in_small_letters(text: str, places: IntArray) -> NDArray[np.bool_]:
-    """Where a to z stands. It spares most look-ups: `as` and `it` are seldom As and IT."""
+    """Where a to z occur. It spares most look-ups: `as` and `it` are seldom As and IT."""
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)[places]
     return (points >= ord("a")) & (points <= ord("z"))
 
 
-def _coded(words: IntArray) -> str:
+def _encode(words: IntArray) -> str:
     """Two characters for the number of each word, and two zeros for -1.
 
     What can be first is never second, so that no match begins in the middle of a word.

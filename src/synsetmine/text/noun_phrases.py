@@ -1,9 +1,9 @@
 """Which frequent phrases could be the name of a thing: noun phrases with sound borders.
 
 A logistic regression over the counts of a phrase in a corpus: how its words hold together, which
-kinds of words stand left and right of it, and of its first and its last word anywhere, how it is
-written, and how its words end. A name stands after "the" or "of" and before "is" or a comma;
-"results indicate" stands before "that"; "relatively" stands before "high" and "low".
+kinds of words occur left and right of it, and of its first and its last word anywhere, how it is
+written, and how its words end. A name comes after "the" or "of" and before "is" or a comma;
+"results indicate" comes before "that"; "relatively" comes before "high" and "low".
 
 The weights are learned once, from known names and read phrases of two unlike corpora of English
 (`experiments/candidates.py`). They know no names, so that the names of a knowledge base are
@@ -30,10 +30,10 @@ THRESHOLD = 0.7  # of phrases at or above it, more than nine in ten are names
 LOWEST_THRESHOLD = 0.3  # where the names of a knowledge base look unlike those of others
 KEPT_NAMES = 0.94  # the share of known names that the threshold keeps
 FEWEST_NAMES = 50  # known names that say something about the threshold
-LEAST_ENGLISH = 0.25  # share of function words beside phrases; other languages have .03 to .12
+LEAST_ENGLISH = 0.25  # share of function words next to phrases; other languages have .03 to .12
 SMOOTHING = 3.0  # occurrences that the average context counts as
 
-CLASSES = {  # of the words and signs beside a phrase; a word belongs to the first that has it
+CLASSES = {  # of the words and signs next to a phrase; a word belongs to the first that has it
     "other": "",
     "capitalised": "",
     "end": ". ; : ! ? \1",
@@ -214,7 +214,7 @@ class _Weights(NamedTuple):
 def name_probabilities(counts: PhraseCounts) -> NDArray[np.float64]:
     """The probability of each phrase that it could be the name of a thing.
 
-    It is 1 where the words beside the phrases are not those of English text.
+    It is 1 where the words next to the phrases are not those of English text.
     """
     if not _is_english(counts):
         return np.ones(len(counts))
@@ -303,7 +303,7 @@ def _endings(word: str) -> list[float]:
 
 
 def _shape(surface: str, words: Sequence[str]) -> list[float]:
-    """How it is written and what stands inside, in the order of `_SHAPES`."""
+    """How it is written and what it contains, in the order of `_SHAPES`."""
     inner = frozenset(words[1:-1])
     written = _WORD.findall(surface)
     functional = sum(word in _CLASS_OF for word in words[1:-1])

@@ -1,11 +1,11 @@
 """Frequent phrases of a corpus that could be terms.
 
 Runs of words that no punctuation interrupts are counted, up to a few words long. A phrase counts
-as one where its words stand together much more often than by chance, wherever it is cut in two:
+as one where its words occur together much more often than by chance, wherever it is cut in two:
 "breast cancer" is one, "treatment of breast cancer" is not, since all that holds it together is
 a part of it. One that is mostly a part of the same longer one ("systemic lupus" within
 "systemic lupus erythematosus") is a fragment and goes. That needs counts and a list of stop
-words. `noun_phrases` selects those that could be names, by the words beside them.
+words. `noun_phrases` selects those that could be names, by the words next to them.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ SIDE_BITS = (len(CLASSES) - 1).bit_length()
 SIDE = np.uint64((1 << SIDE_BITS) - 1)
 CONTEXT = np.uint64((1 << 2 * SIDE_BITS) - 1)
 
-# Words as in `text.tokens` ("'s" is one), hyphens and apostrophes, and all that may not stand
+# Words as in `text.tokens` ("'s" is one), hyphens and apostrophes, and all that may not be
 # within a phrase: other punctuation, "n't" and its like, a number with a point or comma, and an
 # empty line.
 _PARTS = re.compile(
@@ -68,10 +68,10 @@ _GENITIVES = ("'s", "\u2019s")
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A frequent phrase: its normal form, how it is written, and how often it stands."""
+    """A frequent phrase: its normal form, how it is written, and how often it occurs."""
 
     form: str
-    surface: str  # where it stands first in its most frequent context
+    surface: str  # its first occurrence in its most frequent context
     count: int
     probability: float = field(default=1.0, compare=False)  # that it could be a name
 
@@ -87,9 +87,9 @@ def count_phrases(
     engine: Engine | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> PhraseCounts:
-    """The phrases of a stored corpus, and what stands beside them; see `RunTable.phrases`.
+    """The phrases of a stored corpus, and the words next to them; see `RunTable.phrases`.
 
-    The corpus is read once, and then only where a phrase stands. `progress` gets the number of
+    The corpus is read once, and then only where a phrase occurs. `progress` gets the number of
     texts done.
     """
     counter = RunCounter(max_tokens, frozenset(stop_words))
@@ -203,7 +203,7 @@ class RunCounter:
         distinct, seen, counts = np.unique(
             np.concatenate(keys), return_index=True, return_counts=True
         )
-        # Much whitespace may stand between stop words; such a place is no use.
+        # There may be much whitespace between stop words; such a place is useless.
         length = np.minimum(np.concatenate(lengths)[seen], LONGEST_RUN)
         first_places = np.concatenate(places)[seen].astype(np.uint64)
         runs = Runs(distinct, counts, first_places, length.astype(np.uint16))
@@ -214,7 +214,7 @@ class RunTable:
     """How often each run was seen in each context, and where first, in bounded memory.
 
     Where a corpus has more than `MOST_COUNTED` of them, runs seen but once or twice are dropped
-    now and then, so that rare phrases may be missed or counted too low.
+    at intervals, so that rare phrases may be missed or counted too low.
     """
 
     def __init__(self, runs: Runs | None = None, tokens: int = 0) -> None:
@@ -254,7 +254,7 @@ class RunTable:
         Phrases neither start nor end with a stop word or within a hyphenated word, nor start
         with a number. The cohesion of a phrase is the normalised PMI of its two parts, at the
         weakest place to cut it; stop words at the cut belong to neither part. One of less than
-        `cohesion` goes, and one that stands in at least a share `fragment` of its places within
+        `cohesion` goes, and one that has at least a share `fragment` of its places within
         the same phrase of one token more.
         """
         require(min_count >= 1, "the smallest count is at least 1", min_count)
@@ -284,7 +284,7 @@ class RunTable:
         )
 
     def contexts(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:  # (runs, 2, classes)
-        """How often a word or sign of each class stands left and right of these runs."""
+        """How often a word or sign of each class occurs left and right of these runs."""
         distinct, number = np.unique(hashes & ~CONTEXT, return_inverse=True)
         run = _places(self.runs.keys & ~CONTEXT, distinct)
         rows = np.flatnonzero(run >= 0)
@@ -360,7 +360,7 @@ class Runs(NamedTuple):
         return self.take(np.sort(order))
 
     def counts_of(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """How often the runs with these hashes stand in the corpus."""
+        """How often the runs with these hashes occur in the corpus."""
         place = _places(hashes & ~CONTEXT, self.keys)
         counts = np.zeros(len(hashes), np.int64)
         counts[place >= 0] = self.counts[place[place >= 0]]
@@ -428,14 +428,14 @@ def _scores(
     count_of.update((form, phrase.count) for form, phrase in phrases.items())
     longest: dict[str, int] = {}
     for form, parts in words.items():
-        for piece in (_left(parts[:-1], stop_words), _right(parts[1:], stop_words)):
+        for piece in (_strip_stop_words(parts[:-1], stop_words), _right(parts[1:], stop_words)):
             longest[piece] = max(longest.get(piece, 0), phrases[form].count)
     scores = {}
     for form, parts in words.items():
         together = phrases[form].count
         weakest = 1.0
         for cut in range(1, len(parts)):
-            left = count_of.get(_left(parts[:cut], stop_words), 0)
+            left = count_of.get(_strip_stop_words(parts[:cut], stop_words), 0)
             right = count_of.get(_right(parts[cut:], stop_words), 0)
             if left and right and together < total:
                 gain = log(together * total / (left * right)) / -log(together / total)
@@ -444,7 +444,7 @@ def _scores(
     return scores
 
 
-def _left(parts: Sequence[str], stop_words: Collection[str]) -> str:
+def _strip_stop_words(parts: Sequence[str], stop_words: Collection[str]) -> str:
     """These words without the stop words at their end."""
     end = len(parts)
     while end and parts[end - 1] in stop_words:
@@ -483,7 +483,7 @@ def _run_hash(words: Sequence[str]) -> int:
 
 
 def _places(values: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Where values stand among the known ones, which are sorted; -1 for others."""
+    """The positions of values among the known ones, which are sorted; -1 for others."""
     if not len(known):
         return np.full(len(values), -1)
     place = np.minimum(np.searchsorted(known, values), len(known) - 1)
@@ -491,5 +491,5 @@ def _places(values: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[np
 
 
 def _begins(values: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Where each value stands first among these, which are sorted."""
+    """The first position of each value among these, which are sorted."""
     return np.flatnonzero(np.append(True, values[1:] != values[:-1])[: len(values)])

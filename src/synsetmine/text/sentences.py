@@ -11,7 +11,7 @@ from synsetmine.text.words import word_set
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A place where a term occurs: it stands at `text[start:end]`.
+    """A place where a term occurs: `text[start:end]`.
 
     Evidence also has the relation of the term to a name of its set that the text states.
     """
@@ -24,7 +24,7 @@ class Sentence:
 
 
 def sentence_around(document: str, text: str, start: int, end: int, longest: int) -> Sentence:
-    """The sentence in which `text[start:end]` stands, with runs of whitespace as one space."""
+    """The sentence that contains `text[start:end]`, with runs of whitespace as one space."""
     # Farther away than this everything would be cut off anyway.
     first, last = max(start - 2 * longest, 0), min(end + 2 * longest, len(text))
     begin, stop = None, None

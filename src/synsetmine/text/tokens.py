@@ -44,7 +44,7 @@ class WordTable:
         self._fill(keys, np.flatnonzero(~is_long))
 
     def find(self, letters: NDArray[np.uint8], starts: IntArray, ends: IntArray) -> IntArray:
-        """The numbers of the words that stand there in UTF-8; -1 for one that is not here."""
+        """The numbers of the words at these places of a UTF-8 text; -1 for an unknown word."""
         first, second = keys = _keys(letters, starts, ends)
         found = np.full(len(starts), -1, np.int64)
         left, slot = np.arange(len(starts)), self._slots(keys)
@@ -92,7 +92,7 @@ def _keys(letters: NDArray[np.uint8], starts: IntArray, ends: IntArray) -> Keys:
 TokenArrays = tuple[IntArray, IntArray, NDArray[np.uint8], IntArray, IntArray]
 Tokenizer = Callable[[str, IntArray], TokenArrays]
 
-BORDER = "\x01"  # stands between the words of two texts, and is no word of any text
+BORDER = "\x01"  # separates the words of two texts, and is no word of any text
 
 # What Unicode's form NFC puts together: marks, and the letters of Korean syllables. Few texts have
 # any of the characters that may be one, so these are looked for first.
@@ -111,10 +111,10 @@ class Tokens:
     joined: str  # the texts
     numbers: IntArray  # (texts,): which texts these are
     offsets: IntArray  # (texts,): where each begins in `joined`
-    starts: IntArray  # (tokens,): where each token stands in `joined`
+    starts: IntArray  # (tokens,): where each token starts in `joined`
     ends: IntArray  # (tokens,)
     letters: NDArray[np.uint8]  # the words between spaces, folded as in `text.tokens`, in UTF-8
-    word_starts: IntArray  # (tokens,): where each word stands in `letters`
+    word_starts: IntArray  # (tokens,): where each word starts in `letters`
     word_ends: IntArray  # (tokens,)
 
     @property
@@ -129,7 +129,7 @@ def tokens_of(texts: Sequence[str]) -> Iterator[Tokens]:
     the three kinds come one after the other.
     """
     tokenizers = [*map(_tokenizer_of, texts)]
-    for tokenizer in (_ascii, _any, _marked):
+    for tokenizer in (_ascii, _any, _tokens_with_marks):
         numbers: list[int] = []
         size = 0
         for number, (text, own) in enumerate(zip(texts, tokenizers, strict=True)):
@@ -146,7 +146,7 @@ def tokens_of(texts: Sequence[str]) -> Iterator[Tokens]:
 def _tokenizer_of(text: str) -> Tokenizer:
     if text.isascii():
         return _ascii
-    return _marked if _MAY_BE_MARK.search(text) and _MARK.search(text) else _any
+    return _tokens_with_marks if _MAY_BE_MARK.search(text) and _MARK.search(text) else _any
 
 
 def _tokens(texts: Sequence[str], numbers: list[int], tokenizer: Tokenizer) -> Tokens:
@@ -183,7 +183,7 @@ def _any(joined: str, borders: IntArray) -> TokenArrays:
     return starts, ends, letters, stops[first - 1], stops[last - 1]
 
 
-def _marked(joined: str, borders: IntArray) -> TokenArrays:
+def _tokens_with_marks(joined: str, borders: IntArray) -> TokenArrays:
     """One by one: what a letter is folded to depends on the marks behind it."""
     spans = sorted([*token_spans(joined), *((place, place + 1) for place in borders.tolist())])
     starts, ends = np.array(spans, np.int64).reshape(-1, 2).T
@@ -243,7 +243,7 @@ _ASCII = bytes(
 def _tables() -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
     """For every character: what it is folded to, a space if it is in no token, and its kind.
 
-    One that folds to several stands for itself.
+    One that folds to several stays as it is.
     """
     every = np.arange(sys.maxunicode + 1, dtype=np.uint32)
     text = every.tobytes().decode("utf-32-le", "surrogatepass")

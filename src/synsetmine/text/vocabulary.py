@@ -1,24 +1,34 @@
-"""Which terms to mine: known names, rejected surfaces, frequent phrases, and a user's list."""
+"""The terms to mine, and the corpus as units: each term and each other word is one unit."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
-from synsetmine.io.files import write_text
-from synsetmine.normalization import is_whole, normal_form
-from synsetmine.text.counters import TextBatch
+from synsetmine.engines import Engine
+from synsetmine.io.files import atomic_write, parquet_error, write_text
+from synsetmine.normalization import SIGN, WORD, fold, is_whole, normal_form
+from synsetmine.text.counters import BatchCounter, TextBatch, count_together
+from synsetmine.text.matcher import Matches, NameMatcher
+from synsetmine.text.tokens import BORDER, tokens_of
 from synsetmine.types import Term
 
 
 def candidate_terms(*sources: Iterable[Term]) -> list[Term]:
     """The terms of several sources, each normal form once: as the first source has it.
 
-    The senses of a name stand beside each other if one source has them.
+    The senses of a name are all kept if one source has them.
     """
     source_of: dict[str, int] = {}
     chosen: dict[Term, None] = {}
@@ -59,7 +69,7 @@ def by_frequency(
 
 @dataclass(frozen=True)
 class TermCounter:
-    """How often each name stands in a batch in which way, as a whole and not within a longer one.
+    """How often each name occurs in a batch, by spelling, as a whole and not within a longer one.
 
     A surface has runs of whitespace as one space. It is null for places of several words that
     are not whole (`text.is_whole`), such as "sequencing (ChIP" and "IgG anti" of "IgG anti-CD3".
@@ -98,18 +108,18 @@ class TermTable:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How often each form stands in the corpus."""
+        """How often each form occurs in the corpus."""
         whole = self.whole_counts
         return {form: whole[form] + self._not_whole[i] for i, form in enumerate(self._forms)}
 
     @property
     def whole_counts(self) -> dict[str, int]:
-        """How often each form stands in the corpus with sound borders."""
+        """How often each form occurs in the corpus with sound borders."""
         return {f: c.total() for f, c in zip(self._forms, self._surfaces, strict=True)}
 
     @property
     def spellings(self) -> dict[str, str]:
-        """How each form that stands in the corpus with sound borders is written most often."""
+        """The most frequent spelling of each form that occurs with sound borders."""
         return {
             form: min(counts, key=lambda surface: (-counts[surface], surface))
             for form, counts in zip(self._forms, self._surfaces, strict=True)
@@ -129,3 +139,181 @@ def _surface(text: str, start: int, end: int) -> str | None:
 def write_vocabulary(path: Path, counts: Mapping[Term, int]) -> None:
     """One term a line, a tab and its count: what `read_vocabulary` reads."""
     write_text(path, "".join(f"{term}\t{count}\n" for term, count in counts.items()))
+
+
+Within = Literal["text", "sentence"]
+
+TERM, TEXT_END = "\0", "\1"
+_COLUMNS = ["form", "count"]
+MOST_FORMS = 4_000_000  # distinct units that are counted at a time; then the rare ones go
+
+# Words as in `text.tokens`, where a mark counts as a letter after `+` and `#`. A sentence ends
+# with a mark and whitespace, unless a small letter follows it or a single letter precedes it.
+_PARTS = re.compile(
+    rf"(?=[^\W_])(?:{SIGN}|{WORD}(?:[+#]+(?![^\W_]|{TERM}))?)|[{TERM}{TEXT_END}。！？]"
+    r"|(?<!\W[^\W\d_])[.!?]['\"”’)\]]*\s(?!\s*['\"“‘(\[]*[a-zß-öø-ÿ])|\n\s*\n"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """The units of some texts from left to right: one entry of the arrays for each."""
+
+    forms: tuple[str, ...]  # the distinct units
+    unit: NDArray[np.int32]  # the number of the form
+    sentence: NDArray[np.int32]  # from 0, through all the texts
+    text: NDArray[np.int32]  # the number of the text
+
+    @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        """How often each form occurs."""
+        return np.bincount(self.unit, minlength=len(self.forms))
+
+    def context(self, within: Within) -> NDArray[np.int32]:
+        """The number of the text or of the sentence in which each unit occurs."""
+        return self.text if within == "text" else self.sentence
+
+
+def units_of(texts: Sequence[str], matches: Matches, forms: Sequence[str]) -> Units:
+    """The units of some texts, where the names of these forms were matched.
+
+    Each match is replaced by a mark, and one regular expression cuts what remains into words,
+    marks and the ends of sentences.
+    """
+    marked = _mark_terms(texts, matches)
+    parts = _PARTS.findall(marked)
+    distinct = {part: number for number, part in enumerate(dict.fromkeys(parts))}
+    part = np.fromiter(map(distinct.__getitem__, parts), np.int32, len(parts))
+    number_of: dict[str, int] = {}
+    unit_of = np.array([_unit(word, number_of) for word in distinct], np.int32)
+    unit = unit_of[part]  # of ends: -1
+    if TERM in distinct:
+        known, form = np.unique(matches.form, return_inverse=True)
+        names = [forms[number] for number in known.tolist()]
+        numbers = [number_of.setdefault(name, len(number_of)) for name in names]
+        unit[part == distinct[TERM]] = np.array(numbers, np.int32)[form]
+    stays = unit >= 0
+    return Units(
+        forms=tuple(number_of),
+        unit=unit[stays],
+        sentence=np.cumsum(~stays, dtype=np.int32)[stays],
+        text=np.cumsum(part == distinct.get(TEXT_END, -1), dtype=np.int32)[stays],
+    )
+
+
+def _mark_terms(texts: Sequence[str], matches: Matches) -> str:
+    """All texts in one string with a mark for each match."""
+    # Same lengths, so that the places of the matches stay right.
+    joined = TEXT_END.join(text.replace(TERM, " ").replace(TEXT_END, " ") for text in texts)
+    begins = np.cumsum([0, *(len(text) + 1 for text in texts)])[matches.text]
+    starts, ends = (begins + matches.start).tolist(), (begins + matches.end).tolist()
+    between = zip([0, *ends], [*starts, len(joined)], strict=True)
+    return TERM.join(joined[start:end] for start, end in between)
+
+
+def count_forms(
+    documents: Path,
+    counter: BatchCounter,
+    *,
+    matcher: NameMatcher | None = None,
+    engine: Engine | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> dict[str, int]:
+    """How often a `WordCounter` or `UnitCounter` finds each form in a stored corpus."""
+    totals = FormCounts()
+    for counted in count_together(
+        documents, {"forms": counter}, matcher=matcher, engine=engine, progress=progress
+    ):
+        totals.add(counted.tables["forms"])
+    return totals.counts
+
+
+@dataclass(frozen=True)
+class UnitCounter:
+    """How often each unit occurs in a batch; the matcher knows these forms."""
+
+    forms: Sequence[str]
+
+    def __call__(self, batch: TextBatch) -> pa.RecordBatch:
+        units = units_of(batch.texts, batch.matches, self.forms)
+        return pa.record_batch([pa.array(units.forms, pa.string()), units.counts], _COLUMNS)
+
+
+@dataclass(frozen=True)
+class WordCounter:
+    """How often each word occurs in a batch, within names too."""
+
+    def __call__(self, batch: TextBatch) -> pa.RecordBatch:
+        counts: Counter[str] = Counter()
+        for piece in tokens_of(batch.texts):
+            counts.update(piece.words)
+        del counts[BORDER]
+        columns = [pa.array(counts.keys(), pa.string()), pa.array(counts.values(), pa.int64())]
+        return pa.record_batch(columns, _COLUMNS)
+
+
+class FormCounts:
+    """Adds up tables of forms and counts in bounded memory.
+
+    Where there are more than `MOST_FORMS` distinct forms, the rarest are dropped on the way,
+    which in a counter of bounded size look like misspellings.
+    """
+
+    def __init__(self) -> None:
+        self._table = pa.table([pa.array([], pa.string()), pa.array([], pa.int64())], _COLUMNS)
+        self._waiting: list[pa.Table] = []
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        self._waiting.append(pa.Table.from_batches([batch]))
+        if sum(map(len, self._waiting)) > max(len(self._table), MOST_FORMS // 4):
+            self._merge()
+        floor = 1
+        while len(self._table) > MOST_FORMS:
+            self._table = self._table.filter(pc.greater(self._table["count"], floor))
+            floor *= 2
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How often each form was counted."""
+        self._merge()
+        forms, counts = (self._table[name].to_pylist() for name in _COLUMNS)
+        return dict(zip(forms, counts, strict=True))
+
+    def _merge(self) -> None:
+        every = pa.concat_tables([self._table, *self._waiting])
+        self._waiting = []
+        summed = every.group_by("form").aggregate([("count", "sum")])
+        self._table = summed.select(["form", "count_sum"]).rename_columns(_COLUMNS)
+
+    def save(self, path: Path) -> None:
+        """Write a Parquet file, whole or not at all, most frequent first."""
+        self._merge()
+        order = [("count", "descending"), ("form", "ascending")]
+        with atomic_write(path) as temporary:
+            pq.write_table(self._table.sort_by(order), temporary)
+
+    @classmethod
+    def load(cls, path: Path) -> FormCounts:
+        """Read what `save` wrote."""
+        counts = cls()
+        try:
+            for batch in pq.read_table(path, columns=_COLUMNS).to_batches():
+                counts.add(batch)
+        except (pa.ArrowException, OSError) as error:
+            raise parquet_error(error, path) from error
+        return counts
+
+
+def frequent_units(counts: Mapping[str, int], min_count: int) -> list[str]:
+    """The units seen often enough, most frequent first; equal counts by the alphabet."""
+    often = (form for form, count in counts.items() if count >= min_count)
+    return sorted(often, key=lambda form: (-counts[form], form))
+
+
+def _unit(part: str, number_of: dict[str, int]) -> int:
+    """The number of a word's form; -1 for an end. The mark of a term is no end."""
+    if part == TERM:
+        return 0
+    if not part[0].isalnum():
+        return -1
+    return number_of.setdefault(fold(part), len(number_of))

@@ -142,7 +142,7 @@ def designators(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def is_designator(word: str) -> bool:
-    """Whether a spelled word numbers things: a number, a letter, or what stands before these."""
+    """Whether a spelled word numbers things: a number, a letter, or a word before these."""
     return len(word) == 1 or word.isdigit() or word in _GREEK_NAMES or word in _NUMBERING
 
 

@@ -1,6 +1,6 @@
 """Term vectors from co-occurrence counts: positive PMI, then a truncated SVD.
 
-A term is described by the units that stand near it and by the texts it stands in. Rare terms
+A term is described by the units that occur near it and by the texts it occurs in. Rare terms
 have few neighbours, so the window is wide; the texts help terms that take turns within one, as
 a name and its short form do. docs/results/vectors.md has the figures.
 """
@@ -26,8 +26,14 @@ from synsetmine.errors import DataError, require
 from synsetmine.io.files import atomic_write
 from synsetmine.text.counters import TextBatch, count_together, one_row
 from synsetmine.text.matcher import NameMatcher
-from synsetmine.text.units import Within, WordCounter, count_forms, frequent_units, units_of
-from synsetmine.text.vocabulary import term_forms
+from synsetmine.text.vocabulary import (
+    Within,
+    WordCounter,
+    count_forms,
+    frequent_units,
+    term_forms,
+    units_of,
+)
 from synsetmine.types import Progress, Term
 from synsetmine.views.vectors import TermVectors, vectors_of_forms
 
@@ -60,7 +66,7 @@ def train_cooccurrence(
     engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> TermVectors:
-    """A vector for each term that stands in a stored corpus at least `min_count` times.
+    """A vector for each term that occurs in a stored corpus at least `min_count` times.
 
     The corpus is read twice: for its frequent words, and for the neighbours of terms and words.
     The result depends neither on the engine nor on how the texts are batched. `progress`
@@ -128,7 +134,7 @@ def cooccurrence_vectors(
     one length.
     """
     for value in (dimension, min_count, contexts):
-        require(value >= 1, "expected a number from 1 on", value)
+        require(value >= 1, "expected a number of 1 or more", value)
     units = _choose(counts, term_forms(terms), min_count=min_count, contexts=contexts)
     near, inside = counts.of(units.numbers)
     matrix = _ppmi(
@@ -147,7 +153,7 @@ def cooccurrence_vectors(
 class NeighbourCounter:
     """Counts the neighbours of units in a batch of texts, where names are matched.
 
-    Units are the names that the matcher knows, by their forms, and some words. Two that stand d
+    Units are the names that the matcher knows, by their forms, and some words. Two that occur d
     apart count window + 1 - d, but not across the end of a text (or sentence: `within`).
     `directed` counts the units before and after another one separately. One row has two matrices:
     `near` (units, units), which has each pair once, and `inside` (units, texts).
@@ -176,11 +182,11 @@ class NeighbourCounter:
     ) -> NeighbourCounter:
         """Count the neighbours of these forms and of the most frequent words.
 
-        A word counts less as a unit than as a word, where it stands within names too. So twice
+        A word counts less as a unit than as a word, where it occurs within names too. So twice
         as many words are counted as there are to be contexts.
         """
         for value in (min_count, contexts):
-            require(value >= 1, "expected a number from 1 on", value)
+            require(value >= 1, "expected a number of 1 or more", value)
         frequent = frequent_units(words, min_count)[: 2 * contexts]
         units = [*dict.fromkeys([*forms, *frequent])]
         return cls(forms, units, window, within, directed)
@@ -189,7 +195,7 @@ class NeighbourCounter:
         units = units_of(batch.texts, batch.matches, self.forms)
         number_of = self._number_of
         numbers = np.array([number_of.get(form, -1) for form in units.forms], np.int64)
-        unit, place = numbers[units.unit], units.place(self.within)
+        unit, place = numbers[units.unit], units.context(self.within)
         near = _Sum(len(self.units), len(self.units))
         for begin in range(0, len(unit), PIECE):
             reach = slice(begin, begin + PIECE + self.window)
@@ -249,7 +255,7 @@ class Cooccurrence:
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
-        """How often each unit stands in the corpus."""
+        """How often each unit occurs in the corpus."""
         return np.asarray(self._inside.total().sum(axis=1), np.int64).ravel()
 
     def of(self, numbers: NDArray[np.int64]) -> tuple[Counts, Counts]:

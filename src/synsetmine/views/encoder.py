@@ -52,15 +52,15 @@ def encode_terms(
     `progress` gets how many of the new surfaces are done. Batches of another size may change
     the last digits.
     """
-    require(batch >= 1, "expected a number from 1 on", batch)
+    require(batch >= 1, "expected a number of 1 or more", batch)
     surfaces = [Term(surface) for surface in dict.fromkeys(term.surface for term in terms)]
     store = None if cache is None else Path(cache) / f"{encoder_digest(model)}.safetensors"
-    known = _NOTHING if store is None else _stored(store)
+    known = _NOTHING if store is None else _read_store(store)
     if new := known.missing(surfaces):
         encoder = load_encoder(model, device)
         matrix = _encode(encoder, new, batch, progress)
         if len(known) and known.dimension != matrix.shape[1]:
-            # The name stands for another model by now.
+            # The name denotes another model by now.
             known, new, matrix = _NOTHING, surfaces, _encode(encoder, surfaces, batch, progress)
         fresh = TermVectors(tuple(new), matrix)
         fresh.select(new)  # checked to be finite before it is stored
@@ -91,7 +91,7 @@ def find_encoder(name: str) -> str:
 
 
 def kept_name(name: str) -> str:
-    """What a stored model calls its encoder: `minilm` lies elsewhere on each machine."""
+    """What a stored model calls its encoder: the folder of `minilm` differs between machines."""
     return name if name == MINILM else find_encoder(name)
 
 
@@ -154,7 +154,7 @@ def _check_folder(folder: Path) -> None:
             raise DataError(f"this is {kind}, not a file of the encoder", path=path)
 
 
-def _stored(store: Path) -> TermVectors:
+def _read_store(store: Path) -> TermVectors:
     """The vectors of earlier calls; a file that is missing or broken is made anew."""
     try:
         known = read_vectors(store)

@@ -19,8 +19,14 @@ from synsetmine.io.files import naming_place
 from synsetmine.io.temporary import temporary_folder
 from synsetmine.text.counters import TextBatch, count_together
 from synsetmine.text.matcher import NameMatcher
-from synsetmine.text.units import UnitCounter, Within, count_forms, frequent_units, units_of
-from synsetmine.text.vocabulary import term_forms
+from synsetmine.text.vocabulary import (
+    UnitCounter,
+    Within,
+    count_forms,
+    frequent_units,
+    term_forms,
+    units_of,
+)
 from synsetmine.types import Progress, Term
 from synsetmine.views.vectors import TermVectors, vectors_of_forms
 
@@ -44,7 +50,7 @@ def train_skipgram(
     engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> TermVectors:
-    """A vector for each term that stands in a stored corpus at least `min_count` times.
+    """A vector for each term that occurs in a stored corpus at least `min_count` times.
 
     The corpus is read twice, and its units wait in a temporary file. `smoothing` is the power of
     a unit's count by which the `negative` others are drawn; units of a larger share than
@@ -54,7 +60,7 @@ def train_skipgram(
     `progress` gets what is done of how much.
     """
     for value in (dimension, window, epochs, min_count, threads):
-        require(value >= 1, "expected a number from 1 on", value)
+        require(value >= 1, "expected a number of 1 or more", value)
     gensim = _gensim()
     tell = progress or (lambda _done, _whole: None)
     size, steps = sum(batch_sizes(documents)), 2 + epochs
@@ -112,7 +118,7 @@ class _LineWriter:
     def __call__(self, batch: TextBatch) -> pa.RecordBatch:
         units = units_of(batch.texts, batch.matches, self.forms)
         number_of = np.array([self.number_of.get(form, -1) for form in units.forms], np.int64)
-        unit, place = number_of[units.unit], units.place(self.within)
+        unit, place = number_of[units.unit], units.context(self.within)
         unit, place = unit[unit >= 0], place[unit >= 0]
         names = [*map(str, unit.tolist())]
         borders = np.flatnonzero(np.diff(place, prepend=-1, append=-1)).tolist()

@@ -77,7 +77,7 @@ class StaticEncoder:
 
 
 def word_rows(words: Sequence[str], piece_rows: dict[str, int], buckets: int) -> Any:
-    """How often each row of the table stands in each word: a scipy.sparse.csr_array."""
+    """How often each row of the table occurs in each word: a scipy.sparse.csr_array."""
     from scipy import sparse
 
     columns: list[int] = []

@@ -148,7 +148,7 @@ class StringView:
         shared = (self.words[rows] @ self.words[columns].T).toarray()
         self._word_shares(shared, rows[:, None], columns, result)
         for feature, texts, scorer in self._scorers():
-            queries, choices = _picked(texts, rows), _picked(texts, columns)
+            queries, choices = _pick(texts, rows), _pick(texts, columns)
             if len(rows) and len(columns):  # it asks for something to compare
                 result[..., feature] = process.cdist(
                     queries, choices, scorer=scorer, dtype=np.float32
@@ -160,7 +160,7 @@ class StringView:
         result[:, 0] = row_dots(self.ngrams, left, right)
         self._word_shares(row_dots(self.words, left, right), left, right, result)
         for feature, texts, scorer in self._scorers():
-            queries, choices = _picked(texts, left), _picked(texts, right)
+            queries, choices = _pick(texts, left), _pick(texts, right)
             result[:, feature] = process.cpdist(queries, choices, scorer=scorer, dtype=np.float32)
         self._matches(left, right, result)
         np.clip(result, 0, 1, out=result)
@@ -259,5 +259,5 @@ def plain(surface: str) -> str:
     return " ".join(surface.casefold().replace("_", " ").split())
 
 
-def _picked(texts: Sequence[str], rows: Numbers) -> list[str]:
+def _pick(texts: Sequence[str], rows: Numbers) -> list[str]:
     return [texts[row] for row in rows.tolist()]

@@ -25,7 +25,7 @@ from synsetmine.errors import DataError, raise_or_keep
 from synsetmine.io.files import atomic_write, numbered_lines, open_binary, plain_name, writing
 from synsetmine.normalization import normal_form, tokens
 from synsetmine.text.evidence import Evidence
-from synsetmine.types import Term, first_repeated
+from synsetmine.types import Term, first_duplicate
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class TermVectors:
         if len(self.terms) != len(self.matrix):
             raise DataError(f"{len(self.terms)} terms but {len(self.matrix)} vectors")
         if len(self._row_of) != len(self.terms):
-            raise DataError("a term has two vectors", value=str(first_repeated(self.terms)))
+            raise DataError("a term has two vectors", value=str(first_duplicate(self.terms)))
 
     @property
     def dimension(self) -> int:
@@ -110,7 +110,7 @@ View: TypeAlias = Literal["vectors", "strings", "encoder"]
 
 @dataclass(frozen=True)
 class TermViews:
-    """The views of terms beside their surfaces."""
+    """The views of terms besides their surfaces."""
 
     vectors: tuple[TermVectors, ...] = ()  # corpus vectors, the main table first
     encoder: TermVectors | None = None  # a sentence encoder's vectors of the surfaces
@@ -368,7 +368,7 @@ def _read_own(path: Path) -> TermVectors:
             Term.parse(names[start:end].decode())
             for start, end in zip([0, *ends], ends, strict=False)
         ]
-        return TermVectors(tuple(terms), _mapped(path, "matrix"), path)
+        return TermVectors(tuple(terms), _map_tensor(path, "matrix"), path)
     except FileNotFoundError as error:
         raise DataError("No such file or directory", path=path) from error
     except DataError as error:
@@ -377,7 +377,7 @@ def _read_own(path: Path) -> TermVectors:
         raise DataError(f"damaged vector file ({error})", path=path) from error
 
 
-def _mapped(path: Path, name: str) -> npt.NDArray[np.float32]:
+def _map_tensor(path: Path, name: str) -> npt.NDArray[np.float32]:
     """A tensor of a safetensors file as a read-only memory map."""
     with path.open("rb") as stream:
         header_size = int.from_bytes(stream.read(8), "little")

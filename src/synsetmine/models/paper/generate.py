@@ -97,7 +97,7 @@ class PreparedScorer:
         return task.collect(one_pass(self._scorer, table, task, block_size, progress))
 
     @cached_property
-    def _embedded(self) -> Tensor:
+    def _embed(self) -> Tensor:
         with torch.inference_mode():
             rows = torch.from_numpy(self._vectors.select(self.terms)).to(self._scorer.device)
             embedded: Tensor = self._scorer.embed(rows)  # (terms, hidden)
@@ -108,9 +108,9 @@ class PreparedScorer:
         self, members: Sequence[Term], terms: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.float32]:
         own = torch.from_numpy(self._index.members(members))
-        sums = self._embedded[own].sum(dim=0, keepdim=True)  # (1, hidden)
+        sums = self._embed[own].sum(dim=0, keepdim=True)  # (1, hidden)
         logits = [
-            self._scorer.logits(sums, self._embedded[chunk].unsqueeze(0))[0].cpu()
+            self._scorer.logits(sums, self._embed[chunk].unsqueeze(0))[0].cpu()
             for chunk in torch.split(torch.from_numpy(terms), ROWS_AT_ONCE)
         ]
         values: npt.NDArray[np.float32] = torch.sigmoid(torch.cat(logits)).numpy()
@@ -361,7 +361,7 @@ class SetPool:
 
 
 def _layers(transformer: nn.Sequential) -> list[Layer]:
-    """The linear maps of a transformer in float64 on the CPU; ReLU stands between them."""
+    """The linear maps of a transformer in float64 on the CPU; ReLU comes between them."""
     layers = []
     for module in transformer:
         if isinstance(module, nn.Linear):

@@ -25,7 +25,7 @@ FORMAT = "synsetmine-checkpoint-1"
 class Checkpoint:
     """A checkpoint file that belongs to one run, known by its fingerprint.
 
-    One of another run is an error, or, with `replace`, as good as none.
+    One of another run is an error, or, with `replace`, ignored.
     """
 
     def __init__(self, path: Path, fingerprint: str, *, replace: bool = False) -> None:
@@ -150,7 +150,7 @@ class Steps:
         """Record one step on fixed inputs, and undo what the recording's warm-up learned."""
         self._capture_next = False
         self._inputs = [tensor.clone() for tensor in batch]
-        kept, random = self._learned(), torch.cuda.get_rng_state()
+        kept, random = self._copy_state(), torch.cuda.get_rng_state()
         stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
@@ -165,7 +165,7 @@ class Steps:
         self._total.zero_()
         self._graph = graph
 
-    def _learned(self) -> list[tuple[Tensor, Tensor, dict[str, Tensor]]]:
+    def _copy_state(self) -> list[tuple[Tensor, Tensor, dict[str, Tensor]]]:
         return [
             (p, p.detach().clone(), {k: v.clone() for k, v in self.optimizer.state[p].items()})
             for group in self.optimizer.param_groups

@@ -118,7 +118,7 @@ class Validation:
         labels_of = generate_orders(
             scorer, table, torch.tensor(orders, device=device), threshold=self.threshold
         )
-        # Terms without a vector stand alone, here as in `generate_sets`.
+        # Terms without a vector are sets of one, here as in `generate_sets`.
         others = [term for term in self.gold.terms if term not in number_of]
         gold = np.array(self.gold.labels([*terms, *others]), np.int64)
         alone = len(terms) + np.arange(len(others))
@@ -352,9 +352,9 @@ class _Run:
         return loss
 
     def _current(self, vectors: TermVectors) -> TermVectors:
-        return vectors.replaced(self._tuned()) if self.settings.train_vectors else vectors
+        return vectors.replaced(self._tuned_vectors()) if self.settings.train_vectors else vectors
 
-    def _tuned(self, table: Tensor | None = None) -> TermVectors:
+    def _tuned_vectors(self, table: Tensor | None = None) -> TermVectors:
         rows = self.table if table is None else table
         return TermVectors(self.sampler.terms, rows.detach().cpu().numpy())
 
@@ -407,7 +407,7 @@ class _Run:
             best_score=progress.best_score,
             fallback_share=share,
             without_vector=missing,
-            tuned_vectors=None if table is None else self._tuned(table),
+            tuned_vectors=None if table is None else self._tuned_vectors(table),
         )
 
 

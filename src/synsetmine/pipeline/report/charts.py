@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from synsetmine.io.svg import Frame, Scale, drawable, drawing, short, tag, ticks, whole_ticks
+from synsetmine.io.svg import PlotFrame, Scale, drawable, drawing, short, tag, ticks, whole_ticks
 from synsetmine.pipeline.report.findings import Epochs, Penalties
 
 WIDTH, HEIGHT = 480, 300
@@ -25,14 +25,14 @@ MAP_WIDTH, MAP_HEIGHT, MARGIN = 900, 560, 24
 COLOURS = 10  # classes k0 to k9 of the style sheet
 MOST_POINTS = 3000  # more dots hide each other, and a browser grows slow
 
-# Names are written beside the largest sets while they do not cover each other. A phone shows the
+# Names are written next to the largest sets while they do not cover each other. A phone shows the
 # first few only, in larger letters.
 LARGE_NAMES, LARGE = 7, 26.0
 SMALL_NAMES, SMALL = 40, 13.0
 
 
 def empty_chart(why: str) -> Markup:
-    """What stands where a chart has no data."""
+    """The text in place of a chart without data."""
     return tag("p", why, class_="nothing")
 
 
@@ -94,7 +94,7 @@ def epoch_curve(training: Epochs) -> Markup:
             frame.line(points, class_),
             frame.dots(_at_most(dots), f"dot {class_}"),
         ]
-    frame = Frame(x, Scale(0, 1, BOTTOM, 0))
+    frame = PlotFrame(x, Scale(0, 1, BOTTOM, 0))
     parts.append(frame.columns(whole_ticks(min(epochs), max(epochs))))
     parts.append(tag("text", "epoch", x=RIGHT, y=HEIGHT - 4, class_="tick end"))
     if min(epochs) <= best_epoch <= max(epochs):
@@ -104,13 +104,14 @@ def epoch_curve(training: Epochs) -> Markup:
 
 
 def _at_most(
-    dots: Sequence[tuple[float, float, str]], most: int = 60
+    dots: Sequence[tuple[float, float, str]],
 ) -> Sequence[tuple[float, float, str]]:
-    return dots if len(dots) <= most else dots[:: len(dots) // most + 1]
+    """All dots, or every n-th of more than 60."""
+    return dots if len(dots) <= 60 else dots[:: len(dots) // 60 + 1]
 
 
 def _share_of_height(number: int, panels: int) -> tuple[float, float]:
-    """Top and bottom of one of the panels that stand above each other."""
+    """Top and bottom of one of the panels, which are above each other."""
     gap, top = 36, 28
     height = (BOTTOM - top - gap * (panels - 1)) / panels
     start = top + number * (height + gap)
@@ -119,10 +120,10 @@ def _share_of_height(number: int, panels: int) -> tuple[float, float]:
 
 def _panel(
     x: Scale, points: Sequence[tuple[float, float]], top: float, bottom: float
-) -> tuple[Frame, list[float]]:
+) -> tuple[PlotFrame, list[float]]:
     values = [value for _, value in points]
     marks = ticks(min(values), max(values), 3)
-    return Frame(x, Scale(marks[0], marks[-1], bottom, top)), marks
+    return PlotFrame(x, Scale(marks[0], marks[-1], bottom, top)), marks
 
 
 def _training_in_words(
@@ -149,7 +150,7 @@ def size_histogram(sizes: Iterable[int]) -> Markup:
         return empty_chart("Nothing to show: no set has two or more terms.")
     marks = [v for v in ticks(0, max(count for _, count in rows), 4) if float(v).is_integer()]
     y = Scale(0, marks[-1], BOTTOM, 34)
-    frame = Frame(Scale(0, len(rows), LEFT, RIGHT), y)
+    frame = PlotFrame(Scale(0, len(rows), LEFT, RIGHT), y)
     parts = [frame.rows(marks), tag("text", "sets", x=LEFT - 8, y=18, class_="tick end")]
     for number, (name, count) in enumerate(rows):
         left, right = frame.x(number + 0.12), frame.x(number + 0.88)
@@ -187,7 +188,7 @@ def threshold_curve(thresholds: Sequence[tuple[float, float, float, float]], use
     values = [value for row in rows for value in row[1:]]
     across = [v for v in ticks(min(at), max(at), 6) if min(at) <= v <= max(at)]
     marks = ticks(min(0.0, *values), max(values), 5)
-    frame = Frame(Scale(min(at), max(at), LEFT, RIGHT), Scale(marks[0], marks[-1], BOTTOM, 44))
+    frame = PlotFrame(Scale(min(at), max(at), LEFT, RIGHT), Scale(marks[0], marks[-1], BOTTOM, 44))
     parts = [frame.rows(marks), frame.columns(across), _legend(SERIES)]
     if drawable(used):
         parts.append(frame.marker(used, f"θ = {used:.4g}", top=36))
@@ -228,7 +229,7 @@ def term_scatter(
     finite = [p for p in points if drawable(p[1]) and drawable(p[2])][:MOST_POINTS]
     if not finite:
         return empty_chart("Nothing to show: no term has a place on the map.")
-    sets = _placed(finite)
+    sets = _dots_by_set(finite)
     several = {set_id: dots for set_id, dots in sets.items() if len(dots) > 1}
     colour = {set_id: f"k{number % COLOURS}" for number, set_id in enumerate(several)}
     alone = [
@@ -250,7 +251,7 @@ def term_scatter(
     return drawing(label, MAP_WIDTH, MAP_HEIGHT, *drawn, class_="chart map")
 
 
-def _placed(points: Sequence[tuple[str, float, float, str]]) -> dict[str, list[_Dot]]:
+def _dots_by_set(points: Sequence[tuple[str, float, float, str]]) -> dict[str, list[_Dot]]:
     """The dots of each set, in coordinates of the drawing."""
     xs, ys = [p[1] for p in points], [p[2] for p in points]
     x = Scale(min(xs), max(xs), MARGIN, MAP_WIDTH - MARGIN)
@@ -290,7 +291,7 @@ def _labels(sets: Mapping[str, Sequence[_Dot]], names: Mapping[str, str]) -> Mar
         if shown == SMALL_NAMES:
             break
         size, class_ = (LARGE, "label first") if shown < LARGE_NAMES else (SMALL, "label")
-        name = _shortened(names.get(set_id, set_id))
+        name = _shorten(names.get(set_id, set_id))
         x, y = _centre(sets[set_id])
         half = max(len(name) * size * 0.28, 1)
         x = min(max(x, half + 4), MAP_WIDTH - half - 4)
@@ -304,8 +305,8 @@ def _labels(sets: Mapping[str, Sequence[_Dot]], names: Mapping[str, str]) -> Mar
     return parts
 
 
-def _shortened(name: str, width: int = 26) -> str:
-    return name if len(name) <= width else name[: width - 1].rstrip() + "…"
+def _shorten(name: str) -> str:
+    return name if len(name) <= 26 else name[:25].rstrip() + "…"
 
 
 def _overlap(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> bool:

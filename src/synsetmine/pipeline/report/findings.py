@@ -12,6 +12,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from synsetmine import __version__
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.io.files import read_json
@@ -20,12 +23,11 @@ from synsetmine.io.traces import read_trace
 from synsetmine.kb import KnowledgeBase
 from synsetmine.linking.supervision import Tally
 from synsetmine.models import StoredModel, load_model
-from synsetmine.pipeline.report.term_map import term_map
 from synsetmine.pipeline.settings import ReportSettings
 from synsetmine.runs import MinedSet, MinedTerm, describe_sets, example_sentences, read_counts
 from synsetmine.runs.folder import STAGES, Artefacts, RunFolder, StageRecord
 from synsetmine.types import Link, Progress, SynonymSets, Term
-from synsetmine.views import read_vectors
+from synsetmine.views import TermVectors, read_vectors
 
 SCORES = {
     "ari": "ARI",
@@ -40,7 +42,7 @@ _GROUPED, _ALONE = "Unknown terms in groups", "Unknown terms that stand alone"
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class StageSummary:
     """A step of the run, how long it took, and what came out of it in a few words."""
 
     name: str
@@ -117,7 +119,7 @@ class Findings:
     version: str
     created: str  # ISO time
     inputs: Sequence[tuple[str, str]]  # what went in: its kind, its name and size in words
-    stages: Sequence[Stage]
+    stages: Sequence[StageSummary]
     skipped: Sequence[tuple[str, int, str]]  # problem, how often, the first one with file and line
     kept: Tally  # links that passed the filter of supervision
     dropped: Mapping[str, Tally]  # by reason
@@ -159,7 +161,7 @@ class Findings:
         return sorted(names, key=lambda name: (-_certainty(name[1]), not name[1].evidence))
 
     @cached_property
-    def gained(self) -> int:
+    def sets_with_new_names(self) -> int:
         """How many known sets gained a name."""
         return len({mined.id for mined, _ in self.new_names})
 
@@ -236,11 +238,11 @@ def gather_findings(settings: ReportSettings, folder: RunFolder, progress: Progr
         version=__version__,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         inputs=[
-            ("corpus", _named(folder.stages["read"])),
-            ("knowledge base", _named(folder.stages["knowledge"])),
+            ("corpus", _describe_files(folder.stages["read"])),
+            ("knowledge base", _describe_files(folder.stages["knowledge"])),
         ],
         stages=[
-            Stage(name, record.seconds, str(record.result))
+            StageSummary(name, record.seconds, str(record.result))
             for name, record in folder.stages.items()
         ],
         skipped=[
@@ -251,7 +253,7 @@ def gather_findings(settings: ReportSettings, folder: RunFolder, progress: Progr
         kept=kept,
         dropped=dropped,
         entity_names=_entity_names(kb, sets, [kept, *dropped.values()]),
-        training=_training(model),
+        training=_training_curve(model),
         scores=shown,
         thresholds=thresholds,
         threshold=threshold,
@@ -263,7 +265,7 @@ def gather_findings(settings: ReportSettings, folder: RunFolder, progress: Progr
     )
 
 
-def _training(model: StoredModel) -> Epochs | Penalties:
+def _training_curve(model: StoredModel) -> Epochs | Penalties:
     """The curve that the model's training record has: over epochs, or over penalties."""
     record = model.training
     if "history" in record:
@@ -314,7 +316,7 @@ def _rehearsal(record: Mapping[str, Any]) -> RehearsalFindings | None:
     )
 
 
-def _named(record: StageRecord) -> str:
+def _describe_files(record: StageRecord) -> str:
     """The files that a stage read, and how much it found in them."""
     names = record.inputs
     more = f" and {len(names) - 3} more files" if len(names) > 3 else ""
@@ -355,9 +357,75 @@ def _points(
     most: int,
     model: StoredModel,
 ) -> list[tuple[str, float, float, str]]:
-    """Where the most frequent terms of sets of two or more stand."""
+    """The positions of the most frequent terms of sets of two or more."""
     vectors = model.apply_to(read_vectors(at.vectors))
     several = [term for members in mined if len(members) > 1 for term in members]
     shown = sorted((t for t in several if t in vectors), key=lambda t: -counts.get(t, 0))[:most]
     set_of = {t: i for i, members in zip(mined.ids, mined, strict=True) for t in members}
     return [(str(t), x, y, set_of[t]) for t, x, y in term_map(vectors, shown, seed=0, most=most)]
+
+
+FEW = 30  # below this many terms t-SNE has no neighbourhoods to keep
+PERPLEXITY = 30.0
+STEPS = 500  # after these the neighbourhoods are settled; more only widens the gaps
+
+
+def term_map(
+    vectors: TermVectors, terms: Sequence[Term], *, seed: int, most: int = 1500
+) -> list[tuple[Term, float, float]]:
+    """Place the first `most` of the terms that have a vector; the rest is left out.
+
+    The same seed gives the same map on any number of cores. Angles count, lengths do not.
+    """
+    chosen = [term for term in dict.fromkeys(terms) if term in vectors][:most]
+    if not chosen:
+        return []
+    directions = _unit(vectors.select(chosen))  # (terms, dimension)
+    if len(chosen) < FEW or vectors.dimension < 2 or _all_equal(directions):
+        positions = _principal_axes(directions)
+    else:
+        positions = _neighbourhoods(directions, seed)
+    return [
+        (term, float(x), float(y)) for term, (x, y) in zip(chosen, positions.tolist(), strict=True)
+    ]
+
+
+def _unit(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
+    """Vectors of length one; a zero vector stays as it is."""
+    rows = vectors.astype(np.float64)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    directions: npt.NDArray[np.float64] = rows / np.where(lengths > 0, lengths, 1)
+    return directions
+
+
+def _all_equal(rows: npt.NDArray[np.float64]) -> bool:
+    return bool(np.allclose(rows, rows[0]))
+
+
+def _principal_axes(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """The two directions in which the rows differ most: (terms, 2)."""
+    centred = rows - rows.mean(axis=0)
+    left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
+    # The sign of an axis is arbitrary: its largest entry shall be positive.
+    signs = np.sign(left[np.abs(left).argmax(axis=0), np.arange(left.shape[1])])
+    positions = np.zeros((len(rows), 2))
+    positions[:, : min(2, len(sizes))] = (left * sizes * signs)[:, :2]
+    return positions
+
+
+def _neighbourhoods(rows: npt.NDArray[np.float64], seed: int) -> npt.NDArray[np.float64]:
+    """t-SNE on cosine distances: (terms, 2)."""
+    from sklearn.manifold import TSNE
+    from threadpoolctl import threadpool_limits
+
+    perplexity = min(PERPLEXITY, (len(rows) - 1) / 3)
+    tsne = TSNE(
+        metric="cosine",
+        init="pca",
+        perplexity=perplexity,
+        max_iter=STEPS,
+        random_state=seed,
+        n_jobs=1,
+    )
+    with threadpool_limits(limits=1):  # sums in another order would give another map
+        return np.asarray(tsne.fit_transform(rows), dtype=np.float64)

@@ -101,7 +101,7 @@ def _context(findings: Findings) -> dict[str, Any]:
         "series": SERIES,
         "sizes": size_table(sizes),
         "training_curve": training_curve(findings.training),
-        "training": _training(findings.training),
+        "training": _training_table(findings.training),
         "size_histogram": size_histogram(sizes),
         "threshold_curve": threshold_curve(findings.thresholds, findings.threshold),
         "term_map": term_scatter(findings.points, titles),
@@ -110,7 +110,7 @@ def _context(findings: Findings) -> dict[str, Any]:
     }
 
 
-def _training(training: Epochs | Penalties) -> dict[str, Any]:
+def _training_table(training: Epochs | Penalties) -> dict[str, Any]:
     """Caption and table under the training's figure; a row starts with whether it was kept."""
     if isinstance(training, Epochs):
         measure = training.select_by

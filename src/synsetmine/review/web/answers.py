@@ -210,14 +210,16 @@ class ModelAnswers:
 
     def rank(self, question: RankQuestion) -> Rank:
         members = list(map(self._index.find, question.set))
-        return Rank(list(map(str, members)), _scored(self._model.rank(members, top=question.top)))
+        return Rank(
+            list(map(str, members)), _scored_terms(self._model.rank(members, top=question.top))
+        )
 
     def score(self, question: ScoreQuestion) -> Score:
         members = list(map(self._index.find, question.set))
         terms = list(map(self._index.find, question.terms))
         scores = self._model.probabilities(members, terms)
         return Score(
-            list(map(str, members)), _scored(zip(terms, scores, strict=True)), self._threshold
+            list(map(str, members)), _scored_terms(zip(terms, scores, strict=True)), self._threshold
         )
 
 
@@ -236,5 +238,5 @@ def _synonym(term: MinedTerm) -> Synonym:
     )
 
 
-def _scored(ranked: Iterable[tuple[Term, float]]) -> list[ScoredTerm]:
+def _scored_terms(ranked: Iterable[tuple[Term, float]]) -> list[ScoredTerm]:
     return [ScoredTerm(str(term), probability) for term, probability in ranked]

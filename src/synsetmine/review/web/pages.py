@@ -15,7 +15,15 @@ from urllib.parse import quote, unquote, urlencode
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from synsetmine.errors import DataError, counted
-from synsetmine.review import TO_DO, Decision, Page, QueueFilter, QueuePosition, ReviewedSet, Status
+from synsetmine.review import (
+    TO_DO,
+    Decision,
+    QueueFilter,
+    QueuePage,
+    QueuePosition,
+    ReviewedSet,
+    Status,
+)
 from synsetmine.review.web.session import ReviewSession
 from synsetmine.runs import MinedSet, MinedTerm, Scope, Sentence
 from synsetmine.runs.results import ACTIONS, description, probability, share
@@ -39,10 +47,10 @@ class QueueQuery:
     q: str = ""  # a text that the sets have
     new: str = ""  # only sets with a new name
     seeded: str = ""  # only sets of a known entity
-    after: str = ""  # the list begins behind this place
+    after: str = ""  # the list begins behind this position
     set: str = ""  # the set that is open
-    at: str = ""  # its place when it was opened (a set moves when it loses a term); alone: the
-    # set behind this place is open
+    at: str = ""  # its position when it was opened (a set moves when it loses a term); alone: the
+    # set behind this position is open
     find: str = ""  # a text for sets to merge with the open one
 
     @classmethod
@@ -65,13 +73,13 @@ class QueueQuery:
         """Whether some sets that are to be reviewed are not in the list."""
         return self.show != "todo" or bool(self.q or self.new or self.seeded)
 
-    def opened(self, set_id: str) -> QueueQuery:
+    def open_set(self, set_id: str) -> QueueQuery:
         """The same list with another set open."""
         return replace(self, set=set_id, at="", find="")
 
-    def behind(self, place: QueuePosition) -> QueueQuery:
-        """The same list, with the set open that comes after a place."""
-        return replace(self, set="", at=written_position(place), find="")
+    def behind(self, position: QueuePosition) -> QueueQuery:
+        """The same list, with the set open that comes after a position."""
+        return replace(self, set="", at=format_position(position), find="")
 
     def address(self, **changes: str) -> str:
         """The address of a page that differs in some values; defaults are left out."""
@@ -83,13 +91,13 @@ class QueueQuery:
         return f"/?{query}" if query else "/"
 
 
-def written_position(place: QueuePosition | None) -> str:
+def format_position(position: QueuePosition | None) -> str:
     """A position as a text for an address, which hides the probability from blind reviewers."""
-    return "" if place is None else f"{struct.pack('>d', place[0]).hex()}{place[1]}"
+    return "" if position is None else f"{struct.pack('>d', position[0]).hex()}{position[1]}"
 
 
 def read_position(text: str) -> QueuePosition | None:
-    """The inverse of `written_position`; None for any other text."""
+    """The inverse of `format_position`; None for any other text."""
     try:
         (least,) = struct.unpack(">d", bytes.fromhex(text[:16]))
     except (ValueError, struct.error):
@@ -161,15 +169,15 @@ def title_of(mined: MinedSet) -> str:
 
 
 def name_of(reviewer: str) -> str:
-    """A reviewer without the ORCID that may stand behind the name."""
+    """A reviewer without the ORCID that may follow the name."""
     return reviewer.partition(" (orcid:")[0]
 
 
-def decided(decision: Decision) -> str:
+def describe_decision(decision: Decision) -> str:
     """A decision in a few words, such as `called “chf” incorrect`."""
     if decision.kind == "undo":
-        return "took a decision back"
-    terms = _some(decision.terms)
+        return "undid a decision"
+    terms = _list_terms(decision.terms)
     scope = f" ({decision.scope})" if decision.scope and decision.scope != "exact" else ""
     return {
         "accept": "accepted it",
@@ -178,12 +186,12 @@ def decided(decision: Decision) -> str:
         "judge": f"called {terms} {decision.verdict}{scope}",
         "remove": f"took out {terms}",
         "split": f"split off {terms}",
-        "merge": f"merged it with {_some(decision.others)}",
+        "merge": f"merged it with {_list_terms(decision.others)}",
         "rename": f"named it {terms}",
     }[decision.kind]
 
 
-def _some(texts: tuple[str, ...]) -> str:
+def _list_terms(texts: tuple[str, ...]) -> str:
     named = ", ".join(f"“{Term.parse(text).surface}”" for text in texts[:SHOWN_TERMS])
     more = len(texts) - SHOWN_TERMS
     return f"{named} and {more} more" if more > 0 else named
@@ -230,7 +238,7 @@ def _environment() -> Environment:
         "description": description,
         "when": when,
         "title": title_of,
-        "decided": decided,
+        "decided": describe_decision,
         "reviewer": name_of,
     }
     environment.globals |= {
@@ -247,12 +255,14 @@ def work_page(
 ) -> str:
     """The list of sets and the one that is open, as they are now."""
     listed = session.state.queue(query.selection, after=read_position(query.after), count=ROWS)
-    place = read_position(query.at)
-    reviewed = session.state.get(query.set) if query.set else _behind(session, query, listed, place)
+    position = read_position(query.at)
+    reviewed = (
+        session.state.get(query.set) if query.set else _behind(session, query, listed, position)
+    )
     if reviewed is None:
         reviewed = next(iter(listed.sets), None)
-    if reviewed is not None and (place is None or not query.set):
-        place = reviewed.place
+    if reviewed is not None and (position is None or not query.set):
+        position = reviewed.position
     progress = session.state.progress
     context = {
         "query": query,
@@ -262,12 +272,14 @@ def work_page(
         "total": sum(progress.values()),
         "done": sum(count for status, count in progress.items() if status not in TO_DO),
         "listed": listed,
-        "next_page": written_position(listed.after),
-        "at": written_position(place),
+        "next_page": format_position(listed.after),
+        "at": format_position(position),
         "last": session.last_of(str(reviewer)),
         "seen": session.state.number,
         "reviewed": reviewed,
-        **({} if reviewed is None else _open_set(session, query, listed, reviewed, place, blind)),
+        **(
+            {} if reviewed is None else _open_set(session, query, listed, reviewed, position, blind)
+        ),
     }
     return render("review.html", **context, **values)
 
@@ -275,15 +287,15 @@ def work_page(
 def _open_set(
     session: ReviewSession,
     query: QueueQuery,
-    listed: Page,
+    listed: QueuePage,
     reviewed: ReviewedSet,
-    place: QueuePosition | None,
+    position: QueuePosition | None,
     blind: bool,
 ) -> dict[str, Any]:
     sentences = session.sentences(reviewed)
     ids = [other.id for other in listed.sets]
     number = ids.index(reviewed.id) if reviewed.id in ids else 0
-    following = _behind(session, query, listed, place)
+    following = _behind(session, query, listed, position)
     history = session.history(reviewed.id)
     return {
         "rows": [
@@ -294,25 +306,25 @@ def _open_set(
         "following": "" if following is None else following.id,
         "hidden": blind and reviewed.status in TO_DO,
         "history": [(decision, session.stands(decision)) for decision in history],
-        "disputed": _disputed(session, history),
+        "disputed": _is_disputed(session, history),
         "nearest": session.nearest(reviewed),
         "matches": session.search(query.find, reviewed) if query.find.strip() else [],
     }
 
 
 def _behind(
-    session: ReviewSession, query: QueueQuery, listed: Page, place: QueuePosition | None
+    session: ReviewSession, query: QueueQuery, listed: QueuePage, position: QueuePosition | None
 ) -> ReviewedSet | None:
-    """The first wanted set behind a place; most of the time it is in the list."""
-    if place is None:
+    """The first wanted set behind a position; most of the time it is in the list."""
+    if position is None:
         return None
     for other in listed.sets:
-        if other.place > place:
+        if other.position > position:
             return other
-    return next(iter(session.state.queue(query.selection, after=place, count=1).sets), None)
+    return next(iter(session.state.queue(query.selection, after=position, count=1).sets), None)
 
 
-def _disputed(session: ReviewSession, history: list[Decision]) -> bool:
+def _is_disputed(session: ReviewSession, history: list[Decision]) -> bool:
     """Whether standing decisions of two people accept and reject the whole set."""
     verdicts = {}
     for decision in reversed(history):

@@ -60,7 +60,7 @@ def read_form(body: bytes) -> Form:
 def decide(session: ReviewSession, form: Form, reviewer: str) -> QueueQuery:
     """Record what a button asks for; returns the page to show next.
 
-    `Conflict` if somebody was faster, `NotShownError` if the page showed other sets.
+    `Conflict` if another reviewer was faster, `NotShownError` if the page showed other sets.
     """
     page, set_id, act = QueueQuery.of(form), form.get("set", ""), form.get("act", "")
     if act not in ACTS:
@@ -88,13 +88,13 @@ def decide(session: ReviewSession, form: Form, reviewer: str) -> QueueQuery:
     )
     if kind not in LAST:
         return replace(page, set=set_id, find="")
-    return page.behind(read_position(page.at) or reviewed.place)
+    return page.behind(read_position(page.at) or reviewed.position)
 
 
 def undo(session: ReviewSession, form: Form, reviewer: str) -> QueueQuery:
     """Take back a decision, or one's own last; the set that it was about is shown."""
     undone = session.undo(reviewer, form.get("target") or None, shown=form.get("last"))
-    return QueueQuery.of(form).opened(undone.set_id)
+    return QueueQuery.of(form).open_set(undone.set_id)
 
 
 def _number(text: str) -> int:
@@ -211,7 +211,7 @@ class _Site:
         """
         self._session.sync()
         if conflict is not None and self._session.state.get(query.set) is None:
-            query = query.opened(conflict.set_id)  # it was merged into that one
+            query = query.open_set(conflict.set_id)  # it was merged into that one
         page = partial(work_page, self._session, query, reviewer)
         return _answer(
             request,

@@ -104,13 +104,13 @@ class AccessMiddleware:
             if (visit := self._first_visit(request)) is not None:
                 await visit(scope, receive, _with_headers(send))
                 return
-            scope = self._admitted(request)
+            scope = self._admit(request)
             _check_origin(request)
             _check_size(request, self._largest)
         except HTTPException as refusal:
             await self._refuse(request, refusal)(scope, receive, _with_headers(send))
             return
-        limited = _limited(receive, self._largest, self._patience)
+        limited = _limit_body(receive, self._largest, self._patience)
         await self._app(scope, limited, _with_headers(send))
 
     def _first_visit(self, request: Request) -> Response | None:
@@ -134,7 +134,7 @@ class AccessMiddleware:
         )
         return answer
 
-    def _admitted(self, request: Request) -> Scope:
+    def _admit(self, request: Request) -> Scope:
         """The scope of a request that shows the token; the application's pages are below root.
 
         The cookie counts only below the path that it was set for.
@@ -202,7 +202,7 @@ def _check_size(request: Request, largest: int) -> None:
         raise HTTPException(413, f"the body may have {largest:,} bytes at most")
 
 
-def _limited(receive: Receive, largest: int, patience: float) -> Receive:
+def _limit_body(receive: Receive, largest: int, patience: float) -> Receive:
     """The same limit for bodies without a declared length, and a time limit for all."""
     read = 0
     deadline: float | None = asyncio.get_running_loop().time() + patience
@@ -213,7 +213,7 @@ def _limited(receive: Receive, largest: int, patience: float) -> Receive:
             async with asyncio.timeout_at(deadline):
                 message = await receive()
         except TimeoutError:
-            raise HTTPException(408, f"the body did not come within {patience:g} s") from None
+            raise HTTPException(408, f"the body did not arrive within {patience:g} s") from None
         read += len(message.get("body", b""))
         if not message.get("more_body", False):
             deadline = None  # what comes now is that somebody has gone

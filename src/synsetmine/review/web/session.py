@@ -175,7 +175,7 @@ def _open(path: Path, key: str) -> sqlite3.Connection | None:
     """The stored sentences, if they are of these terms and this corpus."""
     if kind_of(path) != "a file":
         return None
-    # Immutable: the file is only ever replaced, and SQLite opens no journal beside it.
+    # Immutable: the file is only ever replaced, and SQLite opens no journal for it.
     address = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
     connection = sqlite3.connect(address, uri=True, check_same_thread=False)
     try:
@@ -308,7 +308,7 @@ class ReviewSession:
         shown: Mapping[str, str] | None = None,
         **more: Any,
     ) -> Decision:
-        """Record a decision and carry it out; `Conflict` if somebody else was faster.
+        """Record a decision and carry it out; `Conflict` if another reviewer was faster.
 
         `shown` has the digests of the sets as the reviewer's page showed them, by id. If one of
         them is different now, that is a `NotShownError` and nothing is recorded.

@@ -1,4 +1,4 @@
-"""The data sets of the paper, downloaded on request."""
+"""The data sets of the paper, downloaded on request, and checks of web addresses."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import json
 import os
 import re
 import shutil
+import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPMessage, HTTPResponse
+from ipaddress import IPv6Address, ip_address
 from pathlib import Path
 from typing import IO, TypeVar
 from urllib.error import HTTPError
@@ -21,7 +23,6 @@ from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
 
 from synsetmine.errors import DataError
-from synsetmine.io.addresses import is_private, is_web_address, shown
 from synsetmine.io.files import atomic_write, cache_root, sha256, write_text
 
 _CHUNK = 1 << 16
@@ -43,7 +44,7 @@ def receive(url: str, limit: int, timeout: float, start: int = 0) -> Iterator[tu
             offset = _offset(response, start, limit)
             while chunk := response.read1(_CHUNK):
                 if offset + len(chunk) > limit:
-                    raise DataError(f"{shown(url)}: sent more than the {limit} bytes expected")
+                    raise DataError(f"{redact(url)}: sent more than the {limit} bytes expected")
                 yield offset, chunk
                 offset += len(chunk)
             if response.length:
@@ -56,11 +57,11 @@ def receive(url: str, limit: int, timeout: float, start: int = 0) -> Iterator[tu
         elif error.code >= 500 or error.code in (408, 429):
             raise BrokenError(message) from error
         else:
-            raise DataError(f"{shown(url)}: {message}") from error
+            raise DataError(f"{redact(url)}: {message}") from error
     except (OSError, HTTPException) as error:
-        reason = getattr(error, "reason", error)  # of an address that nobody knows, for example
-        told = getattr(reason, "strerror", None) or str(reason) or type(error).__name__
-        raise BrokenError(told) from error
+        reason = getattr(error, "reason", error)  # of an unknown host, for example
+        message = getattr(reason, "strerror", None) or str(reason) or type(error).__name__
+        raise BrokenError(message) from error
 
 
 def check_address(url: str, source: str | None = None) -> None:
@@ -70,16 +71,16 @@ def check_address(url: str, source: str | None = None) -> None:
     this machine and of its network. Nor may encryption be given up on the way.
     """
     if not is_web_address(url) or re.search(r"[^!-~]", url):
-        raise DataError("not a usable http(s) address", value=shown(url))
+        raise DataError("not a usable http(s) address", value=redact(url))
     parts = urlsplit(url)
     if "@" in parts.netloc:
-        raise DataError("addresses with a user or password are not supported", value=shown(url))
+        raise DataError("addresses with a user or password are not supported", value=redact(url))
     if source is None:
         return
     if source.startswith("https:") and parts.scheme != "https":
-        raise DataError("an https address must not lead to an http one", value=shown(url))
+        raise DataError("an https address must not lead to an http one", value=redact(url))
     if is_private(url) and not is_private(source):
-        raise DataError("a public address must not lead into a private network", value=shown(url))
+        raise DataError("a public address must not lead into a private network", value=redact(url))
 
 
 @functools.cache  # reading the system's certificates takes a while
@@ -88,7 +89,7 @@ def _opener() -> OpenerDirector:
 
 
 def _offset(response: HTTPResponse, start: int, size: int) -> int:
-    """Where the body begins; a range that was not asked for is as good as a 416."""
+    """The offset of the body; a range that was not requested counts as a 416."""
     if response.status != 206:
         return 0
     sent = response.headers.get("Content-Range", "")
@@ -107,7 +108,7 @@ class _WebRedirects(HTTPRedirectHandler):
         try:
             check_address(newurl, req.full_url)
         except DataError as error:
-            refused = f"redirect to {shown(newurl)} refused: {error.problem}"
+            refused = f"redirect to {redact(newurl)} refused: {error.problem}"
             raise HTTPError(req.full_url, code, refused, headers, fp) from None
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
@@ -172,9 +173,9 @@ def fetch_dataset(
 ) -> Dataset:
     """The dataset from the cache or, the first time, from `home` or from a local copy `source`.
 
-    A broken download is taken up where it ended, in this call (`retries` times a file, after
-    pauses of `backoff` seconds that double) or in a later one. `progress` is told (file name,
-    bytes done, bytes in all). A `source` given always replaces what the cache holds.
+    An interrupted download resumes where it ended, in this call (`retries` times a file, after
+    pauses of `backoff` seconds that double) or in a later one. `progress` is called with
+    (file name, bytes done, bytes in all). A `source` given always replaces what the cache holds.
     """
     if name not in DATASETS:
         raise DataError(f"no such dataset; expected one of {', '.join(DATASETS)}", value=name)
@@ -183,13 +184,15 @@ def fetch_dataset(
     report = progress or (lambda *_: None)
     fetch = _Fetch(folder, own_pins, report, retries, timeout, backoff)
     try:
-        files = fetch.cached() if source is None else None
+        files = fetch.find_files() if source is None else None
         if files is None:
-            with _locked(folder):
+            with _lock(folder):
                 if source is not None:
                     files = fetch.copy(_find_copy(Path(source), name))
                 else:  # another process may have been faster
-                    files = fetch.cached() or fetch.download(f"{home.rstrip('/')}/{DATASETS[name]}")
+                    files = fetch.find_files() or fetch.download(
+                        f"{home.rstrip('/')}/{DATASETS[name]}"
+                    )
     except OSError as error:
         problem = error.strerror or str(error)
         raise DataError(problem, path=error.filename or folder) from error
@@ -198,7 +201,7 @@ def fetch_dataset(
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def _lock(folder: Path) -> Iterator[None]:
     """One process at a time: two that append to one .part would spoil it."""
     folder.mkdir(parents=True, exist_ok=True)
     handle = os.open(folder, os.O_RDONLY)
@@ -232,7 +235,7 @@ class _Fetch:
     timeout: float  # seconds
     backoff: float  # seconds
 
-    def cached(self) -> list[str] | None:
+    def find_files(self) -> list[str] | None:
         """The files of a finished dataset; None where one is missing, cut, or not the pinned."""
         try:
             manifest = json.loads((self.folder / _MANIFEST).read_text("utf-8"))
@@ -242,7 +245,7 @@ class _Fetch:
                 for name, facts in manifest.items()
             )
         except (OSError, ValueError, LookupError, TypeError, AttributeError):
-            return None  # a manifest that cannot be used is as good as none
+            return None  # a manifest that cannot be used counts as none
         return list(manifest) if intact else None
 
     def copy(self, source: Path) -> list[str]:
@@ -277,7 +280,7 @@ class _Fetch:
             except BrokenError as error:
                 if attempt >= self.retries:
                     tried = f"{error} (attempt {attempt + 1}, the last)"
-                    raise DataError(f"{shown(url)}: {tried}") from error
+                    raise DataError(f"{redact(url)}: {tried}") from error
             time.sleep(min(self.backoff * 2**attempt, _LONGEST_PAUSE))
             attempt += 1
 
@@ -346,13 +349,13 @@ def _listing(url: str, timeout: float) -> list[_Entry]:
                 size, url_of_file = int(row["size"]), str(row["download_url"])
                 entries[name] = _Entry(name, size, str(row["sha"]), url_of_file)
     except (ValueError, LookupError, TypeError, RecursionError) as error:
-        problem = f"{shown(url)}: not a listing of GitHub's contents API"
+        problem = f"{redact(url)}: not a listing of GitHub's contents API"
         raise DataError(problem, value=body) from error
     if missing := sorted(_REQUIRED - entries.keys()):
-        raise DataError(f"{shown(url)}: the listing lacks {' and '.join(missing)}")
+        raise DataError(f"{redact(url)}: the listing lacks {' and '.join(missing)}")
     for entry in entries.values():
         if not 0 <= entry.size <= _LARGEST:
-            raise DataError(f"{shown(url)}: {entry.name} would have {entry.size} bytes")
+            raise DataError(f"{redact(url)}: {entry.name} would have {entry.size} bytes")
         check_address(entry.url, url)
     return list(entries.values())
 
@@ -365,3 +368,49 @@ class _Entry:
     size: int
     sha: str
     url: str
+
+
+_CREDENTIALS = re.compile(r"(\A|//)[^/?#]*@")
+
+
+def is_web_address(url: str) -> bool:
+    """Whether it names a host that HTTP may reach."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def redact(url: str) -> str:
+    """An address without what may be secret in it: user and password, and what follows a `?`.
+
+    >>> shown("https://me:secret@example.org/data?token=abc")
+    'https://example.org/data?…'
+    """
+    place, mark, _ = _CREDENTIALS.sub(r"\1", url).partition("?")
+    return f"{place}?…" if mark else place
+
+
+def is_private(url: str) -> bool:
+    """Whether an address leads to this machine or its network, and not out into the world.
+
+    A name that cannot be resolved leads nowhere, or only an outside proxy resolves it.
+    """
+    host = urlsplit(url).hostname or ""
+    return not all(_is_global(number) for number in _numbers(host))
+
+
+def _is_global(number: str) -> bool:
+    address = ip_address(number)
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return (mapped or address).is_global
+
+
+def _numbers(host: str) -> set[str]:
+    """The addresses of a host name."""
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return set()
+    return {str(address[0]).partition("%")[0] for *_, address in found}
