@@ -10,7 +10,7 @@ from synsetmine.models import MiningResult
 from synsetmine.models.task import Outcome, Task, log_odds
 from synsetmine.normalization import tokens
 from synsetmine.types import Progress, SynonymSets, Term
-from synsetmine.views import TermViews
+from synsetmine.views import TermVectors, TermViews
 
 
 class WordModel:
@@ -19,6 +19,18 @@ class WordModel:
     def __init__(self) -> None:
         self.vocabularies: list[tuple[Term, ...]] = []  # that it was prepared over
         self.views: list[TermViews] = []
+
+    def senses(
+        self,
+        names: Sequence[str],
+        contexts: Sequence[Sequence[str]],
+        vectors: TermVectors | None = None,
+        *,
+        threshold: float = 0.5,
+    ) -> list[int]:
+        """A sense for each word that a context begins with."""
+        first = [text[0].split()[0] for text in contexts]
+        return [sorted(set(first)).index(word) for word in first]
 
     def prepare(
         self,

@@ -8,12 +8,14 @@ with the same name and type are one node unless their contexts show several sens
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import product
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
 
 from synsetmine.corpus.name_lists import Row, check_pair, names_in, rows_in
 from synsetmine.errors import DataError, Skipped, counted
@@ -22,11 +24,14 @@ from synsetmine.models import MiningResult
 from synsetmine.normalization import keeps_case, name_key
 from synsetmine.pipeline.settings import GroupSettings
 from synsetmine.types import SENSE_MARK, Progress, SynonymSets, Term
-from synsetmine.views import TermViews, encode_terms, find_encoder
+from synsetmine.views import TermVectors, TermViews, encode_terms, find_encoder, unit_rows
 
+ENCODED = 8  # contexts of a name that a sentence encoder reads: more add little
+ENCODED_TEXT = 1_000  # characters of each; an encoder cuts longer texts itself
 LONGEST_NAME = 10_000  # characters; a longer text is no name, and stands alone
 DEFAULTS = GroupSettings()
 
+_Encode: TypeAlias = Callable[[Sequence[Term]], TermVectors]
 KnownSets: TypeAlias = SynonymSets | Mapping[str, Iterable[str]] | Iterable[Iterable[str]]
 
 
@@ -52,7 +57,18 @@ class PreparedNameModel(Protocol):
 
 
 class NameModel(Protocol):
-    """A `SetModel` that judges names by their strings, and by an encoder's vectors if any."""
+    """A `SetModel` that judges names by their strings, contexts, and an encoder's vectors."""
+
+    def senses(
+        self,
+        names: Sequence[str],
+        contexts: Sequence[Sequence[str]],
+        vectors: TermVectors | None = None,
+        *,
+        threshold: float = 0.5,
+    ) -> list[int]:
+        """Which sense of its name each mention has, from 0 on, by the contexts of each."""
+        ...
 
     def prepare(
         self,
@@ -262,12 +278,12 @@ def group(
     threshold = threshold_of(precision)
     rows = rows_in(names, column, contexts=contexts, types=types)
     model = model or _general_model(encoder=encoder is not None)
-    encode = None
+    encode: _Encode | None = None
     if encoder is not None:
         encode = partial(
             encode_terms, model=find_encoder(encoder), cache=cache, device=device, progress=progress
         )
-    vocabulary = _Vocabulary(rows, _known_sets(known))
+    vocabulary = _Vocabulary(_with_senses(rows, model, encode, threshold), _known_sets(known))
     cannot_link, unused_pairs = vocabulary.linked(never or ())
     must_link, unused = vocabulary.linked(always or (), together=True)
     seeds = vocabulary.seeds()
@@ -276,7 +292,12 @@ def group(
     result = _Result(vocabulary)
     pairs: list[UnsurePair] = []
     if len(terms) > max(len(seeds.terms), 1):
-        views = TermViews(encoder=None if encode is None else encode(terms))
+        texts = vocabulary.contexts_of(new)
+        views = TermViews(
+            encoder=None if encode is None else encode(terms),
+            contexts=texts or None,
+            in_context=_in_context(texts, encode),
+        )
         prepared = model.prepare(terms, views, progress=progress)
         mined = prepared.generate(
             threshold=threshold,
@@ -289,6 +310,51 @@ def group(
         result.add(mined, prepared, seeds)
         pairs = _unsure_pairs(prepared, threshold, unsure, seeds, [*cannot_link, *must_link])
     return result.grouping(threshold, pairs, unused_pairs + unused)
+
+
+def _with_senses(
+    rows: Sequence[Row], model: NameModel, encode: _Encode | None, threshold: float
+) -> Sequence[Row]:
+    """The rows with the senses that the contexts of a name show, the most frequent one first.
+
+    A row without a context has the most frequent sense.
+    """
+    mentions = Counter((name_key(row.name), row.contexts) for row in rows if row.contexts)
+    per_name = Counter(name for name, _ in mentions)
+    several = sorted(mention for mention in mentions if per_name[mention[0]] > 1)
+    if not several:
+        return rows
+    names = [name for name, _ in several]
+    terms = [Term(name, str(position)) for position, name in enumerate(names)]
+    texts = {term: contexts for term, (_, contexts) in zip(terms, several, strict=True)}
+    senses = model.senses(names, [*texts.values()], _in_context(texts, encode), threshold=threshold)
+    counts: dict[str, Counter[int]] = {}
+    for mention, sense in zip(several, senses, strict=True):
+        counts.setdefault(mention[0], Counter())[sense] += mentions[mention]
+    rank = {
+        (name, sense): place
+        for name, own in counts.items()
+        for place, sense in enumerate(sorted(own, key=lambda sense: (-own[sense], sense)))
+    }
+    sense_of = {
+        mention: rank[mention[0], sense] for mention, sense in zip(several, senses, strict=True)
+    }
+    return [row._replace(sense=sense_of.get((name_key(row.name), row.contexts), 0)) for row in rows]
+
+
+def _in_context(
+    contexts: Mapping[Term, Sequence[str]], encode: _Encode | None
+) -> TermVectors | None:
+    """The mean of a sentence encoder's vectors of a term with each of its contexts."""
+    if encode is None or not contexts:
+        return None
+    texts = {
+        term: [Term(f"{term.surface}: {text[:ENCODED_TEXT]}") for text in own[:ENCODED]]
+        for term, own in contexts.items()
+    }
+    table = encode([text for own in texts.values() for text in own])
+    rows = [unit_rows(table.select(own)).mean(axis=0) for own in texts.values()]
+    return TermVectors(tuple(texts), np.array(rows, np.float32))
 
 
 def threshold_of(precision: str | float) -> float:
@@ -451,6 +517,11 @@ class _Vocabulary:
         """The term that stands for a node; its sense has the type, and the number of the sense."""
         sense = f"{key.sense} {key.type}".strip("| ") if key.type or key.sense else ""
         return Term(self.node(key).text, sense.replace(SENSE_MARK, "| |"))
+
+    def contexts_of(self, terms: Iterable[Term]) -> dict[Term, tuple[str, ...]]:
+        """The contexts of terms that have some."""
+        key_of = {self.term(key): key for key in self._contexts}
+        return {term: self.contexts(key_of[term]) for term in terms if term in key_of}
 
     def types(self, terms: Iterable[Term]) -> dict[Term, str]:
         """The types of terms that have one."""

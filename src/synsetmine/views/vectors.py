@@ -117,6 +117,8 @@ class TermViews:
     learned: frozenset[str] = frozenset()  # surfaces that the encoder was tuned on
     strings: bool = True  # whether models may look at the surfaces
     evidence: Evidence | None = None  # what a corpus says of pairs of terms
+    contexts: Mapping[Term, Sequence[str]] | None = None  # sentences or descriptions of terms
+    in_context: TermVectors | None = None  # a sentence encoder's vectors of terms with contexts
 
     def table(self, view: View) -> TermVectors:
         """The table of a view that is one."""

@@ -22,6 +22,7 @@ from synsetmine.io.traces import Action
 from synsetmine.models.base import Arrays
 from synsetmine.models.general.assignment import assign
 from synsetmine.models.general.candidate_sets import KnownNames
+from synsetmine.models.general.contexts import ContextClassifier, ContextPairs, split_senses
 from synsetmine.models.general.features import NameFeatures, Positions, WordWeights
 from synsetmine.models.general.linkage import Linkage, SetFunction, blocks, pair_graph, sigmoid
 from synsetmine.models.general.neighbours import Floats
@@ -59,6 +60,7 @@ class GeneralModel:
     function: SetFunction
     uses_encoder: bool = False
     adaptation: Adaptation | None = None
+    contexts: ContextClassifier | None = None  # without it contexts are not looked at
 
     @property
     def kind(self) -> str:
@@ -157,6 +159,8 @@ class GeneralModel:
         self.check(views)
         new = dict.fromkeys(t for t in vocabulary if known is None or t not in known.sets)
         terms = tuple(sorted(self.known(tuple(new), views)))
+        if self.contexts is not None and views.contexts and self.adaptation is None:
+            return self._prepare_in_context(terms, views, self.contexts, progress)
         tables = views.vectors if "vectors" in self.views else ()
         pairs = self.pairs(terms, views, tables=tables, strings=self._strings)
         if self.adaptation is not None and self.adaptation.width != pairs.width:
@@ -170,6 +174,65 @@ class GeneralModel:
         compare = partial(self._compare, pairs, statements)
         graph = pair_graph(pairs.count, *pairs.candidates(), compare, progress)
         return PreparedNames(tuple(new), terms, graph, self.function, known)
+
+    def _prepare_in_context(
+        self,
+        terms: tuple[Term, ...],
+        views: TermViews,
+        classifier: ContextClassifier,
+        progress: Progress | None,
+    ) -> PreparedNames:
+        nodes = self._in_context(terms, views.contexts or {}, views.in_context)
+        term_of = {form: Term(form) for form in nodes.forms}
+        term_of |= {name: term for term in terms if (name := _name(term)) in term_of}
+        forms = self.pairs([term_of[form] for form in nodes.forms], views, tables=())
+        compare = partial(self._compare, forms, None, progress=None)
+
+        def log_odds(left: Positions, right: Positions, progress: Progress | None) -> Floats:
+            return nodes.log_odds(left, right, compare, classifier.pairs, progress)
+
+        candidates = nodes.candidates(*forms.candidates())
+        graph = pair_graph(nodes.count, *candidates, log_odds, progress)
+        return PreparedNames(terms, terms, graph, classifier.function)
+
+    def senses(
+        self,
+        names: Sequence[str],
+        contexts: Sequence[Sequence[str]],
+        vectors: TermVectors | None = None,
+        *,
+        threshold: float = 0.5,
+    ) -> list[int]:
+        """Which sense of its name each mention has, from 0 on, by the contexts of each.
+
+        `vectors` has the rows of a sentence encoder for `Term(name, str(position))`.
+        """
+        if self.contexts is None or len(set(names)) == len(names):
+            return [0] * len(names)
+        mentions = [Term(name, str(position)) for position, name in enumerate(names)]
+        nodes = self._in_context(mentions, dict(zip(mentions, contexts, strict=True)), vectors)
+        views = TermViews()
+        if vectors is not None:  # names alone have no vectors here
+            views = TermViews(encoder=TermVectors((), vectors.matrix[:0]))
+        forms = self.pairs([Term(form) for form in nodes.forms], views, tables=())
+        compare = partial(self._compare, forms, None, progress=None)
+        numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+        places = [numbers[name] for name in names]
+        return split_senses(places, nodes, compare, self.contexts, threshold)
+
+    def _in_context(
+        self,
+        terms: Sequence[Term],
+        contexts: Mapping[Term, Sequence[str]],
+        vectors: TermVectors | None,
+    ) -> ContextPairs:
+        return ContextPairs(
+            [_name(term) for term in terms],
+            [contexts.get(term, ()) for term in terms],
+            self.encoder,
+            _rows(vectors, terms) if self.uses_encoder and vectors is not None else None,
+            threads=cores(),
+        )
 
     def pairs(
         self,

@@ -1,0 +1,1 @@
+"""Grouping names with the sentences in which they stand."""

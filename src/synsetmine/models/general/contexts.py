@@ -1,0 +1,380 @@
+"""Names with the texts in which they stand: how far two contexts speak for one meaning.
+
+A context is a sentence, a description, or several of them. The pair classifier of names gives the
+log-odds of two names; a logistic regression over these, the similarity of the contexts and what
+the contexts define gives the log-odds of two names in context. A name that its context defines as
+short for something else, "choroideremia (TCD)", is compared by its long form too. A name without
+a context is judged by the name alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from synsetmine.models.general.features import (
+    TABLE_FEATURES,
+    NeighbourTable,
+    Positions,
+    pair_keys,
+    pairs_of,
+)
+from synsetmine.models.general.linkage import Linkage, SetFunction, sigmoid
+from synsetmine.models.general.neighbours import Floats, nearest_sparse_rows
+from synsetmine.models.general.pairs import PairClassifier
+from synsetmine.normalization import name_key, normal_form, tokens
+from synsetmine.text.matcher import NameMatcher
+from synsetmine.text.patterns import find_definitions
+from synsetmine.text.word_forms import stem
+from synsetmine.text.words import FUNCTION_WORDS
+from synsetmine.types import Progress
+from synsetmine.views.static_encoder import StaticEncoder
+from synsetmine.views.strings import string_counts
+from synsetmine.views.vectors import unit_rows
+
+NEAR = 10  # nearest contexts, in each table, whose names are candidates
+LEVEL = 20  # nearest contexts whose mean similarity is the level of a place
+LARGEST = 8.0  # log-odds of names, either way, that are distinguished
+CONTEXT_TEXT = 2000  # characters of a context that are compared
+MENTIONS = 50  # of a name that are compared with all of its mentions
+PAIRS_AT_ONCE = 1 << 18
+DENSITY = 3  # the column of `TABLE_FEATURES` with the cosine above the level of five
+
+NAME_FEATURES = (
+    "log-odds of the names",
+    "positive log-odds of the names",
+    "log-odds of the names below -4",
+    "log-odds of the names, or of what either is short for",
+    "same name",
+    "both are short for something",
+    "one is short for something",
+    "same name, log-odds of what both are short for",
+)
+TEXT_FEATURES = (
+    "cosine of the words",
+    "root of the cosine of the words",
+    "cosine of the words above the denser neighbourhood",
+    "cosine of the words above the sparser neighbourhood",
+    "words of the shorter context",
+    "words of the longer context",
+    "one context has the other name",
+)
+
+# The log-odds of pairs of forms: (pairs,)
+Compare = Callable[[Positions, Positions], Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class ContextClassifier:
+    """What was learned of names in context, without or with a sentence encoder's vectors."""
+
+    pairs: PairClassifier
+    function: SetFunction
+
+
+class _Texts(NamedTuple):
+    """The contexts of each name."""
+
+    words: list[list[str]]  # without function words and words of the name
+    long: list[str]  # what the contexts say that the name is short for; empty if nothing
+    short: list[str]  # what the contexts say is short for the name
+
+
+class ContextPairs:
+    """Pairs of nodes: names with contexts, some of which may have the same name."""
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        contexts: Sequence[Sequence[str]],  # of each node; may be empty
+        encoder: StaticEncoder,
+        rows: Floats | None = None,  # a sentence encoder's vectors of names in context
+        *,
+        threads: int = 1,
+    ) -> None:
+        self.count = len(names)
+        self.known = np.array([bool(texts) for texts in contexts], np.bool_)
+        self._contexts = [[text[:CONTEXT_TEXT] for text in texts] for texts in contexts]
+        self._texts = _read(names, self._contexts)
+        self._threads = threads
+        number_of: dict[str, int] = {}
+        self.forms: list[str] = []  # distinct names, and what they are short for or the reverse
+        self._form_of = np.full((self.count, 3), -1, np.int64)
+        columns = (names, self._texts.long, self._texts.short)
+        for column, texts in enumerate(columns):
+            for node, text in enumerate(texts):
+                if text:
+                    number = number_of.setdefault(name_key(text), len(self.forms))
+                    if number == len(self.forms):
+                        self.forms.append(text)
+                    self._form_of[node, column] = number
+        self._lengths = np.log1p([len(words) for words in self._texts.words]).astype(np.float32)
+        self._tables = [NeighbourTable(self._static(encoder), threads=threads)]
+        if rows is not None:
+            self._tables.append(NeighbourTable(unit_rows(rows), threads=threads))
+
+    def _static(self, encoder: StaticEncoder) -> Floats:
+        """The sum of the words' vectors, less the mean of all contexts, as unit rows."""
+        counts, words = string_counts(self._texts.words)
+        rows = unit_rows(np.asarray(counts @ encoder.encode_words(words), np.float32))
+        filled = np.flatnonzero((rows != 0).any(axis=1))
+        rows[filled] -= rows[filled].mean(axis=0)
+        return unit_rows(rows)
+
+    @property
+    def width(self) -> int:
+        """The number of features of a pair."""
+        tables = len(self._tables) * (len(TABLE_FEATURES) + 2)
+        return len(NAME_FEATURES) + len(TEXT_FEATURES) + 2 + tables
+
+    def candidates(self, left: Positions, right: Positions) -> tuple[Positions, Positions]:
+        """The pairs of nodes that have these pairs of forms, the same form, or near contexts."""
+        from scipy import sparse
+
+        forms, nodes = _places(self._form_of)
+        shape = (len(self.forms), self.count)
+        nodes_of = sparse.csr_array((np.ones(len(nodes), np.int8), (forms, nodes)), shape=shape)
+        ones = np.ones(len(left) + len(self.forms), np.int8)
+        every = np.arange(len(self.forms))
+        ends = np.concatenate([left, every]), np.concatenate([right, every])
+        near = sparse.csr_array((ones, ends), shape=(len(self.forms), len(self.forms)))
+        joined = sparse.coo_array(nodes_of.T.astype(np.int32) @ near.astype(np.int32) @ nodes_of)
+        keys = [pair_keys(joined.row.astype(np.int64), joined.col.astype(np.int64), self.count)]
+        for table in self._tables:
+            nearest = table.nearest[:, :NEAR]
+            node, place = np.nonzero(nearest >= 0)
+            keys.append(pair_keys(node, nearest[node, place].astype(np.int64), self.count))
+        return pairs_of(np.concatenate(keys), self.count)
+
+    def log_odds(
+        self,
+        left: Positions,
+        right: Positions,
+        compare: Compare,
+        classifier: PairClassifier,
+        progress: Progress | None = None,
+    ) -> Floats:
+        """The log-odds of the pairs left[i], right[i]: (pairs,)"""
+        parts = [np.zeros(0, np.float32)]
+        for start in range(0, len(left), PAIRS_AT_ONCE):
+            ends = left[start : start + PAIRS_AT_ONCE], right[start : start + PAIRS_AT_ONCE]
+            names = self._names(*ends, compare)
+            values = np.where(names[:, 4] > 0, LARGEST, names[:, 3]).astype(np.float32)
+            both = np.flatnonzero(self.known[ends[0]] & self.known[ends[1]])
+            features = self._features(ends[0][both], ends[1][both], names[both])
+            values[both] = classifier.log_odds(features)
+            parts.append(values)
+            if progress is not None:
+                progress(min(start + PAIRS_AT_ONCE, len(left)), len(left))
+        return np.concatenate(parts)
+
+    def features(self, left: Positions, right: Positions, compare: Compare) -> Floats:
+        """The features of the pairs left[i], right[i]: (pairs, width)"""
+        return self._features(left, right, self._names(left, right, compare))
+
+    def _features(self, left: Positions, right: Positions, names: Floats) -> Floats:
+        texts = self._text_features(left, right)
+        odds, same = names[:, 3] * (1 - names[:, 4]), names[:, 4]
+        parts = [names, texts, (odds * texts[:, 2])[:, None], (same * texts[:, 2])[:, None]]
+        for table in self._tables:
+            values = table.features(left, right)
+            above = values[:, DENSITY]
+            parts += [values, (odds * above)[:, None], (same * above)[:, None]]
+        return np.concatenate(parts, axis=1).astype(np.float32)
+
+    def _names(self, left: Positions, right: Positions, compare: Compare) -> Floats:
+        """`NAME_FEATURES` of the pairs."""
+        one, other = self._form_of[left], self._form_of[right]  # (pairs, 3)
+        same = one[:, 0] == other[:, 0]
+        odds = self._compare(one[:, 0], other[:, 0], compare)
+        best = odds.copy()
+        has_more = np.flatnonzero((one[:, 1:] >= 0).any(axis=1) | (other[:, 1:] >= 0).any(axis=1))
+        for a in range(3):
+            for b in range(3):
+                if a or b:
+                    ends = one[has_more, a], other[has_more, b]
+                    best[has_more] = np.maximum(best[has_more], self._compare(*ends, compare))
+        is_short, other_short = one[:, 1] >= 0, other[:, 1] >= 0
+        both = is_short & other_short
+        best[both] = self._compare(one[both, 1], other[both, 1], compare)
+        odds[same] = 0
+        return np.stack(
+            [
+                odds,
+                np.maximum(odds, 0),
+                np.minimum(odds, -4) + 4,
+                np.where(same & ~both, 0, best),
+                same,
+                both,
+                is_short ^ other_short,
+                np.where(same & both, best, 0),
+            ],
+            axis=1,
+        ).astype(np.float32)
+
+    def _compare(self, left: Positions, right: Positions, compare: Compare) -> Floats:
+        """The log-odds of pairs of forms; `LARGEST` for one form, -`LARGEST` where one is none."""
+        values = np.where(left == right, LARGEST, -LARGEST).astype(np.float32)
+        values[np.minimum(left, right) < 0] = -LARGEST
+        some = np.flatnonzero((left != right) & (np.minimum(left, right) >= 0))
+        keys, place = np.unique(
+            pair_keys(left[some], right[some], len(self.forms)), return_inverse=True
+        )
+        ends = np.divmod(keys, max(len(self.forms), 1))
+        if len(some):
+            values[some] = np.clip(compare(*ends), -LARGEST, LARGEST)[place]
+        return values
+
+    def _text_features(self, left: Positions, right: Positions) -> Floats:
+        cosine = np.asarray(self._words[left].multiply(self._words[right]).sum(axis=1)).ravel()
+        levels = self._levels[left], self._levels[right]
+        lengths = self._lengths[left], self._lengths[right]
+        forms = self._form_of[left, 0], self._form_of[right, 0]
+        mentioned = _holds(self._mentions, left, forms[1]) | _holds(self._mentions, right, forms[0])
+        return np.stack(
+            [
+                cosine,
+                np.sqrt(np.maximum(cosine, 0)),
+                cosine - np.maximum(*levels),
+                cosine - np.minimum(*levels),
+                np.minimum(*lengths),
+                np.maximum(*lengths),
+                mentioned & (forms[0] != forms[1]),
+            ],
+            axis=1,
+        ).astype(np.float32)
+
+    @cached_property
+    def _words(self) -> Any:
+        """tf-idf of the stems of each context, as unit rows: scipy.sparse.csr_array"""
+        stems: dict[str, str] = {}
+        for words in self._texts.words:
+            for word in words:
+                if word not in stems:
+                    stems[word] = stem(word)
+        counts, _ = string_counts([stems[word] for word in words] for words in self._texts.words)
+        shared = np.bincount(counts.indices, minlength=counts.shape[1])
+        weights = np.log((self.count + 1) / (shared + 1))
+        counts.data = ((1 + np.log(counts.data)) * weights[counts.indices]).astype(np.float32)
+        lengths = np.sqrt(np.asarray(counts.multiply(counts).sum(axis=1)).ravel())
+        counts.data /= np.repeat(np.maximum(lengths, 1e-9), np.diff(counts.indptr))
+        return counts
+
+    @cached_property
+    def _levels(self) -> Floats:
+        """The mean cosine of the words with those of the nearest contexts: (nodes,)"""
+        _, cosines = nearest_sparse_rows(self._words, LEVEL, threads=self._threads)
+        levels: Floats = cosines.mean(axis=1)
+        return levels
+
+    @cached_property
+    def _mentions(self) -> Any:
+        """Which forms the contexts of each node mention, as names of their own."""
+        from scipy import sparse
+
+        distinct = [form for form in dict.fromkeys(map(normal_form, self.forms)) if form]
+        matcher = NameMatcher.build(distinct)
+        texts = [text for texts in self._contexts for text in texts]
+        node = np.repeat(np.arange(self.count), [len(texts) for texts in self._contexts])
+        found = matcher.find(texts)
+        shape = (self.count, len(distinct) + 1)
+        places = node[found.text], found.form
+        mentions = sparse.csr_array((np.ones(len(found), np.bool_), places), shape=shape)
+        position = {form: place for place, form in enumerate(distinct)}
+        # The last column, of a form without letters, is empty.
+        columns = [position.get(normal_form(form), len(distinct)) for form in self.forms]
+        return sparse.csr_array(mentions[:, columns])
+
+
+def split_senses(
+    names: Sequence[int],
+    pairs: ContextPairs,
+    compare: Compare,
+    classifier: ContextClassifier,
+    threshold: float,
+) -> list[int]:
+    """The sense of each mention, from 0 for each name on; `names` are the numbers of their names.
+
+    The mentions of a name are merged by average linkage. Of more than `MENTIONS` the first are
+    compared with all others, and the others with them alone.
+    """
+    from scipy import sparse
+
+    left, right = _pairs_of_names(np.asarray(names))
+    chances = sigmoid(pairs.log_odds(left, right, compare, classifier.pairs))
+    places = np.concatenate([left, right]), np.concatenate([right, left])
+    graph = sparse.csr_array(
+        (np.concatenate([chances, chances]), places), shape=(len(names), len(names))
+    )
+    linkage = Linkage(graph, classifier.function)
+    linkage.merge(float(np.log(threshold / (1 - threshold))) if 0 < threshold < 1 else 0.0)
+    senses: list[int] = []
+    number_of: dict[int, dict[int, int]] = {}
+    for name, label in zip(names, linkage.set_of.tolist(), strict=True):
+        own = number_of.setdefault(name, {})
+        senses.append(own.setdefault(label, len(own)))
+    return senses
+
+
+def _pairs_of_names(names: Positions) -> tuple[Positions, Positions]:
+    order = np.argsort(names, kind="stable")
+    starts = np.flatnonzero(np.diff(names[order], prepend=-1))
+    left, right = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for members in np.split(order, starts[1:]):
+        if len(members) > 1:
+            one, other = np.triu_indices(len(members), 1)
+            kept = one < MENTIONS
+            left.append(members[one[kept]])
+            right.append(members[other[kept]])
+    return np.concatenate(left), np.concatenate(right)
+
+
+def _read(names: Sequence[str], contexts: Sequence[Sequence[str]]) -> _Texts:
+    read = _Texts([], [], [])
+    for name, texts in zip(names, contexts, strict=True):
+        own = frozenset(tokens(name))
+        read.words.append(
+            [
+                word
+                for text in texts
+                for word in tokens(text)
+                if len(word) > 1 and word not in own and word not in FUNCTION_WORDS
+            ]
+        )
+        long, short = _defined(name_key(name), texts)
+        read.long.append(long)
+        read.short.append(short)
+    return read
+
+
+def _defined(name: str, contexts: Sequence[str]) -> tuple[str, str]:
+    """What the contexts say that the name is short for, and what is short for it."""
+    long = short = ""
+    for text in contexts:
+        if "(" not in text and "[" not in text:
+            continue
+        for definition in find_definitions(text):
+            forms = text[slice(*definition.short)], text[slice(*definition.long)]
+            keys = [name_key(form) for form in forms]
+            if keys[0] == name:
+                long = long or forms[1]
+            elif keys[1] == name:
+                short = short or forms[0]
+    return long, short
+
+
+def _places(form_of: Positions) -> tuple[Positions, Positions]:
+    """The forms and the nodes that have them."""
+    nodes, columns = np.nonzero(form_of >= 0)
+    return form_of[nodes, columns], nodes.astype(np.int64)
+
+
+def _holds(matrix: Any, rows: Positions, columns: Positions) -> npt.NDArray[np.bool_]:
+    """Whether the sparse matrix has these places."""
+    values: npt.NDArray[np.bool_] = np.asarray(matrix[rows, columns]).ravel() != 0
+    return values
