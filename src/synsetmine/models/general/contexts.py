@@ -44,6 +44,7 @@ LARGEST = 8.0  # log-odds of names, either way, that are distinguished
 CONTEXT_TEXT = 2000  # characters of a context that are compared
 MENTIONS = 50  # of a name that are compared with all of its mentions
 PAIRS_AT_ONCE = 1 << 18
+SEQUENCE = 4  # words; two texts that share more of them than chance allows repeat each other
 DENSITY = 3  # the column of `TABLE_FEATURES` with the cosine above the level of five
 
 NAME_FEATURES = (
@@ -66,6 +67,8 @@ TEXT_FEATURES = (
     "one context has the other name",
     "a context says that both are one",
     "a context lists both",
+    "share of the shorter context's word sequences that the other has",
+    "cosine of the words times this share",
 )
 
 # The log-odds of pairs of forms: (pairs,)
@@ -244,6 +247,7 @@ class ContextPairs:
 
     def _text_features(self, left: Positions, right: Positions) -> Floats:
         cosine = np.asarray(self._words[left].multiply(self._words[right]).sum(axis=1)).ravel()
+        shared = self._shared_sequences(left, right)
         levels = self._levels[left], self._levels[right]
         lengths = self._lengths[left], self._lengths[right]
         forms = self._form_of[left, 0], self._form_of[right, 0]
@@ -260,9 +264,29 @@ class ContextPairs:
                 mentioned & (forms[0] != forms[1]),
                 supporting,
                 opposing,
+                shared,
+                shared * cosine,
             ],
             axis=1,
         ).astype(np.float32)
+
+    def _shared_sequences(self, left: Positions, right: Positions) -> Floats:
+        """How much of the shorter context the other repeats: names that stand in one text."""
+        shared = np.asarray(self._sequences[left].multiply(self._sequences[right]).sum(axis=1))
+        sizes = np.diff(self._sequences.indptr)
+        fewer = np.maximum(np.minimum(sizes[left], sizes[right]), 1)
+        share: Floats = (shared.ravel() / fewer).astype(np.float32)
+        return share
+
+    @cached_property
+    def _sequences(self) -> Any:
+        """Which sequences of words each node's contexts have: scipy.sparse.csr_array"""
+        counts, _ = string_counts(
+            [" ".join(words[i : i + SEQUENCE]) for i in range(len(words) - SEQUENCE + 1)]
+            for words in self._texts.words
+        )
+        counts.data = np.ones_like(counts.data)
+        return counts
 
     @cached_property
     def _words(self) -> Any:
