@@ -38,6 +38,7 @@ def graph_server(folder: Path) -> Iterator[str]:
         "server.httpIncomingPort": http,
         "bolt.host": "127.0.0.1",
         "bolt.port": bolt,
+        "bolt.defaultDatabase": DATABASE,
     }
     command = [
         str(home / "jre/bin/java"),

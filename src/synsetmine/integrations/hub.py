@@ -82,7 +82,7 @@ def _description(model: StoredModel, title: str) -> str:
     views = ", ".join(model.views) or "none"
     return f"""# {title}
 
-A model of [synsetmine](https://pypi.org/project/synsetmine/) that groups names of the same entity.
+A model of synsetmine that groups names of the same entity.
 
 - kind: {model.kind}
 - views of a name: {views}
