@@ -230,3 +230,29 @@ def test_must_link_pairs_share_a_set(place: Path) -> None:
     assert "1 pair of --never or --always left out" in done.stderr
     records = [json.loads(line) for line in (place / "x.jsonl").read_text().splitlines()]
     assert {"Bonn", "lung cancer"} in [set(record["terms"]) for record in records]
+
+
+@pytest.mark.parametrize("ids", [False, True])
+def test_a_plan_is_written_on_request(place: Path, ids: bool) -> None:
+    name = write_rows(place, "jsonl")
+    lines = [json.dumps({"key": n, **row}) for n, row in enumerate(ROWS)]
+    (place / name).write_text("".join(f"{line}\n" for line in lines))
+    more = ["--id-column", "key"] if ids else []
+    done = synsetmine("group", name, *COLUMNS, *more, "--plan", "plan.jsonl", cwd=place)
+    assert not done.stdout
+    assert "1 merge planned; written to plan.jsonl" in done.stderr
+    (merge,) = [json.loads(line) for line in (place / "plan.jsonl").read_text().splitlines()]
+    members = {member["name"]: member for member in merge["members"]}
+    assert members["IBM"]["why"]["sentence"] == "IBM (I.B.M.) makes computers."
+    if ids:
+        assert members["I.B.M."]["ids"] == ["1"]
+    else:
+        assert members["I.B.M."]["rows"] == [1]
+
+
+def test_a_plan_has_an_ending_of_its_own_and_overwrites_nothing(place: Path) -> None:
+    failed = synsetmine("group", "names.txt", "--plan", "plan.csv", cwd=place, code=1)
+    assert "unknown file extension for a plan; expected .jsonl" in failed.stderr
+    options = ["--plan", "x.jsonl", "-o", "x.jsonl"]
+    failed = synsetmine("group", "names.txt", *options, cwd=place, code=1)
+    assert "the command uses this file already" in failed.stderr

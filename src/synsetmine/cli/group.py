@@ -84,6 +84,21 @@ def group(
             help="A column with the type of each name; names of different types never share a set."
         ),
     ] = None,
+    id_column: Annotated[
+        str | None,
+        typer.Option(
+            help="A column with the id of each row, for --plan: rows are entities, and rows of one "
+            "name are merged too. Without it the plan has row numbers, from 0 on."
+        ),
+    ] = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option(
+            callback=output_file,
+            help="JSONL file for the plan: each merge with its names, rows, and why. `apply-plan` "
+            "merges tables by it.",
+        ),
+    ] = None,
     precision: Annotated[
         str, option_of(settings_in(GroupSettings)["precision"], more=_measured())
     ] = DEFAULTS.precision,
@@ -135,27 +150,32 @@ def group(
 
     Example: `synsetmine group people.csv --context-column text --type-column type -o sets.jsonl`
 
+    A plan of merges, with the reason for each:
+
+    Example: `synsetmine group people.csv --context-column text --plan plan.jsonl`
+
     New names for sets that are known:
 
     Example: `synsetmine group new.txt --known sets.jsonl --never pairs.tsv -o sets-more.jsonl`
     """
     source = None if names == "-" else Path(names)
-    for written in (out, unsure):
+    for written, others in ((out, (unsure, plan)), (unsure, (plan,)), (plan, ())):
         if written is not None:
-            check_not_input(written, source, known, never, always)
-    if out is not None and unsure is not None:
-        check_not_input(out, unsure)
+            check_not_input(written, source, known, never, always, *others)
     from synsetmine.corpus.name_lists import read_pairs, read_rows
     from synsetmine.errors import Skipped
     from synsetmine.io.files import cache_root
     from synsetmine.pipeline.group_files import check_ending, check_pairs_ending, write_pairs
     from synsetmine.pipeline.grouping import group as group_names
     from synsetmine.pipeline.grouping import threshold_of
+    from synsetmine.pipeline.plan import check_plan_ending
 
     if out is not None:
         check_ending(out, alone=alone)
     if unsure is not None:
         check_pairs_ending(unsure)
+    if plan is not None:
+        check_plan_ending(plan)
     threshold = threshold_of(precision)
     with skipping(skip_bad) as skipped:
         rows = read_rows(
@@ -163,6 +183,7 @@ def group(
             column=name_column,
             context_column=context_column,
             type_column=type_column,
+            id_column=id_column,
             format=input_format,
             skipped=skipped,
             on_column=_say_column,
@@ -188,11 +209,18 @@ def group(
             progress=bar.update,
         )
     left_out = Skipped()
+    if plan is not None:
+        with console.progress_bar("explaining") as bar:
+            planned = grouping.plan(
+                ids=None if id_column is None else [row.id for row in rows], progress=bar.update
+            )
+        planned.write(plan)
+        console.say(f"{counted(len(planned), 'merge')} planned; written to {plan}")
     if unsure is not None:
         write_pairs(unsure, grouping.unsure)
     if out is not None:
         grouping.write(out, alone=alone, skipped=left_out)
-    else:
+    elif plan is None:
         _show(grouping, alone=alone)
     console.report_left_out(left_out)
     _report(grouping, out)
