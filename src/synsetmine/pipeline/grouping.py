@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import product
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -22,16 +22,20 @@ from synsetmine.errors import DataError, Skipped, counted
 from synsetmine.io.sets import new_id
 from synsetmine.models import MiningResult
 from synsetmine.normalization import keeps_case, name_key
+from synsetmine.pipeline.explanation import PairJudge
 from synsetmine.pipeline.settings import GroupSettings
 from synsetmine.types import SENSE_MARK, Progress, SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews, encode_terms, find_encoder, unit_rows
+
+if TYPE_CHECKING:
+    from synsetmine.pipeline.plan import Plan
 
 ENCODED = 8  # contexts of a name that a sentence encoder reads: more add little
 ENCODED_TEXT = 1_000  # characters of each; an encoder cuts longer texts itself
 LONGEST_NAME = 10_000  # characters; a longer text is no name, and stands alone
 DEFAULTS = GroupSettings()
 
-_Encode: TypeAlias = Callable[[Sequence[Term]], TermVectors]
+Encode: TypeAlias = Callable[[Sequence[Term]], TermVectors]
 KnownSets: TypeAlias = SynonymSets | Mapping[str, Iterable[str]] | Iterable[Iterable[str]]
 
 
@@ -143,6 +147,14 @@ class NameCounts:
     unused_pairs: int = 0  # cannot-link pairs with a name that is neither listed nor known
 
 
+class Judged(NamedTuple):
+    """What a plan needs of a grouping."""
+
+    judge: PairJudge
+    terms: tuple[tuple[Term, ...], ...]  # of the members of each set, as the judge has them
+    members: tuple[int | None, ...]  # of each row of the list: its position in its set
+
+
 @dataclass(frozen=True, repr=False)
 class Grouping:
     """The sets of two or more names, and what becomes of each name of the list."""
@@ -157,6 +169,7 @@ class Grouping:
     counts: NameCounts = field(default_factory=NameCounts)
     # Of each row of the list: the position of its set, or of its name alone after all sets.
     rows: tuple[int | None, ...] = field(default=(), compare=False)
+    judged: Judged | None = field(default=None, compare=False)
 
     @property
     def canonical(self) -> tuple[str | None, ...]:
@@ -230,6 +243,19 @@ class Grouping:
 
         write_grouping(Path(path), self, alone=alone, skipped=skipped)
 
+    def plan(self, *, ids: Sequence[str] | None = None, progress: Progress | None = None) -> Plan:
+        """What would be merged, and why; `ids` are those of the rows of the list.
+
+        With ids each row is an entity, and rows of one name that are one thing are merged too.
+        """
+        from synsetmine.pipeline.plan import plan_of
+
+        return plan_of(self, ids, progress=progress)
+
+    def write_plan(self, path: str | Path, *, ids: Sequence[str] | None = None) -> None:
+        """Write the plan as JSON lines, which `apply_plan` maps tables by."""
+        self.plan(ids=ids).write(path)
+
     def __repr__(self) -> str:
         return f"Grouping({self.summary})"
 
@@ -277,12 +303,8 @@ def group(
     """
     threshold = threshold_of(precision)
     rows = rows_in(names, column, contexts=contexts, types=types)
-    model = model or _general_model(encoder=encoder is not None)
-    encode: _Encode | None = None
-    if encoder is not None:
-        encode = partial(
-            encode_terms, model=find_encoder(encoder), cache=cache, device=device, progress=progress
-        )
+    model = model or general_model(encoder=encoder is not None)
+    encode = encoding(encoder, device=device, cache=cache, progress=progress)
     vocabulary = _Vocabulary(_with_senses(rows, model, encode, threshold), _known_sets(known))
     cannot_link, unused_pairs = vocabulary.linked(never or ())
     must_link, unused = vocabulary.linked(always or (), together=True)
@@ -291,29 +313,25 @@ def group(
     terms = [*new, *seeds.terms]
     result = _Result(vocabulary)
     pairs: list[UnsurePair] = []
+    types = vocabulary.types(new)
+    judge = PairJudge(model, terms, vocabulary.contexts_of(new), types, encode, progress)
     if len(terms) > max(len(seeds.terms), 1):
-        texts = vocabulary.contexts_of(new)
-        views = TermViews(
-            encoder=None if encode is None else encode(terms),
-            contexts=texts or None,
-            in_context=_in_context(texts, encode),
-        )
-        prepared = model.prepare(terms, views, progress=progress)
+        prepared = judge.prepared
         mined = prepared.generate(
             threshold=threshold,
             seeds=seeds,
             cannot_link=cannot_link,
             must_link=must_link,
-            types=vocabulary.types(new),
+            types=types,
             progress=progress,
         )
         result.add(mined, prepared, seeds)
         pairs = _unsure_pairs(prepared, threshold, unsure, seeds, [*cannot_link, *must_link])
-    return result.grouping(threshold, pairs, unused_pairs + unused)
+    return result.grouping(threshold, pairs, unused_pairs + unused, judge)
 
 
 def _with_senses(
-    rows: Sequence[Row], model: NameModel, encode: _Encode | None, threshold: float
+    rows: Sequence[Row], model: NameModel, encode: Encode | None, threshold: float
 ) -> Sequence[Row]:
     """The rows with the senses that the contexts of a name show, the most frequent one first.
 
@@ -343,7 +361,7 @@ def _with_senses(
 
 
 def _in_context(
-    contexts: Mapping[Term, Sequence[str]], encode: _Encode | None
+    contexts: Mapping[Term, Sequence[str]], encode: Encode | None
 ) -> TermVectors | None:
     """The mean of a sentence encoder's vectors of a term with each of its contexts."""
     if encode is None or not contexts:
@@ -373,10 +391,36 @@ def threshold_of(precision: str | float) -> float:
     return threshold
 
 
-def _general_model(*, encoder: bool) -> NameModel:
+def general_model(*, encoder: bool) -> NameModel:
+    """The model of the package; with `encoder` the one that takes a sentence encoder's view."""
     from synsetmine.models.general import load_general
 
     return load_general(encoder=encoder)
+
+
+def encoding(
+    encoder: str | None,
+    *,
+    device: str = "cpu",
+    cache: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Encode | None:
+    """What encodes terms with a sentence encoder; None without one."""
+    if encoder is None:
+        return None
+    found = find_encoder(encoder)
+    return partial(encode_terms, model=found, cache=cache, device=device, progress=progress)
+
+
+def name_views(
+    terms: Sequence[Term], contexts: Mapping[Term, Sequence[str]], encode: Encode | None
+) -> TermViews:
+    """The views of terms, some of which have contexts."""
+    return TermViews(
+        encoder=None if encode is None else encode(terms),
+        contexts=contexts or None,
+        in_context=_in_context(contexts, encode),
+    )
 
 
 def _unsure_pairs(
@@ -445,6 +489,7 @@ class _Vocabulary:
         self.names = Counter(row.name for row in rows if row.name.strip())
         self.missing = len(rows) - self.names.total()
         self.keys: list[_Key | None] = [self._key(row) for row in rows]
+        self.spellings = [_tidy(row.name) for row in rows]
         self.entries: dict[_Key, Counter[str]] = {}
         self._types: dict[_Key, Counter[str]] = {}
         self._contexts: dict[_Key, dict[str, None]] = {}
@@ -596,7 +641,11 @@ class _Result:
                 self._new.append(keys)
 
     def grouping(
-        self, threshold: float, unsure: Sequence[UnsurePair], unused_pairs: int
+        self,
+        threshold: float,
+        unsure: Sequence[UnsurePair],
+        unused_pairs: int,
+        judge: PairJudge,
     ) -> Grouping:
         vocabulary = self._vocabulary
         placed = {key for keys in (*self._known.values(), *self._new) for key in keys}
@@ -630,7 +679,23 @@ class _Result:
             threshold=threshold,
             counts=self._counts(unused_pairs),
             rows=tuple(None if key is None else place_of[key] for key in vocabulary.keys),
+            judged=self._judged(judge, [keys for _, keys in sets], [[key] for _, key in alone]),
         )
+
+    def _judged(
+        self, judge: PairJudge, sets: Sequence[Sequence[_Key]], alone: Sequence[Sequence[_Key]]
+    ) -> Judged:
+        vocabulary = self._vocabulary
+        terms: list[tuple[Term, ...]] = []
+        position: dict[tuple[_Key, str], int] = {}
+        for keys in (*sets, *alone):
+            spelled = [(k, text) for k in keys for text, _ in vocabulary.node(k).spellings]
+            position |= {pair: number for number, pair in enumerate(spelled)}
+            term_of = {key: vocabulary.term(key) for key in keys}
+            terms.append(tuple(term_of[key] for key, _ in spelled))
+        rows = zip(vocabulary.keys, vocabulary.spellings, strict=True)
+        members = tuple(None if key is None else position[key, text] for key, text in rows)
+        return Judged(judge, tuple(terms[: len(sets)]), members)
 
     def _rank(self, key: _Key) -> tuple[Any, ...]:
         node = self._vocabulary.node(key)
