@@ -77,7 +77,7 @@ def test_types_keep_entities_apart_and_untyped_nodes_join() -> None:
 
 def test_descriptions_and_sentences_are_the_contexts() -> None:
     merge_graph_documents([document([CURIE, REVERSED, PARIS], [])], model=(model := WordModel()))
-    (views,) = model.views
+    views = model.views[0]
     assert {term.surface: texts for term, texts in (views.contexts or {}).items()} == {
         "Marie Curie": ("Marie Curie lived in Paris.",),
         "Curie, Marie": ("Curie, Marie worked at the Sorbonne.", "a physicist"),

@@ -99,7 +99,7 @@ def test_a_preview_changes_nothing(graph: Graph) -> None:
 def test_descriptions_and_sentences_of_chunks_are_the_contexts(graph: Graph) -> None:
     model = WordModel()
     graph.resolver(model=model, context_properties=["description", "note"]).preview()
-    (views,) = model.views
+    views = model.views[0]
     texts = {(t.surface, t.sense): texts for t, texts in (views.contexts or {}).items()}
     assert texts == {
         ("Marie Curie", "0 person"): ("Marie Curie won twice.",),

@@ -205,7 +205,7 @@ def test_the_way_to_a_knowledge_graph_runs(checkout: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", ["dataframes", "hub", "langchain"])
+@pytest.mark.parametrize("page", ["dataframes", "graphrag", "hub", "langchain"])
 def test_the_ways_from_other_tools_run(page: str, tmp_path: Path) -> None:
     assert walk(ROOT / f"docs/how-to/{page}.md", tmp_path)
 

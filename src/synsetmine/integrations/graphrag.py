@@ -45,7 +45,8 @@ def plan_graphrag(folder: str | Path, **options: Unpack[GroupOptions]) -> Plan:
     if DESCRIPTION in table.columns:
         texts = table.texts(DESCRIPTION, "name")
     mentions = [
-        Mention(title, type_, (text,)) for title, type_, text in zip(titles, types, texts, strict=True)
+        Mention(title, type_, (text,))
+        for title, type_, text in zip(titles, types, texts, strict=True)
     ]
     ids = table.texts(table.column("id"), "id")
     return group_mentions(mentions, **options).plan(ids=ids)
