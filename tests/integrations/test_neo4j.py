@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Iterator
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import neo4j
@@ -14,6 +18,7 @@ from neo4j_graphrag.experimental.pipeline import Pipeline
 
 from synsetmine.errors import DataError
 from synsetmine.integrations.neo4j import SynonymResolver
+from synsetmine.pipeline.plan import Plan
 from tests.support.graphserver import DATABASE, PASSWORD, USER, graph_server
 from tests.support.namemodels import WordModel
 
@@ -64,6 +69,13 @@ def graph(server: Graph) -> Graph:
     return server
 
 
+def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "neo4j_graphrag.components.resolver", None)
+    monkeypatch.delitem(sys.modules, "synsetmine.integrations.neo4j")
+    with pytest.raises(ImportError, match=r"needs the extra: pip install 'synsetmine\[neo4j\]'"):
+        import_module("synsetmine.integrations.neo4j")
+
+
 def test_it_is_a_component_of_pipelines() -> None:
     assert issubclass(SynonymResolver, EntityResolver)
     assert SynonymResolver.component_inputs == {}
@@ -89,16 +101,27 @@ def test_names_of_one_entity_become_one_node(graph: Graph) -> None:
 
 
 @pytest.mark.slow
-def test_a_preview_changes_nothing(graph: Graph) -> None:
-    (name_set,) = graph.resolver().preview().sets
-    assert name_set.members == ("Marie Curie", "Curie, Marie")
+def test_a_plan_is_made_edited_and_followed(graph: Graph, tmp_path: Path) -> None:
+    (merge,) = graph.resolver().plan()
+    assert (merge.canonical, merge.type) == ("Marie Curie", "Person")
+    assert [(member.name, len(member.ids)) for member in merge.members] == [
+        ("Marie Curie", 2),
+        ("Curie, Marie", 1),
+    ]
     assert len(graph.people()) == 3
+    first = replace(merge, canonical="M. Curie", members=merge.members[:1])
+    Plan((first,)).write(tmp_path / "plan.jsonl")
+    stats = asyncio.run(graph.resolver(plan=tmp_path / "plan.jsonl").run())
+    assert stats.number_of_created_nodes == 1
+    assert [one["name"] for one in graph.people()] == ["Curie, Marie", "M. Curie"]
+    again = asyncio.run(graph.resolver(plan=Plan((first,))).run())  # of nodes that are gone
+    assert again.number_of_created_nodes == 0
 
 
 @pytest.mark.slow
 def test_descriptions_and_sentences_of_chunks_are_the_contexts(graph: Graph) -> None:
     model = WordModel()
-    graph.resolver(model=model, context_properties=["description", "note"]).preview()
+    graph.resolver(model=model, context_properties=["description", "note"]).plan()
     views = model.views[0]
     texts = {(t.surface, t.sense): texts for t, texts in (views.contexts or {}).items()}
     assert texts == {
@@ -125,7 +148,7 @@ def test_a_filter_a_property_and_a_lexical_graph_can_be_named(graph: Graph) -> N
         lexical_graph_config=config,
         model=model,
     )
-    assert resolver.preview().counts.names == 2
+    assert len(resolver.plan()) == 1
     assert [*(model.views[0].contexts or {}).values()] == [("a physicist",), ("Marie Curie",)]
 
 

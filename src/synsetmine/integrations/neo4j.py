@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
-import neo4j
-from neo4j_graphrag.components.resolver import EntityResolver
-from neo4j_graphrag.components.types import LexicalGraphConfig, ResolutionStats
-
 from synsetmine.integrations.mentions import GroupOptions, Mention, group_mentions, sentences_with
-from synsetmine.pipeline.grouping import Grouping
+from synsetmine.pipeline.plan import Plan, read_plan
+
+try:
+    import neo4j
+    from neo4j_graphrag.components.resolver import EntityResolver
+    from neo4j_graphrag.components.types import LexicalGraphConfig, ResolutionStats
+except ModuleNotFoundError as error:
+    problem = "the resolver of entities in Neo4j needs the extra: pip install 'synsetmine[neo4j]'"
+    raise ImportError(problem) from error
 
 RESERVED = ("__Entity__", "__KGBuilder__")  # labels that say nothing about the type of an entity
 
@@ -20,7 +25,7 @@ MERGE = """
 UNWIND $sets AS synset
 UNWIND synset.ids AS id
 MATCH (entity) WHERE elementId(entity) = id
-WITH synset, collect(entity) AS entities
+WITH synset, collect(entity) AS entities WHERE size(entities) > 1
 CALL apoc.refactor.mergeNodes(entities, {properties: 'discard', mergeRels: true}) YIELD node
 SET node += synset.properties
 RETURN count(node) AS merged
@@ -32,7 +37,8 @@ class SynonymResolver(EntityResolver):
 
     The contexts of a name are the `context_properties` of its node, and the sentences of the
     chunks it was extracted from that mention it. `filter_query` is a WHERE clause about `entity`.
-    Further options are those of `synsetmine.group`.
+    With a `plan` the merges are those of the plan. Further options are those of
+    `synsetmine.group`.
     """
 
     def __init__(
@@ -44,6 +50,7 @@ class SynonymResolver(EntityResolver):
         context_properties: Sequence[str] = ("description",),
         lexical_graph_config: LexicalGraphConfig | None = None,
         neo4j_database: str | None = None,
+        plan: Plan | str | Path | None = None,
         **options: Unpack[GroupOptions],
     ) -> None:
         super().__init__(driver, filter_query)
@@ -51,44 +58,37 @@ class SynonymResolver(EntityResolver):
         self.context_properties = tuple(context_properties)
         self.lexical_graph_config = lexical_graph_config or LexicalGraphConfig()
         self.neo4j_database = neo4j_database
+        self.given_plan = plan if plan is None or isinstance(plan, Plan) else read_plan(plan)
         self.options = options
 
     async def run(self) -> ResolutionStats:
         """Merge the nodes in one transaction."""
         return await asyncio.to_thread(self._resolve)
 
-    def preview(self) -> Grouping:
-        """What `run` would merge; the graph stays as it is."""
-        return self._group(self._entities())
+    def plan(self) -> Plan:
+        """What `run` would merge, and why; the graph stays as it is."""
+        return self._plan(self._entities())
 
     def _resolve(self) -> ResolutionStats:
         entities = self._entities()
-        grouping = self._group(entities)
-        named = sum(set_id is not None for set_id in grouping.ids)
-        sets: dict[str, list[tuple[bool, str]]] = {}
-        names: dict[str, str] = {}
-        rows = zip(entities, grouping.ids, grouping.canonical, strict=True)
-        for entity, set_id, name in rows:
-            if set_id is not None and name is not None:
-                sets.setdefault(set_id, []).append((entity.mention.name != name, entity.id))
-                names[set_id] = name
-        several = [
+        sets = [
             {
-                # The node with the name of the set is the first.
-                "ids": [node for _, node in sorted(nodes)],
-                "properties": {self.resolve_property: names[set_id]},
+                "ids": [node for member in merge.members for node in member.ids],
+                "properties": {self.resolve_property: merge.canonical},
             }
-            for set_id, nodes in sets.items()
-            if len(nodes) > 1
+            for merge in self._plan(entities)
         ]
-        if several:
-            self._query(MERGE, sets=several)
+        merged = self._query(MERGE, sets=sets)[0]["merged"] if sets else 0
         return ResolutionStats(
-            number_of_nodes_to_resolve=named, number_of_created_nodes=len(several)
+            number_of_nodes_to_resolve=sum(entity.mention.name is not None for entity in entities),
+            number_of_created_nodes=merged,
         )
 
-    def _group(self, entities: Sequence[_Entity]) -> Grouping:
-        return group_mentions([entity.mention for entity in entities], **self.options)
+    def _plan(self, entities: Sequence[_Entity]) -> Plan:
+        if self.given_plan is not None:
+            return self.given_plan
+        grouping = group_mentions([entity.mention for entity in entities], **self.options)
+        return grouping.plan(ids=[entity.id for entity in entities])
 
     def _entities(self) -> list[_Entity]:
         """The entities that are to be resolved; a name that is not a string is missing."""
