@@ -31,7 +31,7 @@ def save_pretrained(
     """
     try:
         from huggingface_hub import ModelCard, ModelCardData
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise SynsetmineError(_EXTRA) from error
     folder = Path(folder)
     save_model(folder, model)
@@ -63,7 +63,7 @@ def from_pretrained(
         return load_model(name)
     try:
         from huggingface_hub import snapshot_download
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise SynsetmineError(_EXTRA) from error
     place = (Path(cache) if cache else cache_root() / "hub") / str(name).replace("/", "--")
     place /= revision or "main"
