@@ -162,7 +162,8 @@ class Judged(NamedTuple):
 
     judge: PairJudge
     terms: tuple[tuple[Term, ...], ...]  # of the members of each set, as the judge has them
-    types: tuple[tuple[str, ...], ...]  # of these nodes, and behind the sets of the names alone
+    # The types of the rows of each node; behind the sets, of the names alone.
+    types: tuple[tuple[tuple[str, ...], ...], ...]
     members: tuple[int | None, ...]  # of each row of the list: its position in its set
 
 
@@ -496,6 +497,7 @@ class _Vocabulary:
         self._contexts: dict[_Key, dict[str, None]] = {}
         self._known_types: dict[_Key, str] = {}
         self._known_keys_of: dict[str, list[_Key]] = {}
+        self._row_types: dict[_Key, set[str]] = {}
         self._unclear: set[_Key] = set()  # of names that could be any of several known ones
         for number, entity in enumerate(known):
             for name in entity.names:
@@ -545,13 +547,21 @@ class _Vocabulary:
             return key
         # A known name without contexts has any sense, one without a type any type, and a row
         # without a type any known one.
-        fits = [k for k in known if k.sense == key.sense or k not in self._known_contexts]
+        any_sense = self._known_contexts.isdisjoint(known)
+        fits = [k for k in known if any_sense or k.sense == key.sense]
         fits = [k for k in fits if k.type == key.type] or [
             k for k in fits if not k.type or not key.type
         ]
         if len(fits) > 1:
             self._unclear.add(key)
-        return fits[0] if len(fits) == 1 else key
+        if len(fits) != 1:
+            return key
+        self._row_types.setdefault(fits[0], set()).add(key.type)
+        return fits[0]
+
+    def row_types(self, key: _Key) -> tuple[str, ...]:
+        """The type of a node, and those of rows that are it although they have another."""
+        return (key.type, *sorted(self._row_types.get(key, set()) - {key.type}))
 
     def node(self, key: _Key) -> _Node:
         entries = self.entries.get(key, Counter())
@@ -722,14 +732,14 @@ class _Result:
     ) -> Judged:
         vocabulary = self._vocabulary
         terms: list[tuple[Term, ...]] = []
-        types: list[tuple[str, ...]] = []
+        types: list[tuple[tuple[str, ...], ...]] = []
         position: dict[tuple[_Key, str], int] = {}
         for keys in (*sets, *alone):
             spelled = [(k, text) for k in keys for text, _ in vocabulary.node(k).spellings]
             position |= {pair: number for number, pair in enumerate(spelled)}
             term_of = {key: vocabulary.term(key) for key in keys}
             terms.append(tuple(term_of[key] for key, _ in spelled))
-            types.append(tuple(key.type for key, _ in spelled))
+            types.append(tuple(vocabulary.row_types(key) for key, _ in spelled))
         rows = zip(vocabulary.keys, vocabulary.spellings, strict=True)
         members = tuple(None if key is None else position[key, text] for key, text in rows)
         return Judged(judge, tuple(terms[: len(sets)]), tuple(types), members)

@@ -75,12 +75,12 @@ class Registry:
             names[entity_id] = [
                 KnownName(
                     member.name,
-                    # A known name without a type stays so, whatever types the list has.
                     member.type if name_key(member.type) == type_ else type_,
                     member.sense,
                     member.contexts,
                 )
-                for member, type_ in zip(members, types, strict=True)
+                for member, own_types in zip(members, types, strict=True)
+                for type_ in own_types
             ]
         entities = [_with_names(entity, names.pop(entity.id, ())) for entity in self.entities]
         entities += [_with_names(KnownEntity(i, ()), new) for i, new in names.items()]
@@ -102,10 +102,13 @@ def _pair(one: str, other: str) -> frozenset[str]:
 def _with_names(entity: KnownEntity, names: Sequence[KnownName]) -> KnownEntity:
     """The entity with names that it lacks, and with contexts of those that it has."""
     known = {(" ".join(name.name.split()), name.key): name for name in entity.names}
+    stored = {(n.key[0], n.sense, text) for n in entity.names for text in n.contexts}
     for new in names:
-        old = known.setdefault((new.name, new.key), new)
-        contexts = tuple(dict.fromkeys((*old.contexts, *new.contexts)))[:CONTEXTS]
+        old = known.setdefault((new.name, new.key), replace(new, contexts=()))
+        more = [t for t in new.contexts if (new.key[0], new.sense, t) not in stored]
+        contexts = (*old.contexts, *more)[:CONTEXTS]
         known[new.name, new.key] = replace(old, contexts=contexts)
+        stored |= {(new.key[0], new.sense, text) for text in contexts}
     return replace(entity, names=tuple(known.values()))
 
 
