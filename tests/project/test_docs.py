@@ -191,6 +191,14 @@ def test_the_way_from_a_list_of_names_runs(checkout: Path) -> None:
 
 
 @pytest.mark.slow
+def test_the_way_to_a_graph_without_duplicates_runs(checkout: Path) -> None:
+    pytest.importorskip("pandas")
+    walk(ROOT / "docs/how-to/duplicate-entities.md", checkout)
+    for name in ("entities.csv", "relations.csv"):
+        assert (checkout / "restored" / name).read_bytes() == (checkout / name).read_bytes()
+
+
+@pytest.mark.slow
 def test_the_way_to_new_names_runs(clinic: Path) -> None:
     kb = read_kb(clinic / "thesaurus-more.jsonl")
     assert kb.names("D013") == ("schistosomiasis", "bilharzia", "snail fever")
