@@ -118,20 +118,24 @@ class PairJudge:
         self._model = model
         self._encode = encode
         self._progress = progress
-        self.terms = tuple(terms)
+        self._chances: dict[tuple[bool, frozenset[Term]], float] = {}  # with contexts, or without
+        self.terms = dict.fromkeys(terms)
         self.contexts = contexts
         self.types = types
+
+    def __contains__(self, term: Term) -> bool:
+        return term in self.terms
 
     @cached_property
     def prepared(self) -> PreparedNameModel:
         """The model over the names with their contexts."""
-        return self._model.prepare(self.terms, self._views, progress=self._progress)
+        return self._model.prepare([*self.terms], self._views, progress=self._progress)
 
     @cached_property
     def _views(self) -> TermViews:
         from synsetmine.pipeline.grouping import name_views
 
-        return name_views(self.terms, self.contexts, self._encode)
+        return name_views([*self.terms], self.contexts, self._encode)
 
     @cached_property
     def _names_alone(self) -> PreparedNameModel:
@@ -139,13 +143,15 @@ class PairJudge:
 
         if not self.contexts:
             return self.prepared
-        return self._model.prepare(self.terms, TermViews(encoder=self._views.encoder))
+        return self._model.prepare([*self.terms], TermViews(encoder=self._views.encoder))
 
     def nearest(self, term: Term, others: Sequence[Term]) -> Term:
         """The most probable of other terms; among equals the one most alike by its kind."""
         if len(others) == 1:
             return others[0]
         chances = self.prepared.probabilities([term], others)
+        for other, chance in zip(others, chances, strict=True):
+            self._chances[True, frozenset((term, other))] = chance
         ranks = [
             (-round(chance, 9), KINDS.index(pair_kind(term.surface, other.surface)), other)
             for other, chance in zip(others, chances, strict=True)
@@ -159,10 +165,10 @@ class PairJudge:
         in_contexts = all(texts)
         names_probability = 1.0  # of spellings of one name
         if name_key(term.surface) != name_key(other.surface):
-            names_probability = self._probability(self._names_alone, term, other)
+            names_probability = self._probability(term, other, in_contexts=False)
         probability = names_probability
         if in_contexts:
-            probability = self._probability(self.prepared, term, other)
+            probability = self._probability(term, other, in_contexts=True)
         evidence = find_evidence(term.surface, other.surface, *texts, counts=self._counts)
         scope = relation_of(term.surface, [other.surface], probability)
         differ = all(types) and name_key(types[0]) != name_key(types[1])
@@ -181,9 +187,13 @@ class PairJudge:
             *evidence,
         )
 
-    @staticmethod
-    def _probability(prepared: PreparedNameModel, term: Term, other: Term) -> float:
-        return prepared.probabilities([other], [term])[0]
+    def _probability(self, term: Term, other: Term, *, in_contexts: bool) -> float:
+        """f({other}, term), which is the same the other way round."""
+        key = in_contexts or not self.contexts, frozenset((term, other))
+        if key not in self._chances:
+            prepared = self.prepared if key[0] else self._names_alone
+            (self._chances[key],) = prepared.probabilities([other], [term])
+        return self._chances[key]
 
     def _similarity(self, term: Term, other: Term) -> float | None:
         from synsetmine.views import unit_rows
