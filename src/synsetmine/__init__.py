@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from synsetmine.pipeline.grouping import Grouping, NameSet, group
     from synsetmine.pipeline.project import Project, read_project
     from synsetmine.pipeline.run import run_project
+    from synsetmine.pipeline.settings import JudgeSettings
     from synsetmine.types import Document, Link, Mention, SynonymSets, Term, order_terms
     from synsetmine.views import TermVectors, TermViews, read_vectors, write_vectors
 
@@ -67,6 +68,7 @@ _HOMES = {
     "corpus.name_lists": ["read_names"],
     "pipeline.project": ["Project", "read_project"],
     "pipeline.run": ["run_project"],
+    "pipeline.settings": ["JudgeSettings"],
     "io.sets": ["read_sets", "read_vocabulary", "write_sets"],
     "linking.supervision": ["Supervision", "split_entities", "supervise"],
     "types": ["Document", "Link", "Mention", "SynonymSets", "Term", "order_terms"],
@@ -81,6 +83,7 @@ __all__ = [
     "Document",
     "Entity",
     "Grouping",
+    "JudgeSettings",
     "KnowledgeBase",
     "Link",
     "Mention",

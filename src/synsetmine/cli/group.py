@@ -12,7 +12,8 @@ import typer
 from synsetmine.cli import console
 from synsetmine.cli.console import check_not_input, output_file
 from synsetmine.cli.inputs import Device, Encoder, SkipBad, load_sets, skipping
-from synsetmine.cli.options import option_of
+from synsetmine.cli.judge import JudgeOptions, judge_of, report_judge
+from synsetmine.cli.options import option_of, with_settings
 from synsetmine.devices import choose_device
 from synsetmine.errors import counted
 from synsetmine.pipeline.settings import GroupSettings
@@ -43,6 +44,7 @@ def _measured() -> str:
     )
 
 
+@with_settings
 def group(
     names: Annotated[
         str,
@@ -52,6 +54,7 @@ def group(
             show_default=False,
         ),
     ],
+    judge: JudgeOptions,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -115,7 +118,12 @@ def group(
     New names for sets that are known:
 
     Example: `synsetmine group new.txt --known sets.jsonl --never pairs.tsv -o sets-more.jsonl`
+
+    A language model for what is unsure:
+
+    Example: `synsetmine group names.txt --judge http://localhost:8080/v1 --judge-dry-run`
     """
+    asked = judge_of(judge)
     source = None if names == "-" else Path(names)
     for written in (out, unsure):
         if written is not None:
@@ -150,6 +158,7 @@ def group(
             encoder=encoder,
             device="cpu" if encoder is None else choose_device(device),
             cache=None if encoder is None else cache_root() / "encoders",
+            judge=asked,
             progress=bar.update,
         )
     left_out = Skipped()
@@ -160,6 +169,8 @@ def group(
     else:
         _show(grouping, alone=alone)
     console.report_left_out(left_out)
+    if grouping.judged is not None:
+        report_judge(grouping.judged)
     _report(grouping, out)
 
 

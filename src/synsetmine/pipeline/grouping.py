@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import product
 from pathlib import Path
@@ -22,12 +22,15 @@ from synsetmine.errors import DataError, Skipped, counted
 from synsetmine.io.sets import new_id
 from synsetmine.models import MiningResult
 from synsetmine.normalization import keeps_case, name_key
-from synsetmine.pipeline.settings import GroupSettings
+from synsetmine.pipeline.judge import Judge, JudgeReport, NameInContext
+from synsetmine.pipeline.settings import GroupSettings, JudgeSettings
+from synsetmine.pipeline.unsure_names import judge_pairs
 from synsetmine.types import SENSE_MARK, Progress, SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews, encode_terms, find_encoder, unit_rows
 
 ENCODED = 8  # contexts of a name that a sentence encoder reads: more add little
 ENCODED_TEXT = 1_000  # characters of each; an encoder cuts longer texts itself
+PAIRS_PER_CALL = 10  # near pairs that are looked at for each request to a judge
 LONGEST_NAME = 10_000  # characters; a longer text is no name, and stands alone
 DEFAULTS = GroupSettings()
 
@@ -155,6 +158,7 @@ class Grouping:
     unsure: tuple[UnsurePair, ...]  # pairs near the threshold, nearest first
     threshold: float
     counts: NameCounts = field(default_factory=NameCounts)
+    judged: JudgeReport | None = None  # what a language model was asked
     # Of each row of the list: the position of its set, or of its name alone after all sets.
     rows: tuple[int | None, ...] = field(default=(), compare=False)
 
@@ -249,6 +253,7 @@ def group(
     device: str = "cpu",
     cache: str | Path | None = None,
     unsure: int = DEFAULTS.unsure,
+    judge: str | JudgeSettings | None = None,
     progress: Progress | None = None,
 ) -> Grouping:
     """Group the names that mean the same thing.
@@ -274,7 +279,12 @@ def group(
     `model` is the general model by default. `encoder` is a sentence encoder, `minilm` or a folder,
     whose vectors of the names and contexts are one more view; the folder `cache` keeps them.
     `unsure` is how many pairs near the threshold to return.
+
+    `judge` is the address of an OpenAI-compatible endpoint, or `JudgeSettings`: a language model
+    decides on names whose probability is near the threshold. `judged` of the result says what was
+    asked. Without a usable answer the result is as it would be without a judge.
     """
+    asked = None if judge is None else Judge(_judge_settings(judge))
     threshold = threshold_of(precision)
     rows = rows_in(names, column, contexts=contexts, types=types)
     model = model or _general_model(encoder=encoder is not None)
@@ -291,6 +301,7 @@ def group(
     terms = [*new, *seeds.terms]
     result = _Result(vocabulary)
     pairs: list[UnsurePair] = []
+    report: JudgeReport | None = None
     if len(terms) > max(len(seeds.terms), 1):
         texts = vocabulary.contexts_of(new)
         views = TermViews(
@@ -299,17 +310,46 @@ def group(
             in_context=_in_context(texts, encode),
         )
         prepared = model.prepare(terms, views, progress=progress)
-        mined = prepared.generate(
+        generate = partial(
+            prepared.generate,
             threshold=threshold,
             seeds=seeds,
-            cannot_link=cannot_link,
-            must_link=must_link,
             types=vocabulary.types(new),
             progress=progress,
         )
+        mined = generate(cannot_link=cannot_link, must_link=must_link)
+        if asked is not None:
+            near = _open_pairs(
+                prepared,
+                threshold,
+                PAIRS_PER_CALL * asked.settings.calls,
+                seeds,
+                [*cannot_link, *must_link],
+                types=vocabulary.types(new),
+            )
+            judged = judge_pairs(
+                asked,
+                near,
+                mined.sets,
+                prepared,
+                threshold=threshold,
+                describe=vocabulary.describe,
+                cannot_link=cannot_link,
+                must_link=must_link,
+                progress=progress,
+            )
+            report = judged.report
+            if judged.together or judged.apart:
+                cannot_link = [*cannot_link, *judged.apart]
+                must_link = [*must_link, *judged.together]
+                mined = generate(cannot_link=cannot_link, must_link=must_link)
         result.add(mined, prepared, seeds)
         pairs = _unsure_pairs(prepared, threshold, unsure, seeds, [*cannot_link, *must_link])
-    return result.grouping(threshold, pairs, unused_pairs + unused)
+    return replace(result.grouping(threshold, pairs, unused_pairs + unused), judged=report)
+
+
+def _judge_settings(judge: str | JudgeSettings) -> JudgeSettings:
+    return JudgeSettings(url=judge) if isinstance(judge, str) else judge
 
 
 def _with_senses(
@@ -384,19 +424,34 @@ def _unsure_pairs(
     threshold: float,
     top: int,
     seeds: SynonymSets,
-    cannot_link: Sequence[tuple[Term, Term]],
+    decided: Sequence[tuple[Term, Term]],
 ) -> list[UnsurePair]:
-    """Pairs near the threshold, without those that the known sets or cannot-link pairs decide."""
+    near = _open_pairs(prepared, threshold, top, seeds, decided)
+    return [UnsurePair(one.surface, other.surface, value) for one, other, value in near]
+
+
+def _open_pairs(
+    prepared: PreparedNameModel,
+    threshold: float,
+    top: int,
+    seeds: SynonymSets,
+    decided: Sequence[tuple[Term, Term]],
+    types: Mapping[Term, str] | None = None,
+) -> list[tuple[Term, Term, float]]:
+    """Pairs near the threshold, without those that known sets, types or `decided` pairs decide."""
     if top < 1:
         return []
-    decided = {frozenset(pair) for pair in cannot_link}
+    closed = {frozenset(pair) for pair in decided}
+    types = types or {}
     looked_at = top
     while True:
         near = prepared.near_pairs(threshold, top=looked_at)
         open_pairs = [
-            UnsurePair(one.surface, other.surface, probability)
+            (one, other, probability)
             for one, other, probability in near
-            if frozenset((one, other)) not in decided and not (one in seeds and other in seeds)
+            if frozenset((one, other)) not in closed
+            and not (one in seeds and other in seeds)
+            and len({types[term] for term in (one, other) if term in types}) < 2
         ]
         if len(open_pairs) >= top or len(near) < looked_at:
             return open_pairs[:top]
@@ -522,6 +577,11 @@ class _Vocabulary:
         """The contexts of terms that have some."""
         key_of = {self.term(key): key for key in self._contexts}
         return {term: self.contexts(key_of[term]) for term in terms if term in key_of}
+
+    def describe(self, terms: Sequence[Term]) -> list[NameInContext]:
+        """Terms as a judge is asked about them."""
+        contexts = self.contexts_of(terms)
+        return [NameInContext(t.surface, _type_of(t), contexts.get(t, ())) for t in terms]
 
     def types(self, terms: Iterable[Term]) -> dict[Term, str]:
         """The types of terms that have one."""
