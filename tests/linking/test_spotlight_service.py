@@ -19,8 +19,9 @@ from synsetmine.errors import SynsetmineError
 from synsetmine.linking import service
 from synsetmine.linking.spotlight import REFUSED, SpotlightLinker
 from synsetmine.types import Document
+from tests.support.faultyserver import Fault
 from tests.support.spotlightlinks import documents, link_one, linker_of, many
-from tests.support.spotlightserver import Fault, SpotlightServer, answer
+from tests.support.spotlightserver import SpotlightServer, answer
 
 HTML = Fault(body=b"<html><h1>It works!</h1></html>", kind="text/html")
 JAVA = b"java.lang.StringIndexOutOfBoundsException: String index out of range: 4\n\tat x.Y"

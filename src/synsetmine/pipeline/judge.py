@@ -69,6 +69,15 @@ class NameInContext(NamedTuple):
     contexts: tuple[str, ...] = ()
 
 
+class JudgedPair(NamedTuple):
+    """Two names about which the model was unsure, and what the judge decided."""
+
+    name: str
+    other: str
+    probability: float
+    together: bool
+
+
 @dataclass(frozen=True)
 class JudgeReport:
     """What was asked, what was answered, and what it took."""
@@ -92,6 +101,7 @@ class JudgeReport:
     tokens_out: int = 0
     together: int = 0  # decisions that names belong together
     apart: int = 0  # decisions that they do not
+    pairs: tuple[JudgedPair, ...] = ()  # of a list of names, what was decided
 
     @property
     def cost(self) -> float | None:
@@ -112,11 +122,9 @@ class JudgeReport:
             parts.append(f"dry run: {self.cached} in the cache, at most about {tokens}{cost}")
         else:
             parts.append(f"{self.answered} answered ({self.cached} from the cache)")
-            problems = {
-                "invalid answer": self.invalid,
-                "failed question": self.failed,
-                "question not asked": self.not_asked,
-            }
+            if self.not_asked:
+                parts.append(f"{counted(self.not_asked, 'question')} not asked")
+            problems = {"invalid answer": self.invalid, "failed question": self.failed}
             parts += [counted(count, what) for what, count in problems.items() if count]
             if self.problem:
                 parts[-1] += f" (first problem: {self.problem})"
@@ -399,7 +407,7 @@ def read_partition(text: str, count: int) -> Partition:
         raise ValueError("an answer in another format")
     if sorted(numbers) != [*range(1, count + 1)]:
         raise ValueError("an answer without each number exactly once")
-    return tuple(tuple(sorted(number - 1 for number in part)) for part in sets)
+    return tuple(sorted(tuple(sorted(number - 1 for number in part)) for part in sets))
 
 
 def _schema(count: int) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from synsetmine.normalization import normal_form
 from synsetmine.pipeline.judge import (
     CONTEXTS,
     Judge,
+    JudgedPair,
     JudgeReport,
     NameInContext,
     Partition,
@@ -57,7 +58,7 @@ class JudgedPairs:
 
 def judge_pairs(
     judge: Judge,
-    near: Iterable[tuple[Term, Term, float]],
+    near: Sequence[tuple[Term, Term, float]],
     sets: SynonymSets,
     prepared: PreparedSets,
     *,
@@ -82,18 +83,26 @@ def judge_pairs(
     questions = [describe(block.terms) for block in blocks]
     answers, report = judge.ask(questions, low=low, high=high, progress=progress)
     links = _Links(cannot_link, must_link)
-    decided = {True: 0, False: 0}
+    probability_of = {frozenset((one, other)): value for one, other, value in near}
+    decided: list[JudgedPair] = []
     for block, answer in zip(blocks, answers, strict=True):
         if answer is None:
             continue
         part_of = {block.terms[place]: n for n, part in enumerate(answer) for place in part}
         for one, other in block.pairs:
             is_one = part_of[one] == part_of[other]
-            decided[is_one] += links.add(_consequences(one, other, sets, part_of), together=is_one)
+            if links.add(_consequences(one, other, sets, part_of), together=is_one):
+                probability = probability_of[frozenset((one, other))]
+                decided.append(JudgedPair(one.surface, other.surface, probability, is_one))
     return JudgedPairs(
         tuple(links.together),
         tuple(links.apart),
-        replace(report, together=decided[True], apart=decided[False]),
+        replace(
+            report,
+            together=sum(pair.together for pair in decided),
+            apart=sum(not pair.together for pair in decided),
+            pairs=tuple(decided),
+        ),
     )
 
 
@@ -218,12 +227,15 @@ def judge_run(
         for reviewed, terms, answer in zip(unsure, asked, answers, strict=True):
             if answer is None:
                 continue
+            for newer in store.decisions(state.number):
+                state.apply(newer)
             try:
-                decisions += _decide(store, state, reviewed, terms, answer, judge.name)
-            except Conflict as conflict:
-                meanwhile += 1
-                for newer in conflict.newer:
-                    state.apply(newer)
+                if state.get(reviewed.id) == reviewed:
+                    decisions += _decide(store, state, reviewed, terms, answer, judge.name)
+                    continue
+            except Conflict:
+                pass
+            meanwhile += 1
     kinds = [decision.kind in ("accept", "judge") for decision in decisions]
     report = replace(report, together=sum(kinds), apart=len(kinds) - sum(kinds))
     return JudgedRun(tuple(decisions), meanwhile, report)
@@ -264,14 +276,15 @@ def _decide(
 ) -> list[Decision]:
     """Store what an answer says of a set: which terms leave it, and which are right.
 
-    The part with most known names is the set; known names never leave it.
+    The names that stay are those in parts with known names, which are one thing whatever the
+    answer says; without known names the largest part stays, the first of equal ones.
     """
     made: list[Decision] = []
     keys = [key_of(term) for term in terms]
     known = {key for key, term in zip(keys, terms, strict=True) if term.action == "seed"}
     parts = [[keys[place] for place in part] for part in answer]
-    parts.sort(key=lambda part: (-len(known & {*part}), -len(part), part))
-    right, *others = parts
+    staying = [part for part in parts if not known.isdisjoint(part)] or [max(parts, key=len)]
+    right = [key for part in staying for key in part]
 
     def decide(kind: str, set_id: str, chosen: Sequence[str]) -> None:
         decision = state.decide(
@@ -285,13 +298,12 @@ def _decide(
         made.append(store.add(decision, seen=state.number))
         state.apply(made[-1])
 
-    for part in others:
-        gone = [key for key in part if key not in known]
-        if gone:
+    for gone in parts:
+        if gone not in staying:
             decide("remove" if len(gone) == 1 else "split", reviewed.id, gone)
             if len(gone) > 1:
                 decide("accept", made[-1].other, gone)
-    left = state[reviewed.id].keys
-    if len(left) > 1 and len(right) > 1:
-        decide("accept" if {*left} <= {*right, *known} else "judge", reviewed.id, right)
+    if len(right) > 1:
+        is_whole = {*state[reviewed.id].keys} <= {*right}
+        decide("accept" if is_whole else "judge", reviewed.id, right)
     return made
