@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import product
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -22,11 +22,13 @@ from synsetmine.errors import DataError, Skipped, counted
 from synsetmine.io.sets import new_id
 from synsetmine.models import MiningResult
 from synsetmine.normalization import keeps_case, name_key
-from synsetmine.pipeline.judge import Judge, JudgeReport, NameInContext
 from synsetmine.pipeline.settings import GroupSettings, JudgeSettings
-from synsetmine.pipeline.unsure_names import judge_pairs
 from synsetmine.types import SENSE_MARK, Progress, SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews, encode_terms, find_encoder, unit_rows
+
+if TYPE_CHECKING:
+    from synsetmine.pipeline.judge import Judge, JudgeReport, NameInContext
+    from synsetmine.pipeline.unsure_names import JudgedPairs
 
 ENCODED = 8  # contexts of a name that a sentence encoder reads: more add little
 ENCODED_TEXT = 1_000  # characters of each; an encoder cuts longer texts itself
@@ -284,7 +286,7 @@ def group(
     decides on names whose probability is near the threshold. `judged` of the result says what was
     asked. Without a usable answer the result is as it would be without a judge.
     """
-    asked = None if judge is None else Judge(_judge_settings(judge))
+    asked = None if judge is None else _open_judge(judge)
     threshold = threshold_of(precision)
     rows = rows_in(names, column, contexts=contexts, types=types)
     model = model or _general_model(encoder=encoder is not None)
@@ -319,21 +321,13 @@ def group(
         )
         mined = generate(cannot_link=cannot_link, must_link=must_link)
         if asked is not None:
-            near = _open_pairs(
-                prepared,
-                threshold,
-                PAIRS_PER_CALL * asked.settings.calls,
-                seeds,
-                [*cannot_link, *must_link],
-                types=vocabulary.types(new),
-            )
-            judged = judge_pairs(
+            judged = _judge_unsure(
                 asked,
-                near,
-                mined.sets,
                 prepared,
+                mined.sets,
+                vocabulary,
+                seeds=seeds,
                 threshold=threshold,
-                describe=vocabulary.describe,
                 cannot_link=cannot_link,
                 must_link=must_link,
                 progress=progress,
@@ -348,8 +342,40 @@ def group(
     return replace(result.grouping(threshold, pairs, unused_pairs + unused), judged=report)
 
 
-def _judge_settings(judge: str | JudgeSettings) -> JudgeSettings:
-    return JudgeSettings(url=judge) if isinstance(judge, str) else judge
+def _open_judge(judge: str | JudgeSettings) -> Judge:
+    from synsetmine.pipeline.judge import Judge
+
+    return Judge(JudgeSettings(url=judge) if isinstance(judge, str) else judge)
+
+
+def _judge_unsure(
+    judge: Judge,
+    prepared: PreparedNameModel,
+    sets: SynonymSets,
+    vocabulary: _Vocabulary,
+    *,
+    seeds: SynonymSets,
+    threshold: float,
+    cannot_link: Sequence[tuple[Term, Term]],
+    must_link: Sequence[tuple[Term, Term]],
+    progress: Progress | None,
+) -> JudgedPairs:
+    from synsetmine.pipeline.unsure_names import judge_pairs
+
+    top = PAIRS_PER_CALL * judge.settings.calls
+    types = vocabulary.types(sets.terms)
+    decided = [*cannot_link, *must_link]
+    return judge_pairs(
+        judge,
+        _open_pairs(prepared, threshold, top, seeds, decided, types),
+        sets,
+        prepared,
+        threshold=threshold,
+        describe=vocabulary.describe,
+        cannot_link=cannot_link,
+        must_link=must_link,
+        progress=progress,
+    )
 
 
 def _with_senses(
@@ -580,6 +606,8 @@ class _Vocabulary:
 
     def describe(self, terms: Sequence[Term]) -> list[NameInContext]:
         """Terms as a judge is asked about them."""
+        from synsetmine.pipeline.judge import NameInContext
+
         contexts = self.contexts_of(terms)
         return [NameInContext(t.surface, _type_of(t), contexts.get(t, ())) for t in terms]
 

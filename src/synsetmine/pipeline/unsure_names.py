@@ -156,8 +156,10 @@ def _consequences(
         return [(same[0], term) for term in same[1:]]
     if own != partners:
         return [(one, other)]
-    sides = ([t for t in members if part_of[t] == part_of[end]] for end in (one, other))
-    return list(product(*sides))
+    with_one, with_other = (
+        [term for term in members if part_of[term] == part_of[end]] for end in (one, other)
+    )
+    return list(product(with_one, with_other))
 
 
 class _Links:
