@@ -37,8 +37,9 @@ def main() -> None:
         f"{path.parent.name} {seed}": gold
         for path in options.sets
         for seed, gold in enumerate(
-            half_alone(read_sets(path), names=options.names, seeds=options.seeds)
+            half_alone(read_sets(path), names=options.names, seeds=max(options.seeds) + 1)
         )
+        if seed in options.seeds
     }
     rows = []
     with TemporaryDirectory() as folder:
@@ -70,6 +71,7 @@ def measure(name: str, gold: SynonymSets, judge: str, settings: JudgeSettings) -
         "names": len(labels),
         "vocabulary": name,
         "judge": judge,
+        "names of a question": settings.names_per_question,
         "questions": report.questions,
         "left out": report.left_out,
         "answered": report.answered,
@@ -114,7 +116,7 @@ def _text(term: Term) -> str:
 def _settings(url: str, options: argparse.Namespace, cache: Path) -> JudgeSettings:
     return JudgeSettings(
         url=url,
-        band=options.band,
+        names_per_question=options.per_question,
         calls=options.calls,
         tokens=10**9,
         timeout=1800,
@@ -190,8 +192,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("sets", nargs="+", type=Path, help="files of synonym sets, none learned")
     parser.add_argument("--wheels", type=Path, help="folder with the pieces of a model")
     parser.add_argument("--names", type=int, default=1000, help="names of a vocabulary")
-    parser.add_argument("--seeds", type=int, default=1, help="vocabularies of each file")
-    parser.add_argument("--band", type=float, default=JudgeSettings().band)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0], help="of vocabularies")
+    parser.add_argument("--per-question", type=int, default=12, help="names of a question")
     parser.add_argument("--calls", type=int, default=1000)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--out", type=Path, default=Path("docs/results/judge.json"))
