@@ -16,11 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synsetmine.errors import DataError, SynsetmineError
-from synsetmine.pipeline import judge as module
-from synsetmine.pipeline.judge import (
-    KEY,
-    Judge,
-    JudgeReport,
+from synsetmine.pipeline.judge import KEY, Judge, JudgeReport
+from synsetmine.pipeline.name_questions import (
+    CONTEXTS,
+    NAME_LENGTH,
     NameInContext,
     Partition,
     prompt,
@@ -410,8 +409,8 @@ def test_a_question_is_json_with_all_names(names: list[str]) -> None:
     assert not any(category(char)[0] == "C" for char in text)
     assert not set("<>|`") & set(text)
     for entry in entries:
-        assert len(entry["name"]) <= module.NAME_LENGTH
-        assert len(entry.get("contexts", [])) <= module.CONTEXTS
+        assert len(entry["name"]) <= NAME_LENGTH
+        assert len(entry.get("contexts", [])) <= CONTEXTS
 
 
 @given(st.text() | st.lists(st.lists(st.integers(-1, 5))).map(lambda s: json.dumps({"sets": s})))

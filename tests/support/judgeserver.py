@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from synsetmine.pipeline.judge import NameInContext
+from synsetmine.pipeline.name_questions import NameInContext
 from synsetmine.pipeline.settings import JudgeSettings
 from tests.support.faultyserver import Fault, FaultyHandler
 from tests.support.localserver import LocalServer

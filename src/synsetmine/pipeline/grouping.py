@@ -27,7 +27,8 @@ from synsetmine.types import SENSE_MARK, Progress, SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews, encode_terms, find_encoder, unit_rows
 
 if TYPE_CHECKING:
-    from synsetmine.pipeline.judge import Judge, JudgeReport, NameInContext
+    from synsetmine.pipeline.judge import Judge, JudgeReport
+    from synsetmine.pipeline.name_questions import NameInContext
     from synsetmine.pipeline.unsure_names import JudgedPairs
 
 ENCODED = 8  # contexts of a name that a sentence encoder reads: more add little
@@ -608,7 +609,7 @@ class _Vocabulary:
 
     def describe(self, terms: Sequence[Term]) -> list[NameInContext]:
         """Terms as a judge is asked about them."""
-        from synsetmine.pipeline.judge import NameInContext
+        from synsetmine.pipeline.name_questions import NameInContext
 
         contexts = self.contexts_of(terms)
         return [NameInContext(t.surface, _type_of(t), contexts.get(t, ())) for t in terms]

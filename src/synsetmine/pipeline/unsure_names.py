@@ -13,14 +13,8 @@ from pathlib import Path
 from typing import Protocol
 
 from synsetmine.normalization import normal_form
-from synsetmine.pipeline.judge import (
-    CONTEXTS,
-    Judge,
-    JudgedPair,
-    JudgeReport,
-    NameInContext,
-    Partition,
-)
+from synsetmine.pipeline.judge import Judge, JudgedPair, JudgeReport
+from synsetmine.pipeline.name_questions import CONTEXTS, NameInContext, Partition
 from synsetmine.review import Decision, QueueFilter, ReviewState, ReviewStore
 from synsetmine.review.changes import ReviewedSet, key_of
 from synsetmine.review.store import Conflict
