@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from synsetmine.pipeline.registry import Registry, read_registry
     from synsetmine.pipeline.restoration import RestoredGraph, undo_plan
     from synsetmine.pipeline.run import run_project
+    from synsetmine.pipeline.settings import JudgeSettings
     from synsetmine.types import Document, Link, Mention, SynonymSets, Term, order_terms
     from synsetmine.views import TermVectors, TermViews, read_vectors, write_vectors
 
@@ -77,6 +78,7 @@ _HOMES = {
     "corpus.name_lists": ["read_names"],
     "pipeline.project": ["Project", "read_project"],
     "pipeline.run": ["run_project"],
+    "pipeline.settings": ["JudgeSettings"],
     "io.sets": ["read_sets", "read_vocabulary", "write_sets"],
     "linking.supervision": ["Supervision", "split_entities", "supervise"],
     "types": ["Document", "Link", "Mention", "SynonymSets", "Term", "order_terms"],
@@ -94,6 +96,7 @@ __all__ = [
     "Explanation",
     "GraphColumns",
     "Grouping",
+    "JudgeSettings",
     "KnowledgeBase",
     "Link",
     "Mention",

@@ -24,6 +24,7 @@ from synsetmine.cli import app
 from synsetmine.io.downloads import fetch_dataset
 from synsetmine.kb import read_kb
 from tests.support.graphserver import PASSWORD, USER, graph_server
+from tests.support.judgeserver import JudgeServer
 from tests.support.walks import blocks, run, steps, walk
 
 ROOT = Path(__file__).parents[2]
@@ -196,6 +197,17 @@ def test_the_way_to_a_graph_without_duplicates_runs(checkout: Path) -> None:
     walk(ROOT / "docs/how-to/duplicate-entities.md", checkout)
     for name in ("entities.csv", "relations.csv"):
         assert (checkout / "restored" / name).read_bytes() == (checkout / name).read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("no_proxy")
+def test_the_way_to_a_language_model_runs(tmp_path: Path) -> None:
+    page = (ROOT / "docs/how-to/language-model.md").read_text("utf-8")
+    with JudgeServer().running() as server:
+        place = f"127.0.0.1:{server.server_port}"
+        (tmp_path / "language-model.md").write_text(page.replace("localhost:8080", place))
+        walk(tmp_path / "language-model.md", tmp_path, {"SYNSETMINE_CACHE": str(tmp_path)})
+        assert server.seen
 
 
 @pytest.mark.slow

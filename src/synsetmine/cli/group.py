@@ -12,7 +12,8 @@ import typer
 from synsetmine.cli import console
 from synsetmine.cli.console import check_not_input, output_file
 from synsetmine.cli.inputs import Device, Encoder, SkipBad, load_sets, skipping
-from synsetmine.cli.options import option_of
+from synsetmine.cli.judge import JudgeOptions, judge_of, report_judge
+from synsetmine.cli.options import option_of, with_settings
 from synsetmine.devices import choose_device
 from synsetmine.errors import SynsetmineError, counted
 from synsetmine.pipeline.settings import GroupSettings
@@ -43,6 +44,7 @@ def _measured() -> str:
     )
 
 
+@with_settings
 def group(
     names: Annotated[
         str,
@@ -52,6 +54,7 @@ def group(
             show_default=False,
         ),
     ],
+    judge: JudgeOptions,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -169,7 +172,11 @@ def group(
     Entities that keep their ids from list to list:
 
     Example: `synsetmine group today.csv --registry entities.jsonl -o sets.jsonl --all`
+    A language model for what is unsure:
+
+    Example: `synsetmine group names.txt --judge http://localhost:8080/v1 --judge-dry-run`
     """
+    asked = judge_of(judge)
     source = None if names == "-" else Path(names)
     if known is not None and registry is not None:
         raise SynsetmineError("--known and --registry exclude each other")
@@ -224,6 +231,7 @@ def group(
             encoder=encoder,
             device="cpu" if encoder is None else choose_device(device),
             cache=None if encoder is None else cache_root() / "encoders",
+            judge=asked,
             progress=bar.update,
         )
     left_out = Skipped()
@@ -247,6 +255,8 @@ def group(
     elif plan is None:
         _show(grouping, alone=alone)
     console.report_left_out(left_out)
+    if grouping.judged is not None:
+        report_judge(grouping.judged)
     _report(grouping, out)
 
 

@@ -93,17 +93,17 @@ def explain(
     texts = {one: contexts_in(contexts), two: contexts_in(other_contexts)}
     keys = set(map(name_key, names))
     more = {text: None for text in map(str.strip, names_in(among)) if text}
-    judge = PairJudge(
+    explainer = PairExplainer(
         model or general_model(encoder=encoder is not None),
         [one, two, *(Term(text) for text in more if name_key(text) not in keys)],
         {term: own for term, own in texts.items() if own},
         {term: kind.strip() for term, kind in zip((one, two), types, strict=True) if kind.strip()},
         encoding(encoder, device=device, cache=cache),
     )
-    return judge.explain(one, two)
+    return explainer.explain(one, two)
 
 
-class PairJudge:
+class PairExplainer:
     """The pairs of a vocabulary: their probabilities with and without contexts, and evidence."""
 
     def __init__(

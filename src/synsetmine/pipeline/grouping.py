@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import product
 from pathlib import Path
@@ -22,7 +22,7 @@ from synsetmine.errors import DataError, Skipped, counted
 from synsetmine.io.sets import new_id
 from synsetmine.models import MiningResult
 from synsetmine.normalization import keeps_case, name_key
-from synsetmine.pipeline.explanation import PairJudge
+from synsetmine.pipeline.explanation import PairExplainer
 from synsetmine.pipeline.registry import (
     KnownEntity,
     KnownName,
@@ -30,15 +30,19 @@ from synsetmine.pipeline.registry import (
     known_mentions,
     known_senses,
 )
-from synsetmine.pipeline.settings import GroupSettings
+from synsetmine.pipeline.settings import GroupSettings, JudgeSettings
 from synsetmine.types import SENSE_MARK, Progress, SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews, encode_terms, find_encoder, unit_rows
 
 if TYPE_CHECKING:
+    from synsetmine.pipeline.judge import Judge, JudgeReport
+    from synsetmine.pipeline.name_questions import NameInContext
     from synsetmine.pipeline.plan import Plan
+    from synsetmine.pipeline.unsure_names import JudgedPairs
 
 ENCODED = 8  # contexts of a name that a sentence encoder reads: more add little
 ENCODED_TEXT = 1_000  # characters of each; an encoder cuts longer texts itself
+PAIRS_PER_CALL = 10  # near pairs that are looked at for each request to a judge
 LONGEST_NAME = 10_000  # characters; a longer text is no name, and stands alone
 DEFAULTS = GroupSettings()
 
@@ -157,11 +161,11 @@ class NameCounts:
     unused_pairs: int = 0  # cannot-link pairs with a name that is neither listed nor known
 
 
-class Judged(NamedTuple):
+class ComparedTerms(NamedTuple):
     """What a plan needs of a grouping."""
 
-    judge: PairJudge
-    terms: tuple[tuple[Term, ...], ...]  # of the members of each set, as the judge has them
+    explainer: PairExplainer
+    terms: tuple[tuple[Term, ...], ...]  # of the members of each set, as the explainer has them
     # The types of the rows of each node; behind the sets, of the names alone.
     types: tuple[tuple[tuple[str, ...], ...], ...]
     members: tuple[int | None, ...]  # of each row of the list: its position in its set
@@ -179,9 +183,10 @@ class Grouping:
     unsure: tuple[UnsurePair, ...]  # pairs near the threshold, nearest first
     threshold: float
     counts: NameCounts = field(default_factory=NameCounts)
+    judged: JudgeReport | None = None  # what a language model was asked
     # Of each row of the list: the position of its set, or of its name alone after all sets.
     rows: tuple[int | None, ...] = field(default=(), compare=False)
-    judged: Judged | None = field(default=None, compare=False)
+    compared: ComparedTerms | None = field(default=None, compare=False)
     known_ids: Mapping[int, str] = field(default_factory=dict)  # of known names that stand alone
     taken_ids: frozenset[str] = frozenset()  # of all known sets
 
@@ -290,6 +295,7 @@ def group(
     device: str = "cpu",
     cache: str | Path | None = None,
     unsure: int = DEFAULTS.unsure,
+    judge: str | JudgeSettings | None = None,
     progress: Progress | None = None,
 ) -> Grouping:
     """Group the names that mean the same thing.
@@ -316,7 +322,12 @@ def group(
     `model` is the general model by default. `encoder` is a sentence encoder, `minilm` or a folder,
     whose vectors of the names and contexts are one more view; the folder `cache` keeps them.
     `unsure` is how many pairs near the threshold to return.
+
+    `judge` is the address of an OpenAI-compatible endpoint, or `JudgeSettings`: a language model
+    decides on names whose probability is near the threshold. `judged` of the result says what was
+    asked. Without a usable answer the result is as it would be without a judge.
     """
+    asked = None if judge is None else _open_judge(judge)
     threshold = threshold_of(precision)
     rows = rows_in(names, column, contexts=contexts, types=types)
     model = model or general_model(encoder=encoder is not None)
@@ -336,20 +347,75 @@ def group(
     result = _Result(vocabulary)
     pairs: list[UnsurePair] = []
     types = vocabulary.types(terms)
-    judge = PairJudge(model, terms, vocabulary.contexts_of(terms), types, encode, progress)
+    explainer = PairExplainer(model, terms, vocabulary.contexts_of(terms), types, encode, progress)
+    report: JudgeReport | None = None
     if len(terms) > max(len(seeds.terms), 1):
-        prepared = judge.prepared
-        mined = prepared.generate(
+        prepared = explainer.prepared
+        generate = partial(
+            prepared.generate,
             threshold=threshold,
             seeds=seeds,
-            cannot_link=cannot_link,
-            must_link=must_link,
             types=types,
             progress=progress,
         )
+        mined = generate(cannot_link=cannot_link, must_link=must_link)
+        if asked is not None:
+            judged = _judge_unsure(
+                asked,
+                prepared,
+                mined.sets,
+                vocabulary,
+                seeds=seeds,
+                threshold=threshold,
+                cannot_link=cannot_link,
+                must_link=must_link,
+                progress=progress,
+            )
+            report = judged.report
+            if judged.together or judged.apart:
+                cannot_link = [*cannot_link, *judged.apart]
+                must_link = [*must_link, *judged.together]
+                mined = generate(cannot_link=cannot_link, must_link=must_link)
         result.add(mined, prepared, seeds)
         pairs = _unsure_pairs(prepared, threshold, unsure, seeds, [*cannot_link, *must_link])
-    return result.grouping(threshold, pairs, unused_pairs + unused, judge)
+    grouping = result.grouping(threshold, pairs, unused_pairs + unused, explainer)
+    return replace(grouping, judged=report)
+
+
+def _open_judge(judge: str | JudgeSettings) -> Judge:
+    from synsetmine.pipeline.judge import Judge
+
+    return Judge(JudgeSettings(url=judge) if isinstance(judge, str) else judge)
+
+
+def _judge_unsure(
+    judge: Judge,
+    prepared: PreparedNameModel,
+    sets: SynonymSets,
+    vocabulary: _Vocabulary,
+    *,
+    seeds: SynonymSets,
+    threshold: float,
+    cannot_link: Sequence[tuple[Term, Term]],
+    must_link: Sequence[tuple[Term, Term]],
+    progress: Progress | None,
+) -> JudgedPairs:
+    from synsetmine.pipeline.unsure_names import judge_pairs
+
+    top = PAIRS_PER_CALL * judge.settings.calls
+    types = vocabulary.types(sets.terms)
+    decided = [*cannot_link, *must_link]
+    return judge_pairs(
+        judge,
+        _open_pairs(prepared, threshold, top, seeds, decided, types),
+        sets,
+        prepared,
+        threshold=threshold,
+        describe=vocabulary.describe,
+        cannot_link=cannot_link,
+        must_link=must_link,
+        progress=progress,
+    )
 
 
 def _with_senses(
@@ -452,19 +518,34 @@ def _unsure_pairs(
     threshold: float,
     top: int,
     seeds: SynonymSets,
-    cannot_link: Sequence[tuple[Term, Term]],
+    decided: Sequence[tuple[Term, Term]],
 ) -> list[UnsurePair]:
-    """Pairs near the threshold, without those that the known sets or cannot-link pairs decide."""
+    near = _open_pairs(prepared, threshold, top, seeds, decided)
+    return [UnsurePair(one.surface, other.surface, value) for one, other, value in near]
+
+
+def _open_pairs(
+    prepared: PreparedNameModel,
+    threshold: float,
+    top: int,
+    seeds: SynonymSets,
+    decided: Sequence[tuple[Term, Term]],
+    types: Mapping[Term, str] | None = None,
+) -> list[tuple[Term, Term, float]]:
+    """Pairs near the threshold, without those that known sets, types or `decided` pairs decide."""
     if top < 1:
         return []
-    decided = {frozenset(pair) for pair in cannot_link}
+    closed = {frozenset(pair) for pair in decided}
+    types = types or {}
     looked_at = top
     while True:
         near = prepared.near_pairs(threshold, top=looked_at)
         open_pairs = [
-            UnsurePair(one.surface, other.surface, probability)
+            (one, other, probability)
             for one, other, probability in near
-            if frozenset((one, other)) not in decided and not (one in seeds and other in seeds)
+            if frozenset((one, other)) not in closed
+            and not (one in seeds and other in seeds)
+            and len({types[term] for term in (one, other) if term in types}) < 2
         ]
         if len(open_pairs) >= top or len(near) < looked_at:
             return open_pairs[:top]
@@ -615,6 +696,13 @@ class _Vocabulary:
         key_of = {self.term(key): key for key in self._contexts}
         return {term: self.contexts(key_of[term]) for term in terms if term in key_of}
 
+    def describe(self, terms: Sequence[Term]) -> list[NameInContext]:
+        """Terms as a judge is asked about them."""
+        from synsetmine.pipeline.name_questions import NameInContext
+
+        contexts = self.contexts_of(terms)
+        return [NameInContext(t.surface, _type_of(t), contexts.get(t, ())) for t in terms]
+
     def types(self, terms: Iterable[Term]) -> dict[Term, str]:
         """The types of terms that have one."""
         types = {term: _type_of(term) for term in terms if term.sense}
@@ -690,7 +778,7 @@ class _Result:
         threshold: float,
         unsure: Sequence[UnsurePair],
         unused_pairs: int,
-        judge: PairJudge,
+        explainer: PairExplainer,
     ) -> Grouping:
         vocabulary = self._vocabulary
         placed = {key for keys in (*self._known.values(), *self._new) for key in keys}
@@ -724,14 +812,19 @@ class _Result:
             threshold=threshold,
             counts=self._counts(unused_pairs),
             rows=tuple(None if key is None else place_of[key] for key in vocabulary.keys),
-            judged=self._judged(judge, [keys for _, keys in sets], [[key] for _, key, _ in alone]),
+            compared=self._compared(
+                explainer, [keys for _, keys in sets], [[key] for _, key, _ in alone]
+            ),
             known_ids={place: i for place, (_, _, i) in enumerate(alone) if i is not None},
             taken_ids=frozenset(self._known),
         )
 
-    def _judged(
-        self, judge: PairJudge, sets: Sequence[Sequence[_Key]], alone: Sequence[Sequence[_Key]]
-    ) -> Judged:
+    def _compared(
+        self,
+        explainer: PairExplainer,
+        sets: Sequence[Sequence[_Key]],
+        alone: Sequence[Sequence[_Key]],
+    ) -> ComparedTerms:
         vocabulary = self._vocabulary
         terms: list[tuple[Term, ...]] = []
         types: list[tuple[tuple[str, ...], ...]] = []
@@ -744,7 +837,7 @@ class _Result:
             types.append(tuple(vocabulary.row_types(key) for key, _ in spelled))
         rows = zip(vocabulary.keys, vocabulary.spellings, strict=True)
         members = tuple(None if key is None else position[key, text] for key, text in rows)
-        return Judged(judge, tuple(terms[: len(sets)]), tuple(types), members)
+        return ComparedTerms(explainer, tuple(terms[: len(sets)]), tuple(types), members)
 
     def _rank(self, key: _Key) -> tuple[Any, ...]:
         node = self._vocabulary.node(key)

@@ -21,7 +21,7 @@ from synsetmine.text.kinds import pair_kind
 from synsetmine.types import Progress
 
 if TYPE_CHECKING:
-    from synsetmine.pipeline.grouping import Grouping, Judged, Member
+    from synsetmine.pipeline.grouping import ComparedTerms, Grouping, Member
 
 # What tells a member from other entities of the list that have its name.
 IdentifiedBy: TypeAlias = Literal["name", "type", "row"]
@@ -94,12 +94,12 @@ def plan_of(
     """
     if ids is not None and len(ids) != len(grouping.rows):
         raise DataError(f"{len(ids):,} ids for {len(grouping.rows):,} names")
-    judged = grouping.judged
-    if judged is None:
+    compared = grouping.compared
+    if compared is None:
         raise DataError("this grouping has no rows to plan for; call `group`")
     identify = _identified_by(grouping)
     rows: dict[tuple[int, int], list[int]] = defaultdict(list)  # of each member of each place
-    for row, (place, position) in enumerate(zip(grouping.rows, judged.members, strict=True)):
+    for row, (place, position) in enumerate(zip(grouping.rows, compared.members, strict=True)):
         if place is not None and position is not None:
             rows[place, position].append(row)
     if ids is not None:
@@ -123,7 +123,7 @@ def plan_of(
                     identify[_key(member)],
                     tuple(own) if ids is None else (),
                     own_ids,
-                    _why(judged, place, entries, number) if len(entries) > 1 else None,
+                    _why(compared, place, entries, number) if len(entries) > 1 else None,
                 )
             )
         if len(members) > 1 or len(members[0].ids) > 1:
@@ -166,18 +166,20 @@ def _identified_by(grouping: Grouping) -> Mapping[tuple[str, str], IdentifiedBy]
     }
 
 
-def _why(judged: Judged, place: int, entries: Sequence[Member], number: int) -> Explanation | None:
+def _why(
+    compared: ComparedTerms, place: int, entries: Sequence[Member], number: int
+) -> Explanation | None:
     """The explanation of a member against the nearest other one."""
-    terms = judged.terms[place]
+    terms = compared.terms[place]
     term, first = terms[number], terms.index(terms[number])
     others = [other for other in dict.fromkeys(terms) if other != term]
     if number != first or not others:  # a spelling of a name that the set has already
         one, other = entries[number].name, entries[first if number != first else 1].name
         return Explanation(one, other, 1.0, 1.0, None, None, pair_kind(one, other), "exact")
-    compared = [other for other in others if other in judged.judge]
-    if term not in judged.judge or not compared:
+    rivals = [other for other in others if other in compared.explainer]
+    if term not in compared.explainer or not rivals:
         return None  # known names that are too long
-    return judged.judge.explain(term, judged.judge.nearest(term, compared))
+    return compared.explainer.explain(term, compared.explainer.nearest(term, rivals))
 
 
 def _record(merge: Merge) -> dict[str, Any]:

@@ -65,13 +65,13 @@ class Registry:
 
         A name that stands alone is an entity, too. Nothing that the registry has changes or goes.
         """
-        if grouping.judged is None:
+        if grouping.compared is None:
             raise DataError("this grouping has no names to add; call `group`")
         sets = [(s.id, s.entries) for s in grouping.sets]
         single = zip(grouping.ids_alone, grouping.alone, strict=True)
         sets += [(entity_id, (member,)) for entity_id, member in single]
         names: dict[str, list[KnownName]] = {}
-        for (entity_id, members), types in zip(sets, grouping.judged.types, strict=True):
+        for (entity_id, members), types in zip(sets, grouping.compared.types, strict=True):
             names[entity_id] = [
                 KnownName(
                     member.name,
