@@ -217,13 +217,7 @@ def mine(
     from synsetmine.io.sets import check_ids, write_sets
     from synsetmine.io.traces import write_trace
     from synsetmine.models import load_model
-    from synsetmine.pipeline.model_stages import (
-        NO_SETS,
-        mine_terms,
-        mining_notes,
-        order_vocabulary,
-    )
-    from synsetmine.pipeline.new_names import NewNames
+    from synsetmine.pipeline.mining import NO_SETS, MineResult, mine_terms, order_vocabulary
     from synsetmine.review.feedback import seed_sets
 
     stored = load_model(model)
@@ -266,7 +260,8 @@ def mine(
     if trace is not None:
         write_trace(trace, mined.trace)
     console.report_missing(mined.without_vector, len(terms), "stand alone")
-    for note in mining_notes(mined):
+    result = MineResult.of(mined, known)
+    for note in result.notes:
         console.warn(note)
     several = sum(size > 1 for size in sets.sizes)
     console.say(
@@ -274,5 +269,5 @@ def mine(
         f"{len(sets)} written to {out}"
     )
     if known:
-        for sentence in NewNames.of(mined, known).sentences:
+        for sentence in result.summary:
             console.say(sentence)

@@ -16,7 +16,7 @@ import typer
 from synsetmine.cli import console
 from synsetmine.cli.console import check_not_input, output_file, output_folder
 from synsetmine.cli.options import SettingOptions, with_settings
-from synsetmine.cli.run import EngineOptions, report_result, show_links
+from synsetmine.cli.run import EngineOptions, report_result
 from synsetmine.pipeline.settings import (
     CorpusSettings,
     KbSettings,
@@ -176,7 +176,6 @@ def supervise(
         supervision=out / "supervision.json",
     ) as at:
         result = supervise_links(settings, linking.ambiguous, at)
-    show_links(out / "supervision.json")
     report_result(result, f"written to {out}")
 
 

@@ -1,14 +1,14 @@
 """The stages on the corpus: from files to documents, links, training sets, terms and vectors.
 
-Each reads files, writes files, and returns counts for the manifest. Every stage is a command of
-its own too; both call the functions here.
+Each reads files, writes files, and returns its counts. Every stage is a command of its own too;
+both call the functions here.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from synsetmine.corpus import corpus_files, read_corpus
 from synsetmine.corpus.documents import batch_sizes, write_documents
 from synsetmine.engines import Engine, LocalEngine
 from synsetmine.errors import DataError, Skipped
-from synsetmine.io.files import write_text
+from synsetmine.io.files import write_json
 from synsetmine.io.sets import is_set_file, read_sets, read_vocabulary, write_sets
 from synsetmine.kb import KnowledgeBase, read_kb
 from synsetmine.linking import (
@@ -35,7 +35,7 @@ from synsetmine.linking.mentions import (
     resolve_common,
     write_links,
 )
-from synsetmine.linking.supervision import Supervision, split_entities, supervise
+from synsetmine.linking.supervision import Supervision, Tally, split_entities, supervise
 from synsetmine.normalization import normal_form
 from synsetmine.pipeline.settings import (
     CorpusSettings,
@@ -47,6 +47,7 @@ from synsetmine.pipeline.settings import (
 )
 from synsetmine.runs.folder import Artefacts, SkippedRecords, StageResult
 from synsetmine.runs.results import PlaceCounter, PlaceTable
+from synsetmine.schema import labelled
 from synsetmine.text.counters import BatchCounter, BatchCounts, count_together
 from synsetmine.text.evidence import (
     Abbreviation,
@@ -68,14 +69,20 @@ from synsetmine.text.vocabulary import (
     term_forms,
     write_vocabulary,
 )
-from synsetmine.types import Ambiguous, Document, Progress, Term
+from synsetmine.types import Ambiguous, Document, Link, Progress, Term
 from synsetmine.views import read_vectors, write_vectors
 from synsetmine.views.vectors import vectors_for
 
+KEPT = "kept"
 FEW_SETS = 10  # training and held-out sets; with fewer the run says why there are so few
 
 
-def read_documents(settings: CorpusSettings, out: Path, progress: Progress) -> StageResult:
+@dataclass(frozen=True, kw_only=True)
+class ReadResult(StageResult):
+    documents: int = labelled("documents")
+
+
+def read_documents(settings: CorpusSettings, out: Path, progress: Progress) -> ReadResult:
     """Corpus files to one table of documents."""
     for path in corpus_files(settings.path, settings.format):
         if path.resolve() == out.resolve():
@@ -83,7 +90,7 @@ def read_documents(settings: CorpusSettings, out: Path, progress: Progress) -> S
     skipped = Skipped()
     documents = open_corpus(settings, skipped, progress)
     written = write_documents(out, _require_documents(documents, settings.path, skipped))
-    return StageResult({"documents": written}, _skipped_records(skipped))
+    return ReadResult(documents=written, skipped=_skipped_records(skipped))
 
 
 def open_corpus(
@@ -111,12 +118,25 @@ def _require_documents(
     yield from documents
 
 
-def read_knowledge(settings: KbSettings, out: Path, progress: Progress) -> StageResult:
+@dataclass(frozen=True, kw_only=True)
+class KnowledgeResult(StageResult):
+    entities: int = labelled("entities")
+    names: int = labelled("names")
+
+
+def read_knowledge(settings: KbSettings, out: Path, progress: Progress) -> KnowledgeResult:
     """A knowledge base of any format to our own."""
     skipped = Skipped()
     kb = read_kb(**vars(settings), skipped=skipped, progress=progress)
     kb.save(out)
-    return StageResult({"entities": len(kb), "names": kb.name_count}, _skipped_records(skipped))
+    left_out = _skipped_records(skipped)
+    return KnowledgeResult(entities=len(kb), names=kb.name_count, skipped=left_out)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkResult(StageResult):
+    mentions: int = labelled("mentions")
+    links: int = labelled("links")
 
 
 def link_documents(
@@ -126,7 +146,7 @@ def link_documents(
     terms: VocabularySettings | None = None,
     engine: Engine,
     progress: Progress,
-) -> StageResult:
+) -> LinkResult:
     """Documents to mentions and the links they add up to.
 
     With settings of `terms` the same pass counts what their choice needs.
@@ -142,14 +162,9 @@ def link_documents(
             at.knowledge, at.matcher, ambiguous="senses" if all_senses else "skip"
         )
     elif settings.linker == "spotlight":
-        linker = SpotlightLinker(
-            url=settings.url,
-            confidence=settings.confidence,
-            support=settings.support,
-            concurrency=settings.concurrency,
-            per_second=settings.per_second,
-            cache=at.spotlight_cache,
-        )
+        names = ("url", "confidence", "support", "concurrency", "per_second")
+        options = {name: getattr(settings, name) for name in names}
+        linker = SpotlightLinker(cache=at.spotlight_cache, **options)
         skipped = linker.skipped
         engine = LocalEngine(1)
     elif settings.linker == "pubtator":
@@ -165,7 +180,8 @@ def link_documents(
     write_links(at.links, counted)
     if not counted:
         notes.append(f"the {settings.linker} linker found no mention of an entity")
-    return StageResult({"mentions": total, "links": len(counted)}, _skipped_records(skipped), notes)
+    left_out = _skipped_records(skipped)
+    return LinkResult(mentions=total, links=len(counted), skipped=left_out, notes=notes)
 
 
 def count_texts(
@@ -225,9 +241,32 @@ def _count(
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class SuperviseResult(StageResult):
+    training_sets: int = labelled("training sets")
+    test_sets: int = labelled("test sets")
+    known_terms: int = labelled("known terms")
+    rejected: int = labelled("rejected surfaces")
+    tallies: Mapping[str, Tally]  # of the links kept, and of those dropped by reason
+
+    @property
+    def table(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """How many links were kept, and dropped for each reason."""
+        rows = [
+            (
+                KEPT if fate == KEPT else f"dropped: {fate}",
+                f"{tally.links:,}",
+                f"{tally.mentions:,}",
+                "; ".join(f"{link.surface} → {link.entity}" for link in tally.examples[:2]),
+            )
+            for fate, tally in self.tallies.items()
+        ]
+        return ("links", "number", "mentions", "most frequent"), rows
+
+
 def supervise_links(
     settings: SuperviseSettings, ambiguous: Ambiguous, at: Artefacts
-) -> StageResult:
+) -> SuperviseResult:
     """Links to training sets and held-out test sets, by entity."""
     supervision = supervise(
         read_links(at.links),
@@ -236,8 +275,8 @@ def supervise_links(
         min_terms=settings.min_terms,
         ambiguous=ambiguous,
     )
-    record = json.dumps(_record(supervision), indent=2, ensure_ascii=False)
-    write_text(at.supervision, f"{record}\n")
+    tallies = {KEPT: supervision.kept, **supervision.dropped}
+    write_tallies(at.supervision, tallies)
     training, test = split_entities(supervision.sets, settings.held_out, seed=settings.seed)
     write_sets(at.training, training)
     write_sets(at.test, test)
@@ -245,15 +284,46 @@ def supervise_links(
     write_vocabulary(at.rejected, supervision.rejected)
     write_sets(at.alone, supervision.alone)
     few = len(supervision.sets) < FEW_SETS
-    return StageResult(
-        {
-            "training sets": len(training),
-            "test sets": len(test),
-            "known terms": len(supervision.counts),
-            "rejected surfaces": len(supervision.rejected),
-        },
+    return SuperviseResult(
+        training_sets=len(training),
+        test_sets=len(test),
+        known_terms=len(supervision.counts),
+        rejected=len(supervision.rejected),
+        tallies=tallies,
         notes=[_too_few_sets(supervision, settings.min_terms)] if few else [],
     )
+
+
+def write_tallies(path: Path, tallies: Mapping[str, Tally]) -> None:
+    """Write how many links met each fate, with examples."""
+    write_json(
+        path,
+        {
+            fate: {
+                "links": tally.links,
+                "mentions": tally.mentions,
+                "examples": [[link.surface, link.entity, link.count] for link in tally.examples],
+            }
+            for fate, tally in tallies.items()
+        },
+    )
+
+
+def parse_tallies(record: Mapping[str, Any]) -> dict[str, Tally]:
+    """The tallies of the JSON that `write_tallies` wrote."""
+    return {
+        fate: Tally(
+            tally["links"], tally["mentions"], tuple(Link(*link) for link in tally["examples"])
+        )
+        for fate, tally in record.items()
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class VocabularyResult(StageResult):
+    """`figures` has the number of terms that each source proposed."""
+
+    terms: int = labelled("terms")
 
 
 def choose_vocabulary(
@@ -263,7 +333,7 @@ def choose_vocabulary(
     vectors: VectorSettings | None,
     engine: Engine,
     progress: Progress,
-) -> StageResult:
+) -> VocabularyResult:
     """The terms to mine, most frequent first, counted in one pass over the corpus.
 
     The terms of a list are mined however rare they are. Terms that are neither known nor listed
@@ -299,7 +369,7 @@ def choose_vocabulary(
         raise DataError(f"no term is seen {settings.min_count} times or more; lower min_count")
     write_vocabulary(at.vocabulary, chosen)
     sizes = {name: len(source) for name, source in sources.items()}
-    return StageResult({"terms": len(chosen), **sizes}, _skipped_records(skipped))
+    return VocabularyResult(terms=len(chosen), figures=sizes, skipped=_skipped_records(skipped))
 
 
 def _count_terms(
@@ -384,6 +454,13 @@ def _read_list(path: Path, known: Sequence[Term], skipped: Skipped) -> list[Term
     return [written.get(normal_form(term.surface), term) for term in terms]
 
 
+@dataclass(frozen=True, kw_only=True)
+class VectorsResult(StageResult):
+    vectors: int = labelled("vectors")
+    dimension: int = labelled("dimension")
+    without: int = labelled("terms without")
+
+
 def make_vectors(
     settings: VectorSettings,
     at: Artefacts,
@@ -392,7 +469,7 @@ def make_vectors(
     counted: bool,
     engine: Engine,
     progress: Progress,
-) -> StageResult:
+) -> VectorsResult:
     """A vector for each term of these vocabularies and sets, from the corpus or from a file.
 
     Where the neighbours of the terms are `counted` already, the text is not read again.
@@ -425,9 +502,7 @@ def make_vectors(
         raise DataError("no term has a vector")
     write_vectors(at.vectors, vectors)
     without = len(vectors.missing(terms))
-    return StageResult(
-        {"vectors": len(vectors), "dimension": vectors.dimension, "terms without": without}
-    )
+    return VectorsResult(vectors=len(vectors), dimension=vectors.dimension, without=without)
 
 
 def _chosen(settings: VectorSettings, *names: str) -> dict[str, Any]:
@@ -452,18 +527,6 @@ def _skipped_records(skipped: Skipped) -> list[SkippedRecords]:
         SkippedRecords(problem, count, [str(e) for e in skipped.examples[problem]])
         for problem, count in skipped.counts.most_common()
     ]
-
-
-def _record(supervision: Supervision) -> dict[str, Any]:
-    tallies = {"kept": supervision.kept, **supervision.dropped}
-    return {
-        reason: {
-            "links": tally.links,
-            "mentions": tally.mentions,
-            "examples": [[link.surface, link.entity, link.count] for link in tally.examples],
-        }
-        for reason, tally in tallies.items()
-    }
 
 
 def _too_few_sets(supervision: Supervision, min_terms: int) -> str:

@@ -7,6 +7,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from importlib import resources
@@ -38,21 +39,26 @@ from synsetmine.pipeline.settings import ReportSettings
 from synsetmine.runs import MinedSet, MinedTerm, Sentence
 from synsetmine.runs.folder import RunFolder, StageResult
 from synsetmine.runs.results import ACTIONS, description, probability, share
+from synsetmine.schema import labelled
 from synsetmine.types import Progress
 
 PLAIN_ROWS = 100  # rows of a table in the page itself, for reading without JavaScript
 SETS_A_BLOCK = 200  # sentences are read in blocks, when a set of the block is first opened
 
 
+@dataclass(frozen=True, kw_only=True)
+class ReportResult(StageResult):
+    new_names: int = labelled("new names")
+    groups: int = labelled("groups of unknown terms")
+
+
 def write_run_report(
     settings: ReportSettings, folder: RunFolder, out: Path, progress: Progress
-) -> StageResult:
+) -> ReportResult:
     """Gather the findings of a run and write the HTML file."""
     findings = gather_findings(settings, folder, progress)
     write_report(out, findings)
-    return StageResult(
-        {"new names": len(findings.new_names), "groups of unknown terms": len(findings.groups)}
-    )
+    return ReportResult(new_names=len(findings.new_names), groups=len(findings.groups))
 
 
 def write_report(path: Path, findings: Findings) -> None:
