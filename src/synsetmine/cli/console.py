@@ -136,7 +136,7 @@ class ProgressBar:
             self._bar.update(self._task, completed=done, total=total, note=one_line(note))
             return
         tenth = 10 * done // max(total, 1)
-        if line or (line is None and tenth > self._tenth):
+        if line or (line is None and tenth != self._tenth):  # less than before in a second pass
             self._tenth = tenth
             far = (
                 f"{done}/{total}"

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from synsetmine.corpus import corpus_files, read_corpus
 from synsetmine.corpus.documents import batch_sizes, write_documents
@@ -77,18 +77,33 @@ KEPT = "kept"
 FEW_SETS = 10  # training and held-out sets; with fewer the run says why there are so few
 
 
+class StageProgress(Protocol):
+    def __call__(self, done: int, total: int, note: str = "") -> None: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class StageContext:
+    """What stages work with: the files of a run, where work runs, and a report of progress."""
+
+    at: Artefacts
+    engine: Engine
+    device: str = "cpu"
+    progress: StageProgress
+
+
 @dataclass(frozen=True, kw_only=True)
 class ReadResult(StageResult):
     documents: int = labelled("documents")
 
 
-def read_documents(settings: CorpusSettings, out: Path, progress: Progress) -> ReadResult:
+def read_documents(settings: CorpusSettings, context: StageContext) -> ReadResult:
     """Corpus files to one table of documents."""
+    out = context.at.documents
     for path in corpus_files(settings.path, settings.format):
         if path.resolve() == out.resolve():
             raise DataError("the command reads this file; name another output", path=out)
     skipped = Skipped()
-    documents = open_corpus(settings, skipped, progress)
+    documents = open_corpus(settings, skipped, context.progress)
     written = write_documents(out, _require_documents(documents, settings.path, skipped))
     return ReadResult(documents=written, skipped=_skipped_records(skipped))
 
@@ -124,11 +139,11 @@ class KnowledgeResult(StageResult):
     names: int = labelled("names")
 
 
-def read_knowledge(settings: KbSettings, out: Path, progress: Progress) -> KnowledgeResult:
+def read_knowledge(settings: KbSettings, context: StageContext) -> KnowledgeResult:
     """A knowledge base of any format to our own."""
     skipped = Skipped()
-    kb = read_kb(**vars(settings), skipped=skipped, progress=progress)
-    kb.save(out)
+    kb = read_kb(**vars(settings), skipped=skipped, progress=context.progress)
+    kb.save(context.at.knowledge)
     left_out = _skipped_records(skipped)
     return KnowledgeResult(entities=len(kb), names=kb.name_count, skipped=left_out)
 
@@ -140,17 +155,13 @@ class LinkResult(StageResult):
 
 
 def link_documents(
-    settings: LinkSettings,
-    at: Artefacts,
-    *,
-    terms: VocabularySettings | None = None,
-    engine: Engine,
-    progress: Progress,
+    settings: LinkSettings, context: StageContext, *, terms: VocabularySettings | None = None
 ) -> LinkResult:
     """Documents to mentions and the links they add up to.
 
     With settings of `terms` the same pass counts what their choice needs.
     """
+    at = context.at
     batch_sizes(at.documents)  # a file that is no stored corpus is reported first
     skipped = Skipped()
     notes: list[str] = []
@@ -166,17 +177,17 @@ def link_documents(
         options = {name: getattr(settings, name) for name in names}
         linker = SpotlightLinker(cache=at.spotlight_cache, **options)
         skipped = linker.skipped
-        engine = LocalEngine(1)
+        context = replace(context, engine=LocalEngine(1))
     elif settings.linker == "pubtator":
         kb = KnowledgeBase.load(at.knowledge)
         linker = PubtatorLinker(kb)
         notes += id_notes(at.documents, kb)
     else:
         linker = MarkedLinker(KnowledgeBase.load(at.knowledge))
-    total = count_texts(terms, at, linker=linker, engine=engine, progress=progress)
+    total = count_texts(terms, context, linker=linker)
     if settings.linker == "dictionary" and settings.ambiguous == "common":
         total = resolve_common(at.mentions)
-    counted = count_links(at.mentions, engine=engine)
+    counted = count_links(at.mentions, engine=context.engine)
     write_links(at.links, counted)
     if not counted:
         notes.append(f"the {settings.linker} linker found no mention of an entity")
@@ -185,17 +196,13 @@ def link_documents(
 
 
 def count_texts(
-    terms: VocabularySettings | None,
-    at: Artefacts,
-    *,
-    linker: Linker | None = None,
-    engine: Engine,
-    progress: Progress,
+    terms: VocabularySettings | None, context: StageContext, *, linker: Linker | None = None
 ) -> int:
     """Read the corpus once: its mentions, and its words, abbreviations and runs of words.
 
     Runs that occur less than `min_count` times are left out. Returns the number of mentions.
     """
+    at = context.at
     counters: dict[str, BatchCounter] = {}
     if linker is not None:
         counters["mentions"] = MentionCounter(linker)
@@ -206,7 +213,7 @@ def count_texts(
     words, abbreviations, runs = FormCounts(), EvidenceTable(), RunTable()
     total = 0
     with nullcontext() if linker is None else open_mentions(at.mentions) as write:
-        for counted in _count(at.documents, counters, engine, progress):
+        for counted in _count(counters, context):
             tables = counted.tables
             if write is not None:
                 total += write(tables["mentions"], counted.first)
@@ -225,19 +232,16 @@ def count_texts(
 
 
 def _count(
-    documents: Path,
-    counters: Mapping[str, BatchCounter],
-    engine: Engine,
-    progress: Progress,
-    matcher: NameMatcher | None = None,
+    counters: Mapping[str, BatchCounter], context: StageContext, matcher: NameMatcher | None = None
 ) -> Iterator[BatchCounts]:
+    documents = context.at.documents
     size = sum(batch_sizes(documents))
     return count_together(
         documents,
         counters,
         matcher=matcher,
-        engine=engine,
-        progress=lambda done: progress(done, size),
+        engine=context.engine,
+        progress=lambda done: context.progress(done, size),
     )
 
 
@@ -327,12 +331,7 @@ class VocabularyResult(StageResult):
 
 
 def choose_vocabulary(
-    settings: VocabularySettings,
-    at: Artefacts,
-    *,
-    vectors: VectorSettings | None,
-    engine: Engine,
-    progress: Progress,
+    settings: VocabularySettings, context: StageContext, *, vectors: VectorSettings | None
 ) -> VocabularyResult:
     """The terms to mine, most frequent first, counted in one pass over the corpus.
 
@@ -345,13 +344,13 @@ def choose_vocabulary(
     With settings of `vectors` the pass also collects evidence, the places of the terms, and the
     counts that co-occurrence vectors need.
     """
-    skipped = Skipped()
+    at, skipped = context.at, Skipped()
     known = _read_terms(at.names)
     sources = _sources(settings, at, known, skipped)
     terms = candidate_terms(*sources.values())
     linked = [Term(link.surface) for link in read_links(at.links)]
     forms = term_forms([*terms, *known, *linked])
-    totals = _count_terms(forms, at, vectors, engine, progress)
+    totals = _count_terms(forms, context, vectors)
     counts, whole, spellings = totals.counts, totals.whole_counts, totals.spellings
     written = frozenset(term_forms([*known, *sources.get("listed", ())]))
     chosen = by_frequency(
@@ -373,13 +372,10 @@ def choose_vocabulary(
 
 
 def _count_terms(
-    forms: Sequence[str],
-    at: Artefacts,
-    vectors: VectorSettings | None,
-    engine: Engine,
-    progress: Progress,
+    forms: Sequence[str], context: StageContext, vectors: VectorSettings | None
 ) -> TermTable:
     """How often each form occurs in the corpus, and how it is written."""
+    at = context.at
     counters: dict[str, BatchCounter] = {"terms": TermCounter()}
     if vectors is not None:
         counters |= {"connections": ConnectionCounter(forms), "places": PlaceCounter()}
@@ -393,7 +389,7 @@ def _count_terms(
             counters["neighbours"] = counter
             cooccurrence = Cooccurrence(counter.units)
     totals = TermTable(forms)
-    for counted in _count(at.documents, counters, engine, progress, NameMatcher.build(forms)):
+    for counted in _count(counters, context, NameMatcher.build(forms)):
         tables = counted.tables
         totals.add(tables["terms"])
         if vectors is not None:
@@ -458,17 +454,11 @@ def _read_list(path: Path, known: Sequence[Term], skipped: Skipped) -> list[Term
 class VectorsResult(StageResult):
     vectors: int = labelled("vectors")
     dimension: int = labelled("dimension")
-    without: int = labelled("terms without")
+    without: int | None = labelled("terms without", default=None)
 
 
 def make_vectors(
-    settings: VectorSettings,
-    at: Artefacts,
-    lists: Sequence[Path],
-    *,
-    counted: bool,
-    engine: Engine,
-    progress: Progress,
+    settings: VectorSettings, context: StageContext, lists: Sequence[Path], *, counted: bool
 ) -> VectorsResult:
     """A vector for each term of these vocabularies and sets, from the corpus or from a file.
 
@@ -481,6 +471,7 @@ def make_vectors(
     )
     from synsetmine.views.skipgram import train_skipgram
 
+    at = context.at
     terms = list(dict.fromkeys(term for path in lists for term in _terms(path)))
     if settings.method == "file":
         vectors = vectors_for(terms, read_vectors(Path(settings.path)))
@@ -494,8 +485,8 @@ def make_vectors(
             at.documents,
             terms,
             seed=settings.seed,
-            engine=engine,
-            progress=progress,
+            engine=context.engine,
+            progress=context.progress,
             **_chosen(settings, "dimension", "window", "min_count"),
         )
     if not len(vectors):

@@ -25,6 +25,7 @@ from synsetmine.models import (
     save_model,
 )
 from synsetmine.models.known import write_candidates
+from synsetmine.pipeline.corpus_stages import StageContext, VectorsResult
 from synsetmine.pipeline.mining import (
     NO_SETS,
     MineResult,
@@ -55,8 +56,6 @@ THRESHOLDS = tuple(round(0.1 * i, 1) for i in range(1, 10))
 FEW_TEST_SETS = 10  # the scores of fewer are rough
 SCORES = ("ari", "fmi", "nmi", "pair_precision", "pair_recall", "pair_f1", "bcubed_f1")
 
-NotedProgress = Callable[[int, int, str], None]  # done, of how much, a few words
-
 
 def write_reviews(at: Artefacts) -> list[Path]:
     """Write the decisions of reviewers to a file, if there are any; the files written, one or none.
@@ -82,23 +81,16 @@ def _reviewed(informed: SetsWithReviews) -> dict[str, int]:
     return {f"reviewed {what}": count for what, count in informed.counts.items()}
 
 
-@dataclass(frozen=True, kw_only=True)
-class EncodeResult(StageResult):
-    vectors: int | None = labelled("vectors", default=None)
-    dimension: int | None = labelled("dimension", default=None)
-
-
-def encode_known(
-    settings: EncoderSettings, at: Artefacts, *, device: str, progress: Progress
-) -> EncodeResult:
+def encode_known(settings: EncoderSettings, context: StageContext) -> StageResult:
     """The encoder's vectors of all terms; without an encoder there is nothing to do."""
+    at = context.at
     if not settings.model:
         at.encoded.unlink(missing_ok=True)  # of an earlier run
-        return EncodeResult()
+        return StageResult()
     terms = [*read_vocabulary(at.vocabulary).terms, *_read_partition(*at.known, at.test).terms]
-    vectors = encode(settings.model, terms, device=device, progress=progress)
+    vectors = encode(settings.model, terms, device=context.device, progress=context.progress)
     write_vectors(at.encoded, vectors)
-    return EncodeResult(vectors=len(vectors), dimension=vectors.dimension)
+    return VectorsResult(vectors=len(vectors), dimension=vectors.dimension)
 
 
 def encode(encoder: str, terms: Sequence[Term], *, device: str, progress: Progress) -> TermVectors:
@@ -110,16 +102,15 @@ def encode(encoder: str, terms: Sequence[Term], *, device: str, progress: Progre
 def train_model(
     settings: ModelSettings,
     encoder: EncoderSettings,
-    at: Artefacts,
+    context: StageContext,
     *,
     reviews: Sequence[Path],
-    device: str,
-    progress: NotedProgress,
 ) -> StageResult:
     """Train a model; training that was interrupted resumes.
 
     Reviews add to the training sets, but nothing on the entities held out.
     """
+    at = context.at
     informed = training_sets(
         read_sets(at.training, allow_empty=True),
         read_constraints(reviews),
@@ -130,7 +121,7 @@ def train_model(
         views = replace(views, learned=learned_surfaces(find_encoder(encoder.model)))
 
     def on_step(step: TrainingStep) -> None:
-        progress(step.done, step.total, step.note)
+        context.progress(step.done, step.total, step.note)
 
     trained = train_to_folder(
         settings,
@@ -138,7 +129,7 @@ def train_model(
         views,
         at.model,
         encoder=encoder.model or None,
-        device=device,
+        device=context.device,
         replace_checkpoint=True,
         on_step=on_step,
     )
@@ -177,12 +168,7 @@ def train_to_folder(
 
 
 def mine_sets(
-    settings: MineSettings,
-    at: Artefacts,
-    *,
-    reviews: Sequence[Path],
-    device: str,
-    progress: Progress,
+    settings: MineSettings, context: StageContext, *, reviews: Sequence[Path]
 ) -> MineResult:
     """A vocabulary to synonym sets; the entities' names seed them, ids of an earlier run stay.
 
@@ -190,6 +176,7 @@ def mine_sets(
     called correct is a seed too; terms that they separated cannot be linked. Entities without a
     name in the corpus that no term joined are not written.
     """
+    at = context.at
     constraints = read_constraints(reviews)
     in_corpus = _read_partition(*at.known, at.test)
     vocabulary = read_vocabulary(at.vocabulary)
@@ -206,8 +193,8 @@ def mine_sets(
         seeds=informed.sets,
         cannot_link=constraints.cannot_link,
         earlier=read_sets(at.mined) if at.mined.exists() else None,
-        device=device,
-        progress=progress,
+        device=context.device,
+        progress=context.progress,
     )
     write_candidates(at.candidates, mined.known)
     result = MineResult.of(mined, informed.sets, _reviewed(informed))
@@ -262,12 +249,7 @@ class HeldOutScores:
 
 
 def score_held_out(
-    settings: EvaluateSettings,
-    mining: MineSettings,
-    at: Artefacts,
-    *,
-    device: str,
-    progress: Progress,
+    settings: EvaluateSettings, mining: MineSettings, context: StageContext
 ) -> StageResult:
     """How well the sets of the entities held out are found again.
 
@@ -275,6 +257,7 @@ def score_held_out(
     on their own in random orders (the paper's task), there with other thresholds too. In the
     first, a term that joins another entity's names is an error.
     """
+    at = context.at
     gold = read_sets(at.test, allow_empty=True)
     model, views = load_model(at.model), _read_views(at, evidence=True)
     threshold = threshold_of(model, mining)
@@ -297,11 +280,11 @@ def score_held_out(
             threshold=threshold,
             known_threshold=mining.known_threshold,
             seeds=others if mining.known else NO_SETS,
-            device=device,
-            progress=progress,
+            device=context.device,
+            progress=context.progress,
         ).sets
         exact = [members for members in among if frozenset(members) in gold.partition]
-        prepared = model.prepare(order_terms(gold.terms, "random"), views, device=device)
+        prepared = model.prepare(order_terms(gold.terms, "random"), views, device=context.device)
         scores = replace(
             scores,
             rare=len(rare),
