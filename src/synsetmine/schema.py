@@ -56,6 +56,14 @@ class Setting:
         return "; ".join(part for part in (listed, self.help) if part)
 
     @property
+    def explanation(self) -> str:
+        """The description, and the range where it is not part of that."""
+        if self.choices or self.range in self.description:
+            return self.description
+        bound = f", {self.range}" if self.range.startswith("in ") else f" ({self.range})"
+        return self.description + bound
+
+    @property
     def range(self) -> str:
         """The allowed values in words; empty if any value of the type is allowed."""
         if self.choices:

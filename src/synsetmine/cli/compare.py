@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def datasets(
     name: Annotated[
         Literal["nyt", "wiki", "pubmed"],
-        typer.Argument(help="nyt, wiki or pubmed.", show_default=False),
+        typer.Argument(help="nyt, wiki or pubmed."),
     ],
     source: Annotated[
         Path | None, typer.Option("--from", help="Take a local copy instead of downloading.")
@@ -92,7 +92,7 @@ def datasets(
 def compare(
     sets: Annotated[
         Path | None,
-        typer.Argument(help="Training sets, .set or .jsonl.", show_default=False),
+        typer.Argument(help="Training sets, .set or .jsonl."),
     ] = None,
     vectors: Annotated[
         list[Path] | None,

@@ -102,19 +102,15 @@ class FormatOptions:
 def export(
     source: Annotated[
         Path,
-        typer.Argument(help="A run folder, or a file of sets: .jsonl or .set.", show_default=False),
+        typer.Argument(help="A run folder, or a file of sets: .jsonl or .set."),
     ],
     format: Annotated[
         FormatName,
-        typer.Option(
-            "--format", "-f", help="The format to write; --formats lists them.", show_default=False
-        ),
+        typer.Option("--format", "-f", help="The format to write; --formats lists them."),
     ],
     out: Annotated[
         Path,
-        typer.Option(
-            "--out", "-o", callback=output_file, help="The file to write.", show_default=False
-        ),
+        typer.Option("--out", "-o", callback=output_file, help="The file to write."),
     ],
     threshold: Annotated[
         float, typer.Option(help="Leave out terms that joined with a lower probability.")

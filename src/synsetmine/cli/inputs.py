@@ -47,7 +47,7 @@ Device = Annotated[
         help="auto, cpu or cuda, for work that uses torch; auto uses a GPU if there is one.",
     ),
 ]
-Model = Annotated[Path, typer.Argument(help="Folder of a trained model.", show_default=False)]
+Model = Annotated[Path, typer.Argument(help="Folder of a trained model.")]
 Reviews = Annotated[
     Path | None,
     typer.Option(
@@ -216,9 +216,7 @@ def _single_sense(term: Term, senses: Sequence[Term], known: Sequence[Term]) -> 
     raise DataError(f"this term has no vector{hint}", value=str(term))
 
 
-Source = Annotated[
-    Path, typer.Argument(help="Folder of a run, or of a trained model.", show_default=False)
-]
+Source = Annotated[Path, typer.Argument(help="Folder of a run, or of a trained model.")]
 Among = Annotated[
     Path | None,
     typer.Option(

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    predicted: Annotated[Path, typer.Argument(help="Mined sets.", show_default=False)],
-    gold: Annotated[Path, typer.Argument(help="True sets.", show_default=False)],
+    predicted: Annotated[Path, typer.Argument(help="Mined sets.")],
+    gold: Annotated[Path, typer.Argument(help="True sets.")],
     known: Annotated[
         Path | None,
         typer.Option(help="Known sets of other entities; a true term that joined one is an error."),
@@ -84,7 +84,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 def score(
     source: Source,
-    terms: Annotated[list[str], typer.Argument(help="Terms to score.", show_default=False)],
+    terms: Annotated[list[str], typer.Argument(help="Terms to score.")],
     members: Members,
     vectors: Tables = None,
     encoder: Encoder = None,
@@ -173,13 +173,7 @@ def mine(
         ),
     ] = None,
     *,
-    settings: Annotated[
-        MineSettings,
-        SettingOptions(
-            leave_out=("known", "reviews"),
-            defaults={"order": "given"},  # a vocabulary may have no counts
-        ),
-    ],
+    settings: Annotated[MineSettings, SettingOptions(leave_out=("known", "reviews"))],
     limits: Annotated[SetLimits, SettingOptions()],
     seeds: Annotated[
         Path | None, typer.Option(help="Known sets that new terms may join, .set or .jsonl.")

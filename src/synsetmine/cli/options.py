@@ -25,7 +25,6 @@ class SettingOptions:
     changes: type | None = None
     only: tuple[str, ...] = ()  # empty: all
     leave_out: tuple[str, ...] = ()
-    defaults: Mapping[str, Any] = field(default_factory=dict)  # that differ from the settings'
     arguments: Mapping[str, str] = field(default_factory=dict)  # the names of required settings
     panel: str | None = None
     checked: bool = True  # whether values are checked where they enter, as wrong usage
@@ -43,11 +42,9 @@ class SettingOptions:
         if kind == tuple[str, ...]:
             kind = list[str]
         if definition.default is MISSING:
-            argument = typer.Argument(help=_sentence(definition), show_default=False)
+            argument = typer.Argument(help=_sentence(definition))
             return _keyword(self.arguments[name], Annotated[kind, argument])
-        default = self.defaults.get(name, definition.default)
-        if self.changes or default in ("", ()):
-            default = None
+        default = None if self.changes or definition.default in ("", ()) else definition.default
         option = option_of(definition, panel=self.panel)
         if not self.checked:
             option.callback = None
@@ -125,10 +122,7 @@ def _checker(definition: Setting) -> Callable[[Any], Any]:
 
 def _sentence(definition: Setting) -> str:
     """The help text: what the setting is for, its range, and whether it may be repeated."""
-    text = definition.description
-    if not definition.choices and definition.range not in text:
-        interval = definition.range.startswith("in ")
-        text += f", {definition.range}" if interval else f" ({definition.range})"
+    text = definition.explanation
     if definition.default is not MISSING and definition.type == tuple[str, ...]:
         text += "; may be repeated"
     if not definition.choices and text[0].isascii():

@@ -99,7 +99,7 @@ def run(
 
 @with_settings
 def report(
-    folder: Annotated[Path, typer.Argument(help="Folder of a finished run.", show_default=False)],
+    folder: Annotated[Path, typer.Argument(help="Folder of a finished run.")],
     out: Annotated[
         Path | None,
         typer.Option(

@@ -32,16 +32,12 @@ if TYPE_CHECKING:
 
 Out = Annotated[
     Path,
-    typer.Option(
-        "--out", "-o", callback=output_file, help="The file to write.", show_default=False
-    ),
+    typer.Option("--out", "-o", callback=output_file, help="The file to write."),
 ]
-Documents = Annotated[
-    Path, typer.Argument(help="Documents as `synsetmine read` writes them.", show_default=False)
-]
+Documents = Annotated[Path, typer.Argument(help="Documents as `synsetmine read` writes them.")]
 Knowledge = Annotated[
     Path,
-    typer.Argument(help="Knowledge base as `synsetmine knowledge` writes it.", show_default=False),
+    typer.Argument(help="Knowledge base as `synsetmine knowledge` writes it."),
 ]
 CorpusOptions = Annotated[CorpusSettings, SettingOptions(arguments={"path": "corpus"})]
 

@@ -47,9 +47,7 @@ TRAINING = "Training"
 
 @with_settings
 def train(
-    sets: Annotated[
-        Path, typer.Argument(help="Training sets, .set or .jsonl.", show_default=False)
-    ],
+    sets: Annotated[Path, typer.Argument(help="Training sets, .set or .jsonl.")],
     out: Annotated[
         Path, typer.Option("--out", "-o", callback=output_folder, help="Folder for the model.")
     ],
@@ -227,9 +225,7 @@ def _curves(folder: Path | None) -> Iterator[Callable[[TrainingStep], None]]:
 
 @with_settings
 def finetune(
-    sets: Annotated[
-        Path, typer.Argument(help="Training sets: .set or .jsonl.", show_default=False)
-    ],
+    sets: Annotated[Path, typer.Argument(help="Training sets: .set or .jsonl.")],
     out: Annotated[
         Path,
         typer.Option("--out", "-o", callback=output_folder, help="Folder for the tuned encoder."),
@@ -281,9 +277,7 @@ def finetune(
 
 @with_settings
 def tune(
-    sets: Annotated[
-        Path, typer.Argument(help="Training sets, .set or .jsonl.", show_default=False)
-    ],
+    sets: Annotated[Path, typer.Argument(help="Training sets, .set or .jsonl.")],
     vectors: Vectors,
     out: Annotated[
         Path,

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 def apply_names(
     patch: Annotated[
         Path,
-        typer.Argument(help="New names, as `export --format patch` has them.", show_default=False),
+        typer.Argument(help="New names, as `export --format patch` has them."),
     ],
     kb: Annotated[
         Path,
-        typer.Argument(help="The knowledge base's file: JSONL, CSV, TSV, OBO.", show_default=False),
+        typer.Argument(help="The knowledge base's file: JSONL, CSV, TSV, OBO."),
     ],
     out: Annotated[
         Path,
@@ -65,10 +65,10 @@ def apply_names(
 
 
 def convert(
-    source: Annotated[Path, typer.Argument(help="Sets or vectors.", show_default=False)],
+    source: Annotated[Path, typer.Argument(help="Sets or vectors.")],
     target: Annotated[
         Path,
-        typer.Argument(callback=output_file, help="The file to write.", show_default=False),
+        typer.Argument(callback=output_file, help="The file to write."),
     ],
     skip_bad: SkipBad = False,
 ) -> None:
@@ -95,9 +95,7 @@ def convert(
 
 
 def lint(
-    files: Annotated[
-        list[Path], typer.Argument(help="Files such as synonyms.txt.", show_default=False)
-    ],
+    files: Annotated[list[Path], typer.Argument(help="Files such as synonyms.txt.")],
     limit: Annotated[
         int,
         typer.Option(

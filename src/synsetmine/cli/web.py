@@ -30,9 +30,7 @@ if TYPE_CHECKING:
 
 SHORTEST = 16
 
-Run = Annotated[
-    Path, typer.Argument(help="Folder of a run that has mined sets.", show_default=False)
-]
+Run = Annotated[Path, typer.Argument(help="Folder of a run that has mined sets.")]
 Host = Annotated[
     str,
     typer.Option(
@@ -205,7 +203,7 @@ def export_reviews(
 
 def import_reviews(
     run: Run,
-    file: Annotated[Path, typer.Argument(help="TSV file of `export-reviews`.", show_default=False)],
+    file: Annotated[Path, typer.Argument(help="TSV file of `export-reviews`.")],
 ) -> None:
     """Import decisions made elsewhere or on an earlier run, each one only once.
 

@@ -65,9 +65,9 @@ def threshold_of(model: StoredModel, settings: MineSettings) -> float:
 
 def order_vocabulary(vocabulary: Vocabulary, settings: MineSettings) -> list[Term]:
     """The terms in the order in which they are mined."""
-    return order_terms(
-        vocabulary.terms, settings.order, seed=settings.seed, counts=vocabulary.counts or None
-    )
+    counts = vocabulary.counts or None
+    order = settings.order or ("frequent" if counts else "given")
+    return order_terms(vocabulary.terms, order, seed=settings.seed, counts=counts)
 
 
 @dataclass(frozen=True)

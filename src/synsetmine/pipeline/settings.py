@@ -196,10 +196,12 @@ class MineSettings:
         help="least probability for a new name to join a known set, if there are enough known "
         "sets for a rehearsal",
     )
-    order: Order = setting(
-        "frequent",
+    order: Order | None = setting(
+        None,
         help="order of the terms: as in their file (in the vector file for a file of sets), by "
-        "count, or random; the result of the paper's model depends on it",
+        "count, or random; by default by count, or as in the file if there are no counts; the "
+        "result of the paper's model depends on it",
+        example="random",
     )
     seed: int = seed_setting("seed of the order `random`")
     reviews: bool = setting(
