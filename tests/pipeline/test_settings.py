@@ -127,7 +127,7 @@ OTHERS = {
 }
 # The same of options that are declared by hand, not made from settings.
 OPTIONS = {
-    ("cli/abbreviations.py", "abbreviations", "min_count"),
+    ("cli/vocabularies.py", "abbreviations", "min_count"),
     *(("cli/compare.py", "compare", n) for n in ("held_out", "orders", "preset", "workers")),
     *(("cli/export.py", "export", name) for name in ("min_size", "threshold")),
     *(("cli/train.py", "tune", name) for name in ("folds", "preset", "workers")),

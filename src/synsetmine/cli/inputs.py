@@ -47,6 +47,8 @@ Device = Annotated[
         help="auto, cpu or cuda, for work that uses torch; auto uses a GPU if there is one.",
     ),
 ]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+TrainingSets = Annotated[Path, typer.Argument(help="Training sets, .set or .jsonl.")]
 Model = Annotated[Path, typer.Argument(help="Folder of a trained model.")]
 Reviews = Annotated[
     Path | None,

@@ -1,16 +1,19 @@
-"""Options and arguments that are made from the definitions of settings."""
+"""Options and arguments: those made from the definitions of settings, and files to write."""
 
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field
 from functools import wraps
+from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
 
 from synsetmine.errors import DataError
+from synsetmine.io.files import check_file, check_folder
 from synsetmine.schema import Setting, settings_in
 
 
@@ -97,6 +100,37 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
+
+
+def out_file(help: str) -> Any:  # noqa: A002
+    """The option `--out` for a file to write."""
+    return typer.Option("--out", "-o", callback=output_file, help=help)
+
+
+def out_folder(help: str) -> Any:  # noqa: A002
+    """The option `--out` for a folder to write files into."""
+    return typer.Option("--out", "-o", callback=output_folder, help=help)
+
+
+def output_file(path: Path | None) -> Path | None:
+    """Checks a file to write where it enters."""
+    if path is not None:
+        check_file(path)
+    return path
+
+
+def output_folder(path: Path | None) -> Path | None:
+    """Checks a folder to write files into where it enters."""
+    if path is not None:
+        check_folder(path)
+    return path
+
+
+def check_not_input(out: Path, *others: Path | None) -> None:
+    """Refuse to write a file over another one that the command reads or writes."""
+    for other in others:
+        if other is not None and os.path.realpath(other) == os.path.realpath(out):
+            raise DataError("the command uses this file already; name another output", path=out)
 
 
 def _keyword(

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from synsetmine.cli import console
-from synsetmine.cli.console import output_file
 from synsetmine.cli.inputs import Device
-from synsetmine.cli.options import SettingOptions, with_settings
+from synsetmine.cli.options import SettingOptions, out_file, with_settings
 from synsetmine.devices import choose_device
 from synsetmine.errors import counted
 from synsetmine.pipeline.settings import EngineSettings, ReportSettings
@@ -34,9 +33,7 @@ def init(
     corpus: Annotated[str, typer.Option(help="Text: a file, a folder or a pattern.")] = "corpus",
     kb: Annotated[str, typer.Option(help="File with entities and their names.")] = "kb.jsonl",
     run: Annotated[str, typer.Option(help="Folder for all results.")] = "run",
-    out: Annotated[
-        Path, typer.Option("--out", "-o", callback=output_file, help="The file to write.")
-    ] = Path("synsetmine.toml"),
+    out: Annotated[Path, out_file("The file to write.")] = Path("synsetmine.toml"),
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
 ) -> None:
     """Write a commented project file.
@@ -101,13 +98,7 @@ def run(
 def report(
     folder: Annotated[Path, typer.Argument(help="Folder of a finished run.")],
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            callback=output_file,
-            help="HTML file. Default: report.html in the run folder.",
-        ),
+        Path | None, out_file("HTML file. Default: report.html in the run folder.")
     ] = None,
     *,
     changes: Annotated[dict[str, Any], SettingOptions(changes=ReportSettings)],
@@ -182,7 +173,7 @@ SHOWN = 15
 def demo(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the demo.")] = Path("demo"),
     *,
-    work: Annotated[EngineSettings, SettingOptions(only=("workers",))],
+    work: Annotated[EngineSettings, SettingOptions(only=("workers"))],
 ) -> None:
     """Run everything on real data that comes with packages (extra `demo`).
 
@@ -192,9 +183,8 @@ def demo(
     Example: `synsetmine demo --out demo`
     """
     from synsetmine.io.files import read_json
-    from synsetmine.pipeline.demo import write_demo
     from synsetmine.pipeline.model_stages import HeldOutScores
-    from synsetmine.pipeline.project import read_project
+    from synsetmine.pipeline.project import read_project, write_demo
     from synsetmine.pipeline.run import run_project
     from synsetmine.runs.folder import Artefacts
 

@@ -14,8 +14,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from synsetmine.cli import console
-from synsetmine.cli.console import check_not_input, output_file, output_folder
-from synsetmine.cli.options import SettingOptions, with_settings
+from synsetmine.cli.options import (
+    SettingOptions,
+    check_not_input,
+    out_file,
+    out_folder,
+    output_file,
+    output_folder,
+    with_settings,
+)
 from synsetmine.cli.run import EngineOptions, report_result
 from synsetmine.pipeline.settings import (
     CorpusSettings,
@@ -30,14 +37,10 @@ from synsetmine.pipeline.settings import (
 if TYPE_CHECKING:
     from synsetmine.pipeline.corpus_stages import StageContext
 
-Out = Annotated[
-    Path,
-    typer.Option("--out", "-o", callback=output_file, help="The file to write."),
-]
+Out = Annotated[Path, out_file("The file to write.")]
 Documents = Annotated[Path, typer.Argument(help="Documents as `synsetmine read` writes them.")]
 Knowledge = Annotated[
-    Path,
-    typer.Argument(help="Knowledge base as `synsetmine knowledge` writes it."),
+    Path, typer.Argument(help="Knowledge base as `synsetmine knowledge` writes it.")
 ]
 CorpusOptions = Annotated[CorpusSettings, SettingOptions(arguments={"path": "corpus"})]
 
@@ -98,9 +101,7 @@ def knowledge(
 def link(
     documents: Documents,
     knowledge: Knowledge,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", callback=output_file, help="TSV file for the links.")
-    ],
+    out: Annotated[Path, out_file("TSV file for the links.")],
     mentions: Annotated[
         Path, typer.Option(callback=output_file, help="Parquet file for every mention.")
     ] = Path("mentions.parquet"),
@@ -148,16 +149,13 @@ def supervise(
     knowledge: Knowledge,
     out: Annotated[
         Path,
-        typer.Option(
-            "--out",
-            "-o",
-            callback=output_folder,
-            help="Folder for training.jsonl, test.jsonl, alone.jsonl, names.tsv, rejected.tsv "
-            "and supervision.json.",
+        out_folder(
+            "Folder for training.jsonl, test.jsonl, alone.jsonl, names.tsv, rejected.tsv "
+            "and supervision.json."
         ),
     ],
     settings: Annotated[SuperviseSettings, SettingOptions()],
-    linking: Annotated[LinkSettings, SettingOptions(only=("ambiguous",))],
+    linking: Annotated[LinkSettings, SettingOptions(only=("ambiguous"))],
 ) -> None:
     """Make training sets from links, and report which links were dropped and why.
 
@@ -245,12 +243,7 @@ def vectors(
         list[Path],
         typer.Option(help="Vocabulary or file of sets whose terms get vectors; may be repeated."),
     ],
-    out: Annotated[
-        Path,
-        typer.Option(
-            "--out", "-o", callback=output_file, help="Vector file: .safetensors, .bin or text."
-        ),
-    ],
+    out: Annotated[Path, out_file("Vector file: .safetensors, .bin or text.")],
     *,
     settings: Annotated[VectorSettings, SettingOptions()],
     counts: Annotated[

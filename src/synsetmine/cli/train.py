@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from synsetmine.cli import console
-from synsetmine.cli.console import output_folder
 from synsetmine.cli.inputs import (
+    AsJson,
     Device,
     Encoder,
     Reviews,
     SkipBad,
     Tables,
+    TrainingSets,
     Vectors,
     add_reviews,
     describe_reviews,
@@ -27,7 +28,7 @@ from synsetmine.cli.inputs import (
     load_vectors,
     load_views,
 )
-from synsetmine.cli.options import SettingOptions, with_settings
+from synsetmine.cli.options import SettingOptions, out_folder, with_settings
 from synsetmine.devices import choose_device, require_torch
 from synsetmine.errors import CheckpointError, DataError, SynsetmineError
 from synsetmine.io.files import read_json, sha256
@@ -47,10 +48,8 @@ TRAINING = "Training"
 
 @with_settings
 def train(
-    sets: Annotated[Path, typer.Argument(help="Training sets, .set or .jsonl.")],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", callback=output_folder, help="Folder for the model.")
-    ],
+    sets: TrainingSets,
+    out: Annotated[Path, out_folder("Folder for the model.")],
     vectors: Tables = None,
     encoder: Encoder = None,
     reviews: Reviews = None,
@@ -225,11 +224,8 @@ def _curves(folder: Path | None) -> Iterator[Callable[[TrainingStep], None]]:
 
 @with_settings
 def finetune(
-    sets: Annotated[Path, typer.Argument(help="Training sets: .set or .jsonl.")],
-    out: Annotated[
-        Path,
-        typer.Option("--out", "-o", callback=output_folder, help="Folder for the tuned encoder."),
-    ],
+    sets: TrainingSets,
+    out: Annotated[Path, out_folder("Folder for the tuned encoder.")],
     encoder: Annotated[
         str,
         typer.Option(
@@ -277,14 +273,9 @@ def finetune(
 
 @with_settings
 def tune(
-    sets: Annotated[Path, typer.Argument(help="Training sets, .set or .jsonl.")],
+    sets: TrainingSets,
     vectors: Vectors,
-    out: Annotated[
-        Path,
-        typer.Option(
-            "--out", "-o", callback=output_folder, help="Folder for results.jsonl and best.json."
-        ),
-    ],
+    out: Annotated[Path, out_folder("Folder for results.jsonl and best.json.")],
     grid: Annotated[
         list[str],
         typer.Option(
@@ -295,8 +286,7 @@ def tune(
         ),
     ],
     sample: Annotated[
-        int | None,
-        typer.Option(min=1, help="Try only this many random combinations of the grid."),
+        int | None, typer.Option(min=1, help="Try only this many random combinations of the grid.")
     ] = None,
     preset: Annotated[
         PresetName, typer.Option(help="Where settings outside the grid come from.")
@@ -311,7 +301,7 @@ def tune(
         dict[str, Any],
         SettingOptions(changes=TrainingSettings, only=("epochs", "seed"), checked=False),
     ],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
     device: Device = "auto",
     skip_bad: SkipBad = False,
 ) -> None:
