@@ -1,8 +1,8 @@
 """A setting, defined once: its default, the values that it takes, and a line of help.
 
-A class of settings is a frozen dataclass whose fields are `setting(…)` and whose `__post_init__`
-calls `check_settings`. The template of the project file, the options of the command line and
-docs/reference/settings.md are made from the same fields.
+A class of settings is a frozen dataclass derived from `Settings` whose fields are `setting(…)`.
+The template of the project file, the options of the command line, the parameters of the estimator
+and docs/reference/settings.md are made from the same fields.
 
 A class of results has `labelled(…)` fields: one definition for JSON and for printed lines.
 """
@@ -155,6 +155,14 @@ def check_settings(settings: DataclassInstance) -> None:
     """Raise a DataError if a value is outside its range."""
     for name, definition in settings_in(type(settings)).items():
         definition.check(getattr(settings, name))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The base of classes of settings, which checks their values."""
+
+    def __post_init__(self) -> None:
+        check_settings(self)
 
 
 def from_values(kind: type[S], values: Mapping[str, Any]) -> S:

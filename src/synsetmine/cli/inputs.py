@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from synsetmine.io.sets import Vocabulary
     from synsetmine.models import PreparedModel, StoredModel
     from synsetmine.models.known import KnownSets
-    from synsetmine.review.feedback import Constraints
     from synsetmine.types import SynonymSets, Term
     from synsetmine.views import TermVectors, TermViews
 
@@ -119,22 +118,16 @@ def skipping(skip_bad: bool) -> Iterator[list[DataError] | None]:
     console.report_skipped(skipped or [])
 
 
-def load_reviews(path: Path | None) -> Constraints:
-    """The decisions of reviewers; none without a path."""
-    from synsetmine.review.feedback import Constraints, find_decisions
-
-    return Constraints.from_decisions([] if path is None else find_decisions(path))
-
-
 def add_reviews(sets: SynonymSets, reviews: Path | None) -> SynonymSets:
     """Training sets with what reviews add; not on entities that their run holds out for scores."""
+    from synsetmine.pipeline.model_stages import read_constraints
     from synsetmine.review.feedback import training_sets
     from synsetmine.runs.folder import Artefacts
 
     held_out = None
     if reviews is not None and reviews.is_dir() and Artefacts(reviews).test.exists():
         held_out = load_sets(Artefacts(reviews).test, skip_bad=False)
-    informed = training_sets(sets, load_reviews(reviews), held_out=held_out)
+    informed = training_sets(sets, read_constraints(reviews), held_out=held_out)
     console.report_reviews(informed.counts)
     return informed.sets
 

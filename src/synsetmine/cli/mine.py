@@ -20,7 +20,6 @@ from synsetmine.cli.inputs import (
     Source,
     Tables,
     choose_encoder,
-    load_reviews,
     load_sets,
     load_vectors,
     load_views,
@@ -213,13 +212,14 @@ def mine(
     from synsetmine.io.traces import write_trace
     from synsetmine.models import load_model
     from synsetmine.pipeline.mining import NO_SETS, MineResult, mine_terms, order_vocabulary
+    from synsetmine.pipeline.model_stages import read_constraints
     from synsetmine.review.feedback import seed_sets
 
     stored = load_model(model)
     tables = [load_vectors(path, skip_bad) for path in vectors or ()]
     listed = load_vocabulary(vocabulary, tables[0] if tables else None, skip_bad)
     terms = order_vocabulary(listed, settings)
-    constraints = load_reviews(reviews)
+    constraints = read_constraints(reviews)
     informed = seed_sets(NO_SETS if seeds is None else load_sets(seeds, skip_bad), constraints)
     known = informed.sets
     console.report_reviews(informed.counts)

@@ -34,8 +34,14 @@ from synsetmine.pipeline.mining import (
     threshold_of,
 )
 from synsetmine.pipeline.settings import EncoderSettings, EvaluateSettings, MineSettings
-from synsetmine.review.decisions import read_decisions, write_decisions
-from synsetmine.review.feedback import Constraints, SetsWithReviews, seed_sets, training_sets
+from synsetmine.review.decisions import write_decisions
+from synsetmine.review.feedback import (
+    Constraints,
+    SetsWithReviews,
+    find_decisions,
+    seed_sets,
+    training_sets,
+)
 from synsetmine.review.store import read_store
 from synsetmine.runs.folder import Artefacts, StageResult
 from synsetmine.schema import labelled, to_record
@@ -57,23 +63,21 @@ FEW_TEST_SETS = 10  # the scores of fewer are rough
 SCORES = ("ari", "fmi", "nmi", "pair_precision", "pair_recall", "pair_f1", "bcubed_f1")
 
 
-def write_reviews(at: Artefacts) -> list[Path]:
-    """Write the decisions of reviewers to a file, if there are any; the files written, one or none.
+def write_reviews(at: Artefacts) -> Path | None:
+    """Write the decisions of reviewers to a file, if there are any; the file written.
 
     A stage is known by the content of its inputs, and that of a database says little.
     """
     decisions = read_store(at.reviews) if at.reviews.exists() else []
     if not decisions:
-        return []
+        return None
     write_decisions(at.decisions, decisions)
-    return [at.decisions]
+    return at.decisions
 
 
-def read_constraints(reviews: Sequence[Path]) -> Constraints:
-    """What people said in these files."""
-    return Constraints.from_decisions(
-        decision for path in reviews for decision in read_decisions(path)
-    )
+def read_constraints(reviews: Path | None) -> Constraints:
+    """What people said, in a run folder or a file of decisions."""
+    return Constraints.from_decisions([] if reviews is None else find_decisions(reviews))
 
 
 def _reviewed(informed: SetsWithReviews) -> dict[str, int]:
@@ -104,7 +108,7 @@ def train_model(
     encoder: EncoderSettings,
     context: StageContext,
     *,
-    reviews: Sequence[Path],
+    reviews: Path | None,
 ) -> StageResult:
     """Train a model; training that was interrupted resumes.
 
@@ -167,9 +171,7 @@ def train_to_folder(
     return trained
 
 
-def mine_sets(
-    settings: MineSettings, context: StageContext, *, reviews: Sequence[Path]
-) -> MineResult:
+def mine_sets(settings: MineSettings, context: StageContext, *, reviews: Path | None) -> MineResult:
     """A vocabulary to synonym sets; the entities' names seed them, ids of an earlier run stay.
 
     All names of the knowledge base take part, also those that the corpus lacks. What people

@@ -162,13 +162,14 @@ def _model_stages(project: Project, context: StageContext) -> Iterator[Stage]:
         work=lambda: encode_known(project.encoder, context),
     )
     views = [at.vectors, *encoded]
-    reviews = write_reviews(at) if project.mine.reviews else []
+    reviews = write_reviews(at) if project.mine.reviews else None
+    reviewed = [reviews] if reviews else []
     yield Stage(
         name="train",
         settings=project.train.to_dict() | {"encoder": encoder, "device": device},
         inputs=[
             *(at.training, *views, at.vocabulary),
-            *([*reviews, at.test] if reviews else []),
+            *([*reviewed, at.test] if reviewed else []),
             *(f for f in _encoder_files(project) if f.name == LEARNED),
         ],
         outputs=model_files(at.model, tuned=project.train.tunes_vectors),
@@ -179,7 +180,7 @@ def _model_stages(project: Project, context: StageContext) -> Iterator[Stage]:
     yield Stage(
         name="mine",
         settings=mining,
-        inputs=[*evidence, *reviews],
+        inputs=[*evidence, *reviewed],
         outputs=[at.mined, at.trace, at.candidates, at.rehearsal],
         work=lambda: mine_sets(project.mine, context, reviews=reviews),
     )
