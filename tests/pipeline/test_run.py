@@ -26,11 +26,11 @@ from synsetmine.kb import KnowledgeBase
 from synsetmine.models import load_model
 from synsetmine.models.paper.network import SetScorer
 from synsetmine.normalization import normal_form
-from synsetmine.pipeline.corpus_stages import StageContext
 from synsetmine.pipeline.model_stages import score_held_out
 from synsetmine.pipeline.project import read_project
 from synsetmine.pipeline.run import run_project
 from synsetmine.pipeline.settings import EvaluateSettings, MineSettings
+from synsetmine.pipeline.stage_results import StageContext
 from synsetmine.runs.folder import STAGES, Artefacts, RunFolder, StageRecord
 from synsetmine.text.evidence import read_evidence
 from synsetmine.types import Term

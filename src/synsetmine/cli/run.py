@@ -17,7 +17,7 @@ from synsetmine.pipeline.settings import EngineSettings, ReportSettings
 from synsetmine.schema import from_record, settings_in
 
 if TYPE_CHECKING:
-    from synsetmine.pipeline.model_stages import HeldOutScores
+    from synsetmine.pipeline.stage_results import HeldOutScores
     from synsetmine.runs.folder import Artefacts, StageRecord, StageResult
 
 
@@ -183,9 +183,9 @@ def demo(
     Example: `synsetmine demo --out demo`
     """
     from synsetmine.io.files import read_json
-    from synsetmine.pipeline.model_stages import HeldOutScores
     from synsetmine.pipeline.project import read_project, write_demo
     from synsetmine.pipeline.run import run_project
+    from synsetmine.pipeline.stage_results import HeldOutScores
     from synsetmine.runs.folder import Artefacts
 
     project = write_demo(out)

@@ -35,7 +35,7 @@ from synsetmine.pipeline.settings import (
 )
 
 if TYPE_CHECKING:
-    from synsetmine.pipeline.corpus_stages import StageContext
+    from synsetmine.pipeline.stage_results import StageContext
 
 Out = Annotated[Path, out_file("The file to write.")]
 Documents = Annotated[Path, typer.Argument(help="Documents as `synsetmine read` writes them.")]
@@ -51,7 +51,7 @@ def stage_context(
 ) -> Iterator[StageContext]:
     """The context of a stage, with a progress bar; files that are not named are temporary."""
     from synsetmine.io.temporary import temporary_folder
-    from synsetmine.pipeline.corpus_stages import StageContext
+    from synsetmine.pipeline.stage_results import StageContext
     from synsetmine.runs.folder import Artefacts
 
     with (

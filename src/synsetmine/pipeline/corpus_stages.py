@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from synsetmine.corpus import corpus_files, read_corpus
 from synsetmine.corpus.documents import batch_sizes, write_documents
-from synsetmine.engines import Engine, LocalEngine
+from synsetmine.engines import LocalEngine
 from synsetmine.errors import DataError, Skipped
-from synsetmine.io.files import write_json
 from synsetmine.io.sets import is_set_file, read_sets, read_vocabulary, write_sets
 from synsetmine.kb import KnowledgeBase, read_kb
 from synsetmine.linking import (
@@ -35,7 +34,7 @@ from synsetmine.linking.mentions import (
     resolve_common,
     write_links,
 )
-from synsetmine.linking.supervision import Supervision, Tally, split_entities, supervise
+from synsetmine.linking.supervision import Supervision, split_entities, supervise
 from synsetmine.normalization import normal_form
 from synsetmine.pipeline.settings import (
     CorpusSettings,
@@ -45,9 +44,19 @@ from synsetmine.pipeline.settings import (
     VectorSettings,
     VocabularySettings,
 )
-from synsetmine.runs.folder import Artefacts, SkippedRecords, StageResult
+from synsetmine.pipeline.stage_results import (
+    KEPT,
+    KnowledgeResult,
+    LinkResult,
+    ReadResult,
+    StageContext,
+    SuperviseResult,
+    VectorsResult,
+    VocabularyResult,
+    write_tallies,
+)
+from synsetmine.runs.folder import Artefacts, SkippedRecords
 from synsetmine.runs.results import PlaceCounter, PlaceTable
-from synsetmine.schema import labelled
 from synsetmine.text.counters import BatchCounter, BatchCounts, count_together
 from synsetmine.text.evidence import (
     Abbreviation,
@@ -69,31 +78,11 @@ from synsetmine.text.vocabulary import (
     term_forms,
     write_vocabulary,
 )
-from synsetmine.types import Ambiguous, Document, Link, Progress, Term
+from synsetmine.types import Ambiguous, Document, Progress, Term
 from synsetmine.views import read_vectors, write_vectors
 from synsetmine.views.vectors import vectors_for
 
-KEPT = "kept"
 FEW_SETS = 10  # training and held-out sets; with fewer the run says why there are so few
-
-
-class StageProgress(Protocol):
-    def __call__(self, done: int, total: int, note: str = "") -> None: ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class StageContext:
-    """What stages work with: the files of a run, where work runs, and a report of progress."""
-
-    at: Artefacts
-    engine: Engine
-    device: str = "cpu"
-    progress: StageProgress
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReadResult(StageResult):
-    documents: int = labelled("documents")
 
 
 def read_documents(settings: CorpusSettings, context: StageContext) -> ReadResult:
@@ -133,12 +122,6 @@ def _require_documents(
     yield from documents
 
 
-@dataclass(frozen=True, kw_only=True)
-class KnowledgeResult(StageResult):
-    entities: int = labelled("entities")
-    names: int = labelled("names")
-
-
 def read_knowledge(settings: KbSettings, context: StageContext) -> KnowledgeResult:
     """A knowledge base of any format to our own."""
     skipped = Skipped()
@@ -146,12 +129,6 @@ def read_knowledge(settings: KbSettings, context: StageContext) -> KnowledgeResu
     kb.save(context.at.knowledge)
     left_out = _skipped_records(skipped)
     return KnowledgeResult(entities=len(kb), names=kb.name_count, skipped=left_out)
-
-
-@dataclass(frozen=True, kw_only=True)
-class LinkResult(StageResult):
-    mentions: int = labelled("mentions")
-    links: int = labelled("links")
 
 
 def link_documents(
@@ -245,29 +222,6 @@ def _count(
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class SuperviseResult(StageResult):
-    training_sets: int = labelled("training sets")
-    test_sets: int = labelled("test sets")
-    known_terms: int = labelled("known terms")
-    rejected: int = labelled("rejected surfaces")
-    tallies: Mapping[str, Tally]  # of the links kept, and of those dropped by reason
-
-    @property
-    def table(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-        """How many links were kept, and dropped for each reason."""
-        rows = [
-            (
-                KEPT if fate == KEPT else f"dropped: {fate}",
-                f"{tally.links:,}",
-                f"{tally.mentions:,}",
-                "; ".join(f"{link.surface} → {link.entity}" for link in tally.examples[:2]),
-            )
-            for fate, tally in self.tallies.items()
-        ]
-        return ("links", "number", "mentions", "most frequent"), rows
-
-
 def supervise_links(
     settings: SuperviseSettings, ambiguous: Ambiguous, at: Artefacts
 ) -> SuperviseResult:
@@ -296,38 +250,6 @@ def supervise_links(
         tallies=tallies,
         notes=[_too_few_sets(supervision, settings.min_terms)] if few else [],
     )
-
-
-def write_tallies(path: Path, tallies: Mapping[str, Tally]) -> None:
-    """Write how many links met each fate, with examples."""
-    write_json(
-        path,
-        {
-            fate: {
-                "links": tally.links,
-                "mentions": tally.mentions,
-                "examples": [[link.surface, link.entity, link.count] for link in tally.examples],
-            }
-            for fate, tally in tallies.items()
-        },
-    )
-
-
-def parse_tallies(record: Mapping[str, Any]) -> dict[str, Tally]:
-    """The tallies of the JSON that `write_tallies` wrote."""
-    return {
-        fate: Tally(
-            tally["links"], tally["mentions"], tuple(Link(*link) for link in tally["examples"])
-        )
-        for fate, tally in record.items()
-    }
-
-
-@dataclass(frozen=True, kw_only=True)
-class VocabularyResult(StageResult):
-    """`figures` has the number of terms that each source proposed."""
-
-    terms: int = labelled("terms")
 
 
 def choose_vocabulary(
@@ -448,13 +370,6 @@ def _read_list(path: Path, known: Sequence[Term], skipped: Skipped) -> list[Term
     written = {normal_form(term.surface): term for term in known}
     terms = read_vocabulary(path, skipped=skipped).terms
     return [written.get(normal_form(term.surface), term) for term in terms]
-
-
-@dataclass(frozen=True, kw_only=True)
-class VectorsResult(StageResult):
-    vectors: int = labelled("vectors")
-    dimension: int = labelled("dimension")
-    without: int | None = labelled("terms without", default=None)
 
 
 def make_vectors(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from statistics import mean, pstdev
 from typing import Any
@@ -25,7 +25,6 @@ from synsetmine.models import (
     save_model,
 )
 from synsetmine.models.known import write_candidates
-from synsetmine.pipeline.corpus_stages import StageContext, VectorsResult
 from synsetmine.pipeline.mining import (
     NO_SETS,
     MineResult,
@@ -34,6 +33,7 @@ from synsetmine.pipeline.mining import (
     threshold_of,
 )
 from synsetmine.pipeline.settings import EncoderSettings, EvaluateSettings, MineSettings
+from synsetmine.pipeline.stage_results import HeldOutScores, StageContext, VectorsResult
 from synsetmine.review.decisions import write_decisions
 from synsetmine.review.feedback import (
     Constraints,
@@ -44,7 +44,7 @@ from synsetmine.review.feedback import (
 )
 from synsetmine.review.store import read_store
 from synsetmine.runs.folder import Artefacts, StageResult
-from synsetmine.schema import labelled, to_record
+from synsetmine.schema import to_record
 from synsetmine.text.evidence import read_evidence
 from synsetmine.types import Progress, SynonymSets, Term, order_terms
 from synsetmine.views import (
@@ -59,7 +59,6 @@ from synsetmine.views.encoder import kept_name, learned_surfaces
 
 CHECKPOINT = "checkpoint.safetensors"
 THRESHOLDS = tuple(round(0.1 * i, 1) for i in range(1, 10))
-FEW_TEST_SETS = 10  # the scores of fewer are rough
 SCORES = ("ari", "fmi", "nmi", "pair_precision", "pair_recall", "pair_f1", "bcubed_f1")
 
 
@@ -214,40 +213,6 @@ def _in_corpus(sets: SynonymSets, seeds: SynonymSets, here: Container[Term]) -> 
         for number, members in enumerate(sets)
         if any(term in here or term not in seeds for term in members)
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class HeldOutScores:
-    """The scores on the entities held out, as `scores.json` has them."""
-
-    test_sets: int = labelled("test sets")
-    test_terms: int = labelled("test terms")
-    threshold: float = labelled("threshold")
-    # Without entities held out there is no more.
-    rare: int | None = labelled("test terms too rare for the vocabulary", default=None)
-    tuned_on: int | None = labelled("test terms that the encoder was tuned on", default=None)
-    among: Mapping[str, float] | None = labelled("among all terms", default=None)
-    exact: Sequence[Sequence[str]] | None = labelled("found exactly", default=None)
-    alone: Mapping[str, Sequence[float]] | None = labelled("on their own", default=None)
-    curve: Sequence[Sequence[float]] | None = labelled("thresholds", default=None)
-
-    @property
-    def result(self) -> StageResult:
-        """What the stage reports."""
-        if not self.among or not self.alone:
-            note = "no entity could be held out, so there are no scores"
-            return StageResult(figures={"test sets": self.test_sets}, notes=[note])
-        rough = f"scores on so few entities are rough: {self.test_sets} held out"
-        return StageResult(
-            figures={
-                "ARI among all terms": round(self.among["ari"], 4),
-                "pair precision among all terms": round(self.among["pair_precision"], 4),
-                "ARI on their own": round(self.alone["ari"][0], 4),
-                "of the test sets found exactly": len(self.exact or ()),
-                "of the test terms joined to another entity": self.among["strayed_terms"],
-            },
-            notes=[rough] if self.test_sets < FEW_TEST_SETS else [],
-        )
 
 
 def score_held_out(

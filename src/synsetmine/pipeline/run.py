@@ -16,7 +16,6 @@ from synsetmine.io.files import check_folder
 from synsetmine.kb import kb_files
 from synsetmine.models.storage import CONFIG, model_files
 from synsetmine.pipeline.corpus_stages import (
-    StageContext,
     choose_vocabulary,
     link_documents,
     make_vectors,
@@ -33,6 +32,7 @@ from synsetmine.pipeline.model_stages import (
 )
 from synsetmine.pipeline.project import Project
 from synsetmine.pipeline.report.page import write_run_report
+from synsetmine.pipeline.stage_results import StageContext
 from synsetmine.runs.folder import STAGES, Artefacts, RunFolder, Stage, Watcher
 from synsetmine.views import find_encoder
 from synsetmine.views.encoder import LEARNED, encoder_files

@@ -23,10 +23,9 @@ from synsetmine.io.traces import read_trace
 from synsetmine.kb import KnowledgeBase
 from synsetmine.linking.supervision import Tally
 from synsetmine.models import StoredModel, load_model
-from synsetmine.pipeline.corpus_stages import KEPT, parse_tallies
 from synsetmine.pipeline.mining import RehearsalSummary
-from synsetmine.pipeline.model_stages import HeldOutScores
 from synsetmine.pipeline.settings import ReportSettings
+from synsetmine.pipeline.stage_results import KEPT, HeldOutScores, parse_tallies
 from synsetmine.runs import MinedSet, MinedTerm, describe_sets, example_sentences, read_counts
 from synsetmine.runs.folder import STAGES, Artefacts, RunFolder, StageRecord
 from synsetmine.schema import from_record

@@ -7,7 +7,6 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from importlib import resources
@@ -36,20 +35,14 @@ from synsetmine.pipeline.report.findings import (
     percent,
 )
 from synsetmine.pipeline.settings import ReportSettings
+from synsetmine.pipeline.stage_results import ReportResult
 from synsetmine.runs import MinedSet, MinedTerm, Sentence
-from synsetmine.runs.folder import RunFolder, StageResult
+from synsetmine.runs.folder import RunFolder
 from synsetmine.runs.results import ACTIONS, description, probability, share
-from synsetmine.schema import labelled
 from synsetmine.types import Progress
 
 PLAIN_ROWS = 100  # rows of a table in the page itself, for reading without JavaScript
 SETS_A_BLOCK = 200  # sentences are read in blocks, when a set of the block is first opened
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReportResult(StageResult):
-    new_names: int = labelled("new names")
-    groups: int = labelled("groups of unknown terms")
 
 
 def write_run_report(
