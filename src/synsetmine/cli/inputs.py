@@ -132,14 +132,6 @@ def add_reviews(sets: SynonymSets, reviews: Path | None) -> SynonymSets:
     return informed.sets
 
 
-def describe_reviews(reviews: Path | None) -> dict[str, str]:
-    """The content of reviews, for what a model says of its inputs."""
-    from synsetmine.review.decisions import digest
-    from synsetmine.review.feedback import find_decisions
-
-    return {} if reviews is None else {"reviews_sha256": digest(find_decisions(reviews))}
-
-
 def choose_encoder(named: str | None, stored: StoredModel) -> str | None:
     """The encoder that a person names, or the one that the model was trained with.
 

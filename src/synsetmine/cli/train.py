@@ -22,7 +22,6 @@ from synsetmine.cli.inputs import (
     TrainingSets,
     Vectors,
     add_reviews,
-    describe_reviews,
     is_trained,
     load_sets,
     load_vectors,
@@ -106,8 +105,7 @@ def train(
     if chosen.uses_torch:
         require_torch("the paper's model")
     target = choose_device(device, uses_torch=chosen.uses_torch)
-    inputs = _describe_inputs(sets, vectors or (), encoder, chosen, target)
-    inputs |= describe_reviews(reviews)
+    inputs = _describe_inputs(sets, vectors or (), encoder, reviews, chosen, target)
     if not overwrite and is_trained(out, inputs):
         (out / CHECKPOINT).unlink(missing_ok=True)  # the process may have died between the two
         return
@@ -166,10 +164,13 @@ def _describe_inputs(
     sets: Path,
     vectors: Sequence[Path],
     encoder: str | None,
+    reviews: Path | None,
     settings: ModelSettings,
     device: str,
 ) -> dict[str, Any]:
     """What a model is trained on, by content, so that the same command is recognised."""
+    from synsetmine.review.decisions import digest
+    from synsetmine.review.feedback import find_decisions
     from synsetmine.views.encoder import encoder_digest, find_encoder
 
     for path in (sets, *vectors):
@@ -181,7 +182,7 @@ def _describe_inputs(
         "encoder": None if encoder is None else encoder_digest(find_encoder(encoder)),
         "sets_sha256": sha256(sets),
         "vectors_sha256": [sha256(path) for path in vectors],
-    }
+    } | ({} if reviews is None else {"reviews_sha256": digest(find_decisions(reviews))})
 
 
 def _report_missing(

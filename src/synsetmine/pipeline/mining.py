@@ -23,6 +23,8 @@ from synsetmine.views import TermViews
 NO_SETS = SynonymSets((), ())
 LEVELS = (0.5, 0.8, 0.9)  # probabilities that the run reports on
 SURE = 0.9
+SENTENCES = 3  # of evidence for a term
+COMPARED = 50  # terms of a group without known names; a group may hold thousands
 
 
 def mine_terms(
@@ -158,15 +160,6 @@ class MineResult(StageResult):
         groups = [size for size in sizes if size > 1]
         entities = len({decision.best_set for decision in joined})
         rehearsal = None if mined.known is None else mined.known.rehearsal
-        names = f"{counted(len(joined), 'new name')} for {counted(entities, 'entity')}"
-        if rehearsal is None:
-            names += "; there was no rehearsal, so the probabilities are the model's own"
-        else:
-            sure = [p for p in probabilities if p >= SURE]
-            names += f"; at {SURE} and above {len(sure):,}"
-            names += f", of which about {round(sum(sure)):,} should be right"
-        unknown = counted(sum(groups), "unknown term")
-        others_grouped = f"apart from these, {counted(len(groups), 'group')} of {unknown}"
         giant = (
             f"one set holds {mined.giant:,} terms, which the model does not tell apart: the "
             "vectors may say too little, or the threshold be too low"
@@ -182,7 +175,7 @@ class MineResult(StageResult):
             rehearsal=RehearsalSummary.of(rehearsal, probabilities) if rehearsal else None,
             figures=reviewed or {},
             notes=[giant] if mined.giant else [],
-            summary=[names, others_grouped] if groups else [names],
+            summary=_expectations(probabilities, entities, groups, rehearsed=rehearsal is not None),
         )
 
     @property
@@ -192,8 +185,21 @@ class MineResult(StageResult):
         return counts | (self.rehearsal.to_dict() if self.rehearsal else {})
 
 
-SENTENCES = 3  # of evidence for a term
-COMPARED = 50  # terms of a group without known names; a group may hold thousands
+def _expectations(
+    probabilities: Sequence[float], entities: int, groups: Sequence[int], *, rehearsed: bool
+) -> list[str]:
+    """What to expect of the new names, and how many other terms were grouped."""
+    names = f"{counted(len(probabilities), 'new name')} for {counted(entities, 'entity')}"
+    sure = [p for p in probabilities if p >= SURE]
+    expected = f"of which about {round(sum(sure)):,} should be right"
+    if rehearsed:
+        sentences = [f"{names}; at {SURE} and above {len(sure):,}, {expected}"]
+    else:
+        sentences = [f"{names}; there was no rehearsal, so the probabilities are the model's own"]
+    if groups:
+        unknown = counted(sum(groups), "unknown term")
+        sentences.append(f"apart from these, {counted(len(groups), 'group')} of {unknown}")
+    return sentences
 
 
 def describe_joins(mined: MiningResult, evidence: Evidence | None) -> MiningResult:
