@@ -22,10 +22,9 @@ from synsetmine.models import (
     ModelSettings,
     StoredModel,
     generate_sets,
+    preset_names,
     settings_of,
 )
-from synsetmine.models.general.settings import AdaptationSettings
-from synsetmine.models.paper.settings import TrainingSettings
 from synsetmine.pipeline.grouping import group
 from synsetmine.pipeline.settings import GroupSettings, MineSettings, SetLimits
 from synsetmine.schema import settings_in
@@ -37,10 +36,10 @@ Surfaces = Sequence[str] | npt.NDArray[np.str_]
 FEWEST = 10  # entities of two or more terms, to hold some out
 
 
-# Settings of models that are parameters, in their order
+# The settings of all models that are parameters, in their order
 _SETTINGS = {
     name: definition
-    for kind in (TrainingSettings, AdaptationSettings)
+    for kind in {type(settings_of(preset)): None for preset in preset_names()}
     for name, definition in settings_in(kind).items()
     if name not in ("embed_sizes", "post_sizes", "train_vectors", "seed")
 }
