@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from synsetmine.views import TermViews
 
 
+S = TypeVar("S", bound="ModelSettings")
 TRAINING = "Training"
 
 
@@ -98,10 +99,13 @@ def train(
     """
     if architecture is not None:
         options["architecture"] = architecture
+    from synsetmine.models import DEFAULT_PRESET, settings_of
     from synsetmine.pipeline.model_stages import CHECKPOINT, train_to_folder
 
     check_model_folder(out)
-    chosen = _resolve(model.preset, settings, options)
+    of_paper = settings is not None and model.preset == DEFAULT_PRESET  # as `tune` writes them
+    preset = settings_of("paper" if of_paper else model.preset)
+    chosen = _changed_settings(preset, settings, options)
     chosen.check_inputs(tables=len(vectors or ()), encoder=encoder is not None)
     if chosen.uses_torch:
         require_torch("the paper's model")
@@ -144,21 +148,12 @@ def train(
     console.say(f"model in {out}")
 
 
-def _resolve(preset: str, path: Path | None, options: dict[str, Any]) -> ModelSettings:
-    """The preset, changed by a file of settings, changed by options."""
-    from synsetmine.models import DEFAULT_PRESET, settings_of
-
-    if path is not None:  # such as `tune` writes, for the paper's model
-        return resolve_settings("paper" if preset == DEFAULT_PRESET else preset, path, options)
-    return settings_of(preset).updated(options)
-
-
-def resolve_settings(preset: str, path: Path | None, options: dict[str, Any]) -> TrainingSettings:
-    """Settings of the paper's model: the preset, changed by a file, changed by options."""
+def _changed_settings(settings: S, path: Path | None, options: dict[str, Any]) -> S:
+    """The settings, changed by a file such as `tune` writes, changed by options."""
     changes = {} if path is None else read_json(path)
     if not isinstance(changes, dict):
         raise DataError("expected a JSON object of settings", path=path, value=changes)
-    return PRESETS[preset].updated(changes).updated(options)
+    return settings.updated(changes).updated(options)
 
 
 def _describe_inputs(
@@ -313,7 +308,7 @@ def tune(
     from synsetmine.models.paper.tune import sample as pick
     from synsetmine.models.paper.tune import tune as cross_validate
 
-    base = resolve_settings(preset, settings, options)
+    base = _changed_settings(PRESETS[preset], settings, options)
     candidates = combinations(parse_grid(grid))
     if sample is not None:
         candidates = pick(candidates, sample, seed=base.seed)
