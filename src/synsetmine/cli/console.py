@@ -145,8 +145,11 @@ class ProgressBar:
 
 @contextmanager
 def progress_bar(label: str, *, unit: str = "") -> Iterator[ProgressBar]:
-    """A bar on stderr with what is done, what remains, and a note; bytes if `unit` is `bytes`."""
-    if not sys.stderr.isatty():
+    """A bar on stderr with what is done, what remains, and a note; bytes if `unit` is `bytes`.
+
+    Work without a label, which reports no progress, has none.
+    """
+    if not (label and sys.stderr.isatty()):
         yield ProgressBar(None, None, label, unit)
         return
     from rich import progress as rich_progress

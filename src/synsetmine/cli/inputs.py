@@ -236,22 +236,16 @@ class ModelSource:
             raise SynsetmineError("this model needs --vectors")
         return find_terms(texts, known, any_string=any_string)
 
-    def views(self, terms: Sequence[Term], device: str) -> TermViews:
-        """The views of the vocabulary and of further terms."""
+    def prepare(self, terms: Sequence[Term] = (), *, device: str) -> PreparedModel:
+        """The model over its vocabulary and further terms."""
         from synsetmine.views import TermViews
 
+        everyone = list(dict.fromkeys((*self.vocabulary, *terms)))
         if self.encoded is not None:
             views = TermViews(self.tables, self.encoded)
         else:
-            everyone = [*self.vocabulary, *terms]
             views = load_views(self.tables, self.encoder, everyone, device=device)
         self.stored.check(views)
-        return views
-
-    def prepare(self, terms: Sequence[Term] = (), *, device: str) -> PreparedModel:
-        """The model over its vocabulary and further terms."""
-        everyone = list(dict.fromkeys((*self.vocabulary, *terms)))
-        views = self.views(terms, device)
         chosen = choose_device(device, uses_torch=self.stored.uses_torch)
         # The stored probabilities are of mined terms; the model judges other terms by pairs.
         known = self.known if {*terms} <= {*self.vocabulary} else None

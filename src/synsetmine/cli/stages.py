@@ -166,7 +166,7 @@ def supervise(
     from synsetmine.pipeline.corpus_stages import supervise_links
 
     with stage_context(
-        "supervising",
+        "",
         links=links,
         knowledge=knowledge,
         training=out / "training.jsonl",
