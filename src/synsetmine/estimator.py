@@ -79,9 +79,9 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     random_state: int | np.random.RandomState | None
 
     def __init__(self, **parameters: Any) -> None:
-        given = inspect.signature(type(self)).bind(**parameters)
-        given.apply_defaults()
-        self.__dict__.update(given.arguments)
+        bound = inspect.signature(type(self)).bind(**parameters)
+        bound.apply_defaults()
+        self.__dict__.update(bound.arguments)
 
     def fit(self, X: Any, y: Any = None, *, surfaces: Surfaces | None = None) -> Self:
         """Train on vectors X (terms, dimension) of entities y (terms,), or group names X.

@@ -141,16 +141,16 @@ def declared_defaults() -> Iterator[tuple[tuple[str, str, str], Any]]:
     """
     for path in SOURCES.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            found: list[tuple[str, ast.expr | None]] = []
+            pairs: list[tuple[str, ast.expr | None]] = []
             if isinstance(node, ast.FunctionDef):
                 plain = [*node.args.posonlyargs, *node.args.args]
                 arguments = [*plain[len(plain) - len(node.args.defaults) :], *node.args.kwonlyargs]
                 values = [*node.args.defaults, *node.args.kw_defaults]
-                found = [(a.arg, value) for a, value in zip(arguments, values, strict=True)]
+                pairs = [(a.arg, value) for a, value in zip(arguments, values, strict=True)]
             elif isinstance(node, ast.ClassDef):
                 fields = [each for each in node.body if isinstance(each, ast.AnnAssign)]
-                found = [(ast.unparse(each.target), each.value) for each in fields]
-            for name, value in found:
+                pairs = [(ast.unparse(each.target), each.value) for each in fields]
+            for name, value in pairs:
                 if isinstance(value, ast.Constant) and isinstance(
                     node, ast.FunctionDef | ast.ClassDef
                 ):

@@ -75,7 +75,7 @@ def write_reviews(at: Artefacts) -> Path | None:
 
 
 def read_constraints(reviews: Path | None) -> Constraints:
-    """What people said, in a run folder or a file of decisions."""
+    """What the decisions in a run folder or a file require; nothing without a path."""
     return Constraints.from_decisions([] if reviews is None else find_decisions(reviews))
 
 
