@@ -14,6 +14,7 @@ from synsetmine.cli.abbreviations import abbreviations
 from synsetmine.cli.compare import compare, datasets
 from synsetmine.cli.export import export
 from synsetmine.cli.group import group
+from synsetmine.cli.mcp import mcp
 from synsetmine.cli.mine import evaluate, mine, rank, score
 from synsetmine.cli.run import demo, init, report, run
 from synsetmine.cli.stages import knowledge, link, read, supervise, vectors, vocabulary
@@ -36,7 +37,7 @@ NAMES = (group,)
 PROJECT = (init, run, report, demo)
 STAGES = (read, knowledge, link, supervise, vocabulary, vectors, train, mine, evaluate)
 REVIEW = (review, export_reviews, import_reviews)
-TOOLS = (export, lint, apply_names, serve)
+TOOLS = (export, lint, apply_names, serve, mcp)
 OTHERS = (abbreviations, score, rank, finetune, tune, compare, convert, datasets)
 PANELS = {
     "A list of names": NAMES,
