@@ -19,6 +19,7 @@ import numpy as np
 
 from synsetmine.corpus.name_lists import Row, check_pair, names_in, rows_in
 from synsetmine.errors import DataError, Skipped, counted
+from synsetmine.frames import frame_of
 from synsetmine.io.sets import new_id
 from synsetmine.models import MiningResult
 from synsetmine.normalization import keeps_case, name_key
@@ -211,9 +212,7 @@ class Grouping:
 
     def to_frame(self, library: Literal["pandas", "polars"] = "pandas") -> Any:
         """The same rows as a DataFrame of pandas or polars, which must be installed."""
-        from synsetmine.pipeline.group_files import as_frame
-
-        return as_frame(self, library)
+        return frame_of(self.to_arrow(), library)
 
     def write(
         self,
