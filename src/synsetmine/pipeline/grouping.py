@@ -23,6 +23,7 @@ from synsetmine.frames import frame_of
 from synsetmine.io.sets import new_id
 from synsetmine.models import MiningResult
 from synsetmine.normalization import keeps_case, name_key
+from synsetmine.pipeline.explanation import PairJudge
 from synsetmine.pipeline.settings import GroupSettings
 from synsetmine.types import SENSE_MARK, Progress, SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews, encode_terms, find_encoder, unit_rows
@@ -32,7 +33,7 @@ ENCODED_TEXT = 1_000  # characters of each; an encoder cuts longer texts itself
 LONGEST_NAME = 10_000  # characters; a longer text is no name, and stands alone
 DEFAULTS = GroupSettings()
 
-_Encode: TypeAlias = Callable[[Sequence[Term]], TermVectors]
+Encode: TypeAlias = Callable[[Sequence[Term]], TermVectors]
 KnownSets: TypeAlias = SynonymSets | Mapping[str, Iterable[str]] | Iterable[Iterable[str]]
 
 
@@ -276,12 +277,8 @@ def group(
     """
     threshold = threshold_of(precision)
     rows = rows_in(names, column, contexts=contexts, types=types)
-    model = model or _general_model(encoder=encoder is not None)
-    encode: _Encode | None = None
-    if encoder is not None:
-        encode = partial(
-            encode_terms, model=find_encoder(encoder), cache=cache, device=device, progress=progress
-        )
+    model = model or general_model(encoder=encoder is not None)
+    encode = encoding(encoder, device=device, cache=cache, progress=progress)
     vocabulary = _Vocabulary(_with_senses(rows, model, encode, threshold), _known_sets(known))
     cannot_link, unused_pairs = vocabulary.linked(never or ())
     must_link, unused = vocabulary.linked(always or (), together=True)
@@ -290,20 +287,16 @@ def group(
     terms = [*new, *seeds.terms]
     result = _Result(vocabulary)
     pairs: list[UnsurePair] = []
+    types = vocabulary.types(new)
+    judge = PairJudge(model, terms, vocabulary.contexts_of(new), types, encode, progress)
     if len(terms) > max(len(seeds.terms), 1):
-        texts = vocabulary.contexts_of(new)
-        views = TermViews(
-            encoder=None if encode is None else encode(terms),
-            contexts=texts or None,
-            in_context=_in_context(texts, encode),
-        )
-        prepared = model.prepare(terms, views, progress=progress)
+        prepared = judge.prepared
         mined = prepared.generate(
             threshold=threshold,
             seeds=seeds,
             cannot_link=cannot_link,
             must_link=must_link,
-            types=vocabulary.types(new),
+            types=types,
             progress=progress,
         )
         result.add(mined, prepared, seeds)
@@ -312,7 +305,7 @@ def group(
 
 
 def _with_senses(
-    rows: Sequence[Row], model: NameModel, encode: _Encode | None, threshold: float
+    rows: Sequence[Row], model: NameModel, encode: Encode | None, threshold: float
 ) -> Sequence[Row]:
     """The rows with the senses that the contexts of a name show, the most frequent one first.
 
@@ -342,7 +335,7 @@ def _with_senses(
 
 
 def _in_context(
-    contexts: Mapping[Term, Sequence[str]], encode: _Encode | None
+    contexts: Mapping[Term, Sequence[str]], encode: Encode | None
 ) -> TermVectors | None:
     """The mean of a sentence encoder's vectors of a term with each of its contexts."""
     if encode is None or not contexts:
@@ -372,10 +365,36 @@ def threshold_of(precision: str | float) -> float:
     return threshold
 
 
-def _general_model(*, encoder: bool) -> NameModel:
+def general_model(*, encoder: bool) -> NameModel:
+    """The model of the package; with `encoder` the one that takes a sentence encoder's view."""
     from synsetmine.models.general import load_general
 
     return load_general(encoder=encoder)
+
+
+def encoding(
+    encoder: str | None,
+    *,
+    device: str = "cpu",
+    cache: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Encode | None:
+    """What encodes terms with a sentence encoder; None without one."""
+    if encoder is None:
+        return None
+    found = find_encoder(encoder)
+    return partial(encode_terms, model=found, cache=cache, device=device, progress=progress)
+
+
+def name_views(
+    terms: Sequence[Term], contexts: Mapping[Term, Sequence[str]], encode: Encode | None
+) -> TermViews:
+    """The views of terms, some of which have contexts."""
+    return TermViews(
+        encoder=None if encode is None else encode(terms),
+        contexts=contexts or None,
+        in_context=_in_context(contexts, encode),
+    )
 
 
 def _unsure_pairs(
