@@ -149,7 +149,7 @@ class SynonymSets:
         if isinstance(sets, SynonymSets) and ids is None:
             return sets
         if isinstance(sets, Mapping):
-            sets, ids = sets.values(), sets.keys() if ids is None else ids
+            ids, sets = sets.keys() if ids is None else ids, sets.values()
         if isinstance(sets, str) or not isinstance(sets, Iterable):
             hint = "; pass its .sets" if hasattr(sets, "sets") else ""
             raise DataError(f"expected sets, each a list of terms{hint}", value=sets)
@@ -268,9 +268,7 @@ class SynonymSets:
         return order
 
 
-SetsLike: TypeAlias = (
-    SynonymSets | Mapping[str, Iterable[TermLike]] | Iterable[Iterable[TermLike]]
-)
+SetsLike: TypeAlias = SynonymSets | Mapping[str, Iterable[TermLike]] | Iterable[Iterable[TermLike]]
 
 # Of a name, compared with the other names of its set; `text.kinds` finds the kind.
 NameKind = Literal["spelling", "inflection", "word-order", "abbreviation", "other-words"]

@@ -13,6 +13,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from synsetmine.pipeline.settings import GroupSettings
 from synsetmine.review.web.schemas import ExpandQuestion, Probability, ScoreQuestion, TermText
+from synsetmine.types import NameKind, Scope
 
 MAX_NAMES = 5_000
 MAX_TEXT = 2_000_000  # characters of all names and contexts of a call
@@ -24,12 +25,20 @@ Contexts = Annotated[
     Context | Annotated[list[Context], Meta(max_length=MAX_CONTEXTS)],
     Meta(description="Sentences in which the name stands, or a description of its bearer."),
 ]
+TypeOfName = Annotated[
+    str,
+    Meta(
+        max_length=500,
+        description="Names of different types, such as person and city, are never one thing.",
+    ),
+]
 Among = (
     Annotated[
         list[TermText],
         Meta(
             max_length=MAX_NAMES,
-            description="A list of names to look in. Without it the run of the server answers.",
+            description="The names to look in, or to compare with; the run of the server then "
+            "takes no part.",
         ),
     ]
     | UnsetType
@@ -48,16 +57,7 @@ class ListedName(Message):
 
     name: TermText
     contexts: Contexts | UnsetType = UNSET
-    type: (
-        Annotated[
-            str,
-            Meta(
-                max_length=500,
-                description="Names of different types, such as person and city, never share a set.",
-            ),
-        ]
-        | UnsetType
-    ) = UNSET
+    type: TypeOfName = ""
 
 
 class GroupCall(Message):
@@ -105,13 +105,18 @@ class ScoreCall(ScoreQuestion):
 class ExplainCall(Message):
     """Why two names are, or are not, names of one thing.
 
-    Contexts are sentences in which each of them stands, or descriptions.
+    The probability by the names alone, and with the sentences in which they stand or descriptions;
+    the kind of the difference (spelling, inflection, word-order, abbreviation, other-words);
+    whether the name means the same as the other, more or less; and a sentence as evidence.
     """
 
     name: TermText
     other: TermText
     contexts: Contexts | UnsetType = UNSET
     other_contexts: Contexts | UnsetType = UNSET
+    type: TypeOfName = ""
+    other_type: TypeOfName = ""
+    among: Among = UNSET
 
 
 # --- Results ---
@@ -165,6 +170,36 @@ class GroupResult(Message):
     sets: list[GroupedSet]
     alone: list[SingleName]
     unsure: Annotated[list[UnsureNames], Meta(description="The nearest to the threshold first.")]
+
+
+class ExplainResult(Message):
+    """What speaks for and against two names being one thing."""
+
+    name: str
+    other: str
+    probability: Annotated[
+        Probability, Meta(description="That they are one thing; 0 if their types differ.")
+    ]
+    threshold: Annotated[
+        Probability, Meta(description="From here on group puts two names into one set.")
+    ]
+    names_probability: Annotated[Probability, Meta(description="By the names alone.")]
+    context_log_odds: Annotated[
+        float | None,
+        Meta(description="What the contexts add to the log-odds; null if a name has none."),
+    ]
+    kind: NameKind
+    relation: Annotated[
+        Scope, Meta(description="Of the name to the other: narrow if it means less.")
+    ]
+    shared_words: Annotated[list[str], Meta(description="Of their contexts, the rarest first.")]
+    statement: Annotated[
+        str | None, Meta(description="What the sentence says of both names, such as abbreviation.")
+    ]
+    sentence: Annotated[
+        str, Meta(description="With both names; or of the first name's contexts the most alike.")
+    ]
+    other_sentence: Annotated[str, Meta(description="Of the other name's contexts.")]
 
 
 def schema_of(message: type[Struct]) -> dict[str, Any]:

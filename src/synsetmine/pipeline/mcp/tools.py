@@ -11,10 +11,13 @@ from msgspec import UNSET, Struct, UnsetType
 
 from synsetmine.errors import DataError
 from synsetmine.models.general import load_general
+from synsetmine.pipeline.explanation import explain
 from synsetmine.pipeline.grouping import Grouping, group, threshold_of
 from synsetmine.pipeline.mcp.messages import (
     MAX_TEXT,
     ExpandCall,
+    ExplainCall,
+    ExplainResult,
     GroupCall,
     GroupedName,
     GroupedSet,
@@ -31,6 +34,11 @@ from synsetmine.types import Term
 from synsetmine.views import TermViews
 
 Arguments: TypeAlias = Mapping[str, Any]
+THRESHOLD = threshold_of(GroupSettings().precision)
+EXPLAINED = (  # fields that the result has as the library gives them
+    *("name", "other", "probability", "names_probability", "context_log_odds", "kind"),
+    *("relation", "statement", "sentence", "other_sentence"),
+)
 
 
 @dataclass(frozen=True)
@@ -67,6 +75,7 @@ def tools_of(source: Answers | None) -> dict[str, Tool]:
         Tool("group", "Group names", GroupCall, GroupResult, answers.group),
         Tool("expand", "Synonyms of a term", ExpandCall, Expand, answers.expand),
         Tool("score", "Score terms for a set", ScoreCall, Score, answers.score),
+        Tool("explain", "Explain a pair of names", ExplainCall, ExplainResult, answers.explain),
     )
     return {tool.name: tool for tool in tools}
 
@@ -80,7 +89,7 @@ class _ToolAnswers:
         grouping = group(
             [one.name for one in listed],
             contexts=[_texts(one.contexts) for one in listed],
-            types=[one.type or None for one in listed],
+            types=[one.type for one in listed],
             precision=call.precision,
             unsure=call.unsure,
         )
@@ -100,13 +109,25 @@ class _ToolAnswers:
         among = () if call.among is UNSET else call.among
         return _general_answers([*call.set, *call.terms, *among]).score(call)
 
+    def explain(self, call: ExplainCall) -> ExplainResult:
+        explanation = explain(
+            call.name,
+            call.other,
+            contexts=_texts(call.contexts),
+            other_contexts=_texts(call.other_contexts),
+            types=(call.type, call.other_type),
+            among=() if call.among is UNSET else call.among,
+        )
+        fields = {name: getattr(explanation, name) for name in EXPLAINED}
+        return ExplainResult(
+            threshold=THRESHOLD, shared_words=list(explanation.shared_words), **fields
+        )
+
 
 def _general_answers(names: Iterable[str]) -> ModelAnswers:
     """The general model over these names alone."""
     terms = list(dict.fromkeys(map(Term.parse, names)))
-    return ModelAnswers(
-        load_general().prepare(terms, TermViews()), threshold_of(GroupSettings().precision)
-    )
+    return ModelAnswers(load_general().prepare(terms, TermViews()), THRESHOLD)
 
 
 def _texts(contexts: str | list[str] | UnsetType) -> list[str] | None:
