@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 from synsetmine.errors import DataError, counted, require, shorten
+from synsetmine.frames import Library, frame_of, html_table
 
 SENSE_MARK = "||"
 SHOWN = 3  # sets of a repr, and terms of each
@@ -43,7 +44,7 @@ class Link:
     count: int
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True, order=True, repr=False)
 class Term:
     """A word or phrase, with a sense where one surface names several things.
 
@@ -61,7 +62,10 @@ class Term:
             problem = f"a sense may not contain {SENSE_MARK!r} or start with '|'"
             raise DataError(problem, value=self.sense)
         try:
-            f"{self.surface}{self.sense}".encode()
+            (self.surface + self.sense).encode()
+        except TypeError:
+            problem = "the surface and the sense of a term must be strings"
+            raise DataError(problem, value=(self.surface, self.sense)) from None
         except UnicodeEncodeError:
             raise DataError("a term must be valid Unicode", value=str(self)) from None
 
@@ -82,6 +86,9 @@ class Term:
             return cls.parse(str(value))  # numpy has strings of its own
         raise DataError("expected a term or a string", value=value)
 
+    def __repr__(self) -> str:
+        return f"Term({self.surface!r}{f', {self.sense!r}' if self.sense else ''})"
+
     def __str__(self) -> str:
         if self.sense or SENSE_MARK in self.surface:
             return f"{self.surface}{SENSE_MARK}{self.sense}"
@@ -91,8 +98,14 @@ class Term:
 TermLike: TypeAlias = Term | str  # a string is a term as `Term.parse` reads it
 
 
-def terms_of(values: Iterable[TermLike]) -> list[Term]:
-    """The terms of a list, an array or a Series of terms or strings."""
+def terms_of(values: Any) -> list[Term]:
+    """The terms of a list, an array or a Series of terms or strings.
+
+    Of an object with `terms`, such as sets, vectors or a vocabulary, these.
+    """
+    values = getattr(values, "terms", values)
+    if hasattr(values, "columns"):
+        raise DataError("expected one column, not a table; name it, as in frame['name']")
     if isinstance(values, str | Term | bytes) or not isinstance(values, Iterable):
         raise DataError("expected several terms, such as a list of strings", value=values)
     terms = []
@@ -102,6 +115,16 @@ def terms_of(values: Iterable[TermLike]) -> list[Term]:
         except DataError as error:
             raise DataError(f"{error.problem} (item {position})", value=error.value) from None
     return terms
+
+
+def pairs_of(pairs: Iterable[tuple[TermLike, TermLike]]) -> list[tuple[Term, Term]]:
+    """Pairs of terms or strings as pairs of terms."""
+    listed = []
+    for pair in pairs:
+        if isinstance(pair, str | Term) or len(terms := terms_of(pair)) != 2:
+            raise DataError('expected pairs of terms, such as ("Bonn", "Berlin")', value=pair)
+        listed.append((terms[0], terms[1]))
+    return listed
 
 
 def holds(index: Container[Term], term: object) -> bool:
@@ -146,13 +169,14 @@ class SynonymSets:
 
         Ids default to `c0`, `c1`, …
         """
-        if isinstance(sets, SynonymSets) and ids is None:
-            return sets
+        held = getattr(sets, "synonym_sets", getattr(sets, "sets", None))
+        for ready in (sets, held):  # a result that holds sets is as good
+            if isinstance(ready, SynonymSets) and ids is None:
+                return ready
         if isinstance(sets, Mapping):
             ids, sets = sets.keys() if ids is None else ids, sets.values()
         if isinstance(sets, str) or not isinstance(sets, Iterable):
-            hint = "; pass its .sets" if hasattr(sets, "sets") else ""
-            raise DataError(f"expected sets, each a list of terms{hint}", value=sets)
+            raise DataError("expected sets, each a list of terms", value=sets)
         members = tuple(tuple(terms_of(one)) for one in sets)
         names = tuple(ids) if ids is not None else tuple(f"c{i}" for i in range(len(members)))
         return cls(members, names)
@@ -167,7 +191,10 @@ class SynonymSets:
     def from_labels(cls, terms: Iterable[TermLike], labels: Iterable[Hashable]) -> SynonymSets:
         """Group terms by label; sets are in the order in which their labels first appear."""
         groups: dict[Hashable, list[Term]] = {}
-        for term, label in zip(terms_of(terms), labels, strict=True):
+        named, numbered = terms_of(terms), list(labels)
+        if len(named) != len(numbered):
+            raise DataError(f"{counted(len(named), 'term')} but {counted(len(numbered), 'label')}")
+        for term, label in zip(named, numbered, strict=True):
             groups.setdefault(label, []).append(term)
         return cls.of(groups.values())
 
@@ -205,10 +232,16 @@ class SynonymSets:
         size = f"{counted(len(self), 'set')} with {counted(len(self.terms), 'term')}"
         return f"SynonymSets({size}{': ' if sets else ''}{', '.join(sets)}{more})"
 
-    def to_frame(self, library: Literal["pandas", "polars"] = "pandas") -> Any:
-        """A DataFrame of pandas or polars, a row a term: set_id, term, sense."""
-        from synsetmine.frames import frame_of
+    def _repr_html_(self) -> str:
+        """The first sets as a table, which notebooks show."""
+        rows = [
+            (set_id, ", ".join(map(str, terms)))
+            for set_id, terms in zip(self.ids, self.sets, strict=True)
+        ]
+        return html_table(("id", "terms"), rows)
 
+    def to_frame(self, library: Library = "pandas") -> Any:
+        """A DataFrame of pandas or polars, a row a term: set_id, term, sense."""
         ids = [i for i, size in zip(self.ids, self.sizes, strict=True) for _ in range(size)]
         columns = {
             "set_id": ids,
