@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import product
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from synsetmine.pipeline.explanation import PairJudge
 from synsetmine.pipeline.settings import GroupSettings
 from synsetmine.types import SENSE_MARK, Progress, SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews, encode_terms, find_encoder, unit_rows
+
+if TYPE_CHECKING:
+    from synsetmine.pipeline.plan import Plan
 
 ENCODED = 8  # contexts of a name that a sentence encoder reads: more add little
 ENCODED_TEXT = 1_000  # characters of each; an encoder cuts longer texts itself
@@ -145,6 +148,14 @@ class NameCounts:
     unused_pairs: int = 0  # cannot-link pairs with a name that is neither listed nor known
 
 
+class Judged(NamedTuple):
+    """What a plan needs of a grouping."""
+
+    judge: PairJudge
+    terms: tuple[tuple[Term, ...], ...]  # of the members of each set, as the judge has them
+    members: tuple[int | None, ...]  # of each row of the list: its position in its set
+
+
 @dataclass(frozen=True, repr=False)
 class Grouping:
     """The sets of two or more names, and what becomes of each name of the list."""
@@ -159,6 +170,7 @@ class Grouping:
     counts: NameCounts = field(default_factory=NameCounts)
     # Of each row of the list: the position of its set, or of its name alone after all sets.
     rows: tuple[int | None, ...] = field(default=(), compare=False)
+    judged: Judged | None = field(default=None, compare=False)
 
     @property
     def canonical(self) -> tuple[str | None, ...]:
@@ -229,6 +241,19 @@ class Grouping:
         from synsetmine.pipeline.group_files import write_grouping
 
         write_grouping(Path(path), self, alone=alone, skipped=skipped)
+
+    def plan(self, *, ids: Sequence[str] | None = None, progress: Progress | None = None) -> Plan:
+        """What would be merged, and why; `ids` are those of the rows of the list.
+
+        With ids each row is an entity, and rows of one name that are one thing are merged too.
+        """
+        from synsetmine.pipeline.plan import plan_of
+
+        return plan_of(self, ids, progress=progress)
+
+    def write_plan(self, path: str | Path, *, ids: Sequence[str] | None = None) -> None:
+        """Write the plan as JSON lines, which `apply_plan` maps tables by."""
+        self.plan(ids=ids).write(path)
 
     def __repr__(self) -> str:
         return f"Grouping({self.summary})"
@@ -301,7 +326,7 @@ def group(
         )
         result.add(mined, prepared, seeds)
         pairs = _unsure_pairs(prepared, threshold, unsure, seeds, [*cannot_link, *must_link])
-    return result.grouping(threshold, pairs, unused_pairs + unused)
+    return result.grouping(threshold, pairs, unused_pairs + unused, judge)
 
 
 def _with_senses(
@@ -463,6 +488,7 @@ class _Vocabulary:
         self.names = Counter(row.name for row in rows if row.name.strip())
         self.missing = len(rows) - self.names.total()
         self.keys: list[_Key | None] = [self._key(row) for row in rows]
+        self.spellings = [_tidy(row.name) for row in rows]
         self.entries: dict[_Key, Counter[str]] = {}
         self._types: dict[_Key, Counter[str]] = {}
         self._contexts: dict[_Key, dict[str, None]] = {}
@@ -614,7 +640,11 @@ class _Result:
                 self._new.append(keys)
 
     def grouping(
-        self, threshold: float, unsure: Sequence[UnsurePair], unused_pairs: int
+        self,
+        threshold: float,
+        unsure: Sequence[UnsurePair],
+        unused_pairs: int,
+        judge: PairJudge,
     ) -> Grouping:
         vocabulary = self._vocabulary
         placed = {key for keys in (*self._known.values(), *self._new) for key in keys}
@@ -648,7 +678,23 @@ class _Result:
             threshold=threshold,
             counts=self._counts(unused_pairs),
             rows=tuple(None if key is None else place_of[key] for key in vocabulary.keys),
+            judged=self._judged(judge, [keys for _, keys in sets], [[key] for _, key in alone]),
         )
+
+    def _judged(
+        self, judge: PairJudge, sets: Sequence[Sequence[_Key]], alone: Sequence[Sequence[_Key]]
+    ) -> Judged:
+        vocabulary = self._vocabulary
+        terms: list[tuple[Term, ...]] = []
+        position: dict[tuple[_Key, str], int] = {}
+        for keys in (*sets, *alone):
+            spelled = [(k, text) for k in keys for text, _ in vocabulary.node(k).spellings]
+            position |= {pair: number for number, pair in enumerate(spelled)}
+            term_of = {key: vocabulary.term(key) for key in keys}
+            terms.append(tuple(term_of[key] for key, _ in spelled))
+        rows = zip(vocabulary.keys, vocabulary.spellings, strict=True)
+        members = tuple(None if key is None else position[key, text] for key, text in rows)
+        return Judged(judge, tuple(terms[: len(sets)]), members)
 
     def _rank(self, key: _Key) -> tuple[Any, ...]:
         node = self._vocabulary.node(key)

@@ -174,7 +174,7 @@ NAME_CASES = (
         "lung,liver\n",
         "a pair with an unknown name",
         0,
-        "1 pair of --never left out: a name is neither listed nor in a known set",
+        "1 pair of --never or --always left out: a name is neither listed nor in a known set",
     ),
     Case(
         "names",
