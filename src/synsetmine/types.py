@@ -84,7 +84,7 @@ class Term:
             return value
         if isinstance(value, str):
             return cls.parse(str(value))  # numpy has strings of its own
-        raise DataError("expected a term or a string", value=value)
+        raise DataError("expected a term or a string", value=str(value))
 
     def __repr__(self) -> str:
         return f"Term({self.surface!r}{f', {self.sense!r}' if self.sense else ''})"
@@ -176,7 +176,8 @@ class SynonymSets:
         if isinstance(sets, Mapping):
             ids, sets = sets.keys() if ids is None else ids, sets.values()
         if isinstance(sets, str) or not isinstance(sets, Iterable):
-            raise DataError("expected sets, each a list of terms", value=sets)
+            hint = "; read_sets(path) reads a file" if isinstance(sets, str) else ""
+            raise DataError(f"expected sets, each a list of terms{hint}", value=sets)
         members = tuple(tuple(terms_of(one)) for one in sets)
         names = tuple(ids) if ids is not None else tuple(f"c{i}" for i in range(len(members)))
         return cls(members, names)

@@ -77,6 +77,17 @@ def as_table(grouping: Grouping, *, alone: bool = True) -> Any:
     return pa.table(dict(zip(header, columns, strict=True)), schema=schema)
 
 
+def _header(grouping: Grouping) -> list[str]:
+    """The columns: type and contexts only if the list has any."""
+    members = [*grouping.alone, *(m for name_set in grouping.sets for m in name_set.entries)]
+    header = [*COLUMNS]
+    if any(member.type for member in members):
+        header.append("type")
+    if any(member.contexts for member in members):
+        header.append("contexts")
+    return header
+
+
 def _rows(grouping: Grouping, header: Sequence[str], *, alone: bool) -> Iterator[_Row]:
     for name_set in grouping.sets:
         for member in name_set.entries:

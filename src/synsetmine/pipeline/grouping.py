@@ -13,18 +13,19 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 from synsetmine.corpus.name_lists import Row, check_pair, names_in, rows_in
 from synsetmine.errors import DataError, Skipped, counted
-from synsetmine.frames import frame_of
-from synsetmine.io.sets import new_id
+from synsetmine.frames import Library, frame_of, html_table
+from synsetmine.io.sets import new_id, read_sets
 from synsetmine.models import MiningResult
 from synsetmine.normalization import keeps_case, name_key
 from synsetmine.pipeline.explanation import PairJudge
 from synsetmine.pipeline.settings import GroupSettings
+from synsetmine.progress import ShowProgress, showing
 from synsetmine.types import SENSE_MARK, Progress, SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews, encode_terms, find_encoder, unit_rows
 
@@ -84,7 +85,7 @@ class NameModel(Protocol):
     ) -> PreparedNameModel: ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Member:
     """A name in its set."""
 
@@ -95,6 +96,10 @@ class Member:
     known: bool  # whether a known set has it
     type: str = ""  # as the list has it most often; empty if unknown
     contexts: tuple[str, ...] = ()  # of this name in this set
+
+    def __repr__(self) -> str:
+        sure = "" if self.probability is None else f", probability={self.probability:.2f}"
+        return f"Member({self.name!r}, count={self.count}{sure})"
 
 
 class UnsurePair(NamedTuple):
@@ -223,7 +228,7 @@ class Grouping:
 
         return as_table(self, alone=alone)
 
-    def to_frame(self, library: Literal["pandas", "polars"] = "pandas") -> Any:
+    def to_frame(self, library: Library = "pandas") -> Any:
         """The same rows as a DataFrame of pandas or polars, which must be installed."""
         return frame_of(self.to_arrow(), library)
 
@@ -255,8 +260,29 @@ class Grouping:
         """Write the plan as JSON lines, which `apply_plan` maps tables by."""
         self.plan(ids=ids).write(path)
 
+    @cached_property
+    def synonym_sets(self) -> SynonymSets:
+        """The sets, and each single name as one, as `evaluate` and `write_sets` take them.
+
+        A name of several sets has the id of each as its sense there.
+        """
+        sets = [(one.id, one.members) for one in self.sets]
+        sets += [(i, (one.name,)) for i, one in zip(self.ids_alone, self.alone, strict=True)]
+        counts = Counter(name for _, names in sets for name in names)
+        terms = [[Term(n, i if counts[n] > 1 else "") for n in names] for i, names in sets]
+        return SynonymSets.of(terms, (set_id for set_id, _ in sets))
+
     def __repr__(self) -> str:
         return f"Grouping({self.summary})"
+
+    def _repr_html_(self) -> str:
+        """The first sets as a table, which notebooks show."""
+        rows = [
+            (s.name, ", ".join(s.members[1:]), f"{s.probability:.2f}" if s.probability else "")
+            for s in self.sets
+        ]
+        table = html_table(("name", "other names", "probability"), rows)
+        return f"<p>{self.summary}</p>{table}"
 
 
 def group(
@@ -266,7 +292,7 @@ def group(
     contexts: Any = None,
     types: Any = None,
     precision: str | float = DEFAULTS.precision,
-    known: KnownSets | None = None,
+    known: KnownSets | str | Path | None = None,
     never: Iterable[tuple[str, str]] | None = None,
     always: Iterable[tuple[str, str]] | None = None,
     model: NameModel | None = None,
@@ -274,7 +300,7 @@ def group(
     device: str = "cpu",
     cache: str | Path | None = None,
     unsure: int = DEFAULTS.unsure,
-    progress: Progress | None = None,
+    progress: ShowProgress = None,
 ) -> Grouping:
     """Group the names that mean the same thing.
 
@@ -282,8 +308,8 @@ def group(
     `column`. Their order makes no difference. Names that differ only in case, width or whitespace
     are one name. `precision` is "cautious", "balanced" or "bold", or a threshold from 0 to 1. New
     names may join the `known` sets, whose own names stay where they are: sets as `read_sets` reads
-    them, lists of names, or a mapping from names to their other names. The two names of a pair in
-    `never` come into different sets, those of a pair in `always` into one.
+    them, the path of such a file, lists of names, or a mapping from names to their other names. The
+    two names of a pair in `never` come into different sets, those of a pair in `always` into one.
 
     `contexts` has for each name a sentence or a description, or a list of them, or None; `types`
     has the type of each name, or None. Both are as long as `names`, or the names of columns if
@@ -298,35 +324,41 @@ def group(
 
     `model` is the general model by default. `encoder` is a sentence encoder, `minilm` or a folder,
     whose vectors of the names and contexts are one more view; the folder `cache` keeps them.
-    `unsure` is how many pairs near the threshold to return.
+    `unsure` is how many pairs near the threshold to return. `progress` is True for a progress bar,
+    or a function that is called with what is done, of how much.
     """
+    if model is not None and not hasattr(model, "senses"):
+        raise DataError("expected a model of names; None is the general model", value=model)
+    if isinstance(known, str | Path):
+        known = read_sets(known)
     threshold = threshold_of(precision)
     rows = rows_in(names, column, contexts=contexts, types=types)
     model = model or general_model(encoder=encoder is not None)
-    encode = encoding(encoder, device=device, cache=cache, progress=progress)
-    vocabulary = _Vocabulary(_with_senses(rows, model, encode, threshold), _known_sets(known))
-    cannot_link, unused_pairs = vocabulary.linked(never or ())
-    must_link, unused = vocabulary.linked(always or (), together=True)
-    seeds = vocabulary.seeds()
-    new = vocabulary.new_terms()
-    terms = [*new, *seeds.terms]
-    result = _Result(vocabulary)
-    pairs: list[UnsurePair] = []
-    types = vocabulary.types(new)
-    judge = PairJudge(model, terms, vocabulary.contexts_of(new), types, encode, progress)
-    if len(terms) > max(len(seeds.terms), 1):
-        prepared = judge.prepared
-        mined = prepared.generate(
-            threshold=threshold,
-            seeds=seeds,
-            cannot_link=cannot_link,
-            must_link=must_link,
-            types=types,
-            progress=progress,
-        )
-        result.add(mined, prepared, seeds)
-        pairs = _unsure_pairs(prepared, threshold, unsure, seeds, [*cannot_link, *must_link])
-    return result.grouping(threshold, pairs, unused_pairs + unused, judge)
+    with showing(progress, "grouping") as report:
+        encode = encoding(encoder, device=device, cache=cache, progress=report)
+        vocabulary = _Vocabulary(_with_senses(rows, model, encode, threshold), _known_sets(known))
+        cannot_link, unused_pairs = vocabulary.linked(never or ())
+        must_link, unused = vocabulary.linked(always or (), together=True)
+        seeds = vocabulary.seeds()
+        new = vocabulary.new_terms()
+        terms = [*new, *seeds.terms]
+        result = _Result(vocabulary)
+        pairs: list[UnsurePair] = []
+        types = vocabulary.types(new)
+        judge = PairJudge(model, terms, vocabulary.contexts_of(new), types, encode, report)
+        if len(terms) > max(len(seeds.terms), 1):
+            prepared = judge.prepared
+            mined = prepared.generate(
+                threshold=threshold,
+                seeds=seeds,
+                cannot_link=cannot_link,
+                must_link=must_link,
+                types=types,
+                progress=report,
+            )
+            result.add(mined, prepared, seeds)
+            pairs = _unsure_pairs(prepared, threshold, unsure, seeds, [*cannot_link, *must_link])
+        return result.grouping(threshold, pairs, unused_pairs + unused, judge)
 
 
 def _with_senses(
@@ -740,7 +772,7 @@ def _known_sets(known: KnownSets | None) -> list[_KnownSet]:
         sets = [(i, [t.surface for t in terms]) for i, terms in zip(known.ids, known, strict=True)]
     elif isinstance(known, Mapping):
         sets = [(name, _strings([name, *_strings(others)])) for name, others in known.items()]
-    elif isinstance(known, str) or not isinstance(known, Iterable):
+    elif not isinstance(known, Iterable):
         raise DataError("expected known sets, each a list of names", value=known)
     else:
         sets = [(f"c{number}", _strings(names)) for number, names in enumerate(known)]

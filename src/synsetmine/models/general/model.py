@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synsetmine.engines.workers import cores, in_threads
-from synsetmine.errors import DataError, ModelError
+from synsetmine.errors import DataError, ModelError, counted
 from synsetmine.io.traces import Action
 from synsetmine.models.base import Arrays
 from synsetmine.models.general.assignment import assign
@@ -348,6 +348,9 @@ class PreparedNames:
         self._index = TermIndex(terms)
         self._graph = graph  # probabilities, symmetric
         self._function = function
+
+    def __repr__(self) -> str:
+        return f"PreparedNames({counted(len(self.terms), 'term')})"
 
     @property
     def terms(self) -> tuple[Term, ...]:

@@ -118,6 +118,9 @@ class AdaptationSettings:
         usable = self._usable(sets.restrict(self.known(sets.terms, views)), views, hold_out)
         with threadpool_limits(1, "blas"):  # sums of several threads differ in their last digits
             adapted = adapt(usable, views, self, hold_out=hold_out, progress=progress)
+        if adapted.model.adaptation is None and not views.strings:
+            problem = "these vectors alone do not show which terms are synonyms; give more sets, or"
+            raise DataError(f"{problem} the strings of the terms too")
         figures: dict[str, float] = {"names": adapted.names, "pairs": adapted.pairs}
         if adapted.losses:
             figures["held-out loss"] = round(adapted.losses[adapted.ridge], 4)

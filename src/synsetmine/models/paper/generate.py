@@ -26,7 +26,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from synsetmine.errors import require
+from synsetmine.errors import counted, require
 from synsetmine.io.traces import Action
 from synsetmine.models.known import KNOWN_THRESHOLD
 from synsetmine.models.task import MiningResult, Outcome, Task, TermIndex, log_odds
@@ -57,6 +57,9 @@ class PreparedScorer:
         self._vocabulary = tuple(dict.fromkeys(vocabulary))
         self._vectors = vectors
         self._index = TermIndex(term for term in self._vocabulary if term in vectors)
+
+    def __repr__(self) -> str:
+        return f"PreparedScorer({counted(len(self.terms), 'term')})"
 
     @property
     def terms(self) -> tuple[Term, ...]:
