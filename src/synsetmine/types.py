@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from synsetmine.errors import DataError, counted, require, shorten
 from synsetmine.frames import Library, frame_of, html_table
@@ -169,10 +169,9 @@ class SynonymSets:
 
         Ids default to `c0`, `c1`, …
         """
-        held = getattr(sets, "synonym_sets", getattr(sets, "sets", None))
-        for ready in (sets, held):  # a result that holds sets is as good
-            if isinstance(ready, SynonymSets) and ids is None:
-                return ready
+        sets = getattr(sets, "synonym_sets", sets)
+        if isinstance(sets, SynonymSets) and ids is None:
+            return sets
         if isinstance(sets, Mapping):
             ids, sets = sets.keys() if ids is None else ids, sets.values()
         if isinstance(sets, str) or not isinstance(sets, Iterable):
@@ -302,7 +301,16 @@ class SynonymSets:
         return order
 
 
-SetsLike: TypeAlias = SynonymSets | Mapping[str, Iterable[TermLike]] | Iterable[Iterable[TermLike]]
+class HoldsSets(Protocol):
+    """A result that is as good as its sets."""
+
+    @property
+    def synonym_sets(self) -> SynonymSets: ...
+
+
+SetsLike: TypeAlias = (
+    SynonymSets | HoldsSets | Mapping[str, Iterable[TermLike]] | Iterable[Iterable[TermLike]]
+)
 
 # Of a name, compared with the other names of its set; `text.kinds` finds the kind.
 NameKind = Literal["spelling", "inflection", "word-order", "abbreviation", "other-words"]

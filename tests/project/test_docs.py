@@ -190,7 +190,7 @@ def test_the_first_ten_lines_of_the_python_tutorial_group_names_rightly() -> Non
 def test_the_notebook_is_the_page() -> None:
     shown = generate_notebook.NOTEBOOK.read_text("utf-8")
     assert shown == generate_notebook.notebook(), "run `make reference`"
-    notebook = nbformat.reads(shown, as_version=4)
+    notebook = nbformat.reads(shown, as_version=4)  # type: ignore[no-untyped-call]
     nbformat.validate(notebook)
     code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
     assert code == [block.rstrip("\n") for block in blocks(generate_notebook.TUTORIAL, "python")]
@@ -203,7 +203,7 @@ def test_the_notebook_runs(
     monkeypatch.setenv("SYNSETMINE_CACHE", str(cache))
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     shutil.copytree(clinic, tmp_path / "clinic")
-    notebook = nbformat.read(generate_notebook.NOTEBOOK, as_version=4)
+    notebook = nbformat.read(generate_notebook.NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call]
     resources = {"metadata": {"path": str(tmp_path)}}
     NotebookClient(notebook, timeout=600, resources=resources).execute()
     outputs = [o for cell in notebook.cells for o in cell.get("outputs", ())]

@@ -38,6 +38,10 @@ class MiningResult:
             sizes.append(f"{counted(len(self.without_vector), 'term')} not judged")
         return f"MiningResult({'; '.join(sizes)})"
 
+    @property
+    def synonym_sets(self) -> SynonymSets:
+        return self.sets
+
     def to_frame(self, library: Library = "pandas") -> Any:
         """A DataFrame of pandas or polars, a row a term.
 
