@@ -16,6 +16,7 @@ from synsetmine.cli.export import export
 from synsetmine.cli.group import group
 from synsetmine.cli.mcp import mcp
 from synsetmine.cli.mine import evaluate, mine, rank, score
+from synsetmine.cli.plan import apply_plan
 from synsetmine.cli.run import demo, init, report, run
 from synsetmine.cli.stages import knowledge, link, read, supervise, vectors, vocabulary
 from synsetmine.cli.train import finetune, train, tune
@@ -33,7 +34,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-NAMES = (group,)
+NAMES = (group, apply_plan)
 PROJECT = (init, run, report, demo)
 STAGES = (read, knowledge, link, supervise, vocabulary, vectors, train, mine, evaluate)
 REVIEW = (review, export_reviews, import_reviews)

@@ -195,7 +195,7 @@ def names_in(names: Any, column: str | None = None) -> Iterator[str]:
         raise DataError("only a table has columns", value=column)
     for position, value in enumerate(_values(names)):
         try:
-            yield _name(value)
+            yield name_text(value)
         except DataError as error:
             raise DataError(f"{error.problem} (item {position})", value=error.value) from None
 
@@ -225,7 +225,7 @@ def rows_in(
     rows = []
     for position, (name, context, type_) in enumerate(zip(listed, *columns, strict=True)):
         try:
-            rows.append(Row(name, contexts_in(context), _type(type_)))
+            rows.append(Row(name, contexts_in(context), type_text(type_)))
         except DataError as error:
             raise DataError(f"{error.problem} (item {position})", value=error.value) from None
     return rows
@@ -337,31 +337,31 @@ def _parquet_values(source: Source, columns: _Columns) -> Iterator[tuple[int, _V
 def _checked(records: Iterable[tuple[int, _Values]], source: Source) -> Iterator[Row]:
     for number, (name, context, type_, row_id) in records:
         try:
-            row = Row(_name(name), contexts_in(context), _type(type_), id=_id(row_id))
+            row = Row(name_text(name), contexts_in(context), type_text(type_), id=id_text(row_id))
         except DataError as error:
             source.reject(error, number)
         else:
             yield row
 
 
-def _type(value: object) -> str:
+def type_text(value: object) -> str:
     if isinstance(value, str) or _is_missing(value):
-        return " ".join(_name(value).split())
+        return " ".join(name_text(value).split())
     raise DataError("a type must be a string", value=value)
 
 
-def _id(value: object) -> str:
+def id_text(value: object) -> str:
     """The id of a row as a string: a string or a whole number; empty if it is missing."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # tools that know no missing whole numbers write 12 as 12.0
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if isinstance(value, str) or _is_missing(value):
-        return _name(value)
+        return name_text(value)
     raise DataError("an id must be a string or a whole number", value=value)
 
 
-def _name(value: object) -> str:
+def name_text(value: object) -> str:
     if isinstance(value, str):
         check_unicode(value)
         return str(value)  # numpy has strings of its own
