@@ -357,7 +357,8 @@ def group(
                 progress=report,
             )
             result.add(mined, prepared, seeds)
-            pairs = _unsure_pairs(prepared, threshold, unsure, seeds, [*cannot_link, *must_link])
+            linked = [*cannot_link, *must_link]
+            pairs = _unsure_pairs(prepared, threshold, unsure, seeds, linked, types)
         return result.grouping(threshold, pairs, unused_pairs + unused, judge)
 
 
@@ -459,19 +460,22 @@ def _unsure_pairs(
     threshold: float,
     top: int,
     seeds: SynonymSets,
-    cannot_link: Sequence[tuple[Term, Term]],
+    linked: Sequence[tuple[Term, Term]],
+    types: Mapping[Term, str],
 ) -> list[UnsurePair]:
-    """Pairs near the threshold, without those that the known sets or cannot-link pairs decide."""
+    """Pairs near the threshold, without those that known sets, types or linked pairs decide."""
     if top < 1:
         return []
-    decided = {frozenset(pair) for pair in cannot_link}
+    decided = {frozenset(pair) for pair in linked}
     looked_at = top
     while True:
         near = prepared.near_pairs(threshold, top=looked_at)
         open_pairs = [
             UnsurePair(one.surface, other.surface, probability)
             for one, other, probability in near
-            if frozenset((one, other)) not in decided and not (one in seeds and other in seeds)
+            if frozenset((one, other)) not in decided
+            and not (one in seeds and other in seeds)
+            and len({types.get(one), types.get(other)} - {None}) < 2
         ]
         if len(open_pairs) >= top or len(near) < looked_at:
             return open_pairs[:top]
