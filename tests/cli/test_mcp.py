@@ -92,6 +92,12 @@ def test_options_of_a_model_need_its_folder(option: str) -> None:
     assert "need a run or model folder" in str(done.exception)
 
 
+def test_without_its_packages_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    done = CliRunner().invoke(app, ["mcp"])
+    assert str(done.exception) == "mcp is not installed; pip install 'synsetmine[mcp]'"
+
+
 def test_a_folder_that_is_neither_is_refused(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["mcp", str(tmp_path / "none")])
     assert isinstance(done.exception, SynsetmineError)

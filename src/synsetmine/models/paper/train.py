@@ -26,7 +26,7 @@ from synsetmine.models.paper.network import SetScorer
 from synsetmine.models.paper.pairs import PairSampler
 from synsetmine.models.paper.settings import Metric, TrainingSettings
 from synsetmine.models.paper.steps import Checkpoint, Steps
-from synsetmine.types import SetsLike, SynonymSets, Term, order_terms
+from synsetmine.types import SetsLike, SynonymSets, Term, order_terms, terms_of
 from synsetmine.views import TermVectors, TermViews
 
 VALIDATED = 2_000  # terms, at most, on which the epoch is chosen; more would change little
@@ -95,6 +95,10 @@ class Validation:
     orders: Sequence[Sequence[Term]]
     metric: Metric = "fmi"
     threshold: float = 0.5
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gold", SynonymSets.of(self.gold))
+        object.__setattr__(self, "orders", [terms_of(order) for order in self.orders])
 
     @classmethod
     def with_random_orders(
