@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from synsetmine.cli import console
 from synsetmine.cli.inputs import Among, Device, Encoder, SkipBad, Tables
 from synsetmine.cli.web import (
     Host,
@@ -90,7 +92,10 @@ def mcp(
             what="MCP tools are served below /mcp",
         )
     else:
-        run_stdio(make_server())
+        server = make_server()
+        if sys.stdin.isatty():
+            console.say("waiting for an MCP client on standard input (Ctrl-C ends)")
+        run_stdio(server)
 
 
 def _check_installed() -> None:
