@@ -256,3 +256,41 @@ def test_a_plan_has_an_ending_of_its_own_and_overwrites_nothing(place: Path) -> 
     options = ["--plan", "x.jsonl", "-o", "x.jsonl"]
     failed = synsetmine("group", "names.txt", *options, cwd=place, code=1)
     assert "the command uses this file already" in failed.stderr
+
+
+def test_a_registry_grows_and_keeps_ids(place: Path) -> None:
+    (place / "never.tsv").write_text("lung cancer\tBonn\n")
+    options = ["--registry", "known.jsonl", "--all"]
+    never = ["--never", "never.tsv"]
+    done = synsetmine("group", "names.txt", *options, *never, "-o", "x.jsonl", cwd=place)
+    assert "known.jsonl: 3 entities, 3 of them new" in done.stderr
+    registry = (place / "known.jsonl").read_bytes()
+    assert b'{"never": ["lung cancer", "Bonn"]}' in registry
+    again = synsetmine("group", "names.txt", *options, "-o", "y.jsonl", cwd=place)
+    assert "known.jsonl: 3 entities, 0 of them new" in again.stderr
+    assert (place / "known.jsonl").read_bytes() == registry
+    records = [
+        {
+            record["id"]: record["canonical"]
+            for record in map(json.loads, (place / name).read_text().splitlines())
+        }
+        for name in ("x.jsonl", "y.jsonl")
+    ]
+    assert records[0] == records[1]
+    (place / "more.txt").write_text("failures, heart\nLyon\n")
+    done = synsetmine("group", "more.txt", *options, "-o", "z.jsonl", cwd=place)
+    assert "known.jsonl: 4 entities, 1 of them new" in done.stderr
+    more = [json.loads(line) for line in (place / "z.jsonl").read_text().splitlines()]
+    assert {r["id"] for r in more if "failures, heart" in r["terms"]} <= records[0].keys()
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--registry", "x.jsonl", "--known", "k.jsonl"], "exclude each other"),
+        (["--registry", "x.csv"], "unknown file extension for a registry; expected .jsonl"),
+        (["--registry", "x.jsonl", "-o", "x.jsonl"], "the command uses this file already"),
+    ],
+)
+def test_a_registry_is_a_file_of_its_own(place: Path, options: list[str], problem: str) -> None:
+    assert problem in synsetmine("group", "names.txt", *options, cwd=place, code=1).stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -300,6 +301,12 @@ def test_undo_is_exact_in_files(
     restored = undo_plan(folder / "plan.jsonl", new, *others)
     write_tables(dict(zip(paths, (restored.entities, restored.relations), strict=True)))
     assert [path.read_bytes() for path in paths] == before
+
+
+def test_a_column_of_its_own_keeps_empty_cells(tmp_path: Path) -> None:
+    cells = ["", "a\n\nb", "", '"']
+    write_tables({tmp_path / "x.csv": as_table("text", {"name": cells})})
+    assert read_table(tmp_path / "x.csv").values("name") == cells
 
 
 @given(entity_rows, st.integers(0, 99))

@@ -263,6 +263,14 @@ def test_the_configuration_of_a_desktop_client_starts_a_server() -> None:
 
 
 @pytest.mark.slow
+def test_the_way_to_a_graph_without_duplicates_runs(checkout: Path) -> None:
+    pytest.importorskip("pandas")
+    walk(ROOT / "docs/how-to/duplicate-entities.md", checkout)
+    for name in ("entities.csv", "relations.csv"):
+        assert (checkout / "restored" / name).read_bytes() == (checkout / name).read_bytes()
+
+
+@pytest.mark.slow
 def test_the_way_to_new_names_runs(clinic: Path) -> None:
     kb = read_kb(clinic / "thesaurus-more.jsonl")
     assert kb.names("D013") == ("schistosomiasis", "bilharzia", "snail fever")

@@ -14,7 +14,7 @@ from synsetmine.cli.console import check_not_input, output_file
 from synsetmine.cli.inputs import Device, Encoder, SkipBad, load_sets, skipping
 from synsetmine.cli.options import option_of
 from synsetmine.devices import choose_device
-from synsetmine.errors import counted
+from synsetmine.errors import SynsetmineError, counted
 from synsetmine.pipeline.settings import GroupSettings
 from synsetmine.schema import settings_in
 
@@ -106,6 +106,14 @@ def group(
         Path | None,
         typer.Option(help="Known synonym sets, .jsonl or .set; new names may join them."),
     ] = None,
+    registry: Annotated[
+        Path | None,
+        typer.Option(
+            callback=output_file,
+            help="JSONL file of known entities, which grows: its entities act as known sets, new "
+            "ones are added with ids that last, and so are the pairs of --never.",
+        ),
+    ] = None,
     never: Annotated[
         Path | None,
         typer.Option(
@@ -157,11 +165,17 @@ def group(
     New names for sets that are known:
 
     Example: `synsetmine group new.txt --known sets.jsonl --never pairs.tsv -o sets-more.jsonl`
+
+    Entities that keep their ids from list to list:
+
+    Example: `synsetmine group today.csv --registry entities.jsonl -o sets.jsonl --all`
     """
     source = None if names == "-" else Path(names)
-    for written, others in ((out, (unsure, plan)), (unsure, (plan,)), (plan, ())):
-        if written is not None:
-            check_not_input(written, source, known, never, always, *others)
+    if known is not None and registry is not None:
+        raise SynsetmineError("--known and --registry exclude each other")
+    outputs = [path for path in (out, unsure, plan, registry) if path is not None]
+    for place, written in enumerate(outputs):
+        check_not_input(written, source, known, never, always, *outputs[place + 1 :])
     from synsetmine.corpus.name_lists import read_pairs, read_rows
     from synsetmine.errors import Skipped
     from synsetmine.io.files import cache_root
@@ -169,6 +183,7 @@ def group(
     from synsetmine.pipeline.grouping import group as group_names
     from synsetmine.pipeline.grouping import threshold_of
     from synsetmine.pipeline.plan import check_plan_ending
+    from synsetmine.pipeline.registry import check_registry_ending, read_registry
 
     if out is not None:
         check_ending(out, alone=alone)
@@ -176,6 +191,8 @@ def group(
         check_pairs_ending(unsure)
     if plan is not None:
         check_plan_ending(plan)
+    if registry is not None:
+        check_registry_ending(registry)
     threshold = threshold_of(precision)
     with skipping(skip_bad) as skipped:
         rows = read_rows(
@@ -189,6 +206,7 @@ def group(
             on_column=_say_column,
         )
     known_sets = None if known is None else load_sets(known, skip_bad)
+    entities = None if registry is None else read_registry(registry)
     with skipping(skip_bad) as skipped:
         cannot_link, must_link = (
             [] if path is None else read_pairs(path, known=known_sets, together=t, skipped=skipped)
@@ -200,7 +218,7 @@ def group(
             contexts=[row.contexts for row in rows],
             types=[row.type for row in rows],
             precision=threshold,
-            known=known_sets,
+            known=known_sets if entities is None else entities,
             never=cannot_link,
             always=must_link,
             encoder=encoder,
@@ -209,6 +227,12 @@ def group(
             progress=bar.update,
         )
     left_out = Skipped()
+    if registry is not None and entities is not None:
+        grown = entities.grown(grouping, never=cannot_link)
+        if grown != entities or not registry.exists():
+            grown.write(registry)
+        new = len(grown) - len(entities)
+        console.say(f"{registry}: {counted(len(grown), 'entity')}, {new:,} of them new")
     if plan is not None:
         with console.progress_bar("explaining") as bar:
             planned = grouping.plan(

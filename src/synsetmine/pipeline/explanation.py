@@ -118,6 +118,7 @@ class PairJudge:
         self._model = model
         self._encode = encode
         self._progress = progress
+        self._chances: dict[tuple[bool, frozenset[Term]], float] = {}  # with contexts, or without
         self.terms = tuple(terms)
         self.contexts = contexts
         self.types = types
@@ -146,6 +147,8 @@ class PairJudge:
         if len(others) == 1:
             return others[0]
         chances = self.prepared.probabilities([term], others)
+        for other, chance in zip(others, chances, strict=True):
+            self._chances[True, frozenset((term, other))] = chance
         ranks = [
             (-round(chance, 9), KINDS.index(pair_kind(term.surface, other.surface)), other)
             for other, chance in zip(others, chances, strict=True)
@@ -159,10 +162,10 @@ class PairJudge:
         in_contexts = all(texts)
         names_probability = 1.0  # of spellings of one name
         if name_key(term.surface) != name_key(other.surface):
-            names_probability = self._probability(self._names_alone, term, other)
+            names_probability = self._probability(term, other, in_contexts=False)
         probability = names_probability
         if in_contexts:
-            probability = self._probability(self.prepared, term, other)
+            probability = self._probability(term, other, in_contexts=True)
         evidence = find_evidence(term.surface, other.surface, *texts, counts=self._counts)
         scope = relation_of(term.surface, [other.surface], probability)
         differ = all(types) and name_key(types[0]) != name_key(types[1])
@@ -181,9 +184,13 @@ class PairJudge:
             *evidence,
         )
 
-    @staticmethod
-    def _probability(prepared: PreparedNameModel, term: Term, other: Term) -> float:
-        return prepared.probabilities([other], [term])[0]
+    def _probability(self, term: Term, other: Term, *, in_contexts: bool) -> float:
+        """f({other}, term), which is the same the other way round."""
+        key = in_contexts or not self.contexts, frozenset((term, other))
+        if key not in self._chances:
+            prepared = self.prepared if key[0] else self._names_alone
+            (self._chances[key],) = prepared.probabilities([other], [term])
+        return self._chances[key]
 
     def _similarity(self, term: Term, other: Term) -> float | None:
         from synsetmine.views import unit_rows

@@ -18,7 +18,7 @@ from synsetmine.corpus.records import table_rows
 from synsetmine.errors import DataError
 from synsetmine.io.files import parquet_error, parse_json, plain_name, writing
 from synsetmine.io.source import Source
-from synsetmine.io.tables import rows_of
+from synsetmine.io.tables import row_of
 
 Encoding: TypeAlias = Literal["arrow", "text", "json"]
 
@@ -272,9 +272,7 @@ def _text_of(table: GraphTable, path: Path) -> str:
             for row in rows
         )
     if check_table_ending(path) == "csv":
-        text = rows_of([table.columns, *rows], ",")
         # A row of one empty cell would be an empty line, which readers pass over.
-        return (
-            text if len(columns) > 1 else text.replace("\n\n", '\n""\n').replace("\n\n", '\n""\n')
-        )
+        lines = (row_of(row, ",") or '""' for row in (table.columns, *rows))
+        return "".join(f"{line}\n" for line in lines)
     return "".join("\t".join(row) + "\n" for row in (table.columns, *rows))

@@ -24,6 +24,13 @@ from synsetmine.io.sets import new_id, read_sets
 from synsetmine.models import MiningResult
 from synsetmine.normalization import keeps_case, name_key
 from synsetmine.pipeline.explanation import PairJudge
+from synsetmine.pipeline.registry import (
+    KnownEntity,
+    KnownName,
+    Registry,
+    known_mentions,
+    known_senses,
+)
 from synsetmine.pipeline.settings import GroupSettings
 from synsetmine.progress import ShowProgress, showing
 from synsetmine.types import SENSE_MARK, Progress, SynonymSets, Term
@@ -38,7 +45,9 @@ LONGEST_NAME = 10_000  # characters; a longer text is no name, and stands alone
 DEFAULTS = GroupSettings()
 
 Encode: TypeAlias = Callable[[Sequence[Term]], TermVectors]
-KnownSets: TypeAlias = SynonymSets | Mapping[str, Iterable[str]] | Iterable[Iterable[str]]
+KnownSets: TypeAlias = (
+    SynonymSets | Registry | Mapping[str, Iterable[str]] | Iterable[Iterable[str]]
+)
 
 
 class PreparedNameModel(Protocol):
@@ -96,6 +105,7 @@ class Member:
     known: bool  # whether a known set has it
     type: str = ""  # as the list has it most often; empty if unknown
     contexts: tuple[str, ...] = ()  # of this name in this set
+    sense: int = 0  # of the names that are equal, which one it is
 
     def __repr__(self) -> str:
         sure = "" if self.probability is None else f", probability={self.probability:.2f}"
@@ -158,6 +168,8 @@ class Judged(NamedTuple):
 
     judge: PairJudge
     terms: tuple[tuple[Term, ...], ...]  # of the members of each set, as the judge has them
+    # The types of the rows of each node; behind the sets, of the names alone.
+    types: tuple[tuple[tuple[str, ...], ...], ...]
     members: tuple[int | None, ...]  # of each row of the list: its position in its set
 
 
@@ -176,6 +188,8 @@ class Grouping:
     # Of each row of the list: the position of its set, or of its name alone after all sets.
     rows: tuple[int | None, ...] = field(default=(), compare=False)
     judged: Judged | None = field(default=None, compare=False)
+    known_ids: Mapping[int, str] = field(default_factory=dict)  # of known names that stand alone
+    taken_ids: frozenset[str] = frozenset()  # of all known sets
 
     @property
     def canonical(self) -> tuple[str | None, ...]:
@@ -192,10 +206,11 @@ class Grouping:
     @cached_property
     def ids_alone(self) -> tuple[str, ...]:
         """The ids of the names that stand alone."""
-        taken = {s.id for s in self.sets}
+        taken = {*self.taken_ids, *(s.id for s in self.sets)}
         ids = []
-        for member in self.alone:
-            ids.append(new_id([Term(member.name)], taken))
+        for place, member in enumerate(self.alone):
+            known = self.known_ids.get(place)
+            ids.append(new_id([Term(member.name)], taken) if known is None else known)
             taken.add(ids[-1])
         return tuple(ids)
 
@@ -308,8 +323,9 @@ def group(
     `column`. Their order makes no difference. Names that differ only in case, width or whitespace
     are one name. `precision` is "cautious", "balanced" or "bold", or a threshold from 0 to 1. New
     names may join the `known` sets, whose own names stay where they are: sets as `read_sets` reads
-    them, the path of such a file, lists of names, or a mapping from names to their other names. The
-    two names of a pair in `never` come into different sets, those of a pair in `always` into one.
+    them, the path of such a file, lists of names, a mapping from names to their other names, or a
+    `Registry`, whose cannot-link pairs hold too. The two names of a pair in `never` come into
+    different sets, those of a pair in `always` into one.
 
     `contexts` has for each name a sentence or a description, or a list of them, or None; `types`
     has the type of each name, or None. Both are as long as `names`, or the names of columns if
@@ -336,16 +352,22 @@ def group(
     model = model or general_model(encoder=encoder is not None)
     with showing(progress, "grouping") as report:
         encode = encoding(encoder, device=device, cache=cache, progress=report)
-        vocabulary = _Vocabulary(_with_senses(rows, model, encode, threshold), _known_sets(known))
-        cannot_link, unused_pairs = vocabulary.linked(never or ())
+        entities = _known_sets(known)
+        mentions = [*known_mentions(entities)]
+        rows = [row if row.name.strip() else Row("") for row in rows]
+        sensed = _with_senses([*rows, *mentions], model, encode, threshold)
+        split = known_senses(sensed[: len(rows)], sensed[len(rows) :], mentions)
+        vocabulary = _Vocabulary(split, entities)
+        decided = known.never if isinstance(known, Registry) else ()
+        cannot_link, unused_pairs = vocabulary.linked([*(never or ()), *decided])
         must_link, unused = vocabulary.linked(always or (), together=True)
         seeds = vocabulary.seeds()
         new = vocabulary.new_terms()
         terms = [*new, *seeds.terms]
         result = _Result(vocabulary)
         pairs: list[UnsurePair] = []
-        types = vocabulary.types(new)
-        judge = PairJudge(model, terms, vocabulary.contexts_of(new), types, encode, report)
+        types = vocabulary.types(terms)
+        judge = PairJudge(model, terms, vocabulary.contexts_of(terms), types, encode, report)
         if len(terms) > max(len(seeds.terms), 1):
             prepared = judge.prepared
             mined = prepared.generate(
@@ -499,60 +521,82 @@ class _Node(NamedTuple):
     total: int  # how often the list has any of them
 
 
-class _KnownSet(NamedTuple):
-    id: str
-    names: tuple[str, ...]
-
-
 class _Vocabulary:
     """The names of a list and of known sets, by what makes them one."""
 
-    def __init__(self, rows: Sequence[Row], known: Sequence[_KnownSet]) -> None:
+    def __init__(self, rows: Sequence[Row], known: Sequence[KnownEntity]) -> None:
         self.known = known
-        sets_of: dict[str, set[int]] = {}  # the known sets that have a name
-        self._known_spellings: dict[str, list[str]] = {}
-        for number, known_set in enumerate(known):
-            for name in known_set.names:
-                folded = name_key(name)
-                sets_of.setdefault(folded, set()).add(number)
-                self._known_spellings.setdefault(folded, []).append(_tidy(name))
-        self._sets_of = sets_of
-        ambiguous = {name for name, numbers in sets_of.items() if len(numbers) > 1}
-        self.owner = {n: min(numbers) for n, numbers in sets_of.items() if n not in ambiguous}
-        for name in ambiguous:
-            del self._known_spellings[name]
+        self._sets_of: dict[str, set[int]] = {}  # the known sets that have a name
+        sets_of: dict[_Key, set[int]] = {}
+        self._known_spellings: dict[_Key, list[str]] = {}
+        self._contexts: dict[_Key, dict[str, None]] = {}
+        self._known_types: dict[_Key, str] = {}
+        self._known_keys_of: dict[str, list[_Key]] = {}
+        self._row_types: dict[_Key, set[str]] = {}
+        self._unclear: set[_Key] = set()  # of names that could be any of several known ones
+        for number, entity in enumerate(known):
+            for name in entity.names:
+                key = _Key(*name.key)
+                self._sets_of.setdefault(key.name, set()).add(number)
+                if key not in sets_of:
+                    self._known_keys_of.setdefault(key.name, []).append(key)
+                sets_of.setdefault(key, set()).add(number)
+                self._known_spellings.setdefault(key, []).append(_tidy(name.name))
+                if name.contexts:
+                    self._contexts.setdefault(key, {}).update(dict.fromkeys(name.contexts))
+                if name.type:
+                    self._known_types.setdefault(key, name.type)
+        self._known_contexts = frozenset(self._contexts)
+        ambiguous = {key for key, numbers in sets_of.items() if len(numbers) > 1}
+        self.owner = {k: min(numbers) for k, numbers in sets_of.items() if k not in ambiguous}
+        for key in ambiguous:
+            del self._known_spellings[key]
         self.names = Counter(row.name for row in rows if row.name.strip())
         self.missing = len(rows) - self.names.total()
         self.keys: list[_Key | None] = [self._key(row) for row in rows]
         self.spellings = [_tidy(row.name) for row in rows]
         self.entries: dict[_Key, Counter[str]] = {}
         self._types: dict[_Key, Counter[str]] = {}
-        self._contexts: dict[_Key, dict[str, None]] = {}
-        for row, key in zip(rows, self.keys, strict=True):
-            if key is None:
+        for row, key_ in zip(rows, self.keys, strict=True):
+            if key_ is None:
                 continue
-            self.entries.setdefault(key, Counter())[row.name] += 1
+            self.entries.setdefault(key_, Counter())[row.name] += 1
             if row.type:
-                self._types.setdefault(key, Counter())[row.type] += 1
+                self._types.setdefault(key_, Counter())[row.type] += 1
             if row.contexts:
-                self._contexts.setdefault(key, {}).update(dict.fromkeys(row.contexts))
+                self._contexts.setdefault(key_, {}).update(dict.fromkeys(row.contexts))
         self._keys_of: dict[str, list[_Key]] = {}
         for key in sorted(self.entries):
             self._keys_of.setdefault(key.name, []).append(key)
-        self.ambiguous = {key for key in self.entries if key.name in ambiguous}
+        self.ambiguous = {key for key in self.entries if key in ambiguous | self._unclear}
         self.too_long = {
-            key
-            for key in self.entries
-            if len(key.name) > LONGEST_NAME and key.name not in self.owner
+            key for key in self.entries if len(key.name) > LONGEST_NAME and key not in self.owner
         }
 
     def _key(self, row: Row) -> _Key | None:
         if not row.name.strip():
             return None
-        name = name_key(row.name)
-        if name in self._sets_of:  # a known name is what the known set says
-            return _Key(name)
-        return _Key(name, name_key(row.type), row.sense)
+        key = _Key(name_key(row.name), name_key(row.type), row.sense)
+        known = self._known_keys_of.get(key.name, [])
+        if not known or key in known:
+            return key
+        # A known name without contexts has any sense, one without a type any type, and a row
+        # without a type any known one.
+        any_sense = self._known_contexts.isdisjoint(known)
+        fits = [k for k in known if any_sense or k.sense == key.sense]
+        fits = [k for k in fits if k.type == key.type] or [
+            k for k in fits if not k.type or not key.type
+        ]
+        if len(fits) > 1:
+            self._unclear.add(key)
+        if len(fits) != 1:
+            return key
+        self._row_types.setdefault(fits[0], set()).add(key.type)
+        return fits[0]
+
+    def row_types(self, key: _Key) -> tuple[str, ...]:
+        """The type of a node, and those of rows that are it although they have another."""
+        return (key.type, *sorted(self._row_types.get(key, set()) - {key.type}))
 
     def node(self, key: _Key) -> _Node:
         entries = self.entries.get(key, Counter())
@@ -572,25 +616,26 @@ class _Vocabulary:
     def type(self, key: _Key) -> str:
         """The type of a node as the list writes it most often."""
         counts = self._types.get(key, Counter())
-        return min(counts, key=lambda type_: (-counts[type_], type_), default="")
+        known = self._known_types.get(key, "")
+        return min(counts, key=lambda type_: (-counts[type_], type_), default=known)
 
     def contexts(self, key: _Key) -> tuple[str, ...]:
         return tuple(sorted(self._contexts.get(key, ())))
 
     def known_spellings(self, key: _Key) -> Sequence[str]:
-        return self._known_spellings.get(key.name, ())
+        return self._known_spellings.get(key, ())
 
     def known_keys(self) -> list[list[_Key]]:
         """The keys of each known set, in the order of its names."""
         keys: list[dict[_Key, None]] = [{} for _ in self.known]
-        for name, number in self.owner.items():
-            keys[number][_Key(name)] = None
+        for key, number in self.owner.items():
+            keys[number][key] = None
         return [list(of_set) for of_set in keys]
 
     def new_terms(self) -> list[Term]:
         """The terms to group, in an order that does not depend on the list's."""
         left_out = self.ambiguous | self.too_long
-        keys = (key for key in self.entries if key.name not in self.owner and key not in left_out)
+        keys = (key for key in self.entries if key not in self.owner and key not in left_out)
         return [self.term(key) for key in sorted(keys)]
 
     def term(self, key: _Key) -> Term:
@@ -613,7 +658,7 @@ class _Vocabulary:
         for known_set, keys in zip(self.known, self.known_keys(), strict=True):
             judged = [key for key in keys if len(key.name) <= LONGEST_NAME]
             if judged:
-                sets.append((known_set.id, [Term(self.known_spellings(k)[0]) for k in judged]))
+                sets.append((known_set.id, [*map(self.term, judged)]))
         return SynonymSets.of((terms for _, terms in sets), (set_id for set_id, _ in sets))
 
     def linked(
@@ -631,9 +676,9 @@ class _Vocabulary:
         return linked, unused
 
     def _linkable(self, name: str) -> list[_Key]:
-        if name in self.owner:
-            return [_Key(name)]
-        return [key for key in self._keys_of.get(name, ()) if key not in self.ambiguous]
+        known = [key for key in self._known_keys_of.get(name, ()) if key in self.owner]
+        keys = dict.fromkeys((*known, *self._keys_of.get(name, ())))
+        return [key for key in keys if key not in self.ambiguous]
 
 
 def _type_of(term: Term) -> str:
@@ -650,9 +695,7 @@ class _Result:
         self._new: list[list[_Key]] = []
         self._probability: dict[_Key, float] = {}
         self._key_of = {
-            vocabulary.term(key): key
-            for key in vocabulary.entries
-            if key.name not in vocabulary.owner
+            vocabulary.term(key): key for key in vocabulary.entries if key not in vocabulary.owner
         }
 
     def add(self, mined: MiningResult, prepared: PreparedNameModel, seeds: SynonymSets) -> None:
@@ -686,7 +729,7 @@ class _Result:
         placed = {key for keys in (*self._known.values(), *self._new) for key in keys}
         single = [[key] for key in sorted(vocabulary.entries.keys() - placed)]
         sets: list[tuple[NameSet, list[_Key]]] = []
-        alone: list[tuple[Member, _Key]] = []
+        alone: list[tuple[Member, _Key, str | None]] = []
         taken = set(self._known)
         for set_id, keys in [*self._known.items(), *((None, k) for k in (*self._new, *single))]:
             if not any(key in vocabulary.entries for key in keys):
@@ -695,7 +738,7 @@ class _Result:
                 keys.sort(key=self._rank)
             members = [member for key in keys for member in self._members(key)]
             if len(members) == 1:
-                alone.append((members[0], keys[0]))
+                alone.append((members[0], keys[0], set_id))
                 continue
             if set_id is None:
                 set_id = new_id([Term(name) for name in {m.name: None for m in members}], taken)
@@ -704,17 +747,19 @@ class _Result:
         sets.sort(key=lambda pair: (name_key(pair[0].name), pair[0].name, pair[0].id))
         alone.sort(key=lambda pair: (pair[1], pair[0].name))
         place_of = {key: place for place, (_, keys) in enumerate(sets) for key in keys}
-        place_of |= {key: len(sets) + place for place, (_, key) in enumerate(alone)}
-        names = [name_set.name for name_set, _ in sets] + [member.name for member, _ in alone]
+        place_of |= {key: len(sets) + place for place, (_, key, _) in enumerate(alone)}
+        names = [name_set.name for name_set, _ in sets] + [member.name for member, _, _ in alone]
         return Grouping(
             sets=tuple(name_set for name_set, _ in sets),
-            alone=tuple(member for member, _ in alone),
+            alone=tuple(member for member, _, _ in alone),
             mapping=self._mapping(place_of, names),
             unsure=tuple(unsure),
             threshold=threshold,
             counts=self._counts(unused_pairs),
             rows=tuple(None if key is None else place_of[key] for key in vocabulary.keys),
-            judged=self._judged(judge, [keys for _, keys in sets], [[key] for _, key in alone]),
+            judged=self._judged(judge, [keys for _, keys in sets], [[key] for _, key, _ in alone]),
+            known_ids={place: i for place, (_, _, i) in enumerate(alone) if i is not None},
+            taken_ids=frozenset(self._known),
         )
 
     def _judged(
@@ -722,15 +767,17 @@ class _Result:
     ) -> Judged:
         vocabulary = self._vocabulary
         terms: list[tuple[Term, ...]] = []
+        types: list[tuple[tuple[str, ...], ...]] = []
         position: dict[tuple[_Key, str], int] = {}
         for keys in (*sets, *alone):
             spelled = [(k, text) for k in keys for text, _ in vocabulary.node(k).spellings]
             position |= {pair: number for number, pair in enumerate(spelled)}
             term_of = {key: vocabulary.term(key) for key in keys}
             terms.append(tuple(term_of[key] for key, _ in spelled))
+            types.append(tuple(vocabulary.row_types(key) for key, _ in spelled))
         rows = zip(vocabulary.keys, vocabulary.spellings, strict=True)
         members = tuple(None if key is None else position[key, text] for key, text in rows)
-        return Judged(judge, tuple(terms[: len(sets)]), members)
+        return Judged(judge, tuple(terms[: len(sets)]), tuple(types), members)
 
     def _rank(self, key: _Key) -> tuple[Any, ...]:
         node = self._vocabulary.node(key)
@@ -766,12 +813,16 @@ class _Result:
         type_, contexts = vocabulary.type(key), vocabulary.contexts(key)
         for spelling, count in vocabulary.node(key).spellings:
             probability = self._probability.get(key)
-            yield Member(spelling, count, probability, spelling in known, type_, contexts)
+            yield Member(
+                spelling, count, probability, spelling in known, type_, contexts, key.sense
+            )
 
 
-def _known_sets(known: KnownSets | None) -> list[_KnownSet]:
+def _known_sets(known: KnownSets | None) -> Sequence[KnownEntity]:
     if known is None:
         return []
+    if isinstance(known, Registry):
+        return known.entities
     if isinstance(known, SynonymSets):
         sets = [(i, [t.surface for t in terms]) for i, terms in zip(known.ids, known, strict=True)]
     elif isinstance(known, Mapping):
@@ -783,7 +834,7 @@ def _known_sets(known: KnownSets | None) -> list[_KnownSet]:
     for set_id, names in sets:
         if not names or not all(name.strip() for name in names):
             raise DataError("a known set needs names, none of them empty", value=set_id)
-    return [_KnownSet(set_id, tuple(names)) for set_id, names in sets]
+    return [KnownEntity(set_id, tuple(map(KnownName, names))) for set_id, names in sets]
 
 
 def _strings(names: Iterable[str]) -> list[str]:

@@ -328,14 +328,17 @@ def _combiner(
         return list(keys.values())
 
     def add(values: list[Any]) -> Any:
-        numbers = [value for value in values if value not in (None, "")]
+        numbers = [number(value) for value in values if value not in (None, "")]
+        if not numbers:
+            return values[0]
+        return str(sum(numbers)) if table.encoding == "text" else sum(numbers)
+
+    def number(value: Any) -> Any:
         try:
-            if table.encoding == "text":
-                return str(sum(map(Decimal, numbers))) if numbers else values[0]
-            return sum(numbers) if numbers else values[0]
+            return Decimal(value) if table.encoding == "text" else value + 0
         except (TypeError, InvalidOperation):
             problem = f"the column {column} is to be summed, but has values that are no numbers"
-            raise DataError(problem, path=table.path, value=numbers[0]) from None
+            raise DataError(problem, path=table.path, value=value) from None
 
     return add if column in added else join if column in joined else union
 
