@@ -27,6 +27,7 @@ from docs.tutorials import generate_notebook
 from synsetmine.cli import app
 from synsetmine.io.downloads import fetch_dataset
 from synsetmine.kb import read_kb
+from tests.support.graphserver import PASSWORD, USER, graph_server
 from tests.support.walks import blocks, run, steps, walk
 
 ROOT = Path(__file__).parents[2]
@@ -282,3 +283,16 @@ def test_the_way_to_a_knowledge_graph_runs(checkout: Path) -> None:
     walk(ROOT / "docs/how-to/knowledge-graph.md", checkout)
     kb = read_kb(checkout / "news" / "aliases.ttl")
     assert "Beeb" in kb.names("https://graph.example/org/044")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["dataframes", "graphrag", "hub", "langchain"])
+def test_the_ways_from_other_tools_run(page: str, tmp_path: Path) -> None:
+    assert walk(ROOT / f"docs/how-to/{page}.md", tmp_path)
+
+
+@pytest.mark.slow
+def test_the_way_to_neo4j_runs(tmp_path: Path) -> None:
+    with graph_server(tmp_path) as address:
+        access = {"NEO4J_URI": address, "NEO4J_USERNAME": USER, "NEO4J_PASSWORD": PASSWORD}
+        assert "number_of_created_nodes=2" in walk(ROOT / "docs/how-to/neo4j.md", tmp_path, access)

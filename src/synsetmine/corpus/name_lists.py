@@ -187,7 +187,7 @@ def names_in(names: Any, column: str | None = None) -> Iterator[str]:
         raise DataError("expected a list of names, not a mapping; pass its .values()")
     if hasattr(names, "collect"):
         raise DataError("a LazyFrame has no names yet; pass its .collect()")
-    headers = getattr(names, "column_names", getattr(names, "columns", None))
+    headers = _headers(names)
     if headers is not None:
         chosen = choose_column([str(header) for header in headers], column)
         names = names[headers[chosen]]
@@ -209,16 +209,11 @@ def rows_in(
     context is a string, several strings, or missing.
     """
     listed = list(names_in(names, column))
-    headers = getattr(names, "column_names", getattr(names, "columns", None))
     columns: list[list[object]] = []
     for what, values in (("contexts", contexts), ("types", types)):
-        if isinstance(values, str):
-            if headers is None:
-                problem = f"expected {what} as a list, since the names are not a table"
-                raise DataError(problem, value=values)
-            choose_column([str(header) for header in headers], values)
-            values = names[values]
-        items: list[object] = [None] * len(listed) if values is None else [*_values(values)]
+        items: list[object] = [None] * len(listed)
+        if values is not None:
+            items = [*_beside(names, values, what)]
         if len(items) != len(listed):
             raise DataError(f"{len(items):,} {what} for {len(listed):,} names")
         columns.append(items)
@@ -231,6 +226,29 @@ def rows_in(
     return rows
 
 
+def _beside(names: Any, values: Any, what: str) -> Iterable[object]:
+    """The contexts or types of names, which may be a column of the same table."""
+    headers = _headers(names)
+    if isinstance(values, str | int):
+        if headers is None:
+            problem = f"expected {what} as a list, since the names are not a table"
+            raise DataError(problem, value=values)
+        return _values(names[headers[choose_column([str(header) for header in headers], values)]])
+    if hasattr(values, "collect") or _headers(values) is not None:
+        raise DataError(f"expected {what} as a column or a list, not a table")
+    # The index of pandas; lists have a method of this name.
+    indexes: list[Any] = [getattr(one, "index", None) for one in (names, values)]
+    if all(hasattr(index, "equals") for index in indexes) and not indexes[0].equals(indexes[1]):
+        problem = f"the index of the {what} is not that of the names"
+        raise DataError(f"{problem}; sort both alike and pass .to_list()")
+    return _values(values, what)
+
+
+def _headers(table: Any) -> Any:
+    """The names of the columns of a table; None for other objects."""
+    return getattr(table, "column_names", getattr(table, "columns", None))
+
+
 def contexts_in(value: object) -> tuple[str, ...]:
     """The contexts of a name: a string, several, or none."""
     if isinstance(value, str):
@@ -238,9 +256,11 @@ def contexts_in(value: object) -> tuple[str, ...]:
     elif _is_missing(value):
         values = ()
     else:
-        values = _values(value)
+        values = _values(value, "sentences")
     texts = []
     for text in values:
+        if _is_missing(text):
+            continue
         if not isinstance(text, str):
             raise DataError("a context must be a string or a list of strings", value=text)
         check_unicode(text)
@@ -249,7 +269,7 @@ def contexts_in(value: object) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def choose_column(headers: Sequence[str], column: str | None = None) -> int:
+def choose_column(headers: Sequence[str], column: str | int | None = None) -> int:
     """The position of the column with the names."""
     listed = shorten(", ".join(headers), 1000)
     if column is not None:
@@ -382,14 +402,14 @@ def _is_missing(value: object) -> bool:
         return False
 
 
-def _values(names: Any) -> Iterable[object]:
+def _values(names: Any, what: str = "names") -> Iterable[object]:
     """The values of a column in a list where it can make one, which is faster than iterating."""
     for method in ("to_pylist", "to_list", "tolist"):
         if hasattr(names, method):
             values = getattr(names, method)()
             return values if isinstance(values, list) else [values]
     if not isinstance(names, Iterable):
-        raise DataError("expected a list of names", value=names)
+        raise DataError(f"expected a list of {what}", value=names)
     return names
 
 

@@ -119,20 +119,23 @@ class PairJudge:
         self._encode = encode
         self._progress = progress
         self._chances: dict[tuple[bool, frozenset[Term]], float] = {}  # with contexts, or without
-        self.terms = tuple(terms)
+        self.terms = dict.fromkeys(terms)
         self.contexts = contexts
         self.types = types
+
+    def __contains__(self, term: Term) -> bool:
+        return term in self.terms
 
     @cached_property
     def prepared(self) -> PreparedNameModel:
         """The model over the names with their contexts."""
-        return self._model.prepare(self.terms, self._views, progress=self._progress)
+        return self._model.prepare([*self.terms], self._views, progress=self._progress)
 
     @cached_property
     def _views(self) -> TermViews:
         from synsetmine.pipeline.grouping import name_views
 
-        return name_views(self.terms, self.contexts, self._encode)
+        return name_views([*self.terms], self.contexts, self._encode)
 
     @cached_property
     def _names_alone(self) -> PreparedNameModel:
@@ -140,7 +143,7 @@ class PairJudge:
 
         if not self.contexts:
             return self.prepared
-        return self._model.prepare(self.terms, TermViews(encoder=self._views.encoder))
+        return self._model.prepare([*self.terms], TermViews(encoder=self._views.encoder))
 
     def nearest(self, term: Term, others: Sequence[Term]) -> Term:
         """The most probable of other terms; among equals the one most alike by its kind."""

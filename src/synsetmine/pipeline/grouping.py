@@ -399,7 +399,9 @@ def _with_senses(
     names = [name for name, _ in several]
     terms = [Term(name, str(position)) for position, name in enumerate(names)]
     texts = {term: contexts for term, (_, contexts) in zip(terms, several, strict=True)}
-    senses = model.senses(names, [*texts.values()], _in_context(texts, encode), threshold=threshold)
+    senses = model.senses(
+        names, [*texts.values()], vectors_in_context(texts, encode), threshold=threshold
+    )
     counts: dict[str, Counter[int]] = {}
     for mention, sense in zip(several, senses, strict=True):
         counts.setdefault(mention[0], Counter())[sense] += mentions[mention]
@@ -414,7 +416,7 @@ def _with_senses(
     return [row._replace(sense=sense_of.get((name_key(row.name), row.contexts), 0)) for row in rows]
 
 
-def _in_context(
+def vectors_in_context(
     contexts: Mapping[Term, Sequence[str]], encode: Encode | None
 ) -> TermVectors | None:
     """The mean of a sentence encoder's vectors of a term with each of its contexts."""
@@ -473,7 +475,7 @@ def name_views(
     return TermViews(
         encoder=None if encode is None else encode(terms),
         contexts=contexts or None,
-        in_context=_in_context(contexts, encode),
+        in_context=vectors_in_context(contexts, encode),
     )
 
 

@@ -174,9 +174,8 @@ def _why(judged: Judged, place: int, entries: Sequence[Member], number: int) -> 
     if number != first or not others:  # a spelling of a name that the set has already
         one, other = entries[number].name, entries[first if number != first else 1].name
         return Explanation(one, other, 1.0, 1.0, None, None, pair_kind(one, other), "exact")
-    known = {*judged.judge.terms}
-    compared = [other for other in others if other in known]
-    if term not in known or not compared:
+    compared = [other for other in others if other in judged.judge]
+    if term not in judged.judge or not compared:
         return None  # known names that are too long
     return judged.judge.explain(term, judged.judge.nearest(term, compared))
 
