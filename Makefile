@@ -51,6 +51,7 @@ reference: $(INSTALLED)  ## write cli.md, settings.md and errors.md of docs/refe
 	$(BIN)/python docs/reference/generate_cli.py
 	$(BIN)/python docs/reference/generate_settings.py
 	$(BIN)/python -m docs.reference.generate_errors
+	$(BIN)/python docs/tutorials/generate_notebook.py
 
 docs: $(INSTALLED)  ## the documentation as a site, in site/
 	$(BIN)/mkdocs build --quiet --strict

@@ -173,7 +173,7 @@ def test_labels_group_terms_in_the_order_of_their_first_term() -> None:
     sets = SynonymSets.from_labels([A, B, C, D], [7, -1, 7, 0])
     assert sets.sets == ((A, C), (B,), (D,))
     assert sets.ids == ("c0", "c1", "c2")
-    with pytest.raises(ValueError, match="shorter"):
+    with pytest.raises(DataError, match="2 terms but 1 label"):
         SynonymSets.from_labels([A, B], [0])
 
 

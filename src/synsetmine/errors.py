@@ -92,6 +92,12 @@ def require(holds: bool, problem: str, value: object) -> None:
         raise DataError(problem, value=value)
 
 
+def require_type(value: object, expected: type, problem: str) -> None:
+    """Raise a DataError unless a value has the type that a signature asks for."""
+    if not isinstance(value, expected):
+        raise DataError(problem, value=value)
+
+
 def raise_or_keep(error: DataError, skipped: list[DataError] | Skipped | None) -> None:
     """Raise the error, or keep it where broken pieces are to be left out and reported."""
     if skipped is None:

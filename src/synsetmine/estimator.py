@@ -27,6 +27,7 @@ from synsetmine.models import (
 )
 from synsetmine.pipeline.grouping import group
 from synsetmine.pipeline.settings import GroupSettings, MineSettings, SetLimits
+from synsetmine.progress import ShowProgress, showing
 from synsetmine.schema import settings_in
 from synsetmine.types import SynonymSets, Term, order_terms
 from synsetmine.views import TermVectors, TermViews
@@ -50,6 +51,7 @@ _DEFAULTS = {
     "max_sets": settings_in(SetLimits)["max_sets"].default,
     "device": "cpu",
     "random_state": 0,
+    "progress": None,
 }
 
 
@@ -68,7 +70,8 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     once in random order. Each setting of these models is a parameter, `architecture` in place of
     two sizes and `random_state` of the seed; None keeps the value of the preset, and a setting
     of the other model is an error. docs/reference/settings.md explains the settings, and so does
-    `help(SynSetMiner)`.
+    `help(SynSetMiner)`. `progress` is True for a progress bar, or a function that is called with
+    what is done, of how much.
     """
 
     preset: str
@@ -77,6 +80,7 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     max_sets: int | None
     device: str
     random_state: int | np.random.RandomState | None
+    progress: ShowProgress
 
     def __init__(self, **parameters: Any) -> None:
         bound = inspect.signature(type(self)).bind(**parameters)
@@ -96,6 +100,9 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         if self.grouped_:
             self.labels_ = self._group(X)
             return self
+        if _are_names(X):
+            raise ValueError("X must be vectors if there is a y; pass the names as surfaces=")
+        surfaces = _names_of(surfaces)
         X, y = validate_data(self, X, y, dtype=np.float32)
         check_classification_targets(y)
         # One number for training and for all later walks.
@@ -122,7 +129,14 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         settings.check_inputs(tables=len(views.vectors))
         # With too few entities to hold some out, the model is chosen on the sets it learns from.
         several = sum(size > 1 for size in sets.sizes)
-        trained = settings.train(sets, views, hold_out=several >= FEWEST, device=self.device)
+        with showing(self.progress, "training") as report:
+            trained = settings.train(
+                sets,
+                views,
+                hold_out=several >= FEWEST,
+                device=self.device,
+                on_step=None if report is None else lambda step: report(step.done, step.total),
+            )
         self.model_: StoredModel = trained.model
         for attribute, name in (("best_epoch_", "best_epoch"), ("n_iter_", "epochs_run")):
             self.__dict__.pop(attribute, None)  # from an earlier fit
@@ -134,6 +148,7 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         if self.grouped_:
             return self._group(X)
+        surfaces = _names_of(surfaces)
         X = validate_data(self, X, dtype=np.float32, reset=False)
         if surfaces is None and "strings" in self.model_.views:
             raise ValueError("it was fitted with surfaces, so it predicts with them")
@@ -170,6 +185,7 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             threshold=self.model_.threshold,
             max_sets=self.max_sets,
             device=self.device,
+            progress=self.progress,
         )
         labels = np.array(mined.sets.labels(vectors.terms), dtype=np.int64)
         _, first, numbers = np.unique(labels, return_index=True, return_inverse=True)
@@ -183,7 +199,8 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         precision = GroupSettings().precision if self.threshold is None else self.threshold
         with _value_errors():
             listed = list(names_in(names))
-            canonical = group(listed, precision=precision, unsure=0).mapping
+            grouping = group(listed, precision=precision, unsure=0, progress=self.progress)
+            canonical = grouping.mapping
         numbers: dict[str, int] = {}
         labels = [
             numbers.setdefault(canonical[name], len(numbers)) if name in canonical else -1
@@ -221,9 +238,22 @@ def _value_errors() -> Iterator[None]:
 
 def _are_names(X: Any) -> bool:
     """Whether X is a column of strings, some of which may be missing."""
-    if isinstance(X, str) or getattr(X, "ndim", 1) != 1 or not hasattr(X, "__len__"):
+    if isinstance(X, str):  # one name is refused later
+        return True
+    if getattr(X, "ndim", 1) != 1 or not hasattr(X, "__len__"):
         return False
     return any(isinstance(value, str) for value in X)
+
+
+def _names_of(surfaces: Surfaces | None) -> list[str] | None:
+    """The surfaces of a list, an array or a Series."""
+    if surfaces is None:
+        return None
+    with _value_errors():
+        names = list(names_in(surfaces))
+    if not all(names):
+        raise ValueError(f"surfaces must be strings; one is missing (item {names.index('')})")
+    return names
 
 
 def _terms(count: int, surfaces: Surfaces | None) -> list[Term]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,7 @@ from scipy.sparse import coo_array, eye_array, hstack
 from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
 from synsetmine.errors import DataError
-
-if TYPE_CHECKING:
-    from synsetmine.types import SynonymSets
-
+from synsetmine.types import SetsLike, SynonymSets
 
 IntArray: TypeAlias = NDArray[np.int64]
 FloatArray: TypeAlias = NDArray[np.float64]
@@ -77,7 +74,7 @@ def _match(row: IntArray, column: IntArray, weight: FloatArray) -> list[float]:
 Labels: TypeAlias = Sequence[int] | NDArray[np.integer[Any]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ClusterReport:
     """The agreement of two partitions of the same terms; all scores are fractions, not percent."""
 
@@ -104,6 +101,12 @@ class ClusterReport:
     strayed_terms: int = 0  # gold terms in one predicted set with members of known sets
     terms_beside_ignored: int = 0  # gold terms in one predicted set with ignored terms
 
+    def __repr__(self) -> str:
+        """The first measures; `to_dict` has all."""
+        shown = {name: getattr(self, name) for name in ("ari", "fmi", "pair_f1")}
+        figures = ", ".join(f"{name}={value:.3f}" for name, value in shown.items())
+        return f"ClusterReport({figures}, terms={self.terms}, …)"
+
     def to_dict(self) -> dict[str, int | float]:
         return asdict(self)
 
@@ -126,15 +129,19 @@ class SetInstanceReport:
 
 
 def evaluate(
-    predicted: SynonymSets, gold: SynonymSets, *, known: SynonymSets | None = None
+    predicted: SetsLike, gold: SetsLike, *, known: SetsLike | None = None
 ) -> ClusterReport:
     """Compare on gold's terms: unknown terms are left out, missing ones are sets of one.
+
+    Sets are `SynonymSets`, results that hold some, or lists of strings.
 
     `known` are sets of other entities. A known set with members in a predicted set that has gold
     terms too takes part as one more term there, alone in gold: a gold term that joined another
     entity is an error in every measure. The members of a known set count once, since to put them
     together was not the task.
     """
+    predicted, gold = SynonymSets.of(predicted), SynonymSets.of(gold)
+    known = None if known is None else SynonymSets.of(known)
     present = [term for term in gold.terms if term in predicted]
     missing = [term for term in gold.terms if term not in predicted]
     alone = range(len(predicted), len(predicted) + len(missing))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
-from synsetmine.errors import DataError, require
+from synsetmine.errors import DataError, counted, require, shorten
+from synsetmine.frames import Library, frame_of, html_table
 
 SENSE_MARK = "||"
+SHOWN = 3  # sets of a repr, and terms of each
 
 Progress: TypeAlias = Callable[[int, int], None]  # done, of how much
 
@@ -42,7 +44,7 @@ class Link:
     count: int
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True, order=True, repr=False)
 class Term:
     """A word or phrase, with a sense where one surface names several things.
 
@@ -60,7 +62,10 @@ class Term:
             problem = f"a sense may not contain {SENSE_MARK!r} or start with '|'"
             raise DataError(problem, value=self.sense)
         try:
-            f"{self.surface}{self.sense}".encode()
+            (self.surface + self.sense).encode()
+        except TypeError:
+            problem = "the surface and the sense of a term must be strings"
+            raise DataError(problem, value=(self.surface, self.sense)) from None
         except UnicodeEncodeError:
             raise DataError("a term must be valid Unicode", value=str(self)) from None
 
@@ -72,13 +77,67 @@ class Term:
         surface, _, sense = text.rpartition(SENSE_MARK)
         return cls(surface, sense)
 
+    @classmethod
+    def of(cls, value: TermLike) -> Term:
+        """A term itself, or the term that a string writes, as `parse` reads it."""
+        if isinstance(value, Term):
+            return value
+        if isinstance(value, str):
+            return cls.parse(str(value))  # numpy has strings of its own
+        raise DataError("expected a term or a string", value=str(value))
+
+    def __repr__(self) -> str:
+        return f"Term({self.surface!r}{f', {self.sense!r}' if self.sense else ''})"
+
     def __str__(self) -> str:
         if self.sense or SENSE_MARK in self.surface:
             return f"{self.surface}{SENSE_MARK}{self.sense}"
         return self.surface
 
 
-@dataclass(frozen=True)
+TermLike: TypeAlias = Term | str  # a string is a term as `Term.parse` reads it
+
+
+def terms_of(values: Any) -> list[Term]:
+    """The terms of a list, an array or a Series of terms or strings.
+
+    Of an object with `terms`, such as sets, vectors or a vocabulary, these.
+    """
+    values = getattr(values, "terms", values)
+    if hasattr(values, "columns"):
+        raise DataError("expected one column, not a table; name it, as in frame['name']")
+    if isinstance(values, str | Term | bytes) or not isinstance(values, Iterable):
+        raise DataError("expected several terms, such as a list of strings", value=values)
+    terms = []
+    for position, value in enumerate(values):
+        try:
+            terms.append(Term.of(value))
+        except DataError as error:
+            raise DataError(f"{error.problem} (item {position})", value=error.value) from None
+    return terms
+
+
+def pairs_of(pairs: Iterable[tuple[TermLike, TermLike]]) -> list[tuple[Term, Term]]:
+    """Pairs of terms or strings as pairs of terms."""
+    listed = []
+    for pair in pairs:
+        if isinstance(pair, str | Term) or len(terms := terms_of(pair)) != 2:
+            raise DataError('expected pairs of terms, such as ("Bonn", "Berlin")', value=pair)
+        listed.append((terms[0], terms[1]))
+    return listed
+
+
+def holds(index: Container[Term], term: object) -> bool:
+    """Whether an index has a term, which may be a string."""
+    if isinstance(term, str):
+        try:
+            term = Term.of(term)
+        except DataError:
+            return False
+    return term in index
+
+
+@dataclass(frozen=True, repr=False)
 class SynonymSets:
     """A partition of terms into synonym sets, each with an id: supervision, gold and output alike.
 
@@ -87,24 +146,38 @@ class SynonymSets:
     """
 
     sets: tuple[tuple[Term, ...], ...]
-    ids: tuple[str, ...]
+    ids: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.sets) != len(self.ids):
-            raise DataError(f"{len(self.sets)} sets but {len(self.ids)} ids")
+            problem = f"{len(self.sets)} sets but {len(self.ids)} ids"
+            raise DataError(problem if self.ids else f"{problem}; SynonymSets.of makes ids")
         if len(set(self.ids)) != len(self.ids):
             raise DataError("two sets share an id", value=first_duplicate(self.ids))
         for members, set_id in zip(self.sets, self.ids, strict=True):
             if not members:
                 raise DataError("a synonym set needs at least one term", value=set_id)
+            if not all(isinstance(term, Term) for term in members):
+                raise DataError("expected terms; SynonymSets.of takes strings too", value=set_id)
         if len(self._index_of) != sum(map(len, self.sets)):
             repeated = first_duplicate(t for members in self.sets for t in members)
             raise DataError("a term may occur only once in a partition", value=str(repeated))
 
     @classmethod
-    def of(cls, sets: Iterable[Iterable[Term]], ids: Iterable[str] | None = None) -> SynonymSets:
-        """Build from any collections of terms; ids default to `c0`, `c1`, …"""
-        members = tuple(tuple(s) for s in sets)
+    def of(cls, sets: SetsLike, ids: Iterable[str] | None = None) -> SynonymSets:
+        """Build from any collections of terms or strings, or from a mapping of ids to those.
+
+        Ids default to `c0`, `c1`, …
+        """
+        sets = getattr(sets, "synonym_sets", sets)
+        if isinstance(sets, SynonymSets) and ids is None:
+            return sets
+        if isinstance(sets, Mapping):
+            ids, sets = sets.keys() if ids is None else ids, sets.values()
+        if isinstance(sets, str) or not isinstance(sets, Iterable):
+            hint = "; read_sets(path) reads a file" if isinstance(sets, str) else ""
+            raise DataError(f"expected sets, each a list of terms{hint}", value=sets)
+        members = tuple(tuple(terms_of(one)) for one in sets)
         names = tuple(ids) if ids is not None else tuple(f"c{i}" for i in range(len(members)))
         return cls(members, names)
 
@@ -115,10 +188,13 @@ class SynonymSets:
         return cls.of((members for _, members in pairs), (set_id for set_id, _ in pairs))
 
     @classmethod
-    def from_labels(cls, terms: Sequence[Term], labels: Sequence[int]) -> SynonymSets:
+    def from_labels(cls, terms: Iterable[TermLike], labels: Iterable[Hashable]) -> SynonymSets:
         """Group terms by label; sets are in the order in which their labels first appear."""
-        groups: dict[int, list[Term]] = {}
-        for term, label in zip(terms, labels, strict=True):
+        groups: dict[Hashable, list[Term]] = {}
+        named, numbered = terms_of(terms), list(labels)
+        if len(named) != len(numbered):
+            raise DataError(f"{counted(len(named), 'term')} but {counted(len(numbered), 'label')}")
+        for term, label in zip(named, numbered, strict=True):
             groups.setdefault(label, []).append(term)
         return cls.of(groups.values())
 
@@ -147,24 +223,49 @@ class SynonymSets:
         return iter(self.sets)
 
     def __contains__(self, term: object) -> bool:
-        return term in self._index_of
+        return holds(self._index_of, term)
 
-    def label_of(self, term: Term) -> int:
+    def __repr__(self) -> str:
+        """The size, and the first names of the first sets."""
+        sets = [f"{{{shorten(', '.join(map(str, one[:SHOWN])), 40)}}}" for one in self.sets[:SHOWN]]
+        more = ", …" if len(self) > SHOWN else ""
+        size = f"{counted(len(self), 'set')} with {counted(len(self.terms), 'term')}"
+        return f"SynonymSets({size}{': ' if sets else ''}{', '.join(sets)}{more})"
+
+    def _repr_html_(self) -> str:
+        """The first sets as a table, which notebooks show."""
+        rows = [
+            (set_id, ", ".join(map(str, terms)))
+            for set_id, terms in zip(self.ids, self.sets, strict=True)
+        ]
+        return html_table(("id", "terms"), rows)
+
+    def to_frame(self, library: Library = "pandas") -> Any:
+        """A DataFrame of pandas or polars, a row a term: set_id, term, sense."""
+        ids = [i for i, size in zip(self.ids, self.sizes, strict=True) for _ in range(size)]
+        columns = {
+            "set_id": ids,
+            "term": [term.surface for term in self.terms],
+            "sense": [term.sense for term in self.terms],
+        }
+        return frame_of(columns, library)
+
+    def label_of(self, term: TermLike) -> int:
         """The position of the set that holds this term."""
         try:
-            return self._index_of[term]
+            return self._index_of[Term.of(term)]
         except KeyError:
             raise DataError("no set holds this term", value=str(term)) from None
 
-    def set_of(self, term: Term) -> tuple[Term, ...]:
+    def set_of(self, term: TermLike) -> tuple[Term, ...]:
         return self.sets[self.label_of(term)]
 
-    def labels(self, terms: Iterable[Term]) -> list[int]:
-        return [self.label_of(term) for term in terms]
+    def labels(self, terms: Iterable[TermLike]) -> list[int]:
+        return [self.label_of(term) for term in terms_of(terms)]
 
-    def restrict(self, terms: Iterable[Term]) -> SynonymSets:
+    def restrict(self, terms: Iterable[TermLike]) -> SynonymSets:
         """Only these terms; sets that lose all their terms go."""
-        keep = frozenset(terms)
+        keep = frozenset(terms_of(terms))
         kept = [tuple(t for t in members if t in keep) for members in self.sets]
         left = [
             (members, set_id) for members, set_id in zip(kept, self.ids, strict=True) if members
@@ -200,6 +301,17 @@ class SynonymSets:
         return order
 
 
+class HoldsSets(Protocol):
+    """A result that is as good as its sets."""
+
+    @property
+    def synonym_sets(self) -> SynonymSets: ...
+
+
+SetsLike: TypeAlias = (
+    SynonymSets | HoldsSets | Mapping[str, Iterable[TermLike]] | Iterable[Iterable[TermLike]]
+)
+
 # Of a name, compared with the other names of its set; `text.kinds` finds the kind.
 NameKind = Literal["spelling", "inflection", "word-order", "abbreviation", "other-words"]
 Scope = Literal["exact", "broad", "narrow", "related"]  # broad: it means more than its set
@@ -217,23 +329,24 @@ KNOWN_THRESHOLD = 0.5  # from here on a new name of a known set is rather right 
 
 
 def order_terms(
-    terms: Iterable[Term],
+    terms: Iterable[TermLike],
     order: Order = "given",
     *,
     seed: int = 0,
-    counts: Mapping[Term, int] | None = None,
+    counts: Mapping[Term, int] | Mapping[str, int] | None = None,
 ) -> list[Term]:
     """The order in which a vocabulary is walked; the result of set generation depends on it.
 
     `frequent` sorts by count, most frequent first; equal counts keep their given order.
     """
-    walk = list(terms)
+    walk = terms_of(terms)
     if order == "random":
         random.Random(seed).shuffle(walk)  # noqa: S311
     elif order == "frequent":
         if counts is None:
             raise DataError("order 'frequent' needs term counts")
-        walk.sort(key=lambda term: -counts.get(term, 0))
+        count_of = {Term.of(term): count for term, count in counts.items()}
+        walk.sort(key=lambda term: -count_of.get(term, 0))
     elif order != "given":
         raise DataError("order must be 'given', 'frequent' or 'random'", value=order)
     return walk

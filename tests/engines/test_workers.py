@@ -119,6 +119,20 @@ def test_a_script_without_a_guard_is_told_so(tmp_path: Path) -> None:
     assert done.stdout == "[1, 2, 3]\n"
 
 
+def test_a_script_without_a_guard_that_catches_errors_is_told_so_too(tmp_path: Path) -> None:
+    """Its copies in the workers end as if all were well."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import sys\n"
+        "from synsetmine.engines.workers import WorkerPool\n"
+        "try:\n"
+        "    with WorkerPool(2) as pool:\n        print(list(pool.map(abs, [-1, -2, -3])))\n"
+        "except Exception as error:\n    print(error)\n    sys.exit(0)\n"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
+    assert 'put the code that starts the work under `if __name__ == "__main__":`' in done.stdout
+
+
 def test_workers_end_with_their_parent(tmp_path: Path) -> None:
     """Also those that are at work."""
     notes = tmp_path / "notes"

@@ -22,6 +22,12 @@ def test_names_of_different_types_never_share_a_set() -> None:
     assert {s.type for s in result.sets if "IBM" in s.members} == {"company"}
 
 
+def test_a_pair_of_two_types_is_not_unsure() -> None:
+    listed, kinds = ["Apple", "apple", "Orange"], ["company", "fruit", "company"]
+    pairs = {frozenset((one, other)) for one, other, _ in group(listed, types=kinds).unsure}
+    assert pairs == {frozenset(("Apple", "Orange"))}
+
+
 def test_types_are_compared_without_case() -> None:
     result = group(["IBM", "I.B.M."], types=["Company", " company "])
     assert result.ids[0] == result.ids[1]

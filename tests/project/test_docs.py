@@ -12,14 +12,18 @@ import sys
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
+import nbformat
 import pytest
 import typer.main
+from nbclient import NotebookClient
 from typer.core import TyperGroup
 
 import synsetmine
 from docs.reference import generate_errors, generate_settings
 from docs.reference.generate_cli import PAGE, reference
+from docs.tutorials import generate_notebook
 from synsetmine.cli import app
 from synsetmine.io.downloads import fetch_dataset
 from synsetmine.kb import read_kb
@@ -147,13 +151,67 @@ def test_the_shell_tutorial_runs(cache: Path, clinic: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-def test_the_python_tutorial_runs(cache: Path, tmp_path: Path) -> None:
-    code = "\n".join(blocks(ROOT / "docs/tutorials/python.md", "python"))
+def test_the_python_tutorial_runs(cache: Path, clinic: Path, tmp_path: Path) -> None:
+    page = ROOT / "docs/tutorials/python.md"
+    shutil.copytree(clinic, tmp_path / "clinic")
+    code = "\n".join(blocks(page, "python"))
     command = [sys.executable, "-W", "error", "-c", code]
     shown = run(command, tmp_path, {"SYNSETMINE_CACHE": str(cache)})
-    assert shown.startswith("1273 sets, 2600 terms, 50 dimensions")
+    check_tutorial(shown)
+    for block in blocks(page, "text"):
+        pattern = r"\n".join(re.escape(line).replace("…", ".*") for line in block.splitlines())
+        assert re.search(pattern, shown), block
+
+
+def check_tutorial(shown: str) -> None:
+    assert "SynonymSets(1,273 sets with 2,600 terms" in shown
+    assert "TermVectors(2,989 terms, 50 dimensions" in shown
     assert "known sets took in new terms" in shown
     assert "sets in synonyms-py.txt and 0 terms left out" in shown
+
+
+def test_the_first_ten_lines_of_the_python_tutorial_group_names_rightly() -> None:
+    page = ROOT / "docs/tutorials/python.md"
+    first = blocks(page, "python")[0]
+    assert len(first.splitlines()) <= 10
+    values: dict[str, Any] = {}
+    exec(first, values)
+    sets = {frozenset(name_set.members) for name_set in values["group"](values["names"]).sets}
+    assert sets == {
+        frozenset({"IBM", "I.B.M.", "International Business Machines"}),
+        frozenset({"General Motors", "GM"}),
+        frozenset({"heart attack", "myocardial infarction"}),
+        frozenset({"heart failure", "cardiac failure"}),
+        frozenset({"type 2 diabetes", "Type II diabetes", "diabetes mellitus type 2"}),
+        frozenset({"Burma", "Myanmar"}),
+        frozenset({"St. Petersburg", "Saint Petersburg"}),
+        frozenset({"New York City", "NYC"}),
+    }
+
+
+def test_the_notebook_is_the_page() -> None:
+    shown = generate_notebook.NOTEBOOK.read_text("utf-8")
+    assert shown == generate_notebook.notebook(), "run `make reference`"
+    notebook = nbformat.reads(shown, as_version=4)  # type: ignore[no-untyped-call]
+    nbformat.validate(notebook)
+    code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    assert code == [block.rstrip("\n") for block in blocks(generate_notebook.TUTORIAL, "python")]
+
+
+@pytest.mark.slow
+def test_the_notebook_runs(
+    cache: Path, clinic: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SYNSETMINE_CACHE", str(cache))
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+    shutil.copytree(clinic, tmp_path / "clinic")
+    notebook = nbformat.read(generate_notebook.NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call]
+    resources = {"metadata": {"path": str(tmp_path)}}
+    NotebookClient(notebook, timeout=600, resources=resources).execute()
+    outputs = [o for cell in notebook.cells for o in cell.get("outputs", ())]
+    check_tutorial("".join(o.text for o in outputs if o.output_type == "stream"))
+    bars = [o for o in outputs if "progress" in str(o.get("data", {}).get("text/html", ""))]
+    assert bars, "a notebook shows the progress"
 
 
 @pytest.mark.slow
@@ -189,6 +247,21 @@ def test_the_way_to_a_search_engine_runs(checkout: Path) -> None:
 def test_the_way_from_a_list_of_names_runs(checkout: Path) -> None:
     done = walk(ROOT / "docs/how-to/group-names.md", checkout)
     assert "Marie Curie" in done
+
+
+@pytest.mark.slow
+def test_the_way_to_tools_for_a_language_model_runs(tmp_path: Path) -> None:
+    walk(ROOT / "docs/how-to/mcp.md", tmp_path)
+
+
+def test_the_configuration_of_a_desktop_client_starts_a_server() -> None:
+    (block,) = blocks(ROOT / "docs/how-to/mcp.md", "json")
+    (server,) = json.loads(block)["mcpServers"].values()
+    command, *arguments = server["args"]
+    assert Path(server["command"]).name == "synsetmine"
+    group = typer.main.get_command(app)
+    assert isinstance(group, TyperGroup)
+    group.commands[command].make_context(command, list(arguments))  # reads the arguments
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ from synsetmine.cli.compare import compare, datasets
 from synsetmine.cli.export import export
 from synsetmine.cli.group import group
 from synsetmine.cli.judge import judge
+from synsetmine.cli.mcp import mcp
 from synsetmine.cli.mine import evaluate, mine, rank, score
 from synsetmine.cli.plan import apply_plan
 from synsetmine.cli.run import demo, init, report, run
@@ -37,7 +38,7 @@ NAMES = (group, apply_plan)
 PROJECT = (init, run, report, demo)
 STAGES = (read, knowledge, link, supervise, vocabulary, vectors, train, mine, evaluate)
 REVIEW = (review, judge, export_reviews, import_reviews)
-TOOLS = (export, lint, apply_names, serve)
+TOOLS = (export, lint, apply_names, serve, mcp)
 OTHERS = (abbreviations, score, rank, finetune, tune, compare, convert, datasets)
 PANELS = {
     "A list of names": NAMES,

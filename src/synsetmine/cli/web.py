@@ -7,7 +7,7 @@ import os
 import sys
 import webbrowser
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Thread
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from synsetmine.cli.inputs import ModelSource
-    from synsetmine.review.web.answers import ModelAnswers
+    from synsetmine.review.web.answers import Answers, ModelAnswers
     from synsetmine.review.web.server import AccessPolicy
 
 SHORTEST = 16
@@ -54,6 +54,12 @@ NoToken = Annotated[
         "--no-token",
         help="Require no token: every user and program of this machine can read, and with "
         "`review` decide. Allowed only if the server listens on 127.0.0.1.",
+    ),
+]
+SetsOnly = Annotated[
+    bool,
+    typer.Option(
+        "--sets-only", help="Answer from a run's mined sets only, without loading its model."
     ),
 ]
 
@@ -232,12 +238,7 @@ def serve(
     vectors: Tables = None,
     encoder: Encoder = None,
     vocabulary: Among = None,
-    sets_only: Annotated[
-        bool,
-        typer.Option(
-            "--sets-only", help="Answer from a run's mined sets only, without loading its model."
-        ),
-    ] = False,
+    sets_only: SetsOnly = False,
     host: Host = "127.0.0.1",
     port: Port = 8000,
     token: Token = None,
@@ -257,29 +258,15 @@ def serve(
     `curl 'http://127.0.0.1:8000/v1/expand?term=aspirin'`
     """
     check_installed()
-    from synsetmine.runs.folder import is_run
-
-    from_run = is_run(source)
-    if from_run and (vectors or encoder or vocabulary):
-        raise SynsetmineError("a run has its own vectors; give them only with a model folder")
-    if sets_only and not from_run:
-        raise SynsetmineError(f"--sets-only needs a run folder; {source} is not one")
+    check_source(source, vectors, encoder, vocabulary, sets_only=sets_only)
 
     def make_app(policy: AccessPolicy) -> ASGIApp:
-        from synsetmine.review.web.answers import Answers, MinedAnswers
         from synsetmine.review.web.api import serving_app
 
-        model = None
-        if not sets_only:
-            opened = open_source(source, vectors, encoder, vocabulary, skip_bad=skip_bad)
-            model = _answers_of_model(opened, device)
-            if not from_run:
-                missing = [term for term in opened.vocabulary if term not in model]
-                note = "are not known to the model"
-                console.report_missing(missing, len(opened.vocabulary), note)
-        return serving_app(
-            Answers(MinedAnswers.of_run(source) if from_run else None, model), policy
+        answers = open_answers(
+            source, vectors, encoder, vocabulary, sets_only, device, skip_bad=skip_bad
         )
+        return serving_app(answers, policy)
 
     listen_and_serve(
         make_app,
@@ -289,6 +276,50 @@ def serve(
         no_token=no_token,
         what=f"{source} is served",
     )
+
+
+def check_source(
+    source: Path,
+    vectors: Sequence[Path] | None,
+    encoder: str | None,
+    vocabulary: Path | None,
+    *,
+    sets_only: bool,
+) -> None:
+    """Refuse options that do not fit the folder, before anything is read."""
+    from synsetmine.runs.folder import is_run
+
+    from_run = is_run(source)
+    if from_run and (vectors or encoder or vocabulary):
+        raise SynsetmineError("a run has its own vectors; give them only with a model folder")
+    if sets_only and not from_run:
+        raise SynsetmineError(f"--sets-only needs a run folder; {source} is not one")
+
+
+def open_answers(
+    source: Path,
+    vectors: Sequence[Path] | None,
+    encoder: str | None,
+    vocabulary: Path | None,
+    sets_only: bool,
+    device: str,
+    *,
+    skip_bad: bool,
+) -> Answers:
+    """The mined sets of a run and its model, or a model with its vocabulary."""
+    from synsetmine.review.web.answers import Answers, MinedAnswers
+    from synsetmine.runs.folder import is_run
+
+    from_run = is_run(source)
+    model = None
+    if not sets_only:
+        opened = open_source(source, vectors, encoder, vocabulary, skip_bad=skip_bad)
+        model = _answers_of_model(opened, device)
+        if not from_run:
+            missing = [term for term in opened.vocabulary if term not in model]
+            note = "are not known to the model"
+            console.report_missing(missing, len(opened.vocabulary), note)
+    return Answers(MinedAnswers.of_run(source) if from_run else None, model)
 
 
 def _answers_of_model(source: ModelSource, device: str) -> ModelAnswers:

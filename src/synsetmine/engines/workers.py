@@ -101,7 +101,8 @@ class WorkerDiedError(Exception):
 
 NO_GUARD = (
     "a worker process could not start: in a script, put the code that starts the work under "
-    '`if __name__ == "__main__":`, since each worker imports the script; or use one worker'
+    '`if __name__ == "__main__":`, since each worker imports the script; or use one worker. '
+    "A script on standard input must be saved to a file first"
 )
 
 
@@ -228,11 +229,15 @@ class _Worker:
         return self._pipe.recv_bytes()
 
     def failed_to_start(self) -> bool:
-        """Whether it ended by an error before its first task, not by a signal."""
+        """Whether it ended before its first task, not by a signal.
+
+        A script that catches the error of its copy and exits ends its worker with code 0.
+        """
         if self._has_started:
             return False
         self._process.join(10)
-        return (self._process.exitcode or 0) > 0
+        code = self._process.exitcode
+        return code is not None and code >= 0
 
     def end(self) -> None:
         self._process.kill()

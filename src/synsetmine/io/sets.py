@@ -15,7 +15,7 @@ from pathlib import Path
 from synsetmine.errors import DataError, Skipped, raise_or_keep
 from synsetmine.io.files import numbered_lines, parse_json, plain_name, write_text
 from synsetmine.normalization import is_unicode
-from synsetmine.types import SynonymSets, Term
+from synsetmine.types import SetsLike, SynonymSets, Term
 
 DIGITS = 10  # of a hash: in two runs about one pair of a million sets collides, and is separated
 
@@ -102,9 +102,9 @@ def read_sets(
     return SynonymSets(tuple(sets), tuple(ids))
 
 
-def write_sets(path: str | Path, sets: SynonymSets) -> None:
+def write_sets(path: str | Path, sets: SetsLike) -> None:
     """Write a `.set` or `.jsonl` file, whole or not at all."""
-    path = Path(path)
+    path, sets = Path(path), SynonymSets.of(sets)
     check_ids(path, sets.ids)
     line_of = _format_jsonl if _is_jsonl(path) else _format_paper
     lines = (line_of(i, terms) for i, terms in zip(sets.ids, sets.sets, strict=True))

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from synsetmine.errors import DataError, Skipped, raise_or_keep
+from synsetmine.errors import DataError, Skipped, counted, raise_or_keep, require_type
 from synsetmine.kb.columns import Column, Columns, Strings, join, read_columns, write_columns
 from synsetmine.normalization import is_unicode, nfc, normal_form, tokens
 
@@ -298,6 +298,7 @@ class KnowledgeBase:
         """
         builder = KnowledgeBuilder(skipped=skipped)
         for entity in entities:
+            require_type(entity, Entity, "expected entities: Entity(id, name, names)")
             try:
                 builder.add(entity.id, (entity.name, *entity.names))
             except DataError as error:
@@ -319,6 +320,10 @@ class KnowledgeBase:
 
     def __len__(self) -> int:
         return len(self._columns.ids)
+
+    def __repr__(self) -> str:
+        size = f"{counted(len(self), 'entity')}, {counted(self.name_count, 'name')}"
+        return f"KnowledgeBase({size})"
 
     def __contains__(self, entity: object) -> bool:
         return isinstance(entity, str) and self.row(entity) is not None

@@ -17,7 +17,7 @@ import numpy as np
 from synsetmine.errors import DataError
 from synsetmine.kb import KnowledgeBase
 from synsetmine.normalization import normal_form
-from synsetmine.types import Ambiguous, Link, SynonymSets, Term
+from synsetmine.types import Ambiguous, Link, SetsLike, SynonymSets, Term
 
 NO_WORD = "no letter or digit in the surface"
 UNKNOWN_ENTITY = "the entity is not in the knowledge base"
@@ -47,7 +47,7 @@ class Tally:
     examples: tuple[Link, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Supervision:
     """Training sets, one an entity (its id is the set's), and what became of every link."""
 
@@ -58,9 +58,13 @@ class Supervision:
     kept: Tally
     dropped: Mapping[str, Tally]  # by reason
 
+    def __repr__(self) -> str:
+        dropped = sum(tally.links for tally in self.dropped.values())
+        return f"Supervision({self.sets!r}, {self.kept.links:,} links kept, {dropped:,} dropped)"
+
 
 def supervise(
-    links: Iterable[Link],
+    links: Iterable[Link | tuple[str, str, int]],
     kb: KnownNames,
     *,
     min_count: int = 5,
@@ -76,6 +80,8 @@ def supervise(
     """
     if ambiguous not in get_args(Ambiguous):
         raise DataError(f"ambiguous must be one of {get_args(Ambiguous)}", value=ambiguous)
+    if not hasattr(kb, "known_form"):
+        raise DataError("expected a knowledge base; read_kb(path) reads one", value=kb)
     fate: dict[Link, str] = {}  # why each link that goes is dropped
     form_of: dict[Link, str] = {}
     entities_of: dict[str, Counter[str]] = {}  # form -> how often it names each entity
@@ -160,7 +166,7 @@ def known_sets(
 
 
 def split_entities(
-    sets: SynonymSets, fraction: float, *, seed: int
+    sets: SetsLike, fraction: float, *, seed: int
 ) -> tuple[SynonymSets, SynonymSets]:
     """Split by entity into (training, test) that share no surface, about `fraction` for testing.
 
@@ -169,6 +175,7 @@ def split_entities(
     """
     if not 0 < fraction < 1:
         raise DataError("the held-out fraction must lie between 0 and 1", value=fraction)
+    sets = SynonymSets.of(sets)
     groups = _linked_by_surface(sets) if len(sets) else []
     random.Random(seed).shuffle(groups)  # noqa: S311
     wanted = fraction * len(sets)
@@ -187,10 +194,13 @@ class _Verdict:
     dropped: Mapping[str, str]
 
 
-def _merge(links: Iterable[Link]) -> list[Link]:
+def _merge(links: Iterable[Link | tuple[str, str, int]]) -> list[Link]:
     """Links with the same surface and entity as one."""
     counts: Counter[tuple[str, str]] = Counter()
-    for link in links:
+    for row in links:
+        if not isinstance(row, Link) and (not isinstance(row, tuple) or len(row) != 3):
+            raise DataError("expected links: Link(surface, entity, count)", value=row)
+        link = row if isinstance(row, Link) else Link(*row)
         counts[link.surface, link.entity] += link.count
     return [Link(surface, entity, count) for (surface, entity), count in counts.items()]
 

@@ -17,9 +17,11 @@ from typing import Any, Protocol, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from synsetmine.errors import DataError
 from synsetmine.models.known import KNOWN_THRESHOLD, KnownSets
 from synsetmine.models.task import MiningResult
-from synsetmine.types import Progress, SynonymSets, Term
+from synsetmine.progress import ShowProgress, showing
+from synsetmine.types import Progress, SetsLike, SynonymSets, Term, TermLike, terms_of
 from synsetmine.views import TermVectors, TermViews, View
 
 Arrays: TypeAlias = dict[str, np.ndarray[Any, Any]]
@@ -96,11 +98,11 @@ class PreparedModel(Protocol):
         """The terms of the vocabulary that the model can judge."""
         ...
 
-    def probabilities(self, members: Sequence[Term], terms: Sequence[Term]) -> list[float]:
+    def probabilities(self, members: Iterable[TermLike], terms: Iterable[TermLike]) -> list[float]:
         """f(S, t) of each term t, for the set S of these members."""
         ...
 
-    def rank(self, members: Sequence[Term], *, top: int = 10) -> list[tuple[Term, float]]:
+    def rank(self, members: Iterable[TermLike], *, top: int = 10) -> list[tuple[Term, float]]:
         """The terms with the highest f(S, t), best first, without the members of S."""
         ...
 
@@ -109,10 +111,10 @@ class PreparedModel(Protocol):
         *,
         threshold: float = 0.5,
         known_threshold: float = KNOWN_THRESHOLD,
-        seeds: SynonymSets | None = None,
-        cannot_link: Iterable[tuple[Term, Term]] = (),
+        seeds: SetsLike | None = None,
+        cannot_link: Iterable[tuple[TermLike, TermLike]] = (),
         max_sets: int | None = None,
-        order: Sequence[Term] | None = None,
+        order: Iterable[TermLike] | None = None,
         progress: Progress | None = None,
     ) -> MiningResult:
         """Group the vocabulary into sets; see `generate_sets` for the arguments.
@@ -123,7 +125,7 @@ class PreparedModel(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class StoredModel:
     """A model with its threshold, the record of its training, and the vectors that it tuned.
 
@@ -134,6 +136,10 @@ class StoredModel:
     threshold: float
     training: Mapping[str, Any]
     tuned_vectors: TermVectors | None = None
+
+    def __repr__(self) -> str:
+        views = ", ".join(self.views)
+        return f"StoredModel({self.kind!r}, threshold={self.threshold:.2f}, views: {views})"
 
     @property
     def kind(self) -> str:
@@ -165,13 +171,14 @@ class StoredModel:
 
     def prepare(
         self,
-        vocabulary: Sequence[Term],
-        views: TermViews,
+        vocabulary: Iterable[TermLike],
+        views: TermVectors | TermViews,
         *,
         known: KnownSets | None = None,
         device: str | None = None,
         progress: Progress | None = None,
     ) -> PreparedModel:
+        vocabulary, views = terms_of(vocabulary), TermViews.of(views)
         self.check(views)
         if self.tuned_vectors is not None:
             views = replace(views, vectors=(self.apply_to(views.table("vectors")),))
@@ -195,7 +202,7 @@ class TrainingStep:
     values: Mapping[str, float] = field(default_factory=dict)  # such as "training/loss"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TrainingResult:
     """A trained model with the figures, notes and warnings of its training."""
 
@@ -203,6 +210,10 @@ class TrainingResult:
     figures: Mapping[str, float]  # by name, such as "best epoch"
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        figures = "".join(f", {name}: {value}" for name, value in self.figures.items())
+        return f"TrainingResult({self.model!r}{figures})"
 
 
 class ModelSettings(Protocol):
@@ -244,8 +255,8 @@ class ModelSettings(Protocol):
 
     def train(
         self,
-        sets: SynonymSets,
-        views: TermViews,
+        sets: SetsLike,
+        views: TermVectors | TermViews,
         *,
         hold_out: bool = True,
         device: str = "cpu",
@@ -273,17 +284,17 @@ def fingerprint(described: object, arrays: Iterable[npt.NDArray[np.float32]]) ->
 def generate_sets(
     model: SetModel,
     views: TermVectors | TermViews,
-    vocabulary: Sequence[Term],
+    vocabulary: Iterable[TermLike],
     *,
     threshold: float = 0.5,
     known_threshold: float = KNOWN_THRESHOLD,
     max_sets: int | None = None,
-    seeds: SynonymSets | None = None,
-    cannot_link: Iterable[tuple[Term, Term]] = (),
+    seeds: SetsLike | None = None,
+    cannot_link: Iterable[tuple[TermLike, TermLike]] = (),
     device: str | None = None,
-    progress: Progress | None = None,
+    progress: ShowProgress = None,
 ) -> MiningResult:
-    """Group the terms of a vocabulary: each joins its best set, or opens one.
+    """Group the terms of a vocabulary, terms or strings: each joins its best set, or opens one.
 
     A term joins the set of the highest probability if that is above `threshold`; among equals
     the set opened first wins. `seeds` are known sets that terms may join; they keep their ids, and
@@ -294,36 +305,39 @@ def generate_sets(
     in `cannot_link` never come into one set, also beyond the limit, unless a seed has both.
 
     The paper's model takes the terms in the order of the vocabulary, and its result depends on
-    that order. `device` is that of `SetModel.prepare`.
+    that order. `device` is that of `SetModel.prepare`. `progress` is True for a progress bar, or a
+    function that is called with what is done, of how much.
     """
-    seeds = seeds if seeds is not None else SynonymSets((), ())
-    new = dict.fromkeys(term for term in vocabulary if term not in seeds)
-    views = _as_views(views)
-    known = model.assign([*new], seeds, views, progress=progress) if seeds else None
-    prepared = model.prepare(
-        [*new] if known else [*new, *seeds.terms],
-        views,
-        known=known,
-        device=device,
-        progress=progress,
-    )
-    return prepared.generate(
-        threshold=threshold,
-        known_threshold=known_threshold,
-        seeds=seeds,
-        cannot_link=cannot_link,
-        max_sets=max_sets,
-        progress=progress,
-    )
+    _check_model(model)
+    seeds = SynonymSets.of(() if seeds is None else seeds)
+    new = dict.fromkeys(term for term in terms_of(vocabulary) if term not in seeds)
+    views = TermViews.of(views)
+    with showing(progress, "mining") as report:
+        known = model.assign([*new], seeds, views, progress=report) if seeds else None
+        prepared = model.prepare(
+            [*new] if known else [*new, *seeds.terms],
+            views,
+            known=known,
+            device=device,
+            progress=report,
+        )
+        return prepared.generate(
+            threshold=threshold,
+            known_threshold=known_threshold,
+            seeds=seeds,
+            cannot_link=cannot_link,
+            max_sets=max_sets,
+            progress=report,
+        )
 
 
 def probabilities(
     model: SetModel,
     views: TermVectors | TermViews,
-    members: Sequence[Term],
-    terms: Sequence[Term],
+    members: Iterable[TermLike],
+    terms: Iterable[TermLike],
     *,
-    vocabulary: Sequence[Term] | None = None,
+    vocabulary: Iterable[TermLike] | None = None,
     device: str | None = None,
 ) -> list[float]:
     """f(S, t) of each term t, for the set S of these members.
@@ -332,26 +346,31 @@ def probabilities(
     vocabulary as in mining gives the same values. By default it is all terms of the first table
     of vectors. For many questions prepare the model once.
     """
-    views = _as_views(views)
+    _check_model(model)
+    views, members, terms = TermViews.of(views), terms_of(members), terms_of(terms)
     if vocabulary is None:
         vocabulary = views.vectors[0].terms if views.vectors else ()
-    everyone = list(dict.fromkeys((*vocabulary, *members, *terms)))
+    everyone = list(dict.fromkeys((*terms_of(vocabulary), *members, *terms)))
     return model.prepare(everyone, views, device=device).probabilities(members, terms)
 
 
 def rank(
     model: SetModel,
     views: TermVectors | TermViews,
-    members: Sequence[Term],
-    vocabulary: Sequence[Term],
+    members: Iterable[TermLike],
+    vocabulary: Iterable[TermLike],
     *,
     top: int = 10,
     device: str | None = None,
 ) -> list[tuple[Term, float]]:
     """The best terms of a vocabulary for a set, best first, without the members of the set."""
-    everyone = list(dict.fromkeys((*vocabulary, *members)))
-    return model.prepare(everyone, _as_views(views), device=device).rank(members, top=top)
+    _check_model(model)
+    members = terms_of(members)
+    everyone = list(dict.fromkeys((*terms_of(vocabulary), *members)))
+    return model.prepare(everyone, TermViews.of(views), device=device).rank(members, top=top)
 
 
-def _as_views(views: TermVectors | TermViews) -> TermViews:
-    return TermViews((views,)) if isinstance(views, TermVectors) else views
+def _check_model(model: object) -> None:
+    if not hasattr(model, "prepare"):
+        hint = "pass its .model" if hasattr(model, "model") else "load_model(folder) reads one"
+        raise DataError(f"expected a model; {hint}", value=model)

@@ -13,7 +13,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from synsetmine.devices import require_torch
-from synsetmine.errors import DataError, ModelError, shorten
+from synsetmine.errors import DataError, ModelError, require_type, shorten
 from synsetmine.io.files import atomic_write, read_json, sha256, write_text
 from synsetmine.io.temporary import check_model_folder
 from synsetmine.models.base import Arrays, ModelSettings, SetModel, StoredModel
@@ -64,6 +64,7 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 def save_model(folder: str | Path, model: StoredModel) -> None:
     """Write the folder; `config.json` comes last and makes it complete."""
     folder = Path(folder)
+    require_type(model, StoredModel, "expected a StoredModel, such as the .model of a training")
     check_model_folder(folder)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / CONFIG).unlink(missing_ok=True)

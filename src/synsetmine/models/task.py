@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from synsetmine.errors import DataError, require
+from synsetmine.errors import DataError, counted, require
+from synsetmine.frames import Library, frame_of
 from synsetmine.io.traces import Action, Decision
 from synsetmine.models.known import Candidate, KnownSets
-from synsetmine.types import SynonymSets, Term
+from synsetmine.types import SetsLike, SynonymSets, Term, TermLike, pairs_of, terms_of
 
 GIANT = 50  # terms
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MiningResult:
     """The result of set generation: the sets, one decision for each new term, unknown terms."""
 
@@ -26,6 +27,40 @@ class MiningResult:
     trace: tuple[Decision, ...]
     without_vector: tuple[Term, ...]  # terms that the model cannot judge; each stands alone
     known: KnownSets | None = None  # the known sets that terms may join, where learned
+
+    def __repr__(self) -> str:
+        several = sum(size > 1 for size in self.sets.sizes)
+        sizes = [
+            f"{counted(len(self.sets.terms), 'term')}: {counted(several, 'set')} of several",
+            f"{len(self.sets) - several:,} alone",
+        ]
+        if self.without_vector:
+            sizes.append(f"{counted(len(self.without_vector), 'term')} not judged")
+        return f"MiningResult({'; '.join(sizes)})"
+
+    @property
+    def synonym_sets(self) -> SynonymSets:
+        return self.sets
+
+    def to_frame(self, library: Library = "pandas") -> Any:
+        """A DataFrame of pandas or polars, a row a term.
+
+        set_id, term, sense, and of new terms the probability and the action; none of seeds.
+        """
+        decisions = {decision.term: decision for decision in self.trace}
+        labels = zip(self.sets.ids, self.sets, strict=True)
+        rows = [(set_id, t, decisions.get(t)) for set_id, terms in labels for t in terms]
+        columns = {
+            "set_id": [set_id for set_id, _, _ in rows],
+            "term": [term.surface for _, term, _ in rows],
+            "sense": [term.sense for _, term, _ in rows],
+            "probability": [d and d.probability for _, _, d in rows],
+            "action": [d and d.action for _, _, d in rows],
+        }
+        return frame_of(columns, library)
+
+    def _repr_html_(self) -> str:
+        return self.sets._repr_html_()
 
     @property
     def giant(self) -> int:
@@ -73,15 +108,15 @@ class Task:
     @classmethod
     def of(
         cls,
-        vocabulary: Iterable[Term],
+        vocabulary: Iterable[TermLike],
         known: Container[Term],
         *,
         sort: bool = False,
         threshold: float = 0.5,
-        seeds: SynonymSets | None = None,
-        cannot_link: Iterable[tuple[Term, Term]] = (),
+        seeds: SetsLike | None = None,
+        cannot_link: Iterable[tuple[TermLike, TermLike]] = (),
         max_sets: int | None = None,
-        must_link: Iterable[tuple[Term, Term]] = (),
+        must_link: Iterable[tuple[TermLike, TermLike]] = (),
         types: Mapping[Term, str] | None = None,
     ) -> Task:
         """Check the arguments of `PreparedModel.generate`; `known` are terms it can judge.
@@ -91,11 +126,11 @@ class Task:
         require(0 <= threshold <= 1, "the threshold must lie between 0 and 1", threshold)
         if max_sets is not None:
             require(max_sets >= 1, "the largest number of sets must be at least 1", max_sets)
-        seeds = seeds if seeds is not None else SynonymSets((), ())
+        seeds = SynonymSets.of(() if seeds is None else seeds)
         if max_sets is not None:
             problem = f"the {len(seeds)} seed sets alone are more than"
             require(max_sets >= len(seeds), problem, max_sets)
-        new = tuple(term for term in dict.fromkeys(vocabulary) if term not in seeds)
+        new = tuple(term for term in dict.fromkeys(terms_of(vocabulary)) if term not in seeds)
         judged = [term for term in (sorted(new) if sort else new) if term in known]
         terms = (*judged, *(term for term in seeds.terms if term in known))
         position_of = {term: position for position, term in enumerate(terms)}
@@ -105,7 +140,7 @@ class Task:
         # Seeds without a term that the model can judge are sets too, though nothing joins them.
         limit = math.inf if max_sets is None else max_sets - sum(not m for m in members)
         apart, together = (
-            _positions_of_pairs(pairs, position_of, seeds, members)
+            _positions_of_pairs(pairs_of(pairs), position_of, seeds, members)
             for pairs in (cannot_link, must_link)
         )
         numbers = {name: number for number, name in enumerate(sorted({*(types or {}).values()}))}
@@ -247,22 +282,23 @@ class TermIndex:
     def __contains__(self, term: object) -> bool:
         return term in self._position_of
 
-    def positions(self, terms: Iterable[Term]) -> npt.NDArray[np.int64]:
+    def positions(self, terms: Iterable[TermLike]) -> npt.NDArray[np.int64]:
         """The position of each term; an unknown term is an error."""
+        listed = terms_of(terms)
         try:
-            return np.fromiter((self._position_of[term] for term in terms), dtype=np.int64)
+            return np.fromiter((self._position_of[term] for term in listed), dtype=np.int64)
         except KeyError as error:
             raise DataError("the model does not know this term", value=str(error.args[0])) from None
 
-    def members(self, terms: Iterable[Term]) -> npt.NDArray[np.int64]:
+    def members(self, terms: Iterable[TermLike]) -> npt.NDArray[np.int64]:
         """The positions of a set's members, each once."""
-        positions = self.positions(dict.fromkeys(terms))
+        positions = self.positions(dict.fromkeys(terms_of(terms)))
         if not len(positions):
             raise DataError("a set needs at least one term")
         return positions
 
     def best(
-        self, probabilities: npt.NDArray[Any], members: Iterable[Term], top: int
+        self, probabilities: npt.NDArray[Any], members: Iterable[TermLike], top: int
     ) -> list[tuple[Term, float]]:
         """The terms of the highest probabilities, best first, without the set's own members."""
         others = np.ones(len(self.terms), np.bool_)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from synsetmine.corpus.name_lists import PAIR_HEADER
-from synsetmine.errors import DataError, Skipped, SynsetmineError
+from synsetmine.errors import DataError, Skipped
 from synsetmine.io.files import atomic_write, plain_name, write_text
 from synsetmine.io.tables import cell_of, escape_formula, rows_of
 from synsetmine.normalization import name_key
@@ -75,22 +75,6 @@ def as_table(grouping: Grouping, *, alone: bool = True) -> Any:
     columns = list(zip(*_rows(grouping, header, alone=alone), strict=True)) or [()] * len(header)
     schema = pa.schema([(name, kinds[name]) for name in header])
     return pa.table(dict(zip(header, columns, strict=True)), schema=schema)
-
-
-def as_frame(grouping: Grouping, library: str) -> Any:
-    """The same as a DataFrame."""
-    table = as_table(grouping)
-    try:
-        if library == "pandas":
-            return table.to_pandas()
-        if library == "polars":
-            import polars
-
-            return polars.from_arrow(table)
-    except ImportError as error:
-        problem = f"to_frame needs {library}: pip install {library}; to_arrow does without"
-        raise SynsetmineError(problem) from error
-    raise DataError("expected 'pandas' or 'polars'", value=library)
 
 
 def _header(grouping: Grouping) -> list[str]:

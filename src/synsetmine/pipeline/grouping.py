@@ -13,13 +13,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 from synsetmine.corpus.name_lists import Row, check_pair, names_in, rows_in
 from synsetmine.errors import DataError, Skipped, counted
-from synsetmine.io.sets import new_id
+from synsetmine.frames import Library, frame_of, html_table
+from synsetmine.io.sets import new_id, read_sets
 from synsetmine.models import MiningResult
 from synsetmine.normalization import keeps_case, name_key
 from synsetmine.pipeline.explanation import PairExplainer
@@ -31,6 +32,7 @@ from synsetmine.pipeline.registry import (
     known_senses,
 )
 from synsetmine.pipeline.settings import GroupSettings, JudgeSettings
+from synsetmine.progress import ShowProgress, showing
 from synsetmine.types import SENSE_MARK, Progress, SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews, encode_terms, find_encoder, unit_rows
 
@@ -96,7 +98,7 @@ class NameModel(Protocol):
     ) -> PreparedNameModel: ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Member:
     """A name in its set."""
 
@@ -108,6 +110,10 @@ class Member:
     type: str = ""  # as the list has it most often; empty if unknown
     contexts: tuple[str, ...] = ()  # of this name in this set
     sense: int = 0  # of the names that are equal, which one it is
+
+    def __repr__(self) -> str:
+        sure = "" if self.probability is None else f", probability={self.probability:.2f}"
+        return f"Member({self.name!r}, count={self.count}{sure})"
 
 
 class UnsurePair(NamedTuple):
@@ -242,11 +248,9 @@ class Grouping:
 
         return as_table(self, alone=alone)
 
-    def to_frame(self, library: Literal["pandas", "polars"] = "pandas") -> Any:
+    def to_frame(self, library: Library = "pandas") -> Any:
         """The same rows as a DataFrame of pandas or polars, which must be installed."""
-        from synsetmine.pipeline.group_files import as_frame
-
-        return as_frame(self, library)
+        return frame_of(self.to_arrow(), library)
 
     def write(
         self,
@@ -276,8 +280,29 @@ class Grouping:
         """Write the plan as JSON lines, which `apply_plan` maps tables by."""
         self.plan(ids=ids).write(path)
 
+    @cached_property
+    def synonym_sets(self) -> SynonymSets:
+        """The sets, and each single name as one, as `evaluate` and `write_sets` take them.
+
+        A name of several sets has the id of each as its sense there.
+        """
+        sets = [(one.id, one.members) for one in self.sets]
+        sets += [(i, (one.name,)) for i, one in zip(self.ids_alone, self.alone, strict=True)]
+        counts = Counter(name for _, names in sets for name in names)
+        terms = [[Term(n, i if counts[n] > 1 else "") for n in names] for i, names in sets]
+        return SynonymSets.of(terms, (set_id for set_id, _ in sets))
+
     def __repr__(self) -> str:
         return f"Grouping({self.summary})"
+
+    def _repr_html_(self) -> str:
+        """The first sets as a table, which notebooks show."""
+        rows = [
+            (s.name, ", ".join(s.members[1:]), f"{s.probability:.2f}" if s.probability else "")
+            for s in self.sets
+        ]
+        table = html_table(("name", "other names", "probability"), rows)
+        return f"<p>{self.summary}</p>{table}"
 
 
 def group(
@@ -287,7 +312,7 @@ def group(
     contexts: Any = None,
     types: Any = None,
     precision: str | float = DEFAULTS.precision,
-    known: KnownSets | None = None,
+    known: KnownSets | str | Path | None = None,
     never: Iterable[tuple[str, str]] | None = None,
     always: Iterable[tuple[str, str]] | None = None,
     model: NameModel | None = None,
@@ -296,7 +321,7 @@ def group(
     cache: str | Path | None = None,
     unsure: int = DEFAULTS.unsure,
     judge: str | JudgeSettings | None = None,
-    progress: Progress | None = None,
+    progress: ShowProgress = None,
 ) -> Grouping:
     """Group the names that mean the same thing.
 
@@ -304,9 +329,9 @@ def group(
     `column`. Their order makes no difference. Names that differ only in case, width or whitespace
     are one name. `precision` is "cautious", "balanced" or "bold", or a threshold from 0 to 1. New
     names may join the `known` sets, whose own names stay where they are: sets as `read_sets` reads
-    them, lists of names, a mapping from names to their other names, or a `Registry`, whose
-    cannot-link pairs hold too. The two names of a pair in `never` come into different sets, those
-    of a pair in `always` into one.
+    them, the path of such a file, lists of names, a mapping from names to their other names, or a
+    `Registry`, whose cannot-link pairs hold too. The two names of a pair in `never` come into
+    different sets, those of a pair in `always` into one.
 
     `contexts` has for each name a sentence or a description, or a list of them, or None; `types`
     has the type of each name, or None. Both are as long as `names`, or the names of columns if
@@ -321,65 +346,67 @@ def group(
 
     `model` is the general model by default. `encoder` is a sentence encoder, `minilm` or a folder,
     whose vectors of the names and contexts are one more view; the folder `cache` keeps them.
-    `unsure` is how many pairs near the threshold to return.
+    `unsure` is how many pairs near the threshold to return. `progress` is True for a progress bar,
+    or a function that is called with what is done, of how much.
 
     `judge` is the address of an OpenAI-compatible endpoint, or `JudgeSettings`: a language model
     decides on names whose probability is near the threshold. `judged` of the result says what was
     asked. Without a usable answer the result is as it would be without a judge.
     """
+    if model is not None and not hasattr(model, "senses"):
+        raise DataError("expected a model of names; None is the general model", value=model)
+    if isinstance(known, str | Path):
+        known = read_sets(known)
     asked = None if judge is None else _open_judge(judge)
     threshold = threshold_of(precision)
     rows = rows_in(names, column, contexts=contexts, types=types)
     model = model or general_model(encoder=encoder is not None)
-    encode = encoding(encoder, device=device, cache=cache, progress=progress)
-    entities = _known_sets(known)
-    mentions = [*known_mentions(entities)]
-    rows = [row if row.name.strip() else Row("") for row in rows]
-    sensed = _with_senses([*rows, *mentions], model, encode, threshold)
-    split = known_senses(sensed[: len(rows)], sensed[len(rows) :], mentions)
-    vocabulary = _Vocabulary(split, entities)
-    decided = known.never if isinstance(known, Registry) else ()
-    cannot_link, unused_pairs = vocabulary.linked([*(never or ()), *decided])
-    must_link, unused = vocabulary.linked(always or (), together=True)
-    seeds = vocabulary.seeds()
-    new = vocabulary.new_terms()
-    terms = [*new, *seeds.terms]
-    result = _Result(vocabulary)
-    pairs: list[UnsurePair] = []
-    types = vocabulary.types(terms)
-    explainer = PairExplainer(model, terms, vocabulary.contexts_of(terms), types, encode, progress)
-    report: JudgeReport | None = None
-    if len(terms) > max(len(seeds.terms), 1):
-        prepared = explainer.prepared
-        generate = partial(
-            prepared.generate,
-            threshold=threshold,
-            seeds=seeds,
-            types=types,
-            progress=progress,
-        )
-        mined = generate(cannot_link=cannot_link, must_link=must_link)
-        if asked is not None:
-            judged = _judge_unsure(
-                asked,
-                prepared,
-                mined.sets,
-                vocabulary,
-                seeds=seeds,
-                threshold=threshold,
-                cannot_link=cannot_link,
-                must_link=must_link,
-                progress=progress,
+    with showing(progress, "grouping") as bar:
+        encode = encoding(encoder, device=device, cache=cache, progress=bar)
+        entities = _known_sets(known)
+        mentions = [*known_mentions(entities)]
+        rows = [row if row.name.strip() else Row("") for row in rows]
+        sensed = _with_senses([*rows, *mentions], model, encode, threshold)
+        split = known_senses(sensed[: len(rows)], sensed[len(rows) :], mentions)
+        vocabulary = _Vocabulary(split, entities)
+        decided = known.never if isinstance(known, Registry) else ()
+        cannot_link, unused_pairs = vocabulary.linked([*(never or ()), *decided])
+        must_link, unused = vocabulary.linked(always or (), together=True)
+        seeds = vocabulary.seeds()
+        terms = [*vocabulary.new_terms(), *seeds.terms]
+        result = _Result(vocabulary)
+        pairs: list[UnsurePair] = []
+        types = vocabulary.types(terms)
+        explainer = PairExplainer(model, terms, vocabulary.contexts_of(terms), types, encode, bar)
+        report: JudgeReport | None = None
+        if len(terms) > max(len(seeds.terms), 1):
+            prepared = explainer.prepared
+            generate = partial(
+                prepared.generate, threshold=threshold, seeds=seeds, types=types, progress=bar
             )
-            report = judged.report
-            if judged.together or judged.apart:
-                cannot_link = [*cannot_link, *judged.apart]
-                must_link = [*must_link, *judged.together]
-                mined = generate(cannot_link=cannot_link, must_link=must_link)
-        result.add(mined, prepared, seeds)
-        pairs = _unsure_pairs(prepared, threshold, unsure, seeds, [*cannot_link, *must_link])
-    grouping = result.grouping(threshold, pairs, unused_pairs + unused, explainer)
-    return replace(grouping, judged=report)
+            mined = generate(cannot_link=cannot_link, must_link=must_link)
+            if asked is not None:
+                judged = _judge_unsure(
+                    asked,
+                    prepared,
+                    mined.sets,
+                    vocabulary,
+                    seeds=seeds,
+                    threshold=threshold,
+                    cannot_link=cannot_link,
+                    must_link=must_link,
+                    progress=bar,
+                )
+                report = judged.report
+                if judged.together or judged.apart:
+                    cannot_link = [*cannot_link, *judged.apart]
+                    must_link = [*must_link, *judged.together]
+                    mined = generate(cannot_link=cannot_link, must_link=must_link)
+            result.add(mined, prepared, seeds)
+            linked = [*cannot_link, *must_link]
+            pairs = _unsure_pairs(prepared, threshold, unsure, seeds, linked, types)
+        grouping = result.grouping(threshold, pairs, unused_pairs + unused, explainer)
+        return replace(grouping, judged=report)
 
 
 def _open_judge(judge: str | JudgeSettings) -> Judge:
@@ -518,9 +545,10 @@ def _unsure_pairs(
     threshold: float,
     top: int,
     seeds: SynonymSets,
-    decided: Sequence[tuple[Term, Term]],
+    linked: Sequence[tuple[Term, Term]],
+    types: Mapping[Term, str],
 ) -> list[UnsurePair]:
-    near = _open_pairs(prepared, threshold, top, seeds, decided)
+    near = _open_pairs(prepared, threshold, top, seeds, linked, types)
     return [UnsurePair(one.surface, other.surface, value) for one, other, value in near]
 
 
@@ -529,23 +557,22 @@ def _open_pairs(
     threshold: float,
     top: int,
     seeds: SynonymSets,
-    decided: Sequence[tuple[Term, Term]],
-    types: Mapping[Term, str] | None = None,
+    linked: Sequence[tuple[Term, Term]],
+    types: Mapping[Term, str],
 ) -> list[tuple[Term, Term, float]]:
-    """Pairs near the threshold, without those that known sets, types or `decided` pairs decide."""
+    """Pairs near the threshold, without those that known sets, types or linked pairs decide."""
     if top < 1:
         return []
-    closed = {frozenset(pair) for pair in decided}
-    types = types or {}
+    decided = {frozenset(pair) for pair in linked}
     looked_at = top
     while True:
         near = prepared.near_pairs(threshold, top=looked_at)
         open_pairs = [
             (one, other, probability)
             for one, other, probability in near
-            if frozenset((one, other)) not in closed
+            if frozenset((one, other)) not in decided
             and not (one in seeds and other in seeds)
-            and len({types[term] for term in (one, other) if term in types}) < 2
+            and len({types.get(one), types.get(other)} - {None}) < 2
         ]
         if len(open_pairs) >= top or len(near) < looked_at:
             return open_pairs[:top]
@@ -887,7 +914,7 @@ def _known_sets(known: KnownSets | None) -> Sequence[KnownEntity]:
         sets = [(i, [t.surface for t in terms]) for i, terms in zip(known.ids, known, strict=True)]
     elif isinstance(known, Mapping):
         sets = [(name, _strings([name, *_strings(others)])) for name, others in known.items()]
-    elif isinstance(known, str) or not isinstance(known, Iterable):
+    elif not isinstance(known, Iterable):
         raise DataError("expected known sets, each a list of names", value=known)
     else:
         sets = [(f"c{number}", _strings(names)) for number, names in enumerate(known)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -30,43 +31,74 @@ from synsetmine.pipeline.model_stages import (
     train_model,
     write_reviews,
 )
-from synsetmine.pipeline.project import Project
+from synsetmine.pipeline.project import Project, read_project
 from synsetmine.pipeline.report.page import write_run_report
 from synsetmine.pipeline.stage_results import StageContext
-from synsetmine.runs.folder import STAGES, Artefacts, RunFolder, Stage, Watcher
+from synsetmine.progress import ShowProgress, showing
+from synsetmine.runs.folder import STAGES, Artefacts, RunFolder, Stage, StageRecord, Watcher
+from synsetmine.types import Progress
 from synsetmine.views import find_encoder
 from synsetmine.views.encoder import LEARNED, encoder_files
 
 
 def run_project(
-    project: Project,
-    watcher: Watcher,
+    project: Project | str | Path,
+    watcher: Watcher | None = None,
     *,
     engine: Engine | None = None,
     device: str = "cpu",
     until: str | None = None,
+    progress: ShowProgress = None,
 ) -> RunFolder:
     """Carry out all stages, or those up to `until`; what is done and unchanged is skipped.
 
     The engine is where the work on the corpus runs: by default all cores of this machine. The
-    files are the same on every engine, so that a run may go on with another one.
+    files are the same on every engine, so that a run may go on with another one. The project may
+    be the path of its file. `progress` is True for a progress bar of each stage, or a function that
+    is called with what is done, of how much; a `watcher` receives more.
+
+    All cores need other processes, so a script calls this under `if __name__ == "__main__":`.
     """
+    if not isinstance(project, Project):
+        project = read_project(project)
     if until is not None and until not in STAGES:
         raise DataError(f"no such stage; expected one of {', '.join(STAGES)}", value=until)
     folder = RunFolder(Path(project.run))
     _check_inputs(project, folder.path)
-    context = StageContext(
-        at=Artefacts(folder.path),
-        engine=engine or LocalEngine(),
-        device=device,
-        progress=watcher.progress,
-    )
-    with folder.lock():
+    with folder.lock(), ExitStack() as bars:
+        watcher = watcher or _StageBars(bars, progress)
+        context = StageContext(
+            at=Artefacts(folder.path),
+            engine=engine or LocalEngine(),
+            device=device,
+            progress=watcher.progress,
+        )
         for stage in _stages(project, folder, context):
             folder.carry_out(stage, watcher)
             if stage.name == until:
                 break
     return folder
+
+
+class _StageBars:
+    """A watcher that shows a progress bar for each stage, if one is asked for."""
+
+    def __init__(self, bars: ExitStack, progress: ShowProgress) -> None:
+        self._bars = bars  # with that of the present stage
+        self._progress = progress
+        self._report: Progress | None = None
+
+    def started(self, stage: str) -> None:
+        self._report = self._bars.enter_context(showing(self._progress, stage))
+
+    def progress(self, done: int, total: int, note: str = "") -> None:
+        del note
+        if self._report is not None:
+            self._report(done, total)
+
+    def finished(self, stage: str, record: StageRecord, *, skipped: bool) -> None:
+        del stage, record, skipped
+        self._bars.close()
 
 
 def _stages(project: Project, folder: RunFolder, context: StageContext) -> Iterator[Stage]:

@@ -21,14 +21,14 @@ import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from synsetmine.errors import DataError, raise_or_keep
+from synsetmine.errors import DataError, counted, raise_or_keep, require_type
 from synsetmine.io.files import atomic_write, numbered_lines, open_binary, plain_name, writing
 from synsetmine.normalization import normal_form, tokens
 from synsetmine.text.evidence import Evidence
-from synsetmine.types import Term, first_duplicate
+from synsetmine.types import Term, TermLike, first_duplicate, holds, terms_of
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TermVectors:
     """One float32 row a term; the matrix may be memory-mapped."""
 
@@ -36,10 +36,26 @@ class TermVectors:
     matrix: npt.NDArray[np.float32]  # (terms, dimension)
     source: Path | None = None  # the file that they are from, which errors name
 
+    @classmethod
+    def of(cls, terms: Any, matrix: Any) -> TermVectors:
+        """Build from terms or strings, and anything that numpy takes for a matrix of numbers."""
+        try:
+            numbers = np.asarray(matrix, np.float32)
+        except (TypeError, ValueError):
+            raise DataError(
+                "vectors must be numbers, as many for each term", value=matrix
+            ) from None
+        return cls(tuple(terms_of(terms)), numbers)
+
     def __post_init__(self) -> None:
+        hint = "; TermVectors.of(terms, matrix) converts"
+        if not isinstance(self.matrix, np.ndarray):
+            raise DataError(f"vectors must be a matrix of numpy{hint}", value=self.matrix)
         if self.matrix.ndim != 2 or self.matrix.dtype != np.float32:
             shape = f"{self.matrix.dtype} {self.matrix.shape}"
-            raise DataError("vectors must be a float32 matrix", value=shape)
+            raise DataError(f"vectors must be a float32 matrix{hint}", value=shape)
+        if not all(isinstance(term, Term) for term in self.terms):
+            raise DataError(f"expected terms{hint} strings")
         if len(self.terms) != len(self.matrix):
             raise DataError(f"{len(self.terms)} terms but {len(self.matrix)} vectors")
         if len(self._row_of) != len(self.terms):
@@ -56,22 +72,26 @@ class TermVectors:
     def __len__(self) -> int:
         return len(self.terms)
 
+    def __repr__(self) -> str:
+        source = "" if self.source is None else f", from {str(self.source)!r}"
+        return f"TermVectors({counted(len(self), 'term')}, {self.dimension} dimensions{source})"
+
     def __contains__(self, term: object) -> bool:
-        return term in self._row_of
+        return holds(self._row_of, term)
 
-    def missing(self, terms: Iterable[Term]) -> list[Term]:
+    def missing(self, terms: Iterable[TermLike]) -> list[Term]:
         """Those of the terms that have no vector."""
-        return [term for term in terms if term not in self._row_of]
+        return [term for term in terms_of(terms) if term not in self._row_of]
 
-    def rows(self, terms: Iterable[Term]) -> npt.NDArray[np.int64]:
+    def rows(self, terms: Iterable[TermLike]) -> npt.NDArray[np.int64]:
         """The row of each term; a term without a vector is an error."""
         try:
-            return np.fromiter((self._row_of[term] for term in terms), dtype=np.int64)
+            return np.fromiter((self._row_of[term] for term in terms_of(terms)), dtype=np.int64)
         except KeyError as error:
             problem = "this term has no vector"
             raise DataError(problem, path=self.source, value=str(error.args[0])) from None
 
-    def select(self, terms: Sequence[Term]) -> npt.NDArray[np.float32]:
+    def select(self, terms: Sequence[TermLike]) -> npt.NDArray[np.float32]:
         """The vectors of these terms, row by row, checked to be finite."""
         chosen = self.matrix[self.rows(terms)]  # (terms, dimension)
         bad = np.flatnonzero(~np.isfinite(chosen).all(axis=1))
@@ -80,9 +100,9 @@ class TermVectors:
             raise DataError(problem, path=self.source, value=str(terms[bad[0]]))
         return chosen
 
-    def only(self, terms: Iterable[Term]) -> TermVectors:
+    def only(self, terms: Iterable[TermLike]) -> TermVectors:
         """The part of the table that these terms have, in their order."""
-        known = tuple(dict.fromkeys(term for term in terms if term in self))
+        known = tuple(dict.fromkeys(term for term in terms_of(terms) if term in self))
         return TermVectors(known, np.array(self.matrix[self.rows(known)]), self.source)
 
     def replaced(self, other: TermVectors) -> TermVectors:
@@ -108,7 +128,7 @@ def unit_rows(matrix: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
 View: TypeAlias = Literal["vectors", "strings", "encoder"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TermViews:
     """The views of terms besides their surfaces."""
 
@@ -119,6 +139,31 @@ class TermViews:
     evidence: Evidence | None = None  # what a corpus says of pairs of terms
     contexts: Mapping[Term, Sequence[str]] | None = None  # sentences or descriptions of terms
     in_context: TermVectors | None = None  # a sentence encoder's vectors of terms with contexts
+
+    @classmethod
+    def of(cls, views: TermVectors | TermViews) -> TermViews:
+        """Views themselves, or those of a single table."""
+        if isinstance(views, TermViews):
+            return views
+        return cls((views,))
+
+    def __post_init__(self) -> None:
+        if isinstance(self.vectors, TermVectors):
+            object.__setattr__(self, "vectors", (self.vectors,))
+        for table in self.vectors:
+            require_type(
+                table, TermVectors, "expected TermVectors; read_vectors(path) reads a file"
+            )
+
+    def __repr__(self) -> str:
+        parts = [*map(repr, self.vectors)]
+        if self.encoder is not None:
+            parts.append(f"encoder={self.encoder!r}")
+        if self.evidence is not None:
+            parts.append("evidence")
+        if self.contexts:
+            parts.append(f"contexts of {counted(len(self.contexts), 'term')}")
+        return f"TermViews({', '.join([*parts, *(['strings'] if self.strings else [])])})"
 
     def table(self, view: View) -> TermVectors:
         """The table of a view that is one."""

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synsetmine.engines.workers import cores, in_threads
-from synsetmine.errors import DataError, ModelError
+from synsetmine.errors import DataError, ModelError, counted
 from synsetmine.io.traces import Action
 from synsetmine.models.base import Arrays
 from synsetmine.models.general.assignment import assign
@@ -39,14 +39,22 @@ from synsetmine.models.task import (
     with_known,
 )
 from synsetmine.text.kinds import DifferingWords
-from synsetmine.types import Progress, SynonymSets, Term
+from synsetmine.types import (
+    Progress,
+    SetsLike,
+    SynonymSets,
+    Term,
+    TermLike,
+    pairs_of,
+    terms_of,
+)
 from synsetmine.views import TermVectors, TermViews, View, unit_rows
 from synsetmine.views.static_encoder import StaticEncoder
 
 PAIRS_AT_ONCE = 1 << 14
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GeneralModel:
     """The parts that were learned. With `uses_encoder` it takes a sentence encoder's view.
 
@@ -61,6 +69,10 @@ class GeneralModel:
     uses_encoder: bool = False
     adaptation: Adaptation | None = None
     contexts: ContextClassifier | None = None  # without it contexts are not looked at
+
+    def __repr__(self) -> str:
+        adapted = "" if self.adaptation is None else "adapted, "
+        return f"GeneralModel({adapted}views: {', '.join(self.views)})"
 
     @property
     def kind(self) -> str:
@@ -148,16 +160,17 @@ class GeneralModel:
 
     def prepare(
         self,
-        vocabulary: Sequence[Term],
-        views: TermViews,
+        vocabulary: Iterable[TermLike],
+        views: TermVectors | TermViews,
         *,
         known: KnownSets | None = None,
         device: str | None = None,  # noqa: ARG002
         progress: Progress | None = None,
     ) -> PreparedNames:
         """The vocabulary counts as a set: its order makes no difference."""
+        views = TermViews.of(views)
         self.check(views)
-        new = dict.fromkeys(t for t in vocabulary if known is None or t not in known.sets)
+        new = dict.fromkeys(t for t in terms_of(vocabulary) if known is None or t not in known.sets)
         terms = tuple(sorted(self.known(tuple(new), views)))
         if self.contexts is not None and views.contexts and self.adaptation is None:
             return self._prepare_in_context(terms, views, self.contexts, progress)
@@ -336,23 +349,28 @@ class PreparedNames:
         self._graph = graph  # probabilities, symmetric
         self._function = function
 
+    def __repr__(self) -> str:
+        return f"PreparedNames({counted(len(self.terms), 'term')})"
+
     @property
     def terms(self) -> tuple[Term, ...]:
         known = self._known.sets.terms if self._known is not None else ()
         return (*self._index.terms, *known)
 
-    def probabilities(self, members: Sequence[Term], terms: Sequence[Term]) -> list[float]:
+    def probabilities(self, members: Iterable[TermLike], terms: Iterable[TermLike]) -> list[float]:
         """f(S, t) of each term t; a term that is itself a member is judged by the others.
 
         A set that holds names of a known one is judged as that one.
         """
+        members, terms = terms_of(members), terms_of(terms)
         if self._known is not None and (ids := self._known.ids_of(members)):
             return [self._known.probability(term, ids) for term in terms]
         positions = self._index.positions(terms)
         logits = self._logits(self._index.members(members))[positions]
         return [float(value) for value in sigmoid(logits)]
 
-    def rank(self, members: Sequence[Term], *, top: int = 10) -> list[tuple[Term, float]]:
+    def rank(self, members: Iterable[TermLike], *, top: int = 10) -> list[tuple[Term, float]]:
+        members = terms_of(members)
         if self._known is not None and (ids := self._known.ids_of(members)):
             own = set(members)
             others = [term for term in self.terms if term not in own]
@@ -383,15 +401,18 @@ class PreparedNames:
         *,
         threshold: float = 0.5,
         known_threshold: float = KNOWN_THRESHOLD,
-        seeds: SynonymSets | None = None,
-        cannot_link: Iterable[tuple[Term, Term]] = (),
+        seeds: SetsLike | None = None,
+        cannot_link: Iterable[tuple[TermLike, TermLike]] = (),
         max_sets: int | None = None,
-        order: Sequence[Term] | None = None,
-        must_link: Iterable[tuple[Term, Term]] = (),
+        order: Iterable[TermLike] | None = None,
+        must_link: Iterable[tuple[TermLike, TermLike]] = (),
         types: Mapping[Term, str] | None = None,
         progress: Progress | None = None,  # noqa: ARG002
     ) -> MiningResult:
         """See `PreparedModel`. Terms of different `types` never share a set."""
+        seeds = None if seeds is None else SynonymSets.of(seeds)
+        cannot_link = pairs_of(cannot_link)
+        order = None if order is None else terms_of(order)
         if self._known is None:
             return self._generate(
                 threshold, seeds, cannot_link, max_sets, order, must_link=must_link, types=types
@@ -417,7 +438,7 @@ class PreparedNames:
         max_sets: int | None,
         order: Sequence[Term] | None,
         *,
-        must_link: Iterable[tuple[Term, Term]] = (),
+        must_link: Iterable[tuple[TermLike, TermLike]] = (),
         types: Mapping[Term, str] | None = None,
     ) -> MiningResult:
         """Merge the terms, and seeds that are in the vocabulary, by the pairs' probabilities."""

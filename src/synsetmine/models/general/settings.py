@@ -11,8 +11,8 @@ from typing import Any, Self
 from synsetmine.errors import DataError, require
 from synsetmine.models.base import StoredModel, TrainingResult, TrainingStep
 from synsetmine.schema import check_settings, seed_setting, setting, with_changes
-from synsetmine.types import SynonymSets, Term
-from synsetmine.views import TermViews
+from synsetmine.types import SetsLike, SynonymSets, Term
+from synsetmine.views import TermVectors, TermViews
 
 # Thresholds of f by the name of a precision.
 PRECISION: Mapping[str, float] = {"cautious": 0.9, "balanced": 0.3, "bold": 0.15}
@@ -97,8 +97,8 @@ class AdaptationSettings:
 
     def train(
         self,
-        sets: SynonymSets,
-        views: TermViews,
+        sets: SetsLike,
+        views: TermVectors | TermViews,
         *,
         hold_out: bool = True,
         device: str = "cpu",  # noqa: ARG002
@@ -114,9 +114,13 @@ class AdaptationSettings:
             if on_step:
                 on_step(TrainingStep(done, total))
 
+        sets, views = SynonymSets.of(sets), TermViews.of(views)
         usable = self._usable(sets.restrict(self.known(sets.terms, views)), views, hold_out)
         with threadpool_limits(1, "blas"):  # sums of several threads differ in their last digits
             adapted = adapt(usable, views, self, hold_out=hold_out, progress=progress)
+        if adapted.model.adaptation is None and not views.strings:
+            problem = "these vectors alone do not show which terms are synonyms; give more sets, or"
+            raise DataError(f"{problem} the strings of the terms too")
         figures: dict[str, float] = {"names": adapted.names, "pairs": adapted.pairs}
         if adapted.losses:
             figures["held-out loss"] = round(adapted.losses[adapted.ridge], 4)

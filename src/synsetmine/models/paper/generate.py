@@ -26,11 +26,11 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from synsetmine.errors import require
+from synsetmine.errors import counted, require
 from synsetmine.io.traces import Action
 from synsetmine.models.known import KNOWN_THRESHOLD
 from synsetmine.models.task import MiningResult, Outcome, Task, TermIndex, log_odds
-from synsetmine.types import Progress, SynonymSets, Term
+from synsetmine.types import Progress, SetsLike, Term, TermLike
 from synsetmine.views import TermVectors
 
 if TYPE_CHECKING:
@@ -58,16 +58,19 @@ class PreparedScorer:
         self._vectors = vectors
         self._index = TermIndex(term for term in self._vocabulary if term in vectors)
 
+    def __repr__(self) -> str:
+        return f"PreparedScorer({counted(len(self.terms), 'term')})"
+
     @property
     def terms(self) -> tuple[Term, ...]:
         return self._index.terms
 
-    def probabilities(self, members: Sequence[Term], terms: Sequence[Term]) -> list[float]:
+    def probabilities(self, members: Iterable[TermLike], terms: Iterable[TermLike]) -> list[float]:
         """sigmoid(q(S ∪ {t}) − q(S)) of each term t."""
         values: list[float] = self._probabilities(members, self._index.positions(terms)).tolist()
         return values
 
-    def rank(self, members: Sequence[Term], *, top: int = 10) -> list[tuple[Term, float]]:
+    def rank(self, members: Iterable[TermLike], *, top: int = 10) -> list[tuple[Term, float]]:
         values = self._probabilities(members, np.arange(len(self.terms)))
         return self._index.best(values, members, top)
 
@@ -76,10 +79,10 @@ class PreparedScorer:
         *,
         threshold: float = 0.5,
         known_threshold: float = KNOWN_THRESHOLD,  # noqa: ARG002
-        seeds: SynonymSets | None = None,
-        cannot_link: Iterable[tuple[Term, Term]] = (),
+        seeds: SetsLike | None = None,
+        cannot_link: Iterable[tuple[TermLike, TermLike]] = (),
         max_sets: int | None = None,
-        order: Sequence[Term] | None = None,
+        order: Iterable[TermLike] | None = None,
         progress: Progress | None = None,
         block_size: int = 32,
     ) -> MiningResult:
@@ -105,7 +108,7 @@ class PreparedScorer:
 
     @torch.inference_mode()
     def _probabilities(
-        self, members: Sequence[Term], terms: npt.NDArray[np.int64]
+        self, members: Iterable[TermLike], terms: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.float32]:
         own = torch.from_numpy(self._index.members(members))
         sums = self._embed[own].sum(dim=0, keepdim=True)  # (1, hidden)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from itertools import pairwise
 from typing import Any
@@ -14,8 +14,8 @@ from synsetmine.errors import DataError, ModelError
 from synsetmine.models.base import Arrays
 from synsetmine.models.known import KnownSets
 from synsetmine.models.paper.generate import PreparedScorer
-from synsetmine.types import Progress, SynonymSets, Term
-from synsetmine.views import TermViews, View
+from synsetmine.types import Progress, SynonymSets, Term, TermLike, terms_of
+from synsetmine.views import TermVectors, TermViews, View
 
 ARCHITECTURE = ("dimension", "embed_sizes", "post_sizes", "dropout")
 
@@ -62,6 +62,12 @@ class SetScorer(nn.Module):
         post += [nn.Dropout(dropout), nn.Linear([widths[-1], *post_sizes][-1], 1)]
         self.post = nn.Sequential(*post)
         self._initialise(seed)
+
+    def __repr__(self) -> str:
+        return (
+            f"SetScorer(dimension={self.dimension}, embed_sizes={self.embed_sizes}, "
+            f"post_sizes={self.post_sizes})"
+        )
 
     def _initialise(self, seed: int) -> None:
         generator = torch.Generator().manual_seed(seed)
@@ -120,19 +126,20 @@ class SetScorer(nn.Module):
 
     def prepare(
         self,
-        vocabulary: Sequence[Term],
-        views: TermViews,
+        vocabulary: Iterable[TermLike],
+        views: TermVectors | TermViews,
         *,
         known: KnownSets | None = None,  # noqa: ARG002
         device: str | None = None,
         progress: Progress | None = None,  # noqa: ARG002
     ) -> PreparedScorer:
         """The model over a vocabulary, on `device` or where its weights are."""
+        views = TermViews.of(views)
         self.check(views)
         scorer = self
         if device is not None and torch.device(device).type != self.device.type:
             scorer = deepcopy(self).to(device)
-        return PreparedScorer(scorer, vocabulary, views.vectors[0])
+        return PreparedScorer(scorer, terms_of(vocabulary), views.vectors[0])
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
         description = {name: getattr(self, name) for name in ARCHITECTURE}

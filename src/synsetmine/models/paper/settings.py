@@ -18,8 +18,8 @@ from synsetmine.schema import check_settings, seed_setting, setting, with_change
 
 if TYPE_CHECKING:
     from synsetmine.models.base import TrainingResult, TrainingStep
-    from synsetmine.types import SynonymSets, Term
-    from synsetmine.views import TermViews
+    from synsetmine.types import SetsLike, Term
+    from synsetmine.views import TermVectors, TermViews
 
 Strategy = Literal["complete-random", "share-token", "mixture"]
 Metric = Literal["fmi", "ari", "pair_f1"]
@@ -102,8 +102,8 @@ class TrainingSettings:
 
     def train(
         self,
-        sets: SynonymSets,
-        views: TermViews,
+        sets: SetsLike,
+        views: TermVectors | TermViews,
         *,
         hold_out: bool = True,
         device: str = "cpu",
@@ -111,13 +111,17 @@ class TrainingSettings:
         replace_checkpoint: bool = False,
         on_step: Callable[[TrainingStep], None] | None = None,
     ) -> TrainingResult:
+        from synsetmine.types import SynonymSets
+        from synsetmine.views import TermViews
+
+        views = TermViews.of(views)
         if self.strategy != "complete-random" and not views.has("strings"):
             raise DataError(f"strategy {self.strategy!r} needs the terms' surfaces")
         require_torch("the paper's model")
         from synsetmine.models.paper.train import train_model
 
         return train_model(
-            sets,
+            SynonymSets.of(sets),
             views.table("vectors"),
             self,
             hold_out=hold_out,

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from synsetmine.errors import DataError
+from synsetmine.errors import DataError, require_type
 from synsetmine.metrics import compare_labels, evaluate
 from synsetmine.models.base import (
     StoredModel,
@@ -26,8 +26,8 @@ from synsetmine.models.paper.network import SetScorer
 from synsetmine.models.paper.pairs import PairSampler
 from synsetmine.models.paper.settings import Metric, TrainingSettings
 from synsetmine.models.paper.steps import Checkpoint, Steps
-from synsetmine.types import SynonymSets, Term, order_terms
-from synsetmine.views import TermVectors
+from synsetmine.types import SetsLike, SynonymSets, Term, order_terms, terms_of
+from synsetmine.views import TermVectors, TermViews
 
 VALIDATED = 2_000  # terms, at most, on which the epoch is chosen; more would change little
 
@@ -56,7 +56,7 @@ class Epoch:
     score: float | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TrainedScorer:
     """The scorer of the epoch with the best validation score, and the history of its training."""
 
@@ -68,6 +68,11 @@ class TrainedScorer:
     fallback_share: float | None  # of share-token draws that had no partner
     without_vector: tuple[Term, ...]
     tuned_vectors: TermVectors | None = None
+
+    def __repr__(self) -> str:
+        measure = f"{self.settings.select_by}={self.best_score:.3f}"
+        epochs = f"best_epoch={self.best_epoch} of {len(self.history)}"
+        return f"TrainedScorer({epochs}, {measure}, {self.scorer!r})"
 
     def record(self) -> dict[str, Any]:
         """The training record of a stored model."""
@@ -90,6 +95,10 @@ class Validation:
     orders: Sequence[Sequence[Term]]
     metric: Metric = "fmi"
     threshold: float = 0.5
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gold", SynonymSets.of(self.gold))
+        object.__setattr__(self, "orders", [terms_of(order) for order in self.orders])
 
     @classmethod
     def with_random_orders(
@@ -131,7 +140,7 @@ class Validation:
 
 @one_thread()
 def train_scorer(
-    sets: SynonymSets,
+    sets: SetsLike,
     vectors: TermVectors,
     settings: TrainingSettings,
     *,
@@ -150,6 +159,8 @@ def train_scorer(
 
     On a CPU the result does not depend on the number of threads that torch may use.
     """
+    sets, vectors = SynonymSets.of(sets), TermViews.of(vectors).table("vectors")
+    require_type(settings, TrainingSettings, "expected settings, such as PRESETS['paper']")
     missing = tuple(vectors.missing(sets.terms))
     usable = sets.restrict(term for term in sets.terms if term in vectors)
     if len(usable) < 2:

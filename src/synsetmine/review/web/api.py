@@ -114,10 +114,10 @@ def serving_app(answers: Answers, policy: AccessPolicy) -> ASGIApp:
             *map(single, QUESTIONS),
             Route("/v1/batch", batch, methods=["POST"]),
         ],
-        exception_handlers=dict.fromkeys((ApiError, HTTPException, Exception), _refuse),
+        exception_handlers=dict.fromkeys((ApiError, HTTPException, Exception), refuse),
         lifespan=requests.open,
     )
-    return AccessMiddleware(app, policy, _refuse)
+    return AccessMiddleware(app, policy, refuse)
 
 
 class RequestQueue:
@@ -165,7 +165,7 @@ class JsonResponse(Response):
         return msgspec.json.encode(content)
 
 
-def _refuse(request: Request, error: Exception) -> Response:
+def refuse(request: Request, error: Exception) -> Response:
     """The answer for an error; the traceback of an unexpected one goes to the log."""
     headers: Mapping[str, str] | None = None
     match error:

@@ -1,0 +1,1 @@
+"""Tools for language models over the Model Context Protocol (MCP)."""
