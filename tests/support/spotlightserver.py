@@ -34,7 +34,6 @@ class Fault:
     cut: int | None = None  # close after so many bytes of the body
     reset: bool = False  # close before any answer
     stall: bool = False  # say nothing
-    trickle: bytes = b""  # this again and again, without end
 
 
 @dataclass(frozen=True)
@@ -163,13 +162,6 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", fault.kind)
         for name, value in fault.headers.items():
             self.send_header(name, value)
-        if fault.trickle:
-            self.close_connection = True
-            self.end_headers()
-            while not self.server.closing.wait(0.02):
-                self.wfile.write(fault.trickle)
-                self.wfile.flush()
-            return
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         if fault.cut is not None:

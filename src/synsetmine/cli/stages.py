@@ -48,11 +48,12 @@ CorpusOptions = Annotated[CorpusSettings, SettingOptions(arguments={"path": "cor
 @contextmanager
 def stage_files(**named: Path | None) -> Iterator[Artefacts]:
     """The files of a stage: those that the user named; the others are temporary."""
-    from synsetmine.io.temporary import temporary_folder
+    from tempfile import TemporaryDirectory
+
     from synsetmine.runs.folder import Artefacts
 
-    with temporary_folder() as folder:
-        at = Artefacts(folder)
+    with TemporaryDirectory(prefix="synsetmine-") as folder:
+        at = Artefacts(Path(folder))
         for name, path in named.items():
             if path is not None:
                 setattr(at, name, path)

@@ -31,7 +31,6 @@ from synsetmine.cli.options import SettingOptions, with_settings
 from synsetmine.devices import choose_device, require_torch
 from synsetmine.errors import CheckpointError, DataError, SynsetmineError
 from synsetmine.io.files import read_json, sha256
-from synsetmine.io.temporary import check_model_folder
 from synsetmine.models.paper.settings import PRESETS, PresetName, TrainingSettings
 from synsetmine.pipeline.settings import ModelChoice, TuningSettings
 
@@ -103,7 +102,6 @@ def train(
         options["architecture"] = architecture
     from synsetmine.pipeline.model_stages import CHECKPOINT, train_to_folder
 
-    check_model_folder(out)
     chosen = _resolve(model.preset, settings, options)
     chosen.check_inputs(tables=len(vectors or ()), encoder=encoder is not None)
     if chosen.uses_torch:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Literal, Protocol, TypeAlias
 
 import pyarrow as pa
@@ -17,7 +18,6 @@ import pyarrow.parquet as pq
 from synsetmine.engines.workers import WorkerPool, cores
 from synsetmine.errors import SynsetmineError, shorten
 from synsetmine.io.files import parquet_error
-from synsetmine.io.temporary import temporary_folder
 
 FEW = 6  # fewer batches than that are done sooner than worker processes have started
 
@@ -94,10 +94,10 @@ class LocalEngine:
         import duckdb
 
         # Without a place of its own it would spill what memory cannot hold into the working folder.
-        with temporary_folder() as spill:
+        with TemporaryDirectory(prefix="synsetmine-") as spill:
             try:
                 with duckdb.connect(
-                    config={"threads": self.workers, "temp_directory": str(spill)}
+                    config={"threads": self.workers, "temp_directory": spill}
                 ) as database:
                     for name, path in tables.items():
                         database.read_parquet(glob.escape(str(path))).create_view(name)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import bz2
 import codecs
 import errno
+import fcntl
+import glob
 import gzip
 import hashlib
 import io
@@ -12,14 +14,14 @@ import json
 import os
 import re
 import stat
+import tempfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 from synsetmine.errors import DataError, Skipped, SynsetmineError, raise_or_keep
-from synsetmine.io.temporary import check_no_link_inside, temporary_file
 
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".zst": "zstd"}
 
@@ -46,7 +48,7 @@ def atomic_write(path: Path) -> Iterator[Path]:
     target = path.resolve()  # a link stays a link
     with naming_place(path):
         target.parent.mkdir(parents=True, exist_ok=True)
-        with temporary_file(target) as temporary, naming_place(path, temporary):
+        with _temporary_file(target) as temporary, naming_place(path, temporary):
             yield temporary
             _sync(temporary)
             temporary.chmod(_mode(target))
@@ -58,7 +60,7 @@ def check_file(path: Path) -> None:
 
     A device or a pipe would be replaced by a file, so they are refused too.
     """
-    _check_links(path)
+    _check_loops(path)
     if path.is_dir():
         raise DataError("this is a folder; name a file to write", path=path)
     if path.exists() and not path.is_file():
@@ -68,7 +70,7 @@ def check_file(path: Path) -> None:
 
 def check_folder(folder: Path) -> None:
     """Refuse a folder in which no file can be written; one that is missing can be made."""
-    _check_links(folder)
+    _check_loops(folder)
     there = folder
     while not there.exists() and there != there.parent:
         there = there.parent
@@ -78,8 +80,7 @@ def check_folder(folder: Path) -> None:
         raise DataError("nothing can be written in this folder", path=there)
 
 
-def _check_links(path: Path) -> None:
-    check_no_link_inside(path)
+def _check_loops(path: Path) -> None:
     try:
         path.stat()
     except OSError as error:
@@ -308,6 +309,33 @@ def _compress(stream: IO[bytes], compression: str) -> Iterator[IO[bytes]]:
 
         with pa.CompressedOutputStream(stream, "zstd") as compressed:
             yield compressed
+
+
+@contextmanager
+def _temporary_file(path: Path) -> Iterator[Path]:
+    """An empty file next to `path`, to replace it; what killed writers left of it is removed."""
+    remove_left_parts(path.parent, f".{glob.escape(path.name)}.*.part")
+    while True:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+        temporary = Path(name)
+        with suppress(OSError):  # some file systems have no locks; there nothing is removed
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        if temporary.exists():
+            break
+        os.close(handle)  # before it was locked, another writer took it for one that was left
+    try:
+        yield temporary
+    finally:
+        temporary.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def remove_left_parts(folder: Path, pattern: str = ".*.part") -> None:
+    """Remove the temporary files of such names that no process writes any more."""
+    for part in folder.glob(pattern):
+        with suppress(OSError), part.open("rb") as stream:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            part.unlink()
 
 
 def _sync(path: Path) -> None:

@@ -21,7 +21,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from synsetmine.errors import DataError, SynsetmineError, shorten
 from synsetmine.io.downloads import redact
-from synsetmine.io.sqlite import check_database, has_schema, make_database, use_write_ahead_log
+from synsetmine.io.sqlite import open_database
 
 if TYPE_CHECKING:
     import ssl
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 _OURS = 0x5E7A15  # is in the file's header, so that nothing is written into a stranger's file
 _WAIT = 60  # seconds for another process to finish its write
 _TABLE = "CREATE TABLE answers (key TEXT PRIMARY KEY, answer TEXT NOT NULL) WITHOUT ROWID"
-_MAKE = (_TABLE, f"PRAGMA application_id = {_OURS}")
 _ASKED_AT_ONCE = 500  # SQLite allows a limited number of ? in a query
 
 
@@ -68,32 +67,16 @@ class AnswerCache:
 def open_cache(path: Path) -> Iterator[AnswerCache]:
     """Open a cache file, making it where there is none."""
     with _clear_errors(path):
-        make_database(path, _MAKE)
-        check_database(path, writing=True)
-        connection = sqlite3.connect(path, timeout=_WAIT, check_same_thread=False)
+        connection = open_database(path, [_TABLE], mark=_OURS, wait=_WAIT)
     with closing(connection):
-        with _clear_errors(path):
-            _prepare(connection, path)
+        # With a write-ahead log, a crash of the machine may cost the last answers, never the file.
+        connection.execute("PRAGMA synchronous = NORMAL")
         yield AnswerCache(path, connection)
 
 
 def cache_error(path: Path, why: object) -> DataError:
     """The error for a cache that cannot be read."""
     return DataError(f"damaged cache ({why}); delete it to repeat all requests", path=path)
-
-
-def _is_ours(connection: sqlite3.Connection) -> bool:
-    return bool(connection.execute("PRAGMA application_id").fetchone() == (_OURS,))
-
-
-def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    if not _is_ours(connection):
-        raise DataError("not a cache of answers, but another database", path=path)
-    if not has_schema(connection, [_TABLE]):
-        raise DataError("not a cache of synsetmine: its schema differs", path=path)
-    use_write_ahead_log(connection, _WAIT)
-    # With a write-ahead log, a crash of the machine may cost the last answers, never the file.
-    connection.execute("PRAGMA synchronous = NORMAL")
 
 
 @contextmanager
@@ -106,7 +89,6 @@ def _clear_errors(path: Path) -> Iterator[None]:
         raise cache_error(path, error) from error
 
 
-LARGEST = 50_000_000  # bytes of one answer
 LONGEST_BACKOFF = 60.0  # seconds
 LONGEST_HOLD = 300.0  # seconds, whatever Retry-After says
 
@@ -201,7 +183,6 @@ class Service:
         return httpx.Client(
             headers={
                 "Accept": "application/json",
-                "Accept-Encoding": "identity",
                 "User-Agent": f"synsetmine/{version('synsetmine')}",
             },
             auth=self._person,
@@ -242,21 +223,18 @@ class Service:
         import httpx
 
         try:
-            with client.stream("POST", self._address, data=form) as response:
-                body = _body(response, time.monotonic() + self.timeout)
+            response = client.post(self._address, data=form)
         except httpx.RequestError as error:
             raise _FailedError(str(error) or type(error).__name__) from error
         if response.status_code != 200:
-            raise _failure(response, body)
-        if len(body) > LARGEST:
-            raise _FailedError(f"an answer of more than {LARGEST} bytes")
+            raise _failure(response)
         try:
-            return read(body)
+            return read(response.content)
         except NonsenseError as error:
             # A web page is some gateway speaking. Broken JSON is the service's own, and may be
             # all that it ever makes of this text.
             own = "json" in response.headers.get("Content-Type", "")
-            raise _FailedError(f"{error}: {_excerpt(body)}", refused=own) from error
+            raise _FailedError(f"{error}: {_excerpt(response.content)}", refused=own) from error
 
     def _pause(self, question: Question, attempt: int) -> float:
         """Twice as long each time, and not the same for all that failed together."""
@@ -332,32 +310,14 @@ def _certificates() -> ssl.SSLContext:
     return httpx.create_ssl_context()
 
 
-def _body(response: httpx.Response, deadline: float) -> bytes:
-    """The answer, cut where it grows too large."""
-    encoding = response.headers.get("Content-Encoding", "identity")
-    if encoding.lower() != "identity":  # not asked for, and a few bytes may unpack to gigabytes
-        raise _FailedError(f"a compressed answer, although none was requested: {shorten(encoding)}")
-    chunks: list[bytes] = []
-    size = 0
-    for chunk in response.iter_raw():
-        chunks.append(chunk)
-        size += len(chunk)
-        if size > LARGEST:
-            break
-        # The client's own timeout is for each read: a trickle would never end.
-        if time.monotonic() > deadline:
-            raise _FailedError(f"the answer did not end in time, {size} bytes so far")
-    return b"".join(chunks)
-
-
-def _failure(response: httpx.Response, body: bytes) -> _FailedError:
+def _failure(response: httpx.Response) -> _FailedError:
     status = response.status_code
     what = f"{status} {response.reason_phrase}".rstrip()
     if response.has_redirect_location:
         target = shorten(redact(response.headers["Location"]))
         return _FailedError(f"{what}: redirects are not followed, this one to {target}", final=True)
-    if said := _excerpt(body):
-        what += f": {said}"
+    if excerpt := _excerpt(response.content):
+        what += f": {excerpt}"
     return _FailedError(
         what,
         final=status not in (408, 425, 429) and 300 <= status < 500,

@@ -15,7 +15,6 @@ from safetensors.numpy import load_file, save_file
 from synsetmine.devices import require_torch
 from synsetmine.errors import DataError, ModelError, shorten
 from synsetmine.io.files import atomic_write, read_json, sha256, write_text
-from synsetmine.io.temporary import check_model_folder
 from synsetmine.models.base import Arrays, ModelSettings, SetModel, StoredModel
 from synsetmine.models.general.settings import AdaptationSettings
 from synsetmine.models.paper.settings import PRESETS as PAPER_PRESETS
@@ -64,7 +63,6 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 def save_model(folder: str | Path, model: StoredModel) -> None:
     """Write the folder; `config.json` comes last and makes it complete."""
     folder = Path(folder)
-    check_model_folder(folder)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / CONFIG).unlink(missing_ok=True)
     description, arrays = model.state()
@@ -136,7 +134,6 @@ def _read_config(folder: Path) -> dict[str, Any]:
         raise ModelError(f"{folder} does not exist; a model is a folder")
     if not folder.is_dir():
         raise ModelError(f"{folder} is not a folder; a model is a folder")
-    check_model_folder(folder)
     if not path.exists():
         problem = f"{folder} contains no finished model: {CONFIG} is missing"
         raise ModelError(f"{problem}; if training was interrupted, train again")

@@ -1,4 +1,4 @@
-"""Words of texts, as numbers and as strings."""
+"""The words of texts, and where they stand."""
 
 from __future__ import annotations
 
@@ -15,82 +15,9 @@ from numpy.typing import NDArray
 from synsetmine.normalization import CJK, FROM_10000, LOW_MARKS, MARK, fold, token_spans
 
 IntArray = NDArray[np.int64]
-Keys = tuple[NDArray[np.uint64], NDArray[np.uint64]]
-
-_SHORT = 16  # bytes; such words are compared as two numbers of 8 bytes each
-_MASKS = np.array([256**size - 1 for size in range(9)], np.uint64)
-_FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], np.uint64)  # odd, well-mixed bits
-
-
-class WordTable:
-    """Distinct words; the number of a word is its position.
-
-    A hash table in numpy arrays, in which all words of a text are looked up at once. That takes a
-    quarter of the time of a dictionary: no string is made for a word of the text, and the
-    processor need not wait for one word to be read from memory before it asks for the next.
-    The rare words of more than 16 bytes are in a dictionary all the same.
-    """
-
-    def __init__(self, words: Sequence[str]) -> None:
-        encoded = [word.encode() for word in words]
-        size = np.fromiter(map(len, encoded), np.int64, len(words))
-        ends = np.cumsum(size)
-        keys = _keys(np.frombuffer(b"".join(encoded), np.uint8), ends - size, ends)
-        is_long = size > _SHORT
-        self._long = {encoded[number]: number for number in np.flatnonzero(is_long).tolist()}
-        self._bits = len(words).bit_length() + 1  # at least every other slot stays free
-        self._first, self._second = np.zeros((2, 1 << self._bits), np.uint64)
-        self._number = np.full(1 << self._bits, -1, np.int32)
-        self._fill(keys, np.flatnonzero(~is_long))
-
-    def find(self, letters: NDArray[np.uint8], starts: IntArray, ends: IntArray) -> IntArray:
-        """The numbers of the words at these places of a UTF-8 text; -1 for an unknown word."""
-        first, second = keys = _keys(letters, starts, ends)
-        found = np.full(len(starts), -1, np.int64)
-        left, slot = np.arange(len(starts)), self._slots(keys)
-        while len(left):  # up to a free slot
-            number = self._number[slot]
-            same = (self._first[slot] == first[left]) & (self._second[slot] == second[left])
-            found[left[same]] = number[same]
-            on = ~same & (number >= 0)
-            left, slot = left[on], self._next(slot[on])
-        for word in np.flatnonzero(ends - starts > _SHORT).tolist():
-            found[word] = self._long.get(letters[starts[word] : ends[word]].tobytes(), -1)
-        return found
-
-    def _fill(self, keys: Keys, numbers: IntArray) -> None:
-        first, second = keys[0][numbers], keys[1][numbers]
-        left, slot = np.arange(len(numbers)), self._slots((first, second))
-        while len(left):  # of those that want one slot the first gets it, if it is free
-            wanted, place = np.unique(slot, return_index=True)
-            place = place[self._number[wanted] < 0]
-            self._first[slot[place]] = first[left[place]]
-            self._second[slot[place]] = second[left[place]]
-            self._number[slot[place]] = numbers[left[place]]
-            left, slot = np.delete(left, place), self._next(np.delete(slot, place))
-
-    def _slots(self, keys: Keys) -> IntArray:
-        mixed = keys[0] * _FACTORS[0] + keys[1] * _FACTORS[1]
-        mixed = (mixed ^ (mixed >> np.uint64(32))) * _FACTORS[0]
-        slots: IntArray = (mixed >> np.uint64(64 - self._bits)).astype(np.int64)
-        return slots
-
-    def _next(self, slot: IntArray) -> IntArray:
-        return (slot + 1) & ((1 << self._bits) - 1)
-
-
-def _keys(letters: NDArray[np.uint8], starts: IntArray, ends: IntArray) -> Keys:
-    """The first 8 bytes of each word as one number, and the 8 after these."""
-    padded = np.append(letters, np.zeros(_SHORT, np.uint8))
-    eights: NDArray[np.uint64] = np.ndarray(len(padded) - 7, "<u8", padded, strides=(1,))
-    size = ends - starts
-    first = eights[starts] & _MASKS[np.minimum(size, 8)]
-    return first, eights[starts + 8] & _MASKS[np.clip(size - 8, 0, 8)]
-
-
-# From `starts` to `word_ends` of `Tokens`.
-TokenArrays = tuple[IntArray, IntArray, NDArray[np.uint8], IntArray, IntArray]
-Tokenizer = Callable[[str, IntArray], TokenArrays]
+# `starts`, `ends` and `words` of `Tokens`.
+TokenLists = tuple[IntArray, IntArray, list[str]]
+Tokenizer = Callable[[str, IntArray], TokenLists]
 
 BORDER = "\x01"  # separates the words of two texts, and is no word of any text
 
@@ -113,13 +40,7 @@ class Tokens:
     offsets: IntArray  # (texts,): where each begins in `joined`
     starts: IntArray  # (tokens,): where each token starts in `joined`
     ends: IntArray  # (tokens,)
-    letters: NDArray[np.uint8]  # the words between spaces, folded as in `text.tokens`, in UTF-8
-    word_starts: IntArray  # (tokens,): where each word starts in `letters`
-    word_ends: IntArray  # (tokens,)
-
-    @property
-    def words(self) -> list[str]:
-        return self.letters.tobytes().decode().split()
+    words: list[str]  # of each token, folded as in `normalization.tokens`
 
 
 def tokens_of(texts: Sequence[str]) -> Iterator[Tokens]:
@@ -157,15 +78,14 @@ def _tokens(texts: Sequence[str], numbers: list[int], tokenizer: Tokenizer) -> T
     return Tokens(joined, np.array(numbers), offsets, *tokenizer(joined, offsets[1:] - 2))
 
 
-def _ascii(joined: str, borders: IntArray) -> TokenArrays:
+def _ascii(joined: str, borders: IntArray) -> TokenLists:
     letters = np.frombuffer(bytearray(joined.encode().translate(_ASCII)), np.uint8)
     letters[borders] = _BORDER
     _remove_loose_signs(letters, letters != _SPACE)
-    starts, ends = _runs(letters)
-    return starts, ends, letters, starts, ends
+    return *_runs(letters), letters.tobytes().decode().split()
 
 
-def _any(joined: str, borders: IntArray) -> TokenArrays:
+def _any(joined: str, borders: IntArray) -> TokenLists:
     folds, kinds = _tables()
     points = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), np.uint32)
     wide, kind = folds[points], kinds[points]
@@ -176,22 +96,15 @@ def _any(joined: str, borders: IntArray) -> TokenArrays:
         first, last = _runs(wide)
         starts, ends = origins[first], origins[last - 1] + 1
     else:
-        first, last = starts, ends = _runs(wide)
-    letters = np.frombuffer(wide.tobytes().decode("utf-32-le").encode(), np.uint8)
-    size = 1 + (wide >= 1 << 7) + (wide >= 1 << 11) + (wide >= 1 << 16)  # in UTF-8
-    stops = np.cumsum(size)
-    return starts, ends, letters, stops[first - 1], stops[last - 1]
+        starts, ends = _runs(wide)
+    return starts, ends, wide.tobytes().decode("utf-32-le").split()
 
 
-def _tokens_with_marks(joined: str, borders: IntArray) -> TokenArrays:
+def _tokens_with_marks(joined: str, borders: IntArray) -> TokenLists:
     """One by one: what a letter is folded to depends on the marks behind it."""
     spans = sorted([*token_spans(joined), *((place, place + 1) for place in borders.tolist())])
     starts, ends = np.array(spans, np.int64).reshape(-1, 2).T
-    words = [fold(joined[start:end]).replace(" ", BORDER).encode() for start, end in spans]
-    letters = np.frombuffer(b" " + b" ".join(words) + b" ", np.uint8)
-    stops = np.cumsum([1 + len(word) for word in words], dtype=np.int64)  # of the spaces behind
-    sizes = np.fromiter(map(len, words), np.int64, len(words))
-    return starts, ends, letters, stops - sizes, stops
+    return starts, ends, [fold(joined[start:end]).replace(" ", BORDER) for start, end in spans]
 
 
 def _remove_loose_signs(letters: NDArray[Any], in_word: NDArray[np.bool_]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,6 @@ from synsetmine.corpus.documents import batch_sizes
 from synsetmine.engines import Engine
 from synsetmine.errors import SynsetmineError, require
 from synsetmine.io.files import naming_place
-from synsetmine.io.temporary import temporary_folder
 from synsetmine.text.counters import TextBatch, count_together
 from synsetmine.text.matcher import NameMatcher
 from synsetmine.text.vocabulary import (
@@ -76,8 +76,8 @@ def train_skipgram(
     number_of = {form: number for number, form in enumerate(frequent_units(counts, min_count))}
     if not number_of:
         return TermVectors((), np.zeros((0, dimension), np.float32))
-    with temporary_folder() as folder:
-        path = folder / "units.txt"
+    with TemporaryDirectory(prefix="synsetmine-") as folder:
+        path = Path(folder, "units.txt")
         with naming_place(path), path.open("w", encoding="ascii") as stream:
             for counted in count_together(
                 documents,

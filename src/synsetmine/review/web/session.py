@@ -10,17 +10,15 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
+from multiprocessing import get_context
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, NoReturn, get_args
 
 import numpy as np
 
-from synsetmine.engines.workers import spawn_context
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.io.files import atomic_write
-from synsetmine.io.sqlite import has_schema
-from synsetmine.io.temporary import check_plain_file, kind_of
 from synsetmine.normalization import normal_form, tokens
 from synsetmine.review import (
     Conflict,
@@ -147,7 +145,7 @@ class SentenceCache:
             return
         # A process of its own: a thread would take turns with the pages.
         arguments = self._run, self._surfaces, self._path, self._key
-        self._process = spawn_context().Process(target=_find, args=arguments, daemon=True)
+        self._process = get_context("spawn").Process(target=_find, args=arguments, daemon=True)
         self._process.start()
 
     def get(self, texts: Sequence[str]) -> dict[str, list[Sentence]] | None:
@@ -173,14 +171,13 @@ class SentenceCache:
 
 def _open(path: Path, key: str) -> sqlite3.Connection | None:
     """The stored sentences, if they are of these terms and this corpus."""
-    if kind_of(path) != "a file":
+    if not path.is_file():
         return None
     # Immutable: the file is only ever replaced, and SQLite opens no journal for it.
     address = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
     connection = sqlite3.connect(address, uri=True, check_same_thread=False)
     try:
-        ours = has_schema(connection, TABLES)
-        if ours and connection.execute("SELECT key FROM about").fetchall() == [(key,)]:
+        if connection.execute("SELECT key FROM about").fetchall() == [(key,)]:
             return connection
     except sqlite3.Error:  # something else; it is made anew
         pass
@@ -206,7 +203,6 @@ def _find(run: Path, surfaces: Sequence[str], path: Path, key: str) -> None:
             raise SystemExit
 
     sentences_of = example_sentences(Artefacts(run), surfaces, PER_TERM, watch)
-    check_plain_file(path)  # again: the search has taken a while
     with atomic_write(path) as temporary:
         connection = sqlite3.connect(temporary)
         # Without a journal, which a kill would leave: the file is whole or not there at all.
