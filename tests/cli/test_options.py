@@ -19,7 +19,7 @@ from synsetmine.cli.run import run
 from synsetmine.cli.train import finetune
 from synsetmine.cli.vocabularies import lint
 from synsetmine.export import choose_entries
-from synsetmine.export.lint import lint_file
+from synsetmine.export.solr import lint_file
 from synsetmine.models import DEFAULT_PRESET, preset_names
 from synsetmine.models.paper.settings import TrainingSettings
 from synsetmine.pipeline.settings import (

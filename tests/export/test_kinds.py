@@ -12,8 +12,7 @@ import pytest
 from synsetmine.cli import app
 from synsetmine.errors import DataError, Skipped, SynsetmineError
 from synsetmine.export import FORMATS, choose_entries, read_rules
-from synsetmine.io.sets import write_sets
-from synsetmine.io.traces import Decision, write_trace
+from synsetmine.io.sets import Decision, write_sets, write_trace
 from synsetmine.runs import MinedSet, MinedTerm
 from synsetmine.text.kinds import KINDS
 from synsetmine.types import NameKind, SynonymSets, Term

@@ -16,7 +16,7 @@ from ssslm.model import HEADER
 from synsetmine.errors import DataError, Skipped, SynsetmineError
 from synsetmine.export import FORMATS, About, Entry
 from synsetmine.export.entries import names_of
-from synsetmine.export.lexica import (
+from synsetmine.export.tables import (
     SSSLM_COLUMNS,
     gilda_problem,
     norm_text,

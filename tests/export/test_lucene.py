@@ -14,8 +14,7 @@ import pytest
 
 from synsetmine.errors import DataError
 from synsetmine.export import About, Entry, read_rules
-from synsetmine.export.lint import lint_file
-from synsetmine.export.solr import write_elasticsearch, write_solr
+from synsetmine.export.solr import lint_file, write_elasticsearch, write_solr
 from tests.support.searchentries import SIGNS, entry, surfaces, writable
 
 PROGRAMS = Path(__file__).parents[1] / "support"

@@ -17,11 +17,16 @@ from synsetmine.corpus.documents import write_documents
 from synsetmine.errors import DataError, Skipped
 from synsetmine.export import FORMATS, About, Entry, ontologies, tables
 from synsetmine.export.entries import names_of, new_names
-from synsetmine.export.lexica import GILDA_COLUMNS, SSSLM_COLUMNS
-from synsetmine.export.tables import PATCH_COLUMNS, read_patch, with_sentences, write_patch
-from synsetmine.io.sets import write_sets
+from synsetmine.export.tables import (
+    GILDA_COLUMNS,
+    PATCH_COLUMNS,
+    SSSLM_COLUMNS,
+    read_patch,
+    with_sentences,
+    write_patch,
+)
+from synsetmine.io.sets import Decision, write_sets, write_trace
 from synsetmine.io.tables import unescape_formula
-from synsetmine.io.traces import Decision, write_trace
 from synsetmine.kb import Entity, KnowledgeBase, NewName, read_kb
 from synsetmine.kb.base import clean_name
 from synsetmine.normalization import normal_form

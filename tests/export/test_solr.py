@@ -13,9 +13,9 @@ from hypothesis import given
 from synsetmine.errors import DataError, Skipped, SynsetmineError
 from synsetmine.export import About, Entry
 from synsetmine.export.formats import FORMATS
-from synsetmine.export.lint import lint_file
 from synsetmine.export.solr import (
     Rule,
+    lint_file,
     parse_rule,
     part_of,
     read_rules,

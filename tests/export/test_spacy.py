@@ -14,7 +14,7 @@ from spacy.pipeline import EntityRuler
 from synsetmine.errors import Skipped
 from synsetmine.export import FORMATS, About, Entry
 from synsetmine.export.entries import names_of
-from synsetmine.export.lexica import spellings, text_problem, write_spacy
+from synsetmine.export.tables import spellings, text_problem, write_spacy
 from tests.support.curationentries import entries, infarction, nasty, term
 
 

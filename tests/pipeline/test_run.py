@@ -20,8 +20,7 @@ import pytest
 from synsetmine.engines import BatchFunction, LocalEngine
 from synsetmine.errors import DataError
 from synsetmine.io.files import atomic_write
-from synsetmine.io.sets import read_sets, read_vocabulary
-from synsetmine.io.traces import read_trace
+from synsetmine.io.sets import read_sets, read_trace, read_vocabulary
 from synsetmine.kb import KnowledgeBase
 from synsetmine.models import load_model
 from synsetmine.models.paper.network import SetScorer

@@ -18,7 +18,7 @@ from synsetmine.corpus.documents import write_documents
 from synsetmine.corpus.wikitext import Site, label_of, pipe_trick, plain_text, read_target
 from synsetmine.errors import DataError, Skipped
 from synsetmine.export.formats import FORMATS
-from synsetmine.export.lint import lint_file
+from synsetmine.export.solr import lint_file
 from synsetmine.io.sets import read_sets, read_vocabulary
 from synsetmine.kb import read_kb
 from synsetmine.kb.base import clean_name

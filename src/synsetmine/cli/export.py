@@ -264,8 +264,7 @@ def _read(
     source: Path, counts: Path | None, trace: Path | None, kb: Path | None, *, skip_bad: bool
 ) -> Sequence[MinedSet]:
     """The sets of a run folder, or of a file, with details of its terms from other files."""
-    from synsetmine.io.sets import is_set_file, read_vocabulary
-    from synsetmine.io.traces import read_trace
+    from synsetmine.io.sets import is_set_file, read_trace, read_vocabulary
     from synsetmine.kb import KnowledgeBase
     from synsetmine.runs import describe_sets, read_results
 

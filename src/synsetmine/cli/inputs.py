@@ -294,8 +294,7 @@ def open_source(
 
 
 def _of_run(run: Path) -> ModelSource:
-    from synsetmine.io.sets import read_sets
-    from synsetmine.io.traces import read_trace
+    from synsetmine.io.sets import read_sets, read_trace
     from synsetmine.models import load_model
     from synsetmine.models.known import KnownSets, read_candidates
     from synsetmine.runs.folder import Artefacts

@@ -14,7 +14,7 @@ from synsetmine.cli.inputs import SkipBad, load_sets, load_vectors
 from synsetmine.errors import counted
 
 if TYPE_CHECKING:
-    from synsetmine.export.lint import Lint, Severity
+    from synsetmine.export.solr import Lint, Severity
 
 
 def apply_names(

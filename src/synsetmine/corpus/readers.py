@@ -20,8 +20,7 @@ from synsetmine.corpus.records import (
     read_table,
 )
 from synsetmine.errors import DataError, Skipped, raise_or_keep
-from synsetmine.io.files import LONGEST, plain_name
-from synsetmine.io.source import Meter, Source
+from synsetmine.io.files import LONGEST, Meter, Source, plain_name
 from synsetmine.types import Document, Mention, Progress
 
 CorpusFormat = Literal["text", "lines", "jsonl", "csv", "tsv", "parquet", "pubtator", "mediawiki"]

@@ -9,8 +9,7 @@ from typing import Any
 
 from synsetmine.corpus.documents import check_unicode, sound_text
 from synsetmine.errors import DataError
-from synsetmine.io.files import parquet_error, parse_json
-from synsetmine.io.source import Source
+from synsetmine.io.files import Source, parquet_error, parse_json
 from synsetmine.io.tables import rows_in
 from synsetmine.types import Document
 

@@ -9,13 +9,6 @@ from typing import Any, Concatenate, TypeAlias
 
 from synsetmine.errors import DataError, Skipped
 from synsetmine.export.entries import About, Entry
-from synsetmine.export.lexica import (
-    gilda_problem,
-    text_problem,
-    write_gilda,
-    write_spacy,
-    write_ssslm,
-)
 from synsetmine.export.ontologies import write_obo, write_skos, write_sssom
 from synsetmine.export.solr import (
     managed_problem,
@@ -26,7 +19,17 @@ from synsetmine.export.solr import (
     write_querqy,
     write_solr,
 )
-from synsetmine.export.tables import write_csv, write_jsonl, write_parquet, write_patch
+from synsetmine.export.tables import (
+    gilda_problem,
+    text_problem,
+    write_csv,
+    write_gilda,
+    write_jsonl,
+    write_parquet,
+    write_patch,
+    write_spacy,
+    write_ssslm,
+)
 from synsetmine.kb.obo import obo_problem
 
 # write(path, entries, about, **options) writes all entries and returns the paths of the files;

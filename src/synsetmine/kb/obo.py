@@ -9,7 +9,7 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from synsetmine.errors import DataError, SynsetmineError
-from synsetmine.io.source import Source
+from synsetmine.io.files import Source
 from synsetmine.kb.base import KnowledgeBuilder, short_id
 
 _LETTERS = {"\n": r"\n", "\r": r"\r", "\t": r"\t", "\f": r"\f"}

@@ -9,8 +9,7 @@ from typing import IO, Any
 from urllib.parse import quote
 
 from synsetmine.errors import DataError, SynsetmineError
-from synsetmine.io.files import open_binary, plain_name
-from synsetmine.io.source import Source
+from synsetmine.io.files import Source, open_binary, plain_name
 from synsetmine.kb.base import KnowledgeBuilder, accepts, long_id, short_id
 
 # Ending -> the parser's own name of the syntax; files of other endings show their syntax.

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synsetmine.errors import DataError, require
-from synsetmine.io.traces import Action, Decision
+from synsetmine.io.sets import Action, Decision
 from synsetmine.models.known import Candidate, KnownSets
 from synsetmine.types import SynonymSets, Term
 

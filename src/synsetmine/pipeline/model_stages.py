@@ -10,8 +10,14 @@ from statistics import mean, pstdev
 from typing import Any
 
 from synsetmine.io.files import cache_root, write_text
-from synsetmine.io.sets import Vocabulary, lasting_ids, read_sets, read_vocabulary, write_sets
-from synsetmine.io.traces import write_trace
+from synsetmine.io.sets import (
+    Vocabulary,
+    lasting_ids,
+    read_sets,
+    read_vocabulary,
+    write_sets,
+    write_trace,
+)
 from synsetmine.kb import KnowledgeBase
 from synsetmine.linking.supervision import known_sets
 from synsetmine.metrics import ClusterReport, evaluate

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from synsetmine.errors import counted
-from synsetmine.io.traces import Decision, Quote
+from synsetmine.io.sets import Decision, Quote
 from synsetmine.models import MiningResult
 from synsetmine.models.known import Rehearsal
 from synsetmine.normalization import normal_form

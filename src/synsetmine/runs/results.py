@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from synsetmine.corpus.documents import documents_at
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.io.files import atomic_write, parquet_error
-from synsetmine.io.sets import read_sets, read_vocabulary
-from synsetmine.io.traces import Decision, Quote, read_trace
+from synsetmine.io.sets import Decision, Quote, read_sets, read_trace, read_vocabulary
 from synsetmine.kb import KnowledgeBase
 from synsetmine.normalization import normal_form, tokens
 from synsetmine.runs.folder import Artefacts, RunFolder

@@ -39,7 +39,7 @@ from synsetmine.text.noun_phrases import (
     name_probabilities,
     threshold_for,
 )
-from synsetmine.text.words import FUNCTION_WORDS
+from synsetmine.text.tokens import FUNCTION_WORDS
 
 MOST_COUNTED = 1 << 24  # runs of words in their contexts that are counted; then rare runs go
 MOST_CANDIDATES = 1 << 20  # the most frequent ones that are looked at more closely

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from synsetmine.text.words import word_set
+from synsetmine.text.tokens import word_set
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,11 +30,10 @@ from synsetmine.models.general.pairs import PairClassifier
 from synsetmine.normalization import name_key, normal_form, tokens
 from synsetmine.text.matcher import NameMatcher
 from synsetmine.text.patterns import find_definitions
+from synsetmine.text.tokens import FUNCTION_WORDS
 from synsetmine.text.word_forms import stem
-from synsetmine.text.words import FUNCTION_WORDS
 from synsetmine.types import Progress
-from synsetmine.views.static_encoder import StaticEncoder
-from synsetmine.views.strings import string_counts
+from synsetmine.views.strings import StaticEncoder, string_counts
 from synsetmine.views.vectors import unit_rows
 
 NEAR = 10  # nearest contexts, in each table, whose names are candidates

@@ -24,7 +24,7 @@ import torch
 from torch import Tensor, nn
 
 from synsetmine.errors import require
-from synsetmine.io.traces import Action
+from synsetmine.io.sets import Action
 from synsetmine.models.known import KNOWN_THRESHOLD
 from synsetmine.models.task import MiningResult, Outcome, Task, TermIndex, log_odds
 from synsetmine.types import Progress, SynonymSets, Term
