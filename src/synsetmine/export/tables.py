@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
-from synsetmine.errors import DataError, Skipped, SynsetmineError
+from synsetmine.errors import DataError, Skipped, import_extra
 from synsetmine.export.entries import (
     OBO_PROPERTIES,
     About,
@@ -385,12 +385,9 @@ def _gilda_rows(entries: Sequence[Entry], about: About) -> Iterator[list[str]]:
 
 
 def _ascii(char: str) -> str:
-    try:
-        from unidecode import unidecode
-    except ImportError:
-        problem = "terms that are not ASCII need the extra: pip install 'synsetmine[gilda]'"
-        raise SynsetmineError(problem) from None
-    return unidecode(char, errors="ignore")
+    unidecode = import_extra("unidecode", "writing terms that are not ASCII", "gilda")
+    ascii_text: str = unidecode.unidecode(char, errors="ignore")
+    return ascii_text
 
 
 SSSLM_COLUMNS = (

@@ -89,7 +89,7 @@ def copied_database(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _is_empty(connection: sqlite3.Connection) -> bool:
-    return connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
+    return connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None
 
 
 def _use_write_ahead_log(connection: sqlite3.Connection, wait: float) -> None:

@@ -199,11 +199,8 @@ def _string_buffers(array: Any) -> tuple[Any, Any]:
 
 
 def _columns(arrays: dict[str, Any]) -> Columns:
-    strings = {
-        name: Strings(
-            arrays[name], arrays[f"{name}_hashes"].to_numpy(), arrays[f"{name}_order"].to_numpy()
-        )
-        for name in _STRINGS
-    }
-    numbers = {name: arrays[name].to_numpy() for name in _NUMBERS}
-    return Columns(names=arrays["names"], **strings, **numbers)
+    columns: dict[str, Any] = {name: arrays[name].to_numpy() for name in _NUMBERS}
+    for name in _STRINGS:
+        hashes, order = arrays[f"{name}_hashes"].to_numpy(), arrays[f"{name}_order"].to_numpy()
+        columns[name] = Strings(arrays[name], hashes, order)
+    return Columns(names=arrays["names"], **columns)

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import IO, Any
 from urllib.parse import quote
 
-from synsetmine.errors import DataError, SynsetmineError
+from synsetmine.errors import DataError, import_extra
 from synsetmine.io.files import Source, open_binary, plain_name
 from synsetmine.kb.base import KnowledgeBuilder, accepts, long_id, short_id
 
@@ -43,12 +43,7 @@ def statements(source: Source) -> Iterator[Any]:
 
 
 def pyoxigraph() -> Any:
-    try:
-        import pyoxigraph as ox
-    except ImportError:
-        problem = "reading RDF needs the extra: pip install 'synsetmine[ontology]'"
-        raise SynsetmineError(problem) from None
-    return ox
+    return import_extra("pyoxigraph", "reading RDF", "ontology")
 
 
 def _syntax(source: Source) -> str:

@@ -143,8 +143,9 @@ def write_comparison(out: Path, plan: Plan, rows: Sequence[Row], *, workers: int
 
 WIDTH, ROW, PAD, LABELS, VALUES = 800, 26, 16, 330, 110  # of the chart
 STYLE = """
-text{font:13px sans-serif;fill:#333}.end{text-anchor:end}.bar{fill:#8a949e}.ours{fill:#0a7d76}
-.paper{fill:#c4552d}.grid{stroke:#ddd}.whisker{stroke:#333}.card{fill:#fff}
+text{font:13px sans-serif;fill:#333}.end{text-anchor:end}.middle{text-anchor:middle}
+.bar{fill:#8a949e}.ours{fill:#0a7d76}.paper{fill:#c4552d}.grid{stroke:#ddd}.whisker{stroke:#333}
+.card{fill:#fff}
 @media (prefers-color-scheme:dark){text{fill:#e7e9ea}.grid{stroke:#444}.whisker{stroke:#e7e9ea}
 .card{fill:#1a1e21}}
 """

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from synsetmine.errors import DataError, SynsetmineError, require, shorten
+from synsetmine.errors import DataError, SynsetmineError, import_extra, require, shorten
 from synsetmine.io.files import sha256
 from synsetmine.io.sets import read_sets
 from synsetmine.types import Progress, Term
@@ -152,11 +152,8 @@ def _read_store(store: Path) -> TermVectors:
 
 def load_encoder(model: str, device: str) -> Any:
     with _without_warnings():
-        try:
-            import sentence_transformers
-        except ImportError as error:
-            problem = "a sentence encoder needs the extra: pip install 'synsetmine[encoder]'"
-            raise SynsetmineError(problem) from error
+        package = "sentence_transformers"
+        sentence_transformers = import_extra(package, "a sentence encoder", "encoder")
     folder = Path(model).is_dir()
     if folder:
         _check_folder(Path(model))
