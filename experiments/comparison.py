@@ -43,9 +43,8 @@ from experiments.trainings import (
     seeds_of,
 )
 from synsetmine.rivals.comparison import Plan, SeedResult, compare
-from synsetmine.rivals.l2c import L2C
 from synsetmine.rivals.page import GROUPS, Row, choices, notes, summarise
-from synsetmine.rivals.registry import MethodEntry, methods
+from synsetmine.rivals.registry import L2C, MethodEntry, methods
 from synsetmine.views import TermViews
 
 NAME = "comparison"

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -218,11 +218,9 @@ class ReadingEngine(LocalEngine):
         super().__init__(1)
         self.read: list[str] = []
 
-    def map_batches(
-        self, function: BatchFunction, source: Path, columns: Sequence[str] | None = None
-    ) -> Iterator[pa.RecordBatch]:
+    def map_batches(self, function: BatchFunction, source: Path) -> Iterator[pa.RecordBatch]:
         self.read.append(source.name)
-        return super().map_batches(function, source, columns)
+        return super().map_batches(function, source)
 
 
 def test_the_documents_are_gone_through_twice(tmp_path: Path) -> None:

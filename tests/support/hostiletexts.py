@@ -28,7 +28,7 @@ from synsetmine.review.web.pages import Reviewer
 from synsetmine.text.matcher import NameMatcher
 from synsetmine.text.patterns import find_definitions
 from synsetmine.text.phrases import choose_phrases, count_phrases
-from synsetmine.text.sentences import sentence_around
+from synsetmine.text.tokens import sentence_around
 from synsetmine.types import Document
 from tests.support.searchentries import entry
 

@@ -22,7 +22,7 @@ from synsetmine.kb import KnowledgeBase
 from synsetmine.normalization import normal_form, tokens
 from synsetmine.runs.folder import Artefacts, RunFolder
 from synsetmine.text.counters import TextBatch
-from synsetmine.text.sentences import Sentence, sentence_around
+from synsetmine.text.tokens import Sentence, sentence_around
 from synsetmine.types import NameKind, Progress, Scope, SynonymSets, Term
 
 _ORCID = re.compile(r"(?<![\w-])\d{4}-\d{4}-\d{4}-\d{3}[\dX](?![\w-])", re.I)

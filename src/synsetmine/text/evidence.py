@@ -29,7 +29,7 @@ from synsetmine.text.patterns import (
     find_definitions,
     relation_between,
 )
-from synsetmine.text.sentences import one_space, sentence_around
+from synsetmine.text.tokens import one_space, sentence_around
 from synsetmine.types import Document
 
 EXAMPLES = 3  # sentences of a pair and relation, each of another document
