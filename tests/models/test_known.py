@@ -92,7 +92,7 @@ def test_bad_files_of_candidates(tmp_path: Path) -> None:
     row: dict[str, Any] = {"term": "a", "set": "b", "probability": 0.5, "nearest": "c"}
     for change, problem in (
         ({"probability": "high"}, "not a table of candidates"),
-        ({"set": None}, "a table of candidates with empty cells"),
+        ({"set": None}, "not a table of candidates"),
         ({"probability": math.nan}, "between 0 and 1.*nan"),
         ({"probability": 1.5}, r"between 0 and 1.*1\.5"),
         ({"term": ""}, "parquet: a term"),
