@@ -17,7 +17,7 @@ from synsetmine.errors import DataError, SynsetmineError, counted
 from synsetmine.schema import setting
 
 if TYPE_CHECKING:
-    from synsetmine.export import Entry, Format
+    from synsetmine.export import Format
     from synsetmine.runs import MinedSet
     from synsetmine.types import NameKind
 
@@ -303,7 +303,7 @@ def _apply_reviews(
     return left
 
 
-def _with_sentences(entries: Sequence[Entry], run: Path) -> list[Entry]:
+def _with_sentences(entries: Sequence[MinedSet], run: Path) -> list[MinedSet]:
     """The entries with a sentence of the run's corpus for each new name of an entity."""
     from synsetmine.export.entries import new_names
     from synsetmine.export.tables import with_sentences
@@ -316,7 +316,7 @@ def _with_sentences(entries: Sequence[Entry], run: Path) -> list[Entry]:
     return with_sentences(entries, sentences)
 
 
-def _held(chosen: Format, entries: Sequence[Entry]) -> str:
+def _held(chosen: Format, entries: Sequence[MinedSet]) -> str:
     """What a file holds, in words."""
     from synsetmine.export.entries import new_names
 
@@ -328,5 +328,5 @@ def _held(chosen: Format, entries: Sequence[Entry]) -> str:
     return f"{counted(len(entries), 'set')} of {counted(_terms(entries), 'term')}"
 
 
-def _terms(entries: Sequence[Entry]) -> int:
+def _terms(entries: Sequence[MinedSet]) -> int:
     return sum(len(entry.terms) for entry in entries)

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from synsetmine.errors import DataError, shorten
-from synsetmine.export.entries import About, Entry, names_of
+from synsetmine.export.entries import About, names_of
 from synsetmine.io.files import compression_of, plain_name, read_whole, writing
-from synsetmine.runs import MinedTerm
+from synsetmine.runs import MinedSet, MinedTerm
 
 LIMIT = 10_000  # rules in a set of Elasticsearch's synonyms API
 
@@ -148,7 +148,7 @@ _MANAGED = frozenset({"initArgs", "managedList", "managedMap"})  # keys that mea
 
 def write_solr(
     path: Path,
-    entries: Sequence[Entry],
+    entries: Sequence[MinedSet],
     about: About,
     *,
     explicit: bool = False,
@@ -163,7 +163,7 @@ def write_solr(
 
 def write_elasticsearch(
     path: Path,
-    entries: Sequence[Entry],
+    entries: Sequence[MinedSet],
     about: About,  # noqa: ARG001 (JSON without a place for it)
     *,
     explicit: bool = False,
@@ -176,7 +176,7 @@ def write_elasticsearch(
 
 def write_managed(
     path: Path,
-    entries: Sequence[Entry],
+    entries: Sequence[MinedSet],
     about: About,  # noqa: ARG001 (JSON without a place for it)
     *,
     explicit: bool = False,
@@ -196,12 +196,12 @@ def write_managed(
     return write_parts(path, [_json(mapping)])
 
 
-def rule(entry: Entry, *, explicit: bool) -> str:
+def rule(entry: MinedSet, *, explicit: bool) -> str:
     first, *others = map(escape, surfaces(entry))
     return f"{', '.join(others)} => {first}" if explicit else ", ".join([first, *others])
 
 
-def surfaces(entry: Entry) -> list[str]:
+def surfaces(entry: MinedSet) -> list[str]:
     """The terms, preferred first; two senses of a surface are one term to a search engine."""
     return [term.text for term in names_of(entry)]
 
@@ -250,7 +250,7 @@ _UNWRITABLE = {
 
 
 def write_querqy(
-    path: Path, entries: Sequence[Entry], about: About, *, weights: Weights = "probability"
+    path: Path, entries: Sequence[MinedSet], about: About, *, weights: Weights = "probability"
 ) -> list[Path]:
     """A rule for each term, with the other terms of its set as synonyms, the preferred one first.
 

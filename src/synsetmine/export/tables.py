@@ -15,7 +15,6 @@ from synsetmine.errors import DataError, Skipped, import_extra
 from synsetmine.export.entries import (
     OBO_PROPERTIES,
     About,
-    Entry,
     confidence,
     names_of,
     new_names,
@@ -28,7 +27,7 @@ from synsetmine.kb.base import clean_name
 from synsetmine.kb.patch import NewName
 from synsetmine.kb.tables import tab_rows
 from synsetmine.normalization import keeps_case, normal_form
-from synsetmine.runs import MinedTerm, Scope, Sentence, Verdict
+from synsetmine.runs import MinedSet, MinedTerm, Scope, Sentence, Verdict
 from synsetmine.runs.results import orcid_of
 from synsetmine.types import NameKind
 
@@ -61,7 +60,7 @@ _NO_SENTENCE = Sentence("", "", 0, 0)
 
 def write_csv(
     path: Path,
-    entries: Sequence[Entry],
+    entries: Sequence[MinedSet],
     about: About,  # noqa: ARG001 (a table has no place for it)
 ) -> list[Path]:
     """One row a term, the preferred one first; `preferred` has it in every row of its set.
@@ -73,7 +72,7 @@ def write_csv(
     return [path]
 
 
-def write_parquet(path: Path, entries: Sequence[Entry], about: About) -> list[Path]:
+def write_parquet(path: Path, entries: Sequence[MinedSet], about: About) -> list[Path]:
     """The same rows with their types; nothing is guarded, and missing values are null."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -94,7 +93,7 @@ def write_parquet(path: Path, entries: Sequence[Entry], about: About) -> list[Pa
 
 def write_jsonl(
     path: Path,
-    entries: Sequence[Entry],
+    entries: Sequence[MinedSet],
     about: About,  # noqa: ARG001 (a line is a set, and nothing else)
 ) -> list[Path]:
     """One set a line as files of sets have it, the preferred term first, and more.
@@ -106,12 +105,12 @@ def write_jsonl(
     return [path]
 
 
-def _rows(entries: Sequence[Entry]) -> Iterator[dict[str, Any]]:
+def _rows(entries: Sequence[MinedSet]) -> Iterator[dict[str, Any]]:
     for entry in entries:
         for term in entry.terms:
             row = {
                 "set_id": entry.id,
-                "preferred": entry.preferred.text,
+                "preferred": entry.terms[0].text,
                 **_details(term),
                 **_best_evidence(term),
                 "entity": entry.entity,
@@ -120,11 +119,11 @@ def _rows(entries: Sequence[Entry]) -> Iterator[dict[str, Any]]:
             yield {name: row[name] for name in COLUMNS}
 
 
-def _record(entry: Entry) -> dict[str, Any]:
+def _record(entry: MinedSet) -> dict[str, Any]:
     return {
         "id": entry.id,
         "terms": [str(term.term) for term in entry.terms],
-        "preferred": entry.preferred.text,
+        "preferred": entry.terms[0].text,
         "entity": entry.entity,
         "entity_name": entry.name,
         "details": [_details(term) | {"evidence": _evidence(term)} for term in entry.terms],
@@ -170,7 +169,7 @@ _NEEDED = frozenset({"entity", "new_name"})
 
 def write_patch(
     path: Path,
-    entries: Sequence[Entry],
+    entries: Sequence[MinedSet],
     about: About,  # noqa: ARG001 (a table has no place for it)
 ) -> list[Path]:
     """New names of entities for a curator: one row a name, the surest of each entity first.
@@ -214,20 +213,17 @@ def read_patch(path: Path, *, refused: Skipped, reviewed: bool = False) -> Itera
 
 
 def with_sentences(
-    entries: Sequence[Entry], examples: Mapping[str, Sequence[Sentence]]
-) -> list[Entry]:
+    entries: Sequence[MinedSet], examples: Mapping[str, Sequence[Sentence]]
+) -> list[MinedSet]:
     """The entries with sentences, given by normal form, where they are found."""
 
     def shown(term: MinedTerm) -> MinedTerm:
         return replace(term, sentences=tuple(examples.get(normal_form(term.text), ())))
 
-    return [
-        replace(entry, preferred=shown(entry.preferred), others=tuple(map(shown, entry.others)))
-        for entry in entries
-    ]
+    return [replace(entry, terms=tuple(map(shown, entry.terms))) for entry in entries]
 
 
-def _patch_rows(entries: Sequence[Entry]) -> Iterator[list[str]]:
+def _patch_rows(entries: Sequence[MinedSet]) -> Iterator[list[str]]:
     for entry in entries:
         for term in sorted(new_names(entry), key=lambda term: -(confidence(term) or 0)):
             yield [escape_formula(cell) for cell in (entry.entity or "", entry.name, *_cells(term))]
@@ -293,7 +289,7 @@ LABEL = "TERM"  # of all entities: the type of a set is unknown
 
 def write_spacy(
     path: Path,
-    entries: Sequence[Entry],
+    entries: Sequence[MinedSet],
     about: About,  # noqa: ARG001 (a pattern file has no place for it)
 ) -> list[Path]:
     """One line a name and way to write it; its `id` is the id of the set.
@@ -345,7 +341,7 @@ _DASHES = re.compile("[-\u2010-\u2015\u2212]")
 _GREEK = re.compile("[Α-ΡΣ-Ωα-ρσ-ω]")  # Gilda has other ways with these, so they stay
 
 
-def write_gilda(path: Path, entries: Sequence[Entry], about: About) -> list[Path]:
+def write_gilda(path: Path, entries: Sequence[MinedSet], about: About) -> list[Path]:
     """One row a name; the preferred one has the status `name`, the others `synonym`."""
     if compression_of(path) != "gzip":
         raise DataError("Gilda reads gzipped files only; end the name in .tsv.gz", value=str(path))
@@ -368,7 +364,7 @@ def norm_text(text: str) -> str:
     return plain.lower()
 
 
-def _gilda_rows(entries: Sequence[Entry], about: About) -> Iterator[list[str]]:
+def _gilda_rows(entries: Sequence[MinedSet], about: About) -> Iterator[list[str]]:
     for entry in entries:
         database, identifier = about.curie(entry.id, entry.entity)
         for term in names_of(entry):
@@ -377,8 +373,8 @@ def _gilda_rows(entries: Sequence[Entry], about: About) -> Iterator[list[str]]:
                 term.text,
                 database,
                 identifier,
-                entry.preferred.text,
-                "name" if term is entry.preferred else "synonym",
+                entry.terms[0].text,
+                "name" if term is entry.terms[0] else "synonym",
                 "synsetmine",
                 *("", "", ""),
             ]
@@ -398,7 +394,7 @@ _LABEL = "rdfs:label"
 _ABBREVIATION = "OMO:0003000"
 
 
-def write_ssslm(path: Path, entries: Sequence[Entry], about: About) -> list[Path]:
+def write_ssslm(path: Path, entries: Sequence[MinedSet], about: About) -> list[Path]:
     """One row a name; that of the preferred term has the predicate `rdfs:label`.
 
     The others are synonyms of their scope, those that a reviewer is unsure of related ones.
@@ -407,7 +403,7 @@ def write_ssslm(path: Path, entries: Sequence[Entry], about: About) -> list[Path
     return [path]
 
 
-def _ssslm_rows(entries: Sequence[Entry], about: About) -> Iterator[list[str]]:
+def _ssslm_rows(entries: Sequence[MinedSet], about: About) -> Iterator[list[str]]:
     language = about.language.partition("-")[0].lower()
     for entry in entries:
         curie = ":".join(about.curie(entry.id, entry.entity))
@@ -416,9 +412,9 @@ def _ssslm_rows(entries: Sequence[Entry], about: About) -> Iterator[list[str]]:
             row = dict.fromkeys(SSSLM_COLUMNS, "") | {
                 "text": term.text,
                 "curie": curie,
-                "name": entry.preferred.text,
+                "name": entry.terms[0].text,
                 "predicate": _LABEL
-                if term is entry.preferred
+                if term is entry.terms[0]
                 else OBO_PROPERTIES[synonym_scope(term)],
                 "type": _ABBREVIATION if term.kind == "abbreviation" else "",
                 "contributor": reviewer_curie(judged),
