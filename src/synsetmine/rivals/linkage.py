@@ -238,7 +238,7 @@ STARTS = 10  # k-means ends in another optimum for each start; the tightest of t
 
 
 @dataclass(frozen=True, kw_only=True)
-class KMeans:
+class KMeans(Unsupervised):
     """Lloyd's k-means from k-means++ centres (scikit-learn); it learns nothing from training sets.
 
     With `unit` the vectors are scaled to length one first: long vectors, which are those of
@@ -246,13 +246,8 @@ class KMeans:
     """
 
     unit: bool = False
-    needs: ClassVar[frozenset[View]] = frozenset({"vectors"})
     needs_k: ClassVar[bool] = True
-    ordered: ClassVar[bool] = True  # on the seed and, by it, the order
     choices: ClassVar[Sequence[Choice]] = ({},)
-
-    def fit(self, data: TrainingData) -> KMeans:  # noqa: ARG002 - there is nothing to learn
-        return self
 
     def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
         """The same labels for each choice: the number of sets is given, so nothing is chosen."""
