@@ -1,27 +1,34 @@
-"""Run folders that are named by a link, that are read-only, or that a server is writing to."""
+"""Run folders of other people, that are read-only, or that a server is writing to."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import stat
+import struct
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from typer.main import get_command
 
 from synsetmine.cli import app
-from synsetmine.errors import SynsetmineError
+from synsetmine.engines.workers import process_context
+from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.io.files import write_text
+from synsetmine.models import StoredModel, load_model, save_model
 from synsetmine.review import Decision, ReviewStore
 from synsetmine.review.feedback import find_decisions
 from synsetmine.review.web.answers import MinedAnswers
 from synsetmine.review.web.schemas import SetCounts
 from synsetmine.review.web.session import ReviewSession
-from synsetmine.runs.folder import RunFolder
+from synsetmine.runs.folder import MODEL_FILES, Artefacts, RunFolder
+from tests.models.test_classifier import make_scorer
 from tests.support.webserver import write_run
 
 PROJECT = 'corpus.path = "corpus.jsonl"\nkb.path = "kb.jsonl"\nrun = "run"\n'
@@ -198,3 +205,157 @@ def test_decisions_are_read_while_a_server_writes(place: Path) -> None:
             )
             store.add(decision)
             assert len(find_decisions(place / "run")) == number + 2
+
+
+# --- Folders of other people ------------------------------------------------------------------
+
+
+def link(path: Path, victim: Path) -> None:
+    path.symlink_to(victim)
+
+
+def dangling_link(path: Path, victim: Path) -> None:
+    path.symlink_to(victim.with_name("new file"))
+
+
+def pipe(path: Path, _: Path) -> None:
+    os.mkfifo(path)
+
+
+KINDS = (link, dangling_link, pipe)
+
+
+def artefact_names(folder: Path) -> list[str]:
+    """All files that a command looks for in a run folder."""
+    paths = (path for path in vars(Artefacts(folder)).values() if isinstance(path, Path))
+    names = [path.name for path in paths if path.name != "model"]
+    return [*names, *(f"model/{name}" for name in MODEL_FILES)]
+
+
+def put(run: Path, name: str, kind: Callable[[Path, Path], None], victim: Path) -> None:
+    """Replace a file of a run by something else."""
+    (run / name).parent.mkdir(exist_ok=True)
+    (run / name).unlink(missing_ok=True)
+    kind(run / name, victim)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_but_plain_files_is_opened(
+    tmp_path: Path, kind: Callable[[Path, Path], None]
+) -> None:
+    for number, name in enumerate(artefact_names(tmp_path / "none")):
+        run = tmp_path / f"run{number}"
+        run.mkdir()
+        put(run, name, kind, tmp_path / "precious")
+        for start in (RunFolder, Artefacts):
+            with pytest.raises(DataError, match=f"{name}: this is not a regular file"):
+                start(run)
+
+
+COMMANDS: dict[str, Callable[[Path], object]] = {
+    "export": lambda _: invoke("export", "run", "-f", "solr", "-o", "out.txt"),
+    "export-reviews": lambda _: invoke("export-reviews", "run", "-o", "out.tsv"),
+    "report": lambda _: invoke("report", "run"),
+    "run": lambda _: invoke("run"),
+    "serve": MinedAnswers.of_run,
+    "review": review,
+    "mine --reviews": find_decisions,
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_command_follows_a_link(place: Path, command: str) -> None:
+    before = outside(place)
+    put(place / "run", "mined.jsonl", link, place / "home" / "precious")
+    with pytest.raises(SynsetmineError, match=r"mined\.jsonl: this is not a regular file"):
+        COMMANDS[command](place / "run")
+    assert outside(place) == before
+
+
+def test_a_link_in_place_of_the_model_folder(place: Path) -> None:
+    (place / "run" / "model").symlink_to(place / "home")
+    with pytest.raises(DataError, match="this is not a regular file"):
+        review(place / "run")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors", "vectors.safetensors"])
+def test_files_of_a_model_are_plain(
+    place: Path, name: str, kind: Callable[[Path, Path], None]
+) -> None:
+    model = place / "model"
+    save_model(model, StoredModel(make_scorer(), 0.5, {}))
+    before = outside(place)
+    put(model, name, kind, place / "home" / "precious")
+    for start in (
+        lambda: load_model(model),
+        lambda: save_model(model, StoredModel(make_scorer(), 0.5, {})),
+    ):
+        with pytest.raises(DataError, match=f"{name}: this is not a regular file"):
+            start()
+    assert outside(place) == before
+
+
+MAGIC = bytes.fromhex("d9d505f920a163d7")  # of a rollback journal
+PAGE = 4096
+
+
+def write_journal(database: Path, victim: Path) -> None:
+    """A rollback journal that makes SQLite delete a file.
+
+    It names the file as its super-journal: SQLite rolls the journal back, finds no other journal
+    that needs the file, and deletes it. https://sqlite.org/fileformat2.html#the_rollback_journal
+    """
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+    pages = database.stat().st_size // PAGE
+    header = MAGIC + struct.pack(">5I", 0, 1, pages, 512, PAGE)
+    name = os.fsencode(victim)
+    end = struct.pack(">I", 2**30 // PAGE + 1) + name + struct.pack(">2I", len(name), sum(name))
+    Path(f"{database}-journal").write_bytes(header.ljust(512, b"\0") + end + MAGIC)
+
+
+@pytest.mark.parametrize("start", [find_decisions, review], ids=["read", "write"])
+def test_a_journal_deletes_nothing(place: Path, start: Callable[[Path], object]) -> None:
+    before = outside(place)
+    write_journal(place / "run" / "reviews.sqlite", place / "home" / "precious")
+    with pytest.raises(DataError, match=r"reviews\.sqlite-journal: unexpected SQLite journal"):
+        start(place / "run")
+    assert outside(place) == before
+
+
+def test_the_journal_of_this_table_does_delete(place: Path) -> None:
+    """The attack works where SQLite is let near the file, so the test above tests something."""
+    write_journal(place / "run" / "reviews.sqlite", place / "home" / "precious")
+    with closing(sqlite3.connect(place / "run" / "reviews.sqlite")) as connection:
+        assert connection.execute("SELECT count(*) FROM decisions").fetchone() == (1,)
+    assert outside(place) == {}
+
+
+@pytest.mark.parametrize("suffix", ["-wal", "-shm", "-journal"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_files_beside_a_database_are_plain_too(
+    place: Path, suffix: str, kind: Callable[[Path, Path], None]
+) -> None:
+    before = outside(place)
+    put(place / "run", f"reviews.sqlite{suffix}", kind, place / "home" / "precious")
+    for start in (find_decisions, review):
+        with pytest.raises(DataError, match=rf"reviews\.sqlite{suffix}: "):
+            start(place / "run")
+    assert outside(place) == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_modules_in_the_working_directory_are_not_imported(
+    place: Path, monkeypatch: pytest.MonkeyPatch, method: Literal["spawn", "forkserver"]
+) -> None:
+    """Python starts processes with `python -c`, which looks for modules in the current folder."""
+    (place / "run" / "multiprocessing.py").write_text(
+        f"open({str(place / 'home' / 'executed')!r}, 'w')"
+    )
+    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+    monkeypatch.chdir(place / "run")
+    with ProcessPoolExecutor(1, process_context(method)) as pool:
+        assert pool.submit(abs, -1).result() == 1
+    assert set(outside(place)) == {"precious"}

@@ -13,7 +13,7 @@ from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
 from threading import Lock, Thread, local
 from types import TracebackType
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Literal, ParamSpec, TypeVar
 
 from synsetmine.errors import SynsetmineError
 
@@ -23,6 +23,16 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def process_context(method: Literal["spawn", "forkserver"]) -> Any:
+    """How processes are started, without modules of the working directory.
+
+    Python starts them with `python -c "from multiprocessing …"`, which looks there first: a file
+    multiprocessing.py in a run folder of somebody else would be executed.
+    """
+    os.environ.setdefault("PYTHONSAFEPATH", "1")
+    return get_context(method)
 
 
 def end_with_parent() -> None:
@@ -160,7 +170,7 @@ class WorkerPool:
 
 class _Worker:
     def __init__(self, prepare: Callable[[], None] | None) -> None:
-        context = get_context("spawn")
+        context = process_context("spawn")
         self._pipe, theirs = context.Pipe()
         self._process = context.Process(target=_work, args=(theirs, prepare), daemon=True)
         self._process.start()
@@ -172,7 +182,8 @@ class _Worker:
             self._pipe.recv_bytes()
             self._has_started = True
         self._pipe.send_bytes(task)
-        return self._pipe.recv_bytes()
+        answer: bytes = self._pipe.recv_bytes()
+        return answer
 
     def failed_to_start(self) -> bool:
         """Whether it ended by an error before its first task, not by a signal."""

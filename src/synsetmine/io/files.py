@@ -82,6 +82,13 @@ def check_folder(folder: Path) -> None:
         raise DataError("nothing can be written in this folder", path=there)
 
 
+def check_plain(path: Path) -> None:
+    """Refuse a link, a pipe or a device in a run or model folder, which may come from others."""
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        problem = "this is not a regular file; no other is opened in a run or model folder"
+        raise DataError(problem, path=path)
+
+
 def _check_loops(path: Path) -> None:
     try:
         path.stat()

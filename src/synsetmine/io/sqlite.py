@@ -11,9 +11,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from synsetmine.errors import DataError
+from synsetmine.io.files import check_plain
 
 LOG = "-wal"
 _PAUSE = 0.01  # seconds
+_JOURNAL_WAIT = 0.3  # seconds for another process to end a transaction without a log
 _COPY_WAIT = 30.0  # seconds to wait for a moment without a writer
 
 FileState = tuple[int, ...] | None  # None: there is no such file
@@ -27,6 +29,7 @@ def open_database(
     `mark` is the application id in the header of our file; any other database is refused.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
+    _check_files(path)
     connection = sqlite3.connect(path, timeout=wait, check_same_thread=False, isolation_level=None)
     try:
         connection.execute("PRAGMA trusted_schema = OFF")
@@ -72,6 +75,7 @@ def copied_database(path: Path) -> Iterator[sqlite3.Connection]:
     with TemporaryDirectory(prefix="synsetmine-") as folder:
         copy = Path(folder, "copy.sqlite")
         until = time.monotonic() + _COPY_WAIT
+        _check_files(path)
         while True:
             before = file_states(path)
             for suffix in ("", LOG):
@@ -86,6 +90,25 @@ def copied_database(path: Path) -> Iterator[sqlite3.Connection]:
         with closing(sqlite3.connect(copy)) as connection:
             connection.execute("PRAGMA trusted_schema = OFF")
             yield connection
+
+
+def _check_files(path: Path) -> None:
+    """Refuse files that SQLite must not open; a rollback journal can make it delete any file.
+
+    Our databases have a write-ahead log. While one is made, there is a journal for a moment.
+    """
+    for suffix in ("", LOG, "-shm", "-journal"):
+        if suffix or not path.is_dir():  # SQLite reports a folder itself
+            check_plain(Path(f"{path}{suffix}"))
+    until = time.monotonic() + _JOURNAL_WAIT
+    while (journal := Path(f"{path}-journal")).exists():
+        if time.monotonic() > until:
+            problem = (
+                "unexpected SQLite journal, which can make SQLite delete other files; "
+                "delete it, unless another program is writing to the database"
+            )
+            raise DataError(problem, path=journal)
+        time.sleep(_PAUSE)
 
 
 def _is_empty(connection: sqlite3.Connection) -> bool:

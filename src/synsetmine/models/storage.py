@@ -14,7 +14,7 @@ from safetensors.numpy import load_file, save_file
 
 from synsetmine.devices import require_torch
 from synsetmine.errors import DataError, ModelError, shorten
-from synsetmine.io.files import atomic_write, read_json, sha256, write_text
+from synsetmine.io.files import atomic_write, check_plain, read_json, sha256, write_text
 from synsetmine.models.base import Arrays, ModelSettings, SetModel, StoredModel
 from synsetmine.models.general.settings import AdaptationSettings
 from synsetmine.models.paper.settings import PRESETS as PAPER_PRESETS
@@ -63,6 +63,7 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 def save_model(folder: str | Path, model: StoredModel) -> None:
     """Write the folder; `config.json` comes last and makes it complete."""
     folder = Path(folder)
+    _check_files(folder)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / CONFIG).unlink(missing_ok=True)
     description, arrays = model.state()
@@ -128,12 +129,18 @@ def is_model(folder: Path) -> bool:
     return (folder / CONFIG).is_file()
 
 
+def _check_files(folder: Path) -> None:
+    for name in (CONFIG, WEIGHTS, VECTORS):
+        check_plain(folder / name)
+
+
 def _read_config(folder: Path) -> dict[str, Any]:
     path = folder / CONFIG
     if not folder.exists():
         raise ModelError(f"{folder} does not exist; a model is a folder")
     if not folder.is_dir():
         raise ModelError(f"{folder} is not a folder; a model is a folder")
+    _check_files(folder)
     if not path.exists():
         problem = f"{folder} contains no finished model: {CONFIG} is missing"
         raise ModelError(f"{problem}; if training was interrupted, train again")

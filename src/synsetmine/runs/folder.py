@@ -22,7 +22,7 @@ from typing import Any, Protocol
 
 from synsetmine import __version__
 from synsetmine.errors import DataError, SynsetmineError
-from synsetmine.io.files import read_json, remove_left_parts, sha256, write_text
+from synsetmine.io.files import check_plain, read_json, remove_left_parts, sha256, write_text
 
 MANIFEST = "manifest.json"
 LOCK = ".lock"
@@ -40,6 +40,7 @@ STAGES = (
     "evaluate",
     "report",
 )
+MODEL_FILES = ("config.json", "model.safetensors", "vectors.safetensors", "checkpoint.safetensors")
 PACKAGES = (
     *("numpy", "scipy", "scikit-learn", "torch", "pyarrow", "duckdb", "daachorse", "gensim"),
     "sentence-transformers",
@@ -142,7 +143,10 @@ class Stage:
 
 
 class Artefacts:
-    """The files of a run folder."""
+    """The files of a run folder, which may come from other people: only plain files are opened.
+
+    The folder itself may be a link: the user has named it.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.manifest = folder / MANIFEST
@@ -179,6 +183,12 @@ class Artefacts:
         self.decisions = folder / "reviews.tsv"  # the same, as it was when the model was trained
         self.sentences = folder / "sentences.sqlite"
         self.spotlight_cache = folder / "spotlight.sqlite"
+        if self.model.is_symlink():
+            check_plain(self.model)
+        files = [path for path in vars(self).values() if isinstance(path, Path)]
+        for path in [*files, *(self.model / name for name in MODEL_FILES)]:
+            if path != self.model:
+                check_plain(path)
 
 
 class RunFolder:
