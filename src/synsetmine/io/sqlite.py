@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import shutil
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from synsetmine.errors import DataError
-from synsetmine.io.files import check_plain
+from synsetmine.io.files import atomic_write, check_plain
 
 LOG = "-wal"
 _PAUSE = 0.01  # seconds
@@ -30,15 +32,11 @@ def open_database(
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     _check_files(path)
+    if not path.exists():
+        _make(path, (*commands, f"PRAGMA application_id = {mark}"))
     connection = sqlite3.connect(path, timeout=wait, check_same_thread=False, isolation_level=None)
     try:
         connection.execute("PRAGMA trusted_schema = OFF")
-        if _is_empty(connection):
-            connection.execute("BEGIN IMMEDIATE")
-            if _is_empty(connection):  # of several that found it empty, one makes the tables
-                for command in (*commands, f"PRAGMA application_id = {mark}"):
-                    connection.execute(command)
-            connection.execute("COMMIT")
         check_mark(connection, path, mark)
         _use_write_ahead_log(connection, wait)
     except BaseException:
@@ -95,7 +93,7 @@ def copied_database(path: Path) -> Iterator[sqlite3.Connection]:
 def _check_files(path: Path) -> None:
     """Refuse files that SQLite must not open; a rollback journal can make it delete any file.
 
-    Our databases have a write-ahead log. While one is made, there is a journal for a moment.
+    Our databases have a write-ahead log from the start; another tool may have one for a moment.
     """
     for suffix in ("", LOG, "-shm", "-journal"):
         if suffix or not path.is_dir():  # SQLite reports a folder itself
@@ -111,8 +109,32 @@ def _check_files(path: Path) -> None:
         time.sleep(_PAUSE)
 
 
-def _is_empty(connection: sqlite3.Connection) -> bool:
-    return connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None
+def _make(path: Path, commands: Iterable[str]) -> None:
+    """Make a database with a write-ahead log, whole or not at all, unless there is one."""
+    with _locked_folder(path.parent):  # of several that find none, one makes it
+        if path.exists():
+            return
+        for suffix in (LOG, "-shm"):  # of a database that was deleted; SQLite would mix the two
+            Path(f"{path}{suffix}").unlink(missing_ok=True)
+        with atomic_write(path) as temporary:
+            with closing(sqlite3.connect(temporary, isolation_level=None)) as connection:
+                # Without a journal, which a kill would leave.
+                for command in ("PRAGMA journal_mode = OFF", *commands):
+                    connection.execute(command)
+            with temporary.open("r+b") as stream:
+                stream.seek(18)  # https://sqlite.org/fileformat2.html: file format versions
+                stream.write(b"\2\2")  # a write-ahead log is used
+
+
+@contextmanager
+def _locked_folder(folder: Path) -> Iterator[None]:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with suppress(OSError):  # some file systems have no locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def _use_write_ahead_log(connection: sqlite3.Connection, wait: float) -> None:
