@@ -263,7 +263,7 @@ class Steps:
         self.scorer.train()
         total = torch.zeros((), device=self.table.device)
         batches = (
-            tensor.split(self.batch_sets)
+            torch.split(tensor, self.batch_sets)
             for tensor in (pairs.members, pairs.mask, pairs.candidates)
         )
         for members, mask, candidates in zip(*batches, strict=True):
