@@ -294,6 +294,19 @@ def test_nothing_is_written_into_a_file_that_is_gone(
         assert (path.read_bytes() if path.exists() else None) == there
 
 
+def test_the_log_of_a_replaced_file_is_not_taken_for_that_of_the_new_one(path: Path) -> None:
+    with ReviewStore(path) as store:
+        made = store.add(accept("s1"))
+        path.rename(path.with_name("old.sqlite"))
+        with ReviewStore(path.with_name("new.sqlite")) as new:
+            theirs = new.add(accept("s9", "bob"))
+        path.with_name("new.sqlite").rename(path)
+        with pytest.raises(StoreReplacedError):
+            store.add(accept("s2"))
+    assert read_store(path) == [theirs]
+    assert read_store(path.with_name("old.sqlite")) == [made]
+
+
 def test_a_file_that_goes_while_it_is_written_is_told(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from threading import RLock
@@ -108,8 +108,13 @@ class ReviewStore:
 
         A write into a deleted file would be lost without an error.
         """
-        if _identity(self.path) != self._files:
-            raise StoreReplacedError(self.path)
+        with self._lock:
+            if (files := _identity(self.path)) != self._files:
+                if files[0] != self._files[0] and files[1] == self._files[1]:
+                    # SQLite would take the log for that of the new file, and mix the two.
+                    with suppress(sqlite3.Error):
+                        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                raise StoreReplacedError(self.path)
 
     def add(self, decision: Decision, *, seen: int | None = None) -> Decision:
         """Store a decision; returns it with its number, time and id.
