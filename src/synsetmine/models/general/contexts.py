@@ -31,6 +31,7 @@ from synsetmine.normalization import name_key, normal_form, tokens
 from synsetmine.text.evidence import Evidence, EvidenceTable, connections_in
 from synsetmine.text.matcher import Matches, NameMatcher
 from synsetmine.text.patterns import SUPPORTING, find_definitions
+from synsetmine.text.tokens import FUNCTION_WORDS
 from synsetmine.text.word_forms import stem
 from synsetmine.types import Progress
 from synsetmine.views.strings import StaticEncoder, string_counts
