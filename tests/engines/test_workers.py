@@ -8,13 +8,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from multiprocessing import resource_tracker
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 
 from faults.processes import LOG, group, living
 from synsetmine.engines import LocalEngine
-from synsetmine.engines.workers import WorkerDiedError, WorkerPool
+from synsetmine.engines.workers import WorkerDiedError, WorkerPool, spawn_context
 from synsetmine.errors import SynsetmineError
 from synsetmine.models.paper import tune as tuning
 from synsetmine.pipeline.project import read_project
@@ -161,3 +163,25 @@ def is_worker(process: int) -> bool:
         return b"spawn_main" in Path(f"/proc/{process}/cmdline").read_bytes()
     except OSError:  # it has just ended
         return False
+
+
+def test_threads_that_start_processes_at_once_leave_the_environment_as_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    second_started, first_left = Event(), Event()
+
+    def wait_for_the_other() -> None:
+        if not second_started.is_set() and second.ident is None:
+            second.start()
+            second_started.wait(0.2)
+        else:
+            second_started.set()
+            assert first_left.wait(10)
+
+    second = Thread(target=spawn_context)
+    monkeypatch.setattr(resource_tracker, "ensure_running", wait_for_the_other)
+    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+    spawn_context()
+    first_left.set()
+    second.join(10)
+    assert "PYTHONSAFEPATH" not in os.environ

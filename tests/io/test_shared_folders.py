@@ -11,14 +11,14 @@ import subprocess
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing, contextmanager, nullcontext
+from multiprocessing.context import BaseContext
 from pathlib import Path
-from typing import Literal
 
 import pytest
 from typer.main import get_command
 
 from synsetmine.cli import app
-from synsetmine.engines.workers import process_context
+from synsetmine.engines.workers import forkserver_context, spawn_context
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.io.files import write_text
 from synsetmine.models import StoredModel, load_model, save_model
@@ -346,9 +346,9 @@ def test_files_beside_a_database_are_plain_too(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+@pytest.mark.parametrize("start", [spawn_context, forkserver_context])
 def test_modules_in_the_working_directory_are_not_imported(
-    place: Path, monkeypatch: pytest.MonkeyPatch, method: Literal["spawn", "forkserver"]
+    place: Path, monkeypatch: pytest.MonkeyPatch, start: Callable[[], BaseContext]
 ) -> None:
     """Python starts processes with `python -c`, which looks for modules in the current folder."""
     (place / "run" / "multiprocessing.py").write_text(
@@ -356,6 +356,6 @@ def test_modules_in_the_working_directory_are_not_imported(
     )
     monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
     monkeypatch.chdir(place / "run")
-    with ProcessPoolExecutor(1, process_context(method)) as pool:
+    with ProcessPoolExecutor(1, start()) as pool:
         assert pool.submit(abs, -1).result() == 1
     assert set(outside(place)) == {"precious"}

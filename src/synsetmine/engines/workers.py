@@ -8,12 +8,15 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import suppress
-from multiprocessing import get_context, parent_process
+from contextlib import contextmanager, suppress
+from multiprocessing import forkserver, get_context, parent_process, resource_tracker
 from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerContext, SpawnContext, SpawnProcess
+from multiprocessing.popen_spawn_posix import Popen
+from multiprocessing.process import BaseProcess
 from threading import Lock, Thread, local
 from types import TracebackType
-from typing import Any, Literal, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from synsetmine.errors import SynsetmineError
 
@@ -25,14 +28,54 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def process_context(method: Literal["spawn", "forkserver"]) -> Any:
-    """How processes are started, without modules of the working directory.
+class _SpawnedProcess(SpawnProcess):
+    @staticmethod
+    def _Popen(process_obj: BaseProcess) -> Popen:  # noqa: N802 (the name is multiprocessing's)
+        with _safe_import_path():
+            return SpawnProcess._Popen(process_obj)
 
-    Python starts them with `python -c "from multiprocessing …"`, which looks there first: a file
-    multiprocessing.py in a run folder of somebody else would be executed.
+
+class _SpawnContext(SpawnContext):
+    Process = _SpawnedProcess
+
+
+def spawn_context() -> SpawnContext:
+    """Processes that begin anew, without what this one has in memory."""
+    with _safe_import_path():
+        resource_tracker.ensure_running()
+    return _SpawnContext()
+
+
+def forkserver_context() -> ForkServerContext:
+    """Processes that begin as copies of one that has begun anew."""
+    with _safe_import_path():
+        resource_tracker.ensure_running()
+        forkserver.ensure_running()
+    return get_context("forkserver")
+
+
+_ENVIRONMENT = Lock()
+
+
+@contextmanager
+def _safe_import_path() -> Iterator[None]:
+    """Keep Python from importing modules of the working directory in the processes it starts.
+
+    It starts them with `python -c "from multiprocessing …"`, which looks there first: a file
+    multiprocessing.py in a run folder of somebody else would be executed. Other processes that
+    this one starts are not affected. One thread at a time, since the environment is shared: the
+    second of two would restore the value that the first had set.
     """
-    os.environ.setdefault("PYTHONSAFEPATH", "1")
-    return get_context(method)
+    with _ENVIRONMENT:
+        before = os.environ.get("PYTHONSAFEPATH")
+        os.environ["PYTHONSAFEPATH"] = "1"
+        try:
+            yield
+        finally:
+            if before is None:
+                del os.environ["PYTHONSAFEPATH"]
+            else:
+                os.environ["PYTHONSAFEPATH"] = before
 
 
 def end_with_parent() -> None:
@@ -170,7 +213,7 @@ class WorkerPool:
 
 class _Worker:
     def __init__(self, prepare: Callable[[], None] | None) -> None:
-        context = process_context("spawn")
+        context = spawn_context()
         self._pipe, theirs = context.Pipe()
         self._process = context.Process(target=_work, args=(theirs, prepare), daemon=True)
         self._process.start()

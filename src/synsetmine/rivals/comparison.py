@@ -20,7 +20,7 @@ from typing import Any
 
 from synsetmine import __version__
 from synsetmine.devices import limit_threads
-from synsetmine.engines.workers import cores, end_with_parent, process_context
+from synsetmine.engines.workers import cores, end_with_parent, forkserver_context
 from synsetmine.errors import DataError, SynsetmineError, require
 from synsetmine.io.files import read_json, write_text
 from synsetmine.metrics import compare_labels, evaluate
@@ -315,7 +315,7 @@ def _run(plan: Plan, jobs: Iterable[tuple[MethodEntry, int]], workers: int) -> I
 
 def _in_process(plan: Plan, entry: MethodEntry, seed: int, threads: int) -> SeedResult:
     # One server imports what all methods need; each process is forked from it, fresh and quick.
-    context = process_context("forkserver")
+    context = forkserver_context()
     context.set_forkserver_preload(["synsetmine.rivals.registry", "torch"])
     with ProcessPoolExecutor(1, context, initializer=end_with_parent) as process:
         try:

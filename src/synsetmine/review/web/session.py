@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, get_args
 
 import numpy as np
 
-from synsetmine.engines.workers import process_context
+from synsetmine.engines.workers import spawn_context
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.io.files import atomic_write
 from synsetmine.normalization import normal_form, tokens
@@ -143,7 +143,7 @@ class SentenceCache:
             return
         # A process of its own: a thread would take turns with the pages.
         arguments = self._run, self._surfaces, self._path, self._key
-        self._process = process_context("spawn").Process(target=_find, args=arguments, daemon=True)
+        self._process = spawn_context().Process(target=_find, args=arguments, daemon=True)
         self._process.start()
 
     def get(self, texts: Sequence[str]) -> dict[str, list[Sentence]] | None:
