@@ -27,8 +27,7 @@ from synsetmine.models import generate_sets
 from synsetmine.models.paper.network import SetScorer
 from synsetmine.models.paper.pairs import PairSampler
 from synsetmine.models.paper.settings import PRESETS
-from synsetmine.models.paper.steps import Steps
-from synsetmine.models.paper.train import train_scorer
+from synsetmine.models.paper.train import Steps, train_scorer
 from synsetmine.types import SynonymSets
 from synsetmine.views import TermVectors, read_vectors
 

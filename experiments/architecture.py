@@ -11,6 +11,7 @@ from statistics import fmean, pstdev
 from typing import Any
 
 from experiments.benchmarkdata import Benchmark, benchmarks
+from experiments.figures import Bar, bar_chart
 from experiments.options import Options, read_options
 from experiments.pages import (
     gap,
@@ -31,7 +32,6 @@ from experiments.trainings import (
     variants_outcomes,
     variants_trainings,
 )
-from synsetmine.rivals.figures import Bar, bar_chart
 
 NAME = "architecture"
 SIZES = (

@@ -20,7 +20,7 @@ from synsetmine.io.downloads import DATASETS, VECTOR_FILES, fetch_dataset
 from synsetmine.io.sets import read_sets
 from synsetmine.models.base import fingerprint
 from synsetmine.models.paper.settings import PRESETS, TrainingSettings
-from synsetmine.rivals.synsetmine import fit_held_out
+from synsetmine.rivals.registry import fit_held_out
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import (
     TermVectors,

@@ -22,6 +22,7 @@ from experiments.benchmarkdata import (
     encoder_vectors,
     load,
 )
+from experiments.figures import Bar, bar_chart
 from experiments.options import Options, read_options
 from experiments.pages import (
     mean_sd,
@@ -42,9 +43,8 @@ from experiments.trainings import (
     seeds_of,
 )
 from synsetmine.rivals.comparison import Plan, SeedResult, compare
-from synsetmine.rivals.l2c import L2C
-from synsetmine.rivals.page import Row, choices, notes, plot, summarise
-from synsetmine.rivals.registry import MethodEntry, methods
+from synsetmine.rivals.page import GROUPS, Row, choices, notes, summarise
+from synsetmine.rivals.registry import L2C, MethodEntry, methods
 from synsetmine.views import TermViews
 
 NAME = "comparison"
@@ -100,7 +100,12 @@ def _write(
     for part in found:
         rows = rows_of(part, outcomes, options)
         stated = {row.title: part.paper[name]["ari"][0] for row, name in _stated(part, rows)}
-        drawing = plot(part.title, rows, stated)
+        bars = [
+            Bar(row.title, *row.scores["ari"], GROUPS[row.origin], stated.get(row.title))
+            for row in rows
+            if row.scores
+        ]
+        drawing = bar_chart(part.title, bars, axis="ARI, %")
         pieces += [
             f"## {part.title}",
             _table(part, rows),

@@ -11,11 +11,11 @@ from statistics import fmean
 from typing import Any
 
 from experiments.benchmarkdata import MADE, TITLES, VECTOR_TITLES, available, data_folder, load
+from experiments.figures import Bar, bar_chart
 from experiments.options import Options, read_options
 from experiments.pages import paper_values, remarks, table, write_page, write_plot
 from synsetmine.io.downloads import TEST_SETS, TRAINING_SETS
 from synsetmine.io.sets import read_sets
-from synsetmine.rivals.figures import Bar, bar_chart
 from synsetmine.types import SynonymSets
 
 NAME = "data-statistics"

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from synsetmine.errors import DataError, shorten
-from synsetmine.io.svg import PlotFrame, Scale, drawable, short, tag, ticks
-from synsetmine.rivals.figures import (
+from experiments.figures import (
     LINE,
     PAD,
     SHAPES,
@@ -27,6 +25,8 @@ from synsetmine.rivals.figures import (
     ticks_between,
     wrap,
 )
+from synsetmine.errors import DataError, shorten
+from synsetmine.io.svg import PlotFrame, Scale, drawable, short, tag, ticks
 
 FIELD = 300  # height of the field of a line chart
 MOST_DOTS = 40  # more of them on a line hide each other

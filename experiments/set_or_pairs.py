@@ -14,9 +14,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import torch
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import accuracy_score, precision_recall_fscore_support, roc_auc_score
 
 from experiments.benchmarkdata import MADE, Benchmark, benchmarks
+from experiments.figures import Bar, bar_chart
 from experiments.options import Options, read_options
 from experiments.pages import (
     gap,
@@ -35,10 +36,8 @@ from experiments.trainings import (
     honest_trainings_of,
     run_trainings,
 )
-from synsetmine.metrics import evaluate_pairs
 from synsetmine.models import probabilities
 from synsetmine.models.paper.network import SetScorer
-from synsetmine.rivals.figures import Bar, bar_chart
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermVectors
 
@@ -184,8 +183,19 @@ def reports_of(scored: Floats) -> list[dict[str, float]]:
     reports = []
     for draw in range(1, scored.shape[1]):
         both = np.concatenate([scored[:, 0], scored[:, draw]])
-        report = evaluate_pairs(both, labels).to_dict()
-        reports.append(report | {"auc": float(roc_auc_score(labels, both))})
+        accepted = both > 0.5
+        precision, recall, f1, _ = precision_recall_fscore_support(
+            labels, accepted, average="binary", zero_division=0
+        )
+        reports.append(
+            {
+                "accuracy": float(accuracy_score(labels, accepted)),
+                "precision": float(precision),
+                "recall": float(recall),
+                "f1": float(f1),
+                "auc": float(roc_auc_score(labels, both)),
+            }
+        )
     return reports
 
 

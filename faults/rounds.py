@@ -18,6 +18,7 @@ from faults.subjects import Subject, content, result
 
 MOST_KILLS = 3  # of one round
 ENDS_WITHIN = 600  # seconds; what takes longer hangs
+TEMPORARY = "synsetmine-"  # folders for temporary files, which the system clears
 
 
 @dataclass
@@ -83,7 +84,8 @@ def killed(
     tally.lost += [name for name in whole.files if name not in found]
     tally.left += [name for name in found if name not in whole.files]
     scratch = {path.name for path in (folder / SCRATCH).iterdir()}
-    tally.left += sorted(scratch - whole.scratch)
+    left = scratch - whole.scratch
+    tally.left += sorted(name for name in left if not name.startswith(TEMPORARY))
     tally.lost += subject.lost(folder / subject.out)
 
 

@@ -14,9 +14,8 @@ import numpy.typing as npt
 from fuzz.tables import written
 from fuzz.target import Form, Target, folder, require
 from synsetmine.errors import SynsetmineError
-from synsetmine.export.lint import lint_file
-from synsetmine.export.solr import read_rules
-from synsetmine.io.traces import Decision, read_trace, write_trace
+from synsetmine.export.solr import lint_file, read_rules
+from synsetmine.io.sets import Decision, read_trace, write_trace
 from synsetmine.linking.spotlight import Annotation, read_annotation
 from synsetmine.models import SetModel, StoredModel, load_model, save_model
 from synsetmine.models.general import GeneralModel
@@ -31,7 +30,7 @@ from synsetmine.review.decisions import read_decisions, write_decisions
 from synsetmine.runs.folder import FORMAT, MANIFEST, RunFolder
 from synsetmine.text.matcher import NameMatcher
 from synsetmine.types import Term
-from synsetmine.views.static_encoder import StaticEncoder
+from synsetmine.views.strings import StaticEncoder
 
 # --- Settings: projects, models, manifests ---
 

@@ -10,7 +10,7 @@ import torch
 
 import synsetmine
 from synsetmine.export import FORMATS, About, lint_file, read_rules
-from synsetmine.io.traces import Decision, read_trace, write_trace
+from synsetmine.io.sets import Decision, read_trace, write_trace
 from synsetmine.models import StoredModel
 from synsetmine.models.paper.network import SetScorer
 from synsetmine.types import Term

@@ -20,7 +20,7 @@ from synsetmine.errors import Skipped
 from synsetmine.kb import read_kb
 from synsetmine.linking.linkers import DictionaryLinker
 from synsetmine.normalization import name_key, tokens
-from synsetmine.text.sentences import one_space, sentence_around
+from synsetmine.text.tokens import one_space, sentence_around
 from synsetmine.text.word_forms import stem
 from synsetmine.types import Document, Mention
 

@@ -25,8 +25,8 @@ from torch.nn import functional
 from experiments.general_model.lists import Lists, generator
 from experiments.general_model.settings import GeneralSettings
 from synsetmine.errors import DataError
-from synsetmine.text.words import name_words
-from synsetmine.views.static_encoder import StaticEncoder, word_rows
+from synsetmine.text.tokens import name_words
+from synsetmine.views.strings import StaticEncoder, word_rows
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 Places: TypeAlias = npt.NDArray[np.int64]

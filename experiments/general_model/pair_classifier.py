@@ -28,7 +28,7 @@ from synsetmine.models.general.features import (
 )
 from synsetmine.models.general.linkage import LEAST, MOST, SetFunction, sigmoid
 from synsetmine.models.general.pairs import PairClassifier
-from synsetmine.views.static_encoder import StaticEncoder
+from synsetmine.views.strings import StaticEncoder
 
 Kind: TypeAlias = Literal["strings", "encoder"]  # with or without a sentence encoder's vectors
 Truth: TypeAlias = npt.NDArray[np.bool_]

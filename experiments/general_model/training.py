@@ -49,7 +49,7 @@ from synsetmine.models.general.linkage import SetFunction
 from synsetmine.models.general.pairs import PairClassifier
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews
-from synsetmine.views.static_encoder import StaticEncoder
+from synsetmine.views.strings import StaticEncoder
 
 Report = Callable[[str], None]
 Tables = tuple[StaticEncoder, WordWeights]

@@ -16,8 +16,8 @@ from experiments.general_model.lists import Lists, generator, shuffled
 from experiments.general_model.settings import GeneralSettings
 from experiments.name_lists.base import Names
 from experiments.name_lists.heldout import letters
-from synsetmine.text.words import name_words
-from synsetmine.views.static_encoder import StaticEncoder
+from synsetmine.text.tokens import name_words
+from synsetmine.views.strings import StaticEncoder
 
 MIXED = "mixed"  # the source of a vocabulary of all lists
 

@@ -24,8 +24,8 @@ from experiments.name_lists.heldout import letters
 from synsetmine.errors import DataError
 from synsetmine.models.general.features import WordWeights, word_codes
 from synsetmine.models.general.neighbours import nearest_rows
-from synsetmine.text.words import name_words
-from synsetmine.views.static_encoder import StaticEncoder
+from synsetmine.text.tokens import name_words
+from synsetmine.views.strings import StaticEncoder
 
 
 @dataclass(frozen=True, eq=False)

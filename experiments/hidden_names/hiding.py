@@ -18,7 +18,7 @@ from synsetmine.io.files import write_text
 from synsetmine.kb import KnowledgeBase
 from synsetmine.normalization import normal_form
 from synsetmine.text.kinds import name_kind
-from synsetmine.text.words import name_words
+from synsetmine.text.tokens import name_words
 
 Half: TypeAlias = Literal["develop", "report"]
 HALVES: tuple[Half, ...] = get_args(Half)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 WIDTH = 120  # characters of a value that are shown
 
@@ -139,6 +141,15 @@ def in_one_line() -> Iterator[None]:
         yield
     except (SynsetmineError, OSError) as error:
         raise SystemExit(f"error: {error}") from error
+
+
+def import_extra(package: str, purpose: str, extra: str) -> Any:
+    """Import an optional package; without it, the error names the extra that installs it."""
+    try:
+        return import_module(package)
+    except ImportError:
+        problem = f"{purpose} needs the extra: pip install 'synsetmine[{extra}]'"
+        raise SynsetmineError(problem) from None
 
 
 def shorten(text: str, width: int = WIDTH) -> str:

@@ -111,23 +111,6 @@ class ClusterReport:
         return asdict(self)
 
 
-@dataclass(frozen=True)
-class SetInstanceReport:
-    """How well a classifier predicts whether a term belongs to a set."""
-
-    accuracy: float
-    precision: float  # share of the accepted instances that are positive
-    recall: float  # share of the positive instances that are accepted
-    f1: float
-    tp: int
-    fp: int
-    fn: int
-    tn: int
-
-    def to_dict(self) -> dict[str, int | float]:
-        return asdict(self)
-
-
 def evaluate(
     predicted: SetsLike, gold: SetsLike, *, known: SetsLike | None = None
 ) -> ClusterReport:
@@ -196,29 +179,6 @@ def compare_labels(predicted: Labels, gold: Labels) -> ClusterReport:
         if not np.issubdtype(labels.dtype, np.integer):
             raise DataError("labels must be integers", value=labels[0].item())
     return _report(_Overlaps.count(left, right))
-
-
-def evaluate_pairs(
-    probabilities: Sequence[float] | NDArray[np.floating[Any]],
-    labels: Sequence[int] | NDArray[np.integer[Any] | np.bool_],
-    threshold: float = 0.5,
-) -> SetInstanceReport:
-    """Score set-instance predictions; a term is accepted where its probability > threshold."""
-    scores, truth = np.asarray(probabilities), np.asarray(labels)
-    _check_shapes(scores, truth)
-    possible = (scores >= 0) & (scores <= 1)  # also false for NaN
-    if not possible.all():
-        raise DataError("a probability must lie between 0 and 1", value=scores[~possible][0].item())
-    binary = (truth == 0) | (truth == 1)
-    if not binary.all():
-        raise DataError("a set-instance label must be 0 or 1", value=truth[~binary][0].item())
-    accepted, positive = scores > threshold, truth == 1
-    tp = int(np.count_nonzero(accepted & positive))
-    fp = int(np.count_nonzero(accepted)) - tp
-    fn = int(np.count_nonzero(positive)) - tp
-    tn = len(scores) - tp - fp - fn
-    precision, recall, f1 = _ratios(tp, fp, fn)
-    return SetInstanceReport((tp + tn) / len(scores), precision, recall, f1, tp, fp, fn, tn)
 
 
 def _check_shapes(left: NDArray[Any], right: NDArray[Any]) -> None:

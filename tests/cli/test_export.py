@@ -12,8 +12,7 @@ from synsetmine.cli import app
 from synsetmine.cli.export import FormatName
 from synsetmine.errors import SynsetmineError
 from synsetmine.export import FORMATS, read_rules
-from synsetmine.io.sets import write_sets
-from synsetmine.io.traces import Decision, write_trace
+from synsetmine.io.sets import Decision, write_sets, write_trace
 from synsetmine.kb import Entity, KnowledgeBase
 from synsetmine.review import ReviewState, ReviewStore
 from synsetmine.runs import read_results

@@ -15,7 +15,7 @@ import pytest
 
 from synsetmine.corpus import page_document, read_corpus, read_pages
 from synsetmine.errors import DataError, Skipped
-from synsetmine.io.source import Source
+from synsetmine.io.files import Source
 
 SITE = """<siteinfo><sitename>Wiki</sitename><case>first-letter</case><namespaces>
 <namespace key="-2">Medium</namespace><namespace key="0" />

@@ -21,10 +21,9 @@ from fuzz.target import FIRST
 from fuzz.targets import TARGETS
 from synsetmine.corpus import read_corpus, read_pages
 from synsetmine.errors import Skipped
-from synsetmine.export.lint import lint_file
-from synsetmine.io.sets import Vocabulary, read_vocabulary
-from synsetmine.io.source import Source
-from synsetmine.io.traces import Decision, Quote, read_trace, write_trace
+from synsetmine.export.solr import lint_file
+from synsetmine.io.files import Source
+from synsetmine.io.sets import Decision, Quote, Vocabulary, read_trace, read_vocabulary, write_trace
 from synsetmine.kb import read_kb
 from synsetmine.kb.base import clean_name
 from synsetmine.kb.obo import obo_problem, synonym_clause

@@ -22,7 +22,7 @@ def test_blank_lines_part_the_documents_of_a_text(tmp_path: Path) -> None:
 
 
 def test_a_text_without_blank_lines_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("synsetmine.corpus.records.LONGEST_BLOCK", 20)
+    monkeypatch.setattr("synsetmine.corpus.documents.LONGEST_BLOCK", 20)
     path = stored(tmp_path, "one two\nthree\nfour\nfive\n" + "x" * 30 + "\n\nsix", "x.txt")
     texts = [text for _, text in read(path)]
     assert texts == ["one two\nthree\nfour", "five", "x" * 30, "six"]

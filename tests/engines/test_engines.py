@@ -56,13 +56,6 @@ def test_a_short_file_starts_no_processes(tmp_path: Path) -> None:
     assert {row["pid"] for row in found} == {os.getpid()}
 
 
-def test_only_the_columns_asked_for_are_read(source: Path) -> None:
-    engine = LocalEngine(1)
-    assert rows(engine.map_batches(batchfunctions.columns, source))[0] == {"columns": "id n"}
-    named = engine.map_batches(batchfunctions.columns, source, ["n"])
-    assert rows(named)[0] == {"columns": "n"}
-
-
 def test_an_empty_file_gives_nothing(tmp_path: Path) -> None:
     source = numbers(tmp_path / "none.parquet", 0)
     assert rows(LocalEngine(2).map_batches(batchfunctions.squares, source)) == []
@@ -99,7 +92,7 @@ def test_a_poisoned_record_is_named(source: Path, workers: int) -> None:
     message = rf"^{source}: document 33 \(id 'n33'\): ValueError: what is this\?$"
     engine = LocalEngine(workers)
     with pytest.raises(SynsetmineError, match=message):
-        list(engine.map_batches(batchfunctions.stumble_over_33, source, ["n"]))
+        list(engine.map_batches(batchfunctions.stumble_over_33, source))
 
 
 def test_where_no_record_is_to_blame_the_batch_is_named(source: Path) -> None:

@@ -57,8 +57,6 @@ def source(tmp_path: Path) -> Path:
 @pytest.mark.slow
 def test_results_come_in_order(spark: SparkEngine, source: Path) -> None:
     assert rows(spark.map_batches(batchfunctions.squares, source)) == expected(200)
-    named = spark.map_batches(batchfunctions.columns, source, ["n"])
-    assert rows(named) == [{"columns": "n"}] * 40
 
 
 @pytest.mark.slow
@@ -140,7 +138,7 @@ def test_an_error_for_people_stays_as_it_is(spark: SparkEngine, source: Path) ->
 def test_a_poisoned_record_is_named(spark: SparkEngine, source: Path) -> None:
     message = rf"^{source}: document 33 \(id 'n33'\): ValueError: what is this\?$"
     with pytest.raises(SynsetmineError, match=message) as caught:
-        list(spark.map_batches(batchfunctions.stumble_over_33, source, ["n"]))
+        list(spark.map_batches(batchfunctions.stumble_over_33, source))
     assert "stumble_over_33" in str(caught.value.__cause__)  # where, for `--debug`
 
 
@@ -176,7 +174,7 @@ def test_a_query_that_is_none_is_one_line(spark: SparkEngine, source: Path) -> N
 @pytest.mark.slow
 def test_a_file_that_a_worker_does_not_see(source: Path) -> None:
     sent = SimpleNamespace(value=pickle.dumps(batchfunctions.squares))
-    (found,) = _Work("key", sent, source.with_name("gone.parquet"), None, 1)(iter([0]))
+    (found,) = _Work("key", sent, source.with_name("gone.parquet"), 1)(iter([0]))
     with pytest.raises(SynsetmineError, match=r"gone\.parquet: No such file .* shared storage"):
         _result(found)
 
@@ -187,7 +185,7 @@ def test_an_error_that_cannot_travel_is_told(source: Path) -> None:
         raise batchfunctions.UnlikelyError("so ", "bad")
 
     sent: Any = type("Sent", (), {"value": property(lambda _: fail())})()
-    (found,) = _Work("other", sent, source, None, 1)(iter([0]))
+    (found,) = _Work("other", sent, source, 1)(iter([0]))
     with pytest.raises(SynsetmineError, match="UnlikelyError: so bad"):
         _result(found)
 

@@ -12,8 +12,7 @@ import pytest
 from synsetmine.cli import app
 from synsetmine.errors import DataError, Skipped, SynsetmineError
 from synsetmine.export import FORMATS, choose_entries, read_rules
-from synsetmine.io.sets import write_sets
-from synsetmine.io.traces import Decision, write_trace
+from synsetmine.io.sets import Decision, write_sets, write_trace
 from synsetmine.runs import MinedSet, MinedTerm
 from synsetmine.text.kinds import KINDS
 from synsetmine.types import NameKind, SynonymSets, Term
@@ -111,10 +110,10 @@ def test_a_long_form_of_other_words_is_no_abbreviation() -> None:
 def test_the_name_in_the_knowledge_base_is_preferred_in_any_case() -> None:
     terms = (term("HF", 0.9, count=9), term("heart failure"), term("Heart failure"))
     (entry,) = choose_entries([MinedSet("D1", terms, "D1", "Heart Failure")])
-    assert entry.preferred.text == "Heart failure"
+    assert entry.terms[0].text == "Heart failure"
     exact = MinedSet("D1", (*terms, term("Heart Failure")), "D1", "Heart Failure")
-    assert choose_entries([exact])[0].preferred.text == "Heart Failure"
-    assert choose_entries([exact], preferred="frequent")[0].preferred.text == "HF"
+    assert choose_entries([exact])[0].terms[0].text == "Heart Failure"
+    assert choose_entries([exact], preferred="frequent")[0].terms[0].text == "HF"
 
 
 def test_what_was_judged_incorrect_or_is_below_the_threshold_is_no_example() -> None:

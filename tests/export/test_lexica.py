@@ -14,15 +14,16 @@ from hypothesis import given, settings
 from ssslm.model import HEADER
 
 from synsetmine.errors import DataError, Skipped, SynsetmineError
-from synsetmine.export import FORMATS, About, Entry
+from synsetmine.export import FORMATS, About
 from synsetmine.export.entries import names_of
-from synsetmine.export.lexica import (
+from synsetmine.export.tables import (
     SSSLM_COLUMNS,
     gilda_problem,
     norm_text,
     write_gilda,
     write_ssslm,
 )
+from synsetmine.runs import MinedSet
 from synsetmine.runs.results import orcid_of
 from tests.support.curationentries import ORCID, entries, explained, infarction, nasty, term
 
@@ -72,7 +73,9 @@ def test_a_long_language_is_left_out(tmp_path: Path) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(sets=entries())
-def test_every_name_comes_back(tmp_path_factory: pytest.TempPathFactory, sets: list[Entry]) -> None:
+def test_every_name_comes_back(
+    tmp_path_factory: pytest.TempPathFactory, sets: list[MinedSet]
+) -> None:
     path = tmp_path_factory.mktemp("ssslm") / "x.tsv"
     sets = [nasty(), *sets]
     write_ssslm(path, sets, About())
@@ -80,7 +83,7 @@ def test_every_name_comes_back(tmp_path_factory: pytest.TempPathFactory, sets: l
         rows = list(csv.DictReader(stream, delimiter="\t", strict=True))
     wanted = [(entry, name.text) for entry in sets for name in names_of(entry)]
     assert [row["text"] for row in rows] == [text for _, text in wanted]
-    assert [row["name"] for row in rows] == [entry.preferred.text for entry, _ in wanted]
+    assert [row["name"] for row in rows] == [entry.terms[0].text for entry, _ in wanted]
     assert [row["curie"] for row in rows] == [
         ":".join(About().curie(entry.id, entry.entity)) for entry, _ in wanted
     ]
@@ -152,7 +155,9 @@ def test_names_in_ascii_need_no_further_package(monkeypatch: pytest.MonkeyPatch)
 
 @settings(max_examples=40, deadline=None)
 @given(sets=entries())
-def test_exact_names_come_back(tmp_path_factory: pytest.TempPathFactory, sets: list[Entry]) -> None:
+def test_exact_names_come_back(
+    tmp_path_factory: pytest.TempPathFactory, sets: list[MinedSet]
+) -> None:
     path = tmp_path_factory.mktemp("gilda") / "x.tsv.gz"
     sets = FORMATS["gilda"].writable([nasty(), *sets], Skipped())
     write_gilda(path, sets, About())
@@ -170,7 +175,7 @@ def test_gilda_grounds_the_names(tmp_path: Path) -> None:
         from gilda.grounder import Grounder, load_entries_from_terms_file
         from gilda.process import normalize
 
-        greek = Entry("s2", term("α-helix"), (term("naïve–thing", 0.5),))
+        greek = MinedSet("s2", (term("α-helix"), term("naïve–thing", 0.5)))
         sets = FORMATS["gilda"].writable([infarction("DOID:5844"), greek, nasty()], Skipped())
         write_gilda(tmp_path / "x.tsv.gz", sets, About())
         for found in load_entries_from_terms_file(tmp_path / "x.tsv.gz"):

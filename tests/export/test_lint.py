@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from synsetmine.errors import DataError
-from synsetmine.export.lint import Finding, lint_file
-from synsetmine.export.solr import Rule, read_rules
+from synsetmine.export.solr import Finding, Rule, lint_file, read_rules
 
 
 def lint(folder: Path, text: str, *, limit: int = 10_000) -> list[tuple[int, str, str]]:

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from synsetmine.errors import DataError
-from synsetmine.export import About, Entry, read_rules
-from synsetmine.export.lint import lint_file
-from synsetmine.export.solr import write_elasticsearch, write_solr
+from synsetmine.export import About, read_rules
+from synsetmine.export.solr import lint_file, write_elasticsearch, write_solr
+from synsetmine.runs import MinedSet
 from tests.support.searchentries import SIGNS, entry, surfaces, writable
 
 PROGRAMS = Path(__file__).parents[1] / "support"
@@ -105,7 +105,7 @@ def test_lucene_reads_what_we_write_and_any_text_as_we_do(classpath: str, tmp_pa
     assert lint_file(path).count("error")
 
 
-def _random_set(random_: random.Random) -> Entry:
+def _random_set(random_: random.Random) -> MinedSet:
     texts = ("".join(random_.choices(SIGNS, k=random_.randint(1, 4))) for _ in range(4))
     return entry("c", *texts)
 
@@ -117,7 +117,7 @@ def _random_line(random_: random.Random) -> str:
     return f"{text}\n"
 
 
-def _elasticsearch_lines(sets: Sequence[Entry], folder: Path) -> str:
+def _elasticsearch_lines(sets: Sequence[MinedSet], folder: Path) -> str:
     """The rules as Elasticsearch hands them to Lucene: one a line."""
     (path,) = write_elasticsearch(folder / "api.json", sets, About(), limit=0)
     rules = json.loads(path.read_text("utf-8"))["synonyms_set"]

@@ -11,11 +11,12 @@ from hypothesis import given, settings
 from pronto.ontology import Ontology
 
 from synsetmine.errors import Skipped
-from synsetmine.export import FORMATS, About, Entry
+from synsetmine.export import FORMATS, About
 from synsetmine.export.entries import evidence_line, names_of, synonym_scope
 from synsetmine.export.ontologies import write_obo
 from synsetmine.kb import NewName, apply_names, read_kb
 from synsetmine.kb.obo import name_clause, obo_problem, synonym_clause
+from synsetmine.runs import MinedSet
 from tests.support.curationentries import ORCID, entries, explained, infarction, nasty, surfaces
 
 
@@ -62,24 +63,24 @@ def test_ids_come_back(tmp_path: Path, entity: str, told: str) -> None:
 
 def test_nasty_terms_come_back(tmp_path: Path) -> None:
     (entry,) = FORMATS["obo"].writable([nasty()], Skipped())
-    assert len(entry.others) == len(nasty().others) - 1  # without the backslash
+    assert len(entry.terms[1:]) == len(nasty().terms[1:]) - 1  # without the backslash
     write_obo(tmp_path / "x.obo", [entry], About(title='{"} ! \\ title'))
     (frame,) = fastobo.load(str(tmp_path / "x.obo"))
     name, *synonyms = frame
-    assert name.name == nasty().preferred.text
-    assert [clause.synonym.desc for clause in synonyms] == [term.text for term in entry.others]
+    assert name.name == nasty().terms[0].text
+    assert [clause.synonym.desc for clause in synonyms] == [term.text for term in entry.terms[1:]]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "unsound encoding", UnicodeWarning)
         ontology = Ontology(str(tmp_path / "x.obo"))
     (term,) = ontology.terms()
-    assert (term.id, term.name) == ("kb:D1", nasty().preferred.text)
-    assert {found.description for found in term.synonyms} == {t.text for t in entry.others}
+    assert (term.id, term.name) == ("kb:D1", nasty().terms[0].text)
+    assert {found.description for found in term.synonyms} == {t.text for t in entry.terms[1:]}
 
 
 @settings(max_examples=80, deadline=None)
 @given(sets=entries())
 def test_fastobo_reads_what_is_there(
-    tmp_path_factory: pytest.TempPathFactory, sets: list[Entry]
+    tmp_path_factory: pytest.TempPathFactory, sets: list[MinedSet]
 ) -> None:
     path = tmp_path_factory.mktemp("obo") / "x.obo"
     sets = FORMATS["obo"].writable(sets, Skipped())
@@ -96,7 +97,7 @@ def test_fastobo_reads_what_is_there(
 @settings(max_examples=80, deadline=None)
 @given(sets=entries())
 def test_evidence_is_the_comment_of_a_synonym(
-    tmp_path_factory: pytest.TempPathFactory, sets: list[Entry]
+    tmp_path_factory: pytest.TempPathFactory, sets: list[MinedSet]
 ) -> None:
     path = tmp_path_factory.mktemp("obo") / "x.obo"
     sets = FORMATS["obo"].writable(sets, Skipped())

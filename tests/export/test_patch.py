@@ -15,17 +15,22 @@ from typer.testing import CliRunner
 from synsetmine.cli import app
 from synsetmine.corpus.documents import write_documents
 from synsetmine.errors import DataError, Skipped
-from synsetmine.export import FORMATS, About, Entry, ontologies, tables
+from synsetmine.export import FORMATS, About, ontologies, tables
 from synsetmine.export.entries import names_of, new_names
-from synsetmine.export.lexica import GILDA_COLUMNS, SSSLM_COLUMNS
-from synsetmine.export.tables import PATCH_COLUMNS, read_patch, with_sentences, write_patch
-from synsetmine.io.sets import write_sets
+from synsetmine.export.tables import (
+    GILDA_COLUMNS,
+    PATCH_COLUMNS,
+    SSSLM_COLUMNS,
+    read_patch,
+    with_sentences,
+    write_patch,
+)
+from synsetmine.io.sets import Decision, write_sets, write_trace
 from synsetmine.io.tables import unescape_formula
-from synsetmine.io.traces import Decision, write_trace
 from synsetmine.kb import Entity, KnowledgeBase, NewName, read_kb
 from synsetmine.kb.base import clean_name
 from synsetmine.normalization import normal_form
-from synsetmine.runs import Sentence
+from synsetmine.runs import MinedSet, Sentence
 from synsetmine.runs.folder import FORMAT, Artefacts
 from synsetmine.types import Document, SynonymSets, Term
 from tests.cli.test_cli import synsetmine
@@ -117,7 +122,7 @@ def test_sets_without_an_entity_have_nothing_to_patch(tmp_path: Path) -> None:
 
 def test_without_a_trace_a_name_is_new_if_the_knowledge_base_lacks_it(tmp_path: Path) -> None:
     others = (term("new", action=""), term("old", action="", known=True))
-    entry = Entry("D1", term("a", action="", known=True), others, "D1")
+    entry = MinedSet("D1", (term("a", action="", known=True), *others), "D1")
     write_patch(tmp_path / "x.tsv", [entry], About())
     assert [row["new_name"] for row in rows_of(tmp_path / "x.tsv")] == ["new"]
 
@@ -135,11 +140,13 @@ def test_no_spreadsheet_runs_a_cell_and_nothing_is_lost(tmp_path: Path) -> None:
 @settings(max_examples=60, deadline=None)
 @given(sets=entries())
 def test_what_is_written_is_read_again(
-    tmp_path_factory: pytest.TempPathFactory, sets: list[Entry]
+    tmp_path_factory: pytest.TempPathFactory, sets: list[MinedSet]
 ) -> None:
     # Ids of a knowledge base hold no line ends.
     sets = [
-        Entry(e.id, e.preferred, e.others, clean_name(e.id) or None if e.entity else None, "x")
+        MinedSet(
+            e.id, (e.terms[0], *e.terms[1:]), clean_name(e.id) or None if e.entity else None, "x"
+        )
         for e in sets
     ]
     if all(entry.entity is None for entry in sets):

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 
 from synsetmine.errors import Skipped
-from synsetmine.export import About, Entry
+from synsetmine.export import About
 from synsetmine.export.formats import FORMATS
 from synsetmine.export.solr import write_querqy
+from synsetmine.runs import MinedSet
 from tests.support.searchentries import entry, nasty_entries, surfaces, term, writable
 
 ABOUT = About(title="Hearts", tool="a test")
@@ -21,7 +22,7 @@ ABOUT = About(title="Hearts", tool="a test")
 def test_each_term_has_a_rule_with_weights(tmp_path: Path) -> None:
     others = (term("myocardial infarction", 0.87651), term("MI", 0.5), term("MI", 0.9))
     path = tmp_path / "rules.txt"
-    assert write_querqy(path, [Entry("D1", term("heart attack"), others)], ABOUT) == [path]
+    assert write_querqy(path, [MinedSet("D1", (term("heart attack"), *others))], ABOUT) == [path]
     assert path.read_text("utf-8") == (
         "# Hearts, by a test; the first rule of a set is that of its preferred term.\n"
         "\n"
@@ -39,7 +40,7 @@ def test_each_term_has_a_rule_with_weights(tmp_path: Path) -> None:
 
 
 def test_weights_may_be_left_out(tmp_path: Path) -> None:
-    sets = [Entry("D1", term("heart attack"), (term("MI", 0.5),))]
+    sets = [MinedSet("D1", (term("heart attack"), term("MI", 0.5)))]
     (path,) = write_querqy(tmp_path / "rules.txt", sets, ABOUT, weights="none")
     assert "SYNONYM: MI\n" in path.read_text("utf-8")
     assert "(" not in path.read_text("utf-8")
@@ -66,7 +67,7 @@ def test_what_querqy_cannot_express_is_left_out(text: str, problem: str) -> None
 
 
 @given(sets=nasty_entries())
-def test_what_is_written_is_read_back(sets: list[Entry]) -> None:
+def test_what_is_written_is_read_back(sets: list[MinedSet]) -> None:
     kept = writable("querqy", sets)
     with tempfile.TemporaryDirectory() as folder:
         (path,) = write_querqy(Path(folder, "rules.txt"), kept, ABOUT)

@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from rdflib import DCTERMS, RDF, SKOS, XSD, Graph, Literal, Namespace, URIRef
 
 from synsetmine.errors import DataError
-from synsetmine.export import About, Entry
+from synsetmine.export import About
 from synsetmine.export.entries import names_of
 from synsetmine.export.ontologies import write_skos
 from synsetmine.kb import read_kb
+from synsetmine.runs import MinedSet
 from tests.support.curationentries import entries, infarction, nasty
 
 OIO = Namespace("http://www.geneontology.org/formats/oboInOwl#")
@@ -23,7 +24,7 @@ LABELS = (
 )
 
 
-def written(path: Path, sets: list[Entry], about: About | None = None) -> Graph:
+def written(path: Path, sets: list[MinedSet], about: About | None = None) -> Graph:
     assert write_skos(path, sets, about or About()) == [path]
     graph = Graph()
     graph.parse(data=path.read_text("utf-8"), format="turtle")
@@ -71,7 +72,7 @@ def test_scopes_and_doubts_decide_what_a_label_is(tmp_path: Path) -> None:
 
 
 def test_the_file_reads_well(tmp_path: Path) -> None:
-    small = Entry("s 1", infarction().preferred, infarction().others[:1])
+    small = MinedSet("s 1", (infarction().terms[0], *infarction().terms[1:][:1]))
     write_skos(tmp_path / "x.ttl", [small], About(tool="synsetmine 9"))
     text = (tmp_path / "x.ttl").read_text("utf-8")
     assert text.partition("\n\n")[2] == (
@@ -107,14 +108,14 @@ def test_an_entity_is_matched_unless_it_is_the_concept_itself(
 def test_nasty_terms_come_back(tmp_path: Path) -> None:
     graph = written(tmp_path / "x.ttl", [nasty()])
     found = labels(graph, URIRef("urn:synsetmine:D1"))
-    assert found["prefLabel"] == {nasty().preferred.text}
-    assert found["altLabel"] == {term.text for term in nasty().others}
+    assert found["prefLabel"] == {nasty().terms[0].text}
+    assert found["altLabel"] == {term.text for term in nasty().terms[1:]}
 
 
 @settings(max_examples=60, deadline=None)
 @given(sets=entries())
 def test_two_libraries_read_the_same(
-    tmp_path_factory: pytest.TempPathFactory, sets: list[Entry]
+    tmp_path_factory: pytest.TempPathFactory, sets: list[MinedSet]
 ) -> None:
     path = tmp_path_factory.mktemp("skos") / "x.ttl"
     graph = written(path, sets, About(language="pt-BR"))

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 
 from synsetmine.errors import DataError, Skipped, SynsetmineError
-from synsetmine.export import About, Entry
+from synsetmine.export import About
 from synsetmine.export.formats import FORMATS
-from synsetmine.export.lint import lint_file
 from synsetmine.export.solr import (
     Rule,
+    lint_file,
     parse_rule,
     part_of,
     read_rules,
@@ -23,6 +23,7 @@ from synsetmine.export.solr import (
     write_managed,
     write_solr,
 )
+from synsetmine.runs import MinedSet
 from tests.support.searchentries import entry, nasty_entries, surfaces, writable
 
 ABOUT = About(title="Hearts", tool="a test")
@@ -87,7 +88,7 @@ def test_what_no_rule_can_hold_is_left_out_and_counted() -> None:
     ]
     kept = FORMATS["solr"].writable(sets, skipped)
     assert [surfaces(one) for one in kept] == [("b1", "c1"), ("d1", "e1")]
-    assert kept[0].preferred.text == "b1"  # the best of those that are left
+    assert kept[0].terms[0].text == "b1"  # the best of those that are left
     assert skipped.counts == {
         "a term with a line end in it": 2,
         "a term with whitespace at its start or end": 2,
@@ -103,7 +104,7 @@ def test_two_senses_of_a_surface_are_one_term(tmp_path: Path) -> None:
 
 
 @given(sets=nasty_entries())
-def test_what_is_written_is_read_back(sets: list[Entry]) -> None:
+def test_what_is_written_is_read_back(sets: list[MinedSet]) -> None:
     kept = writable("solr", sets)
     with tempfile.TemporaryDirectory() as folder:
         (path,) = write_solr(Path(folder, "s.txt"), kept, ABOUT)

@@ -12,9 +12,10 @@ from spacy.language import Language
 from spacy.pipeline import EntityRuler
 
 from synsetmine.errors import Skipped
-from synsetmine.export import FORMATS, About, Entry
+from synsetmine.export import FORMATS, About
 from synsetmine.export.entries import names_of
-from synsetmine.export.lexica import spellings, text_problem, write_spacy
+from synsetmine.export.tables import spellings, text_problem, write_spacy
+from synsetmine.runs import MinedSet
 from tests.support.curationentries import entries, infarction, nasty, term
 
 
@@ -37,8 +38,8 @@ def found(nlp: Language, text: str) -> list[tuple[str, str, str]]:
 
 SETS = [
     infarction(),
-    Entry("who", term("WHO"), (term("World Health Organization", 0.9), term("O.M.S.", 0.8))),
-    Entry("t2d", term("type-2 diabetes"), (term("Crohn's disease", 0.5), term("C++", 0.5))),
+    MinedSet("who", (term("WHO"), term("World Health Organization", 0.9), term("O.M.S.", 0.8))),
+    MinedSet("t2d", (term("type-2 diabetes"), term("Crohn's disease", 0.5), term("C++", 0.5))),
 ]
 
 
@@ -68,7 +69,7 @@ def test_names_are_found_in_texts(tmp_path: Path) -> None:
 
 
 def test_a_line_is_what_spacy_documents(tmp_path: Path) -> None:
-    write_spacy(tmp_path / "x.jsonl", [Entry("s1", term("MI"), (term("x-ray", 0.5),))], About())
+    write_spacy(tmp_path / "x.jsonl", [MinedSet("s1", (term("MI"), term("x-ray", 0.5)))], About())
     lines = (tmp_path / "x.jsonl").read_text("utf-8").splitlines()
     assert lines[0] == '{"label": "TERM", "pattern": "MI", "id": "s1"}'
     assert [json.loads(line)["pattern"] for line in lines] == ["MI", "x-ray", "X-ray", "X-RAY"]
@@ -95,14 +96,14 @@ def test_terms_that_would_be_found_everywhere_are_refused() -> None:
     assert {error.value for error in skipped.examples["a term without a letter or digit"]} <= {
         *("\\", "''", '"', "\x1f"),
     }
-    assert len(left.others) == len(nasty().others) - 4
+    assert len(left.terms[1:]) == len(nasty().terms[1:]) - 4
     assert text_problem("x") == ""
 
 
 @settings(max_examples=10, deadline=None)
 @given(sets=entries())
 def test_each_name_is_found_where_a_text_is_nothing_else(
-    tmp_path_factory: pytest.TempPathFactory, tokenizer: Language, sets: list[Entry]
+    tmp_path_factory: pytest.TempPathFactory, tokenizer: Language, sets: list[MinedSet]
 ) -> None:
     path = tmp_path_factory.mktemp("spacy") / "x.jsonl"
     sets = FORMATS["spacy"].writable([nasty(), *sets], Skipped())

@@ -15,10 +15,11 @@ import yaml
 from hypothesis import given, settings
 
 from synsetmine.errors import DataError
-from synsetmine.export import About, Entry
+from synsetmine.export import About
 from synsetmine.export.entries import new_names
 from synsetmine.export.ontologies import write_sssom
 from synsetmine.normalization import normal_form
+from synsetmine.runs import MinedSet
 from tests.support.curationentries import ORCID, entries, explained, infarction, nasty, term
 
 MESH = About(entities="http://id.nlm.nih.gov/mesh/", prefix="MESH", tool="synsetmine 9")
@@ -100,7 +101,7 @@ def test_relations_kinds_and_evidence(tmp_path: Path) -> None:
 
 
 def test_columns_with_nothing_in_them_are_left_out(tmp_path: Path) -> None:
-    plain = Entry("D1", term("a"), (term("b", 0.5),), "D1", "a")
+    plain = MinedSet("D1", (term("a"), term("b", 0.5)), "D1", "a")
     write_sssom(tmp_path / "x.tsv", [plain], MESH)
     assert (tmp_path / "x.tsv").read_text("utf-8").splitlines()[-2:] == [
         "subject_id\tsubject_label\tpredicate_id\tobject_id\tobject_label\tmapping_justification"
@@ -108,7 +109,7 @@ def test_columns_with_nothing_in_them_are_left_out(tmp_path: Path) -> None:
         "synsetmine:D1/b\tb\tskos:exactMatch\tMESH:D1\ta"
         "\tsemapv:SemanticSimilarityThresholdMatching\t0.5",
     ]
-    write_sssom(tmp_path / "x.tsv", [Entry("D1", term("a"), (), "D1", "a")], MESH)
+    write_sssom(tmp_path / "x.tsv", [MinedSet("D1", (term("a"),), "D1", "a")], MESH)
     assert table(tmp_path / "x.tsv")[1] == []
 
 
@@ -168,7 +169,7 @@ def test_sssom_pydantic_reads_it(tmp_path: Path) -> None:
     assert str(told.license) == about.licence
     labels = [mapping.subject.name for mapping in mappings]
     assert labels[:3] == ["heart attack", "MI", "infarct"]
-    names = [found.text for found in nasty().others if normal_form(found.text)]
+    names = [found.text for found in nasty().terms[1:] if normal_form(found.text)]
     assert labels[6:] == [name.strip() for name in names]  # it cuts off blanks; the file has them
     assert [row["subject_label"] for row in table(path)[1]][6:] == names
     first = mappings[1]
@@ -183,7 +184,7 @@ def test_sssom_pydantic_reads_it(tmp_path: Path) -> None:
 @settings(max_examples=60, deadline=None)
 @given(sets=entries())
 def test_every_new_name_of_an_entity_has_its_row(
-    tmp_path_factory: pytest.TempPathFactory, sets: list[Entry]
+    tmp_path_factory: pytest.TempPathFactory, sets: list[MinedSet]
 ) -> None:
     path = tmp_path_factory.mktemp("sssom") / "x.tsv"
     known = [entry for entry in sets if entry.entity is not None]

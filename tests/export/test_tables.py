@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 
-from synsetmine.export import About, Entry
+from synsetmine.export import About
 from synsetmine.export.tables import COLUMNS, write_csv, write_jsonl, write_parquet
 from synsetmine.io.sets import read_sets
 from synsetmine.io.tables import escape_formula, row_of, unescape_formula
-from synsetmine.runs import MinedTerm
+from synsetmine.runs import MinedSet, MinedTerm
 from synsetmine.types import Term
 from tests.support.curationentries import (
     NASTY,
@@ -40,10 +40,10 @@ def csv_rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(stream, strict=True))
 
 
-def wanted(entry: Entry, found: MinedTerm) -> tuple[Any, ...]:
+def wanted(entry: MinedSet, found: MinedTerm) -> tuple[Any, ...]:
     """What a row says, in Python's own values, None for what is not told."""
     judged = found.judgement
-    row: list[Any] = [entry.id, entry.preferred.text, found.text, found.sense, found.count]
+    row: list[Any] = [entry.id, entry.terms[0].text, found.text, found.sense, found.count]
     row += [found.probability, found.known, found.action, found.kind, found.relation]
     row += [found.nearest, entry.entity, entry.name]
     if judged is None:
@@ -84,7 +84,7 @@ def test_kinds_relations_and_evidence(tmp_path: Path) -> None:
         ("other-words", "broad", ""),
         ("other-words", "broad", "related"),
     ]
-    evidence = explained().others[0].evidence
+    evidence = explained().terms[1:][0].evidence
     assert rows[1]["nearest"] == "Infarction, Myocardial"
     assert (rows[1]["evidence"], rows[1]["document"]) == ("abbreviation", "399296")
     assert rows[1]["sentence"] == evidence[0].text
@@ -121,7 +121,7 @@ def test_quoted_cells_are_read_by_the_csv_module(text: str) -> None:
 @settings(max_examples=40, deadline=None)
 @given(sets=entries())
 def test_all_three_say_the_same(
-    tmp_path_factory: pytest.TempPathFactory, sets: list[Entry]
+    tmp_path_factory: pytest.TempPathFactory, sets: list[MinedSet]
 ) -> None:
     folder = tmp_path_factory.mktemp("tables")
     for write, name in (
@@ -152,7 +152,7 @@ def test_all_three_say_the_same(
     lines = (folder / "x.jsonl").read_bytes().decode().removesuffix("\n").split("\n")
     for line, entry in zip(lines, sets, strict=True):
         record = json.loads(line)
-        assert record["preferred"] == entry.preferred.text
+        assert record["preferred"] == entry.terms[0].text
         for details, found in zip(record["details"], entry.terms, strict=True):
             row = {**details, "set_id": record["id"], "preferred": record["preferred"]}
             row |= {"entity": record["entity"], "entity_name": record["entity_name"]}
@@ -190,6 +190,6 @@ def test_a_parquet_file_says_what_it_is(tmp_path: Path) -> None:
 
 
 def test_a_probability_that_is_no_number_is_not_told(tmp_path: Path) -> None:
-    odd = Entry("s1", term("a"), (term("b", float("nan")),))
+    odd = MinedSet("s1", (term("a"), term("b", float("nan"))))
     write_jsonl(tmp_path / "x.jsonl", [odd], About())
     assert json.loads((tmp_path / "x.jsonl").read_text())["details"][1]["probability"] is None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -101,13 +100,6 @@ def test_progress_reaches_the_total(server: PaperServer, tmp_path: Path) -> None
         assert done[-1] == len(content)
     assert {(name, total) for name, _, total in calls} == {(n, len(c)) for n, c in FILES.items()}
     assert sum(name == VECTORS for name, _, _ in calls) > 2
-
-
-def test_two_at_once_fetch_each_file_once(server: PaperServer, tmp_path: Path) -> None:
-    with ThreadPoolExecutor(4) as pool:
-        for dataset in pool.map(lambda _: fetch(server, tmp_path), range(4)):
-            assert_complete(dataset)
-    assert len(server.seen) == 1 + len(FILES)
 
 
 @pytest.mark.parametrize(

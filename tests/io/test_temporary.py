@@ -1,43 +1,36 @@
-"""Temporary files and folders: what killed processes left is removed, what is in use is not."""
+"""Temporary files: what killed processes left is removed, what is in use is not."""
 
 from __future__ import annotations
 
 import signal
 import subprocess
 import sys
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from synsetmine.io.files import atomic_write, write_text
-from synsetmine.io.temporary import temporary_folder
 
 WRITING = """
 import sys
 from pathlib import Path
 from synsetmine.io.files import atomic_write
-from synsetmine.io.temporary import temporary_folder
-with atomic_write(Path(sys.argv[1])) as temporary, temporary_folder() as folder:
+with atomic_write(Path(sys.argv[1])) as temporary:
     temporary.write_text("half")
-    (folder / "large").write_text("half")
-    print(temporary.name, folder, flush=True)
+    print(temporary.name, flush=True)
     sys.stdin.readline()
     temporary.write_text("whole")
 """
 
 
 @pytest.fixture
-def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
-    monkeypatch.setenv("TMPDIR", str(tmp_path / "scratch"))
-    (tmp_path / "scratch").mkdir()
+def path(tmp_path: Path) -> Path:
     return tmp_path / "out.txt"
 
 
-def writer(path: Path) -> tuple[subprocess.Popen[str], str, Path]:
-    """A process that has begun to write, and its temporary file and folder."""
+def writer(path: Path) -> tuple[subprocess.Popen[str], str]:
+    """A process that has begun to write, and its temporary file."""
     process = subprocess.Popen(
         [sys.executable, "-c", WRITING, str(path)],
         stdin=subprocess.PIPE,
@@ -45,8 +38,7 @@ def writer(path: Path) -> tuple[subprocess.Popen[str], str, Path]:
         text=True,
     )
     assert process.stdout is not None
-    part, folder = process.stdout.readline().split()
-    return process, part, Path(folder)
+    return process, process.stdout.readline().strip()
 
 
 def names(folder: Path) -> list[str]:
@@ -54,42 +46,30 @@ def names(folder: Path) -> list[str]:
 
 
 def test_what_a_killed_writer_left_goes_with_the_next(path: Path) -> None:
-    process, part, folder = writer(path)
+    process, part = writer(path)
     process.send_signal(signal.SIGKILL)
     process.communicate()
-    assert names(path.parent) == [part, "scratch"]
-    assert names(folder) == ["large"]
+    assert names(path.parent) == [part]
     write_text(path, "new")
-    assert names(path.parent) == ["out.txt", "scratch"]
-    with temporary_folder() as another:
-        assert names(path.parent / "scratch") == [another.name]
-    assert names(path.parent / "scratch") == []
+    assert names(path.parent) == ["out.txt"]
 
 
 def test_what_a_living_writer_has_is_left_alone(path: Path) -> None:
-    process, part, folder = writer(path)
+    process, part = writer(path)
     write_text(path, "new")
-    with temporary_folder() as another:
-        assert names(path.parent / "scratch") == sorted([folder.name, another.name])
     assert (path.parent / part).read_text() == "half"
     process.communicate("\n")
     assert process.returncode == 0
     assert path.read_text() == "whole"
-    assert names(path.parent) == ["out.txt", "scratch"]
-    assert names(path.parent / "scratch") == []
+    assert names(path.parent) == ["out.txt"]
 
 
 def test_what_belongs_to_other_files_is_left_alone(path: Path) -> None:
-    others = [".other.txt.abc.part", ".out.txt.notes", "out.txt.part", "synsetmine-notes"]
+    others = [".other.txt.abc.part", ".out.txt.notes", "out.txt.part"]
     for name in others:
         (path.parent / name).write_text("mine")
-    (path.parent / "scratch" / "synsetmine-link.held").symlink_to(path.parent)
-    (path.parent / "scratch" / "synsetmine-tests").mkdir()
     write_text(path, "new")
-    with temporary_folder():
-        pass
-    assert names(path.parent) == sorted([*others, "out.txt", "scratch"])
-    assert names(path.parent / "scratch") == ["synsetmine-link.held", "synsetmine-tests"]
+    assert names(path.parent) == sorted([*others, "out.txt"])
 
 
 def test_many_may_write_one_file(path: Path) -> None:
@@ -97,7 +77,7 @@ def test_many_may_write_one_file(path: Path) -> None:
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(lambda n: write_text(path, f"{n}" * 100), range(400)))
     assert len(path.read_text()) in (100, 200, 300)
-    assert names(path.parent) == ["out.txt", "scratch"]
+    assert names(path.parent) == ["out.txt"]
 
 
 def test_where_there_are_no_locks_nothing_is_cleared(
@@ -112,4 +92,3 @@ def test_where_there_are_no_locks_nothing_is_cleared(
         write_text(path, "two")
         assert first.exists()
     assert path.read_text() == "one"
-    assert names(path.parent / "scratch") == []

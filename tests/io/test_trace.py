@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from synsetmine.errors import DataError
-from synsetmine.io.traces import Decision, Quote, read_trace, write_trace
+from synsetmine.io.sets import Decision, Quote, read_trace, write_trace
 from synsetmine.kb import Entity, KnowledgeBase
 from synsetmine.review import Decision as ReviewDecision
 from synsetmine.review import ReviewState

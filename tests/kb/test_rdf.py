@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -12,7 +11,6 @@ import pytest
 from synsetmine.errors import DataError, Skipped
 from synsetmine.kb import read_kb
 from synsetmine.kb.base import accepts
-from synsetmine.kb.rdf import _LimitedStream
 from tests.support.kbfiles import ALL, SKOS, check_broken, content_of, stored
 
 
@@ -185,80 +183,6 @@ def test_other_broken_rdf_is_an_error_even_if_broken_records_are_skipped(
         with pytest.raises(DataError) as caught:
             read_kb(path, skipped=skipped)
         assert str(caught.value).startswith(f"{place} ")
-
-
-@pytest.mark.parametrize(
-    "entities",
-    [
-        '<!ENTITY a0 "ha"> ' + "".join(
-            f'<!ENTITY a{i} "{f"&a{i - 1};" * 10}">' for i in range(1, 13)
-        ),
-        '<!ENTITY a12 "' + "x" * 100_000 + '">',
-        '<!ENTITY\ta0\n"ha"  ><!ENTITY % a12 "&a0;" >',
-    ],
-    ids=["of others", "long", "two"],
-)  # fmt: skip
-def test_xml_entities_do_not_blow_up(tmp_path: Path, entities: str) -> None:
-    text = OWL.replace("<!ENTITY xsd", f"{entities}<!ENTITY xsd").replace(
-        "paralysis agitans", "&a12;"
-    )
-    moved = OWL.replace("<owl:Axiom>", f"<!DOCTYPE x [{entities}]>\n<owl:Axiom>&a12;")
-    for content in (text, moved):
-        path = stored(tmp_path, content, "x.owl")
-        with pytest.raises(DataError, match="an XML entity that is too long"):
-            read_kb(path)
-
-
-def test_short_entities_named_a_million_times_do_not_blow_up(tmp_path: Path) -> None:
-    entity = f'<!ENTITY a12 "{"x" * 900}">'
-    text = OWL.replace("<!ENTITY xsd", f"{entity}<!ENTITY xsd")
-    often = text.replace("paralysis agitans", "&a12;" * 100_000)
-    with pytest.raises(DataError, match="XML entities that expand too much"):
-        read_kb(stored(tmp_path, often, "x.owl"))
-    comment = f"<rdfs:comment>{'&owl;' * 100_000}</rdfs:comment>"  # as files of OWL name them
-    common = OWL.replace("</owl:Class>", f"{comment}</owl:Class>")
-    assert len(read_kb(stored(tmp_path, common, "y.owl"))) == len(
-        read_kb(stored(tmp_path, OWL, "z.owl"))
-    )
-
-
-@pytest.mark.parametrize(
-    "pair",
-    [
-        ("<e:a>", "</e:a>"),
-        ('<e:a e:x="/>">', "</e:a>"),
-        ("<e:a\n e:x='</e:a>'>", "</e:a >"),
-        ("<e:a><!-- </e:a> -->", "</e:a>"),
-        ("<e:a><![CDATA[</e:a>]]><?x </e:a>?>", "</e:a>"),
-        ("<é>", "</é>"),
-    ],
-    ids=str,
-)
-@pytest.mark.parametrize("size", [1, 5, 8192])
-def test_elements_within_elements_have_an_end(pair: tuple[str, str], size: int) -> None:
-    def drain(depth: int) -> None:
-        text = f"<rdf:RDF>{pair[0] * depth}<e:b/>{pair[1] * depth}</rdf:RDF>" * 2
-        limited = _LimitedStream(io.BytesIO(text.encode()), xml=True)
-        while limited.read(size):
-            pass
-
-    drain(1990)
-    with pytest.raises(DataError, match="more than 2,000 nested elements"):
-        drain(2010)
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 7, 64])
-def test_the_guard_sees_entities_across_reads(size: int) -> None:
-    bomb = b'<!DOCTYPE x [<!ENTITY a "ha"> <!ENTITY b "&amp;&#38;"> <!ENTITY c "&a;&a;"> ]><x/>'
-
-    def drain(data: bytes) -> bytes:
-        limited = _LimitedStream(io.BytesIO(data), xml=True)
-        return b"".join(iter(lambda: limited.read(size), b""))
-
-    with pytest.raises(DataError, match="an XML entity"):
-        drain(bomb)
-    printable = bomb.replace(b"&a;&a;", b"nothing")
-    assert drain(printable) == printable
 
 
 def test_other_syntaxes_of_owl_are_told(tmp_path: Path) -> None:

@@ -178,19 +178,6 @@ def test_a_damaged_answer_is_a_clear_error(
         linker_of(server, cache=cache).link(many(1))
 
 
-def test_a_cache_that_defines_other_things_is_refused(
-    server: SpotlightServer, tmp_path: Path
-) -> None:
-    cache = tmp_path / "cache.sqlite"
-    linker_of(server, cache=cache).link(many(1))
-    connection = sqlite3.connect(cache)
-    connection.execute("DROP TABLE answers")
-    connection.execute("CREATE VIEW answers AS SELECT 'a' AS key, '{}' AS answer")
-    connection.close()
-    with pytest.raises(DataError, match="not a cache of synsetmine"):
-        linker_of(server, cache=cache).link(many(1))
-
-
 def test_other_files_are_left_alone(server: SpotlightServer, tmp_path: Path) -> None:
     other = tmp_path / "places.sqlite"
     connection = sqlite3.connect(other)

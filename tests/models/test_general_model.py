@@ -24,8 +24,8 @@ from synsetmine.models.general.features import (
 )
 from synsetmine.models.general.neighbours import EXACT_ROWS, nearest_rows, nearest_sparse_rows
 from synsetmine.models.general.pairs import PairClassifier
+from synsetmine.text.tokens import name_words
 from synsetmine.text.word_forms import designators
-from synsetmine.text.words import name_words
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews, unit_rows
 

@@ -39,7 +39,7 @@ from synsetmine.models.general import load_general
 from synsetmine.models.general.features import MUTUAL_FEATURES, TABLE_FEATURES
 from synsetmine.types import Term
 from synsetmine.views import TermViews, unit_rows
-from synsetmine.views.static_encoder import StaticEncoder, word_rows
+from synsetmine.views.strings import StaticEncoder, word_rows
 
 PLACES = ("lima", "oslo", "cairo", "delhi", "quito", "tunis", "sofia", "hanoi", "accra", "dakar")
 KINDS = ("university", "airport", "harbour", "museum", "orchestra", "library")

@@ -128,7 +128,7 @@ def test_among_truly_equal_sets_the_first_wins(
     threshold=st.sampled_from([0.2, 0.5, 0.8]),
     exponent=st.integers(110, 126),
 )
-def test_float64_decides_where_float32_overflows(
+def test_scores_beyond_float32_are_compared(
     seed: int, rows: list[tuple[int, int, int]], threshold: float, exponent: int
 ) -> None:
     """Whole numbers times a power of two, without biases: float64 is exact at any scale."""
@@ -161,21 +161,7 @@ def test_seeded_pass_equals_the_plain_algorithm(seed: int, seeds: int, block_siz
     assert mined.sets.ids[:seeds] == seed_sets.ids
 
 
-def test_float32_logits_stay_within_their_error_bound() -> None:
-    scorer = SetScorer(dimension=10, embed_sizes=(20, 40), post_sizes=(80, 40), seed=3)
-    matrix = np.random.default_rng(3).normal(size=(60, 10)).astype(np.float32) * 5
-    pool = SetPool(scorer, matrix, block_size=20)
-    with torch.inference_mode():
-        for start in range(0, 40, 4):
-            pool.open([start, start + 1, start + 2, start + 3], slice(0, 0))
-        block = pool.block(slice(40, 60))
-        for row, term in enumerate(range(40, 60)):
-            true, _ = pool.closer(pool.parts(np.arange(len(pool))), [term])
-            assert (np.abs(block[row] - true) <= pool.error(term)).all()
-            assert (np.abs(block[row] - true) > 0).any()
-
-
-def test_float64_logits_are_those_of_the_formula() -> None:
+def test_scores_are_those_of_the_formula() -> None:
     scorer = make_scorer(5, (4, 6), (8, 6))
     matrix = np.random.default_rng(5).normal(size=(6, 3)).astype(np.float32)
     rows = matrix.astype(np.float64)
@@ -183,11 +169,10 @@ def test_float64_logits_are_those_of_the_formula() -> None:
     with torch.inference_mode():
         for members in ([0, 1], [2], [3, 4, 1]):
             pool.open(members, slice(0, 0))
+        joined = pool.block(slice(5, 6))[0]
     expected = [logit(scorer, list(rows[m]), rows[5]) for m in pool.members]
-    found, sizes = pool.closer(pool.parts(np.arange(3)), [5])
-    assert found == pytest.approx(expected, abs=1e-12)
-    scores = [(q(scorer, list(rows[m])), q(scorer, list(rows[[*m, 5]]))) for m in pool.members]
-    assert sizes == pytest.approx([max(abs(a), abs(b)) for a, b in scores], abs=1e-12)
+    assert joined - pool.scores == pytest.approx(expected, abs=1e-12)
+    assert pool.scores == pytest.approx([q(scorer, list(rows[m])) for m in pool.members], abs=1e-12)
 
 
 def test_trace_tells_each_decision() -> None:

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synsetmine.errors import DataError
-from synsetmine.io.traces import Decision
+from synsetmine.io.sets import Decision
 from synsetmine.models.known import (
     LEAST,
     Candidate,

@@ -15,8 +15,8 @@ from rapidfuzz.distance import Indel, JaroWinkler
 
 from synsetmine.models.general.name_table import MEANINGS, PAIR_FEATURES, NameTable, stem_key
 from synsetmine.models.general.neighbours import Floats
+from synsetmine.text.tokens import STOP_WORDS
 from synsetmine.text.word_forms import designators, spelled_words, stem
-from synsetmine.text.words import STOP_WORDS
 from synsetmine.views.strings import ngram_weights
 from tests.support.nameworlds import unit_vectors
 

@@ -11,8 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from synsetmine.cli.inputs import open_source
-from synsetmine.io.sets import read_sets
-from synsetmine.io.traces import Decision, read_trace
+from synsetmine.io.sets import Decision, read_sets, read_trace
 from synsetmine.review.web.answers import Answers, ModelAnswers
 from synsetmine.review.web.api import serving_app
 from synsetmine.review.web.server import AccessPolicy

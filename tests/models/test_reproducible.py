@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from synsetmine.io.traces import write_trace
+from synsetmine.io.sets import write_trace
 from synsetmine.models import save_model, settings_of
 from synsetmine.models.paper.network import SetScorer
 from synsetmine.models.paper.settings import TrainingSettings

@@ -307,37 +307,6 @@ def test_a_threshold_that_is_no_number_is_refused(folder: Path, value: float) ->
     assert_refused(folder, "the threshold is not a probability")
 
 
-@pytest.mark.parametrize(
-    "change",
-    [{"dimension": 10**9}, {"embed_sizes": [10**9, 6]}, {"post_sizes": [10**5] * 4}],
-    ids=str,
-)
-def test_no_memory_is_taken_for_weights_that_are_not_there(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
-) -> None:
-    def build(*_args: object, **_options: object) -> None:
-        raise AssertionError("a network that large must not be built")
-
-    monkeypatch.setattr(SetScorer, "__init__", build)
-    described = json.loads((folder / "config.json").read_text())["scorer"]
-    change_config(folder, scorer=described | change)
-    assert_refused(folder, r"\d+ weights are described, \d+ are there")
-
-
-def test_links_out_of_the_folder_show_nothing_of_what_they_lead_to(
-    folder: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "private").write_text("secret")
-    (folder / "model.safetensors").unlink()
-    (folder / "model.safetensors").symlink_to(tmp_path / "private")
-    assert_refused(folder, "this is a symbolic link")
-    (folder / "config.json").unlink()
-    (folder / "config.json").symlink_to(tmp_path / "private")
-    with pytest.raises(ModelError) as caught:
-        load_model(folder)
-    assert "secret" not in str(caught.value)
-
-
 @pytest.mark.parametrize("named", ["evil/encoder", "/nowhere/encoder", 7, ["a"], {"a": 1}], ids=str)
 def test_a_model_cannot_have_an_encoder_fetched(named: object) -> None:
     stored = StoredModel(make_model().model, 0.5, {"encoder": named})

@@ -173,18 +173,6 @@ def test_tuned_vectors_are_those_of_the_training_terms() -> None:
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
-def test_a_captured_step_equals_a_plain_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    from synsetmine.models.paper.steps import Steps
-
-    sets, vectors = make_world()
-    settings = replace(SMALL, dropout=0.0)
-    captured = train_scorer(sets, vectors, settings, device="cuda")
-    monkeypatch.setattr(Steps, "_capture", lambda self, *_: setattr(self, "_capture_next", False))
-    assert same_weights(captured, train_scorer(sets, vectors, settings, device="cuda"))
-
-
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
 def test_a_broken_run_on_the_gpu_goes_on_to_the_same_result(tmp_path: Path) -> None:
     def break_off(epoch: Epoch) -> None:
         if epoch.number == 13:

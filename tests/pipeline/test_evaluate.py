@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import replace
 from itertools import combinations
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics as sklearn_metrics
 
 from synsetmine.errors import DataError
-from synsetmine.metrics import ClusterReport, compare_labels, evaluate, evaluate_pairs
+from synsetmine.metrics import ClusterReport, compare_labels, evaluate
 from synsetmine.types import SynonymSets, Term
 
 close = pytest.approx
@@ -158,57 +156,3 @@ def test_unknown_terms_change_no_measure(world: dict[str, dict[Term, int]]) -> N
     assert replace(evaluate(mined, gold, known=known), **changes) == evaluate(
         less, gold, known=known
     )
-
-
-# --- Set-instance predictions -----------------------------------------------------------------
-
-
-def test_set_instances_by_hand() -> None:
-    # Accepted above 0.5: the first, second and fifth; 0.5 itself is not above.
-    report = evaluate_pairs([0.9, 0.6, 0.5, 0.2, 0.7], [1, 0, 1, 0, 1])
-    assert (report.tp, report.fp, report.fn, report.tn) == (2, 1, 1, 1)
-    assert report.accuracy == 3 / 5
-    assert (report.precision, report.recall) == (2 / 3, 2 / 3)
-    assert report.f1 == close(2 / 3)
-    assert {type(value) for value in report.to_dict().values()} == {int, float}
-
-
-@settings(deadline=None)
-@given(
-    st.lists(st.tuples(st.floats(0, 1, width=32), st.booleans()), min_size=1),
-    st.sampled_from([0.0, 0.25, 0.5, 1.0]),
-)
-def test_set_instances_agree_with_a_loop(
-    instances: list[tuple[float, bool]], threshold: float
-) -> None:
-    probabilities, labels = zip(*instances, strict=True)
-    report = evaluate_pairs(np.array(probabilities, np.float32), np.array(labels), threshold)
-    outcomes = [(p > threshold, label) for p, label in instances]
-    assert report.tp == outcomes.count((True, True))
-    assert report.fp == outcomes.count((True, False))
-    assert report.fn == outcomes.count((False, True))
-    assert report.tn == outcomes.count((False, False))
-    assert report.accuracy == sum(a == b for a, b in outcomes) / len(outcomes)
-    agree = float(not any(accepted or label for accepted, label in outcomes))
-    if report.tp:
-        assert report.precision == report.tp / (report.tp + report.fp)
-        assert report.recall == report.tp / (report.tp + report.fn)
-    else:
-        assert (report.precision, report.recall, report.f1) == (agree, agree, agree)
-
-
-@pytest.mark.parametrize(
-    ("probabilities", "labels", "problem"),
-    [
-        ([], [], "nothing to compare"),
-        ([0.5], [0, 1], "one length"),
-        ([0.5, math.nan], [0, 1], "between 0 and 1: nan"),
-        ([0.5, 1.5], [0, 1], r"between 0 and 1: 1\.5"),
-        ([0.5, 0.5], [0, 2], "must be 0 or 1: 2"),
-    ],
-)
-def test_broken_set_instances_are_named(
-    probabilities: list[float], labels: list[int], problem: str
-) -> None:
-    with pytest.raises(DataError, match=problem):
-        evaluate_pairs(probabilities, labels)

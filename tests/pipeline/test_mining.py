@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synsetmine.io.traces import Decision
+from synsetmine.io.sets import Decision
 from synsetmine.models import MiningResult
 from synsetmine.models.known import KnownSets, Rehearsal
 from synsetmine.pipeline.mining import (

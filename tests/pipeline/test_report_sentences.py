@@ -17,7 +17,7 @@ from synsetmine.runs import Sentence, find_sentences
 from synsetmine.runs.folder import Artefacts
 from synsetmine.runs.results import PLACES, example_sentences
 from synsetmine.text.matcher import NameMatcher
-from synsetmine.text.sentences import sentence_around
+from synsetmine.text.tokens import sentence_around
 from tests.support.corpusfiles import store_places, stored_texts
 
 quick = settings(max_examples=40, deadline=None)

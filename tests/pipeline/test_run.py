@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -19,9 +19,8 @@ import pytest
 
 from synsetmine.engines import BatchFunction, LocalEngine
 from synsetmine.errors import DataError
-from synsetmine.io.sets import read_sets, read_vocabulary
-from synsetmine.io.temporary import temporary_file
-from synsetmine.io.traces import read_trace
+from synsetmine.io.files import atomic_write
+from synsetmine.io.sets import read_sets, read_trace, read_vocabulary
 from synsetmine.kb import KnowledgeBase
 from synsetmine.models import load_model
 from synsetmine.models.paper.network import SetScorer
@@ -220,11 +219,9 @@ class ReadingEngine(LocalEngine):
         super().__init__(1)
         self.read: list[str] = []
 
-    def map_batches(
-        self, function: BatchFunction, source: Path, columns: Sequence[str] | None = None
-    ) -> Iterator[pa.RecordBatch]:
+    def map_batches(self, function: BatchFunction, source: Path) -> Iterator[pa.RecordBatch]:
         self.read.append(source.name)
-        return super().map_batches(function, source, columns)
+        return super().map_batches(function, source)
 
 
 def test_the_documents_are_gone_through_twice(tmp_path: Path) -> None:
@@ -261,11 +258,10 @@ def test_killed_at_many_moments_the_same_command_ends_the_same(
 
 def test_what_a_killed_run_left_goes_and_what_another_writes_stays(tmp_path: Path) -> None:
     run = tmp_path / "run"
-    (run / ".model.part").mkdir(parents=True)
-    (run / ".model.part" / "config.json").write_text("{}")
+    run.mkdir()
     (run / ".lock").touch()
     (run / ".report.html.abc.part").touch()
-    with temporary_file(run / "sentences.sqlite") as held, RunFolder(run).lock():
+    with atomic_write(run / "sentences.sqlite") as held, RunFolder(run).lock():
         assert {path.name for path in run.iterdir()} == {".lock", held.name}
 
 

@@ -21,7 +21,7 @@ from synsetmine.cli.run import init, run
 from synsetmine.cli.train import finetune, tune
 from synsetmine.cli.vocabularies import lint
 from synsetmine.export import FORMATS, About, choose_entries
-from synsetmine.export.lint import lint_file
+from synsetmine.export.solr import lint_file
 from synsetmine.linking import SpotlightLinker
 from synsetmine.models import DEFAULT_PRESET, preset_names
 from synsetmine.models.general.settings import AdaptationSettings

@@ -15,9 +15,8 @@ from fuzz.runs import general_model
 from synsetmine.corpus import read_batches, read_corpus, read_pages, write_documents
 from synsetmine.corpus.wikitext import Site, plain_text, read_target
 from synsetmine.errors import DataError, ModelError, Skipped, SynsetmineError
-from synsetmine.io.sets import read_sets
-from synsetmine.io.source import Source
-from synsetmine.io.traces import read_trace
+from synsetmine.io.files import Source
+from synsetmine.io.sets import read_sets, read_trace
 from synsetmine.kb import NewName, apply_names, read_kb
 from synsetmine.linking import PubtatorLinker
 from synsetmine.linking.mentions import HEADER, read_links

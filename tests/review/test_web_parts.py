@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import random
 import re
-import sqlite3
 import time
 from contextlib import suppress
 from importlib import resources
@@ -241,19 +240,6 @@ def test_other_terms_have_other_sentences(tmp_path: Path) -> None:
         assert [[s.text for s in found[text]] for text in surfaces] == [
             [f"A patient with {text} came in."] for text in surfaces
         ]
-
-
-def test_sentences_of_a_stranger_are_not_read(tmp_path: Path) -> None:
-    run = write_run(tmp_path / "run")
-    shelf = SentenceCache(run, ["fever"])
-    connection = sqlite3.connect(run / "sentences.sqlite")
-    connection.execute(f"CREATE VIEW about AS SELECT '{shelf._key}' AS key")
-    connection.execute(
-        "CREATE VIEW sentences AS SELECT 'fever' form, 'd' document, 'evil' text, 0 first, 1 last"
-    )
-    connection.close()
-    assert shelf.get(["fever"]) == {}
-    shelf.close()
 
 
 # --- Terms ------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from synsetmine.io.traces import Quote, read_trace, write_trace
+from synsetmine.io.sets import Quote, read_trace, write_trace
 from synsetmine.review import Decision, QueueFilter, ReviewStore
 from synsetmine.review.feedback import reviewed_sets
 from synsetmine.review.web.pages import format_position

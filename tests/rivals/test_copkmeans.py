@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synsetmine.rivals import kmeans as copkmeans
+from synsetmine.rivals import linkage as copkmeans
 from synsetmine.rivals.base import Method, Task, TrainingData
-from synsetmine.rivals.kmeans import (
+from synsetmine.rivals.linkage import (
     CopKMeans,
     Start,
     TrainingPoints,

@@ -15,7 +15,7 @@ from hypothesis.extra import numpy as arrays
 from synsetmine.io.sets import read_sets
 from synsetmine.metrics import compare_labels
 from synsetmine.rivals.base import Labels, Method, Task, TrainingData
-from synsetmine.rivals.kmeans import KMeans
+from synsetmine.rivals.linkage import KMeans
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews, read_vectors
 from tests.support.worlds import make_world

@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 
 from synsetmine.errors import DataError
 from synsetmine.metrics import compare_labels
-from synsetmine.rivals import l2c_networks as l2cnetworks
+from synsetmine.rivals import l2c as l2cnetworks
 from synsetmine.rivals.base import Method, Task, TrainingData
-from synsetmine.rivals.l2c import L2C
-from synsetmine.rivals.l2c_networks import (
+from synsetmine.rivals.l2c import (
     PairNetwork,
     TrainedL2C,
     likelihood_loss,
@@ -27,6 +26,7 @@ from synsetmine.rivals.l2c_networks import (
     pair_logits,
     pair_loss,
 )
+from synsetmine.rivals.registry import L2C
 from synsetmine.types import SynonymSets, Term, order_terms
 from synsetmine.views import TermVectors, TermViews
 from tests.support.worlds import make_world

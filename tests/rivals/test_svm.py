@@ -74,10 +74,11 @@ def test_of_too_many_edges_the_most_certain_stay(monkeypatch: pytest.MonkeyPatch
 
 def cosine_svm(count: int) -> tuple[LearnedSvm, Floats]:
     """One whose distance is the cosine."""
-    weights = np.zeros(11, np.float32)
-    weights[-1] = 1
-    nothing, ones = np.zeros(11, np.float32), np.ones(11, np.float32)
-    learned = LearnedSvm(mean=nothing, scale=ones, weights=weights, bias=np.float32(0))
+    from sklearn.svm import LinearSVC
+
+    svm = LinearSVC()
+    svm.classes_, svm.coef_, svm.intercept_ = np.arange(2), np.eye(11)[-1:], np.zeros(1)
+    learned = LearnedSvm(svm)
     return learned, some_rows(count)
 
 

@@ -14,7 +14,7 @@ from synsetmine.metrics import compare_labels
 from synsetmine.models import generate_sets
 from synsetmine.models.paper.train import train_scorer
 from synsetmine.rivals.base import Method, Task, TrainingData
-from synsetmine.rivals.synsetmine import (
+from synsetmine.rivals.registry import (
     DefaultSynSetMine,
     SynSetMine,
     TrainedSynSetMine,

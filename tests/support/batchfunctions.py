@@ -38,10 +38,6 @@ def process(_: pa.RecordBatch) -> pa.RecordBatch:
     return pa.record_batch({"pid": [os.getpid()]})
 
 
-def columns(batch: pa.RecordBatch) -> pa.RecordBatch:
-    return pa.record_batch({"columns": [" ".join(batch.schema.names)]})
-
-
 def refuse_three(batch: pa.RecordBatch) -> pa.RecordBatch:
     if 3 in batch.column("n").to_pylist():
         raise DataError("three", path="numbers.txt", line=3, value=3)

@@ -9,9 +9,9 @@ from itertools import combinations
 import numpy as np
 from hypothesis import strategies as st
 
-from synsetmine.rivals import kmeans as copkmeans
+from synsetmine.rivals import linkage as copkmeans
 from synsetmine.rivals.base import Labels
-from synsetmine.rivals.kmeans import (
+from synsetmine.rivals.linkage import (
     Points,
     constrained_kmeans,
 )

@@ -8,8 +8,7 @@ from typing import get_args
 
 from hypothesis import strategies as st
 
-from synsetmine.export import Entry
-from synsetmine.runs import Judgement, MinedTerm, Scope, Sentence, Verdict
+from synsetmine.runs import Judgement, MinedSet, MinedTerm, Scope, Sentence, Verdict
 from synsetmine.types import NameKind
 from tests.support.strategies import PIECES
 
@@ -44,12 +43,12 @@ def term(
     return MinedTerm(text, count, told, known, probability, sense, sentences, judgement)
 
 
-def infarction(entity: str | None = "D009203") -> Entry:
+def infarction(entity: str | None = "D009203") -> MinedSet:
     """A set with a name of every scope, one in doubt, and one in two senses."""
-    return Entry(
+    return MinedSet(
         entity or "s1",
-        term("myocardial infarction", count=90, known=True),
         (
+            term("myocardial infarction", count=90, known=True),
             term("heart attack", 0.97, count=40, known=True),
             term("MI", 0.8, judged("correct", reviewer=f"https://orcid.org/{ORCID}")),
             term("MI", 0.7, sense="2"),
@@ -63,17 +62,17 @@ def infarction(entity: str | None = "D009203") -> Entry:
     )
 
 
-def explained() -> Entry:
+def explained() -> MinedSet:
     """A set whose names say what they are: nobody judged all but one of them."""
     text = "Acute myocardial infarction (AMI)\tis\ncommon; myocardial infarction (MI) too."
     evidence = (
         Sentence("399296", text, text.index("MI)", 40), text.index("MI)", 40) + 2, "abbreviation"),
         Sentence("d2", "Myocardial infarction, or MI", 26, 28, "alias"),
     )
-    return Entry(
+    return MinedSet(
         "D009203",
-        term("myocardial infarction", count=90, known=True),
         (
+            term("myocardial infarction", count=90, known=True),
             replace(
                 term("MI", 0.9),
                 kind="abbreviation",
@@ -101,11 +100,10 @@ def explained() -> Entry:
     )
 
 
-def nasty() -> Entry:
-    return Entry(
+def nasty() -> MinedSet:
+    return MinedSet(
         "D1",
-        term('=preferred, "really"\t\''),
-        tuple(term(text, 0.5) for text in NASTY),
+        (term('=preferred, "really"\t\''), *tuple(term(text, 0.5) for text in NASTY)),
         "D1",
         'nasty\\ name, "quoted"',
     )
@@ -149,7 +147,7 @@ def terms() -> st.SearchStrategy[MinedTerm]:
 
 
 @st.composite
-def entries(draw: st.DrawFn) -> list[Entry]:
+def entries(draw: st.DrawFn) -> list[MinedSet]:
     """Sets without a term in common, as a partition has them, with odd ids."""
     every = draw(st.lists(terms(), min_size=1, max_size=8, unique_by=lambda t: (t.text, t.sense)))
     ids = draw(st.lists(surfaces(), min_size=len(every), max_size=len(every), unique=True))
@@ -158,5 +156,5 @@ def entries(draw: st.DrawFn) -> list[Entry]:
     for start, stop in pairwise(cuts):
         entity = ids[start] if draw(st.booleans()) else None
         members = every[start:stop]
-        made.append(Entry(ids[start], members[0], tuple(members[1:]), entity, draw(surfaces())))
+        made.append(MinedSet(ids[start], tuple(members), entity, draw(surfaces())))
     return made

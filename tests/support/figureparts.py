@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 
 from hypothesis import strategies as st
 
+from experiments.figures import Bar, bar_chart
 from experiments.line_chart import Series, line_chart
-from synsetmine.rivals.figures import Bar, bar_chart
 
 SVG = "{http://www.w3.org/2000/svg}"
 NEAR = 0.11  # places are written in tenths

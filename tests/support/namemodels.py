@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
-from synsetmine.io.traces import Action
+from synsetmine.io.sets import Action
 from synsetmine.models import MiningResult
 from synsetmine.models.task import Outcome, Task, log_odds
 from synsetmine.normalization import tokens

@@ -1,4 +1,4 @@
-"""A small stand-in for the paper's home: a contents API, files with ranges, faults on order."""
+"""A small stand-in for the paper's home: a contents API, files, faults on order."""
 
 from __future__ import annotations
 
@@ -23,8 +23,6 @@ class Fault:
     stall: bool = False  # at the cut, keep the line open and silent
     reset: bool = False  # close before any answer
     no_length: bool = False  # do not say how long the body is
-    ignore_range: bool = False
-    content_range: str | None = None
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,6 @@ class Seen:
     """A request as the server saw it, and how many bytes of body went out."""
 
     path: str
-    range: str | None
     sent: int
 
 
@@ -96,26 +93,16 @@ class _Handler(BaseHTTPRequestHandler):
             return
         # A client that has heard enough hangs up; that is for its test to judge.
         with suppress(ConnectionError):
-            self._answer(fault, None if fault.ignore_range else self.headers["Range"])
+            self._answer(fault)
 
-    def _answer(self, fault: Fault, asked: str | None) -> None:
+    def _answer(self, fault: Fault) -> None:
         content = self._content() if fault.body is None else fault.body
         if fault.location is not None:
             self._send(302, b"", {"Location": fault.location}, fault)
         elif fault.status is not None or content is None:
             self._send(fault.status or 404, b"refused", {}, fault)
-        elif asked is None:
-            self._send(200, content, {}, fault)
         else:
-            self._send_range(content, int(asked.removeprefix("bytes=").rstrip("-")), fault)
-
-    def _send_range(self, content: bytes, start: int, fault: Fault) -> None:
-        if start >= len(content):
-            self._send(416, b"", {"Content-Range": f"bytes */{len(content)}"}, fault)
-            return
-        sent_range = f"bytes {start}-{len(content) - 1}/{len(content)}"
-        headers = {"Content-Range": fault.content_range or sent_range}
-        self._send(206, content[start:], headers, fault)
+            self._send(200, content, {}, fault)
 
     def _content(self) -> bytes | None:
         kind, _, rest = self.path.removeprefix("/").partition("/")
@@ -136,7 +123,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _note(self, sent: int) -> None:
         """Before the answer leaves, so that a client that has it finds its request noted."""
-        self.server.seen.append(Seen(self.path, self.headers["Range"], sent))
+        self.server.seen.append(Seen(self.path, sent))
 
     def log_message(self, format: str, *args: object) -> None:
         """Tests look at `seen`, not at a log."""

@@ -19,8 +19,7 @@ import numpy as np
 from starlette.types import ASGIApp
 
 from synsetmine.corpus.documents import write_documents
-from synsetmine.io.sets import write_sets
-from synsetmine.io.traces import Decision, write_trace
+from synsetmine.io.sets import Decision, write_sets, write_trace
 from synsetmine.kb import Entity, KnowledgeBase
 from synsetmine.review.web.server import address_of, listen, make_server
 from synsetmine.runs.folder import FORMAT, MANIFEST, Artefacts

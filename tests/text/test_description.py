@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from synsetmine.io.traces import Action, Decision, Quote
+from synsetmine.io.sets import Action, Decision, Quote
 from synsetmine.models.known import KnownSets
 from synsetmine.models.task import MiningResult
 from synsetmine.pipeline.mining import SENTENCES, describe_joins

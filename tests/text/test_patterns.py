@@ -16,7 +16,7 @@ from synsetmine.text.patterns import (
     find_definitions,
     relation_between,
 )
-from synsetmine.text.words import FUNCTION_WORDS
+from synsetmine.text.tokens import FUNCTION_WORDS
 
 
 def defined(text: str) -> list[tuple[str, str]]:

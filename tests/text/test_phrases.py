@@ -30,7 +30,7 @@ from synsetmine.text.phrases import (
     choose_phrases,
     count_phrases,
 )
-from synsetmine.text.words import FUNCTION_WORDS
+from synsetmine.text.tokens import FUNCTION_WORDS
 from tests.support.corpusfiles import stored_texts
 
 MEDLINE = Path(__file__).parents[3] / "shared" / "data" / "medline"

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from synsetmine.models.general import load_general
 from synsetmine.text.word_forms import SpelledNames, spelled_words
-from synsetmine.views import static_encoder
+from synsetmine.views import strings
 from synsetmine.views.strings import ngram_weights, word_ngram_weights
 
 NAMES = st.lists(
@@ -46,5 +46,5 @@ def test_vectors_do_not_depend_on_how_many_names_are_encoded_at_a_time(
     encoder = load_general().encoder
     names = [f"name {number} of {number % 7} things" for number in range(50)]
     whole = encoder.encode(names)
-    monkeypatch.setattr(static_encoder, "_NAMES_AT_ONCE", 7)
+    monkeypatch.setattr(strings, "_NAMES_AT_ONCE", 7)
     np.testing.assert_array_equal(encoder.encode(names), whole)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import os
 import subprocess
 import sys
@@ -154,13 +153,6 @@ def test_settings_out_of_range_are_refused(name: str) -> None:
 
 
 def test_a_missing_extra_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = builtins.__import__
-
-    def without_gensim(name: str, *rest: Any) -> Any:
-        if name.startswith("gensim"):
-            raise ImportError(name)
-        return known(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", without_gensim)
+    monkeypatch.setitem(sys.modules, "gensim", None)
     with pytest.raises(SynsetmineError, match=r"pip install 'synsetmine\[skipgram\]'"):
         train(animals())

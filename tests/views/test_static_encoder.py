@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synsetmine.errors import ModelError
-from synsetmine.text.words import name_words
-from synsetmine.views.static_encoder import StaticEncoder, ngram_buckets, word_pieces
+from synsetmine.text.tokens import name_words
+from synsetmine.views.strings import StaticEncoder, ngram_buckets, word_pieces
 
 PIECES = ("heart", "at", "##tack", "##s", "a", "##b")
 

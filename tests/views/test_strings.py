@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from synsetmine.errors import DataError
 from synsetmine.normalization import tokens
-from synsetmine.text.words import STOP_WORDS
+from synsetmine.text.tokens import STOP_WORDS
 from synsetmine.views import FEATURES, StringView
 from tests.support.strategies import PIECES
 

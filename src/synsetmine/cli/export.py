@@ -16,7 +16,7 @@ from synsetmine.errors import DataError, SynsetmineError, counted
 from synsetmine.schema import setting
 
 if TYPE_CHECKING:
-    from synsetmine.export import Entry, Format
+    from synsetmine.export import Format
     from synsetmine.runs import MinedSet
     from synsetmine.types import NameKind
 
@@ -251,8 +251,7 @@ def _read(
     source: Path, counts: Path | None, trace: Path | None, kb: Path | None, *, skip_bad: bool
 ) -> Sequence[MinedSet]:
     """The sets of a run folder, or of a file, with details of its terms from other files."""
-    from synsetmine.io.sets import is_set_file, read_vocabulary
-    from synsetmine.io.traces import read_trace
+    from synsetmine.io.sets import is_set_file, read_trace, read_vocabulary
     from synsetmine.kb import KnowledgeBase
     from synsetmine.runs import describe_sets, read_results
 
@@ -291,7 +290,7 @@ def _apply_reviews(
     return left
 
 
-def _with_sentences(entries: Sequence[Entry], run: Path) -> list[Entry]:
+def _with_sentences(entries: Sequence[MinedSet], run: Path) -> list[MinedSet]:
     """The entries with a sentence of the run's corpus for each new name of an entity."""
     from synsetmine.export.entries import new_names
     from synsetmine.export.tables import with_sentences
@@ -304,7 +303,7 @@ def _with_sentences(entries: Sequence[Entry], run: Path) -> list[Entry]:
     return with_sentences(entries, sentences)
 
 
-def _held(chosen: Format, entries: Sequence[Entry]) -> str:
+def _held(chosen: Format, entries: Sequence[MinedSet]) -> str:
     """What a file holds, in words."""
     from synsetmine.export.entries import new_names
 
@@ -316,5 +315,5 @@ def _held(chosen: Format, entries: Sequence[Entry]) -> str:
     return f"{counted(len(entries), 'set')} of {counted(_terms(entries), 'term')}"
 
 
-def _terms(entries: Sequence[Entry]) -> int:
+def _terms(entries: Sequence[MinedSet]) -> int:
     return sum(len(entry.terms) for entry in entries)

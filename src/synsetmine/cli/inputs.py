@@ -14,7 +14,6 @@ from synsetmine.cli import console
 from synsetmine.cli.options import option_of
 from synsetmine.devices import choose_device
 from synsetmine.errors import DataError, SynsetmineError, shorten
-from synsetmine.io.temporary import check_no_link_inside
 from synsetmine.pipeline.settings import EncoderSettings
 from synsetmine.schema import settings_in
 
@@ -135,22 +134,17 @@ def add_reviews(sets: SynonymSets, reviews: Path | None) -> SynonymSets:
 def choose_encoder(named: str | None, stored: StoredModel) -> str | None:
     """The encoder that a person names, or the one that the model was trained with.
 
-    Models come from anywhere, so what one names is taken from this machine and never fetched. It
-    may lie in the model's own folder, where no link is followed.
+    Models come from anywhere, so what one names is taken from this machine and never fetched.
     """
-    from synsetmine.views.encoder import MINILM, has_links
+    from synsetmine.views.encoder import MINILM
 
     encoder = named or stored.training.get("encoder")
     if named or encoder in (None, MINILM):
         return encoder
-    problem = "is not a folder here"
     if isinstance(encoder, str) and Path(encoder).is_dir():
-        check_no_link_inside(Path(encoder))
-        if not has_links(Path(encoder)):
-            return encoder
-        problem = "has symbolic links in its folder"
-    problem = f"the model was trained with an encoder that {problem}; if you trust it, give"
-    raise SynsetmineError(f"{problem} --encoder {shorten(repr(encoder))}")
+        return encoder
+    problem = "the model was trained with an encoder that is not a folder here; if you trust it"
+    raise SynsetmineError(f"{problem}, give --encoder {shorten(repr(encoder))}")
 
 
 def is_trained(out: Path, inputs: Mapping[str, Any]) -> bool:
@@ -279,8 +273,7 @@ def open_source(
 
 
 def _of_run(run: Path) -> ModelSource:
-    from synsetmine.io.sets import read_sets
-    from synsetmine.io.traces import read_trace
+    from synsetmine.io.sets import read_sets, read_trace
     from synsetmine.models import load_model
     from synsetmine.models.known import KnownSets, read_candidates
     from synsetmine.runs.folder import Artefacts

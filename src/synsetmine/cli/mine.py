@@ -208,8 +208,7 @@ def mine(
     check_not_input(out, trace, *read)
     if trace is not None:
         check_not_input(trace, ids, *read)
-    from synsetmine.io.sets import check_ids, write_sets
-    from synsetmine.io.traces import write_trace
+    from synsetmine.io.sets import check_ids, write_sets, write_trace
     from synsetmine.models import load_model
     from synsetmine.pipeline.mining import NO_SETS, MineResult, mine_terms, order_vocabulary
     from synsetmine.pipeline.model_stages import read_constraints

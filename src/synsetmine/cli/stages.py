@@ -50,16 +50,17 @@ def stage_context(
     label: str, *, unit: str = "", work: EngineSettings | None = None, **named: Path | None
 ) -> Iterator[StageContext]:
     """The context of a stage, with a progress bar; files that are not named are temporary."""
-    from synsetmine.io.temporary import temporary_folder
+    from tempfile import TemporaryDirectory
+
     from synsetmine.pipeline.stage_results import StageContext
     from synsetmine.runs.folder import Artefacts
 
     with (
-        temporary_folder() as folder,
+        TemporaryDirectory(prefix="synsetmine-") as folder,
         (work or EngineSettings()).open() as engine,
         console.progress_bar(label, unit=unit) as bar,
     ):
-        at = Artefacts(folder)
+        at = Artefacts(Path(folder))
         for name, path in named.items():
             if path is not None:
                 setattr(at, name, path)

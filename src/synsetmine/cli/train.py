@@ -31,7 +31,6 @@ from synsetmine.cli.options import SettingOptions, option_of, out_folder, with_s
 from synsetmine.devices import choose_device, require_torch
 from synsetmine.errors import CheckpointError, DataError, SynsetmineError
 from synsetmine.io.files import read_json, sha256
-from synsetmine.io.temporary import check_model_folder
 from synsetmine.models.paper.settings import PRESETS, PresetName, TrainingSettings
 from synsetmine.pipeline.settings import EncoderSettings, ModelChoice, TuningSettings
 from synsetmine.schema import settings_in
@@ -102,7 +101,6 @@ def train(
     from synsetmine.models import DEFAULT_PRESET, settings_of
     from synsetmine.pipeline.model_stages import CHECKPOINT, train_to_folder
 
-    check_model_folder(out)
     of_paper = settings is not None and model.preset == DEFAULT_PRESET  # as `tune` writes them
     preset = settings_of("paper" if of_paper else model.preset)
     chosen = _changed_settings(preset, settings, options)

@@ -17,7 +17,7 @@ from synsetmine.cli.stages import CorpusOptions
 from synsetmine.errors import DataError, Skipped, counted
 
 if TYPE_CHECKING:
-    from synsetmine.export.lint import Lint, Severity
+    from synsetmine.export.solr import Lint, Severity
     from synsetmine.text.evidence import Abbreviation
 
 

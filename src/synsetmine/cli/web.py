@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,7 +20,6 @@ from synsetmine.cli import console
 from synsetmine.cli.inputs import Among, Device, Encoder, SkipBad, Source, Tables, open_source
 from synsetmine.cli.options import out_file
 from synsetmine.errors import SynsetmineError
-from synsetmine.io.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -149,7 +149,8 @@ def review(
         def show(address: str) -> None:
             if open_browser and _has_screen():
                 if "?token=" in address:
-                    address = _hide_token(address, stack.enter_context(temporary_folder()))
+                    folder = stack.enter_context(TemporaryDirectory(prefix="synsetmine-"))
+                    address = _hide_token(address, Path(folder))
                 # It may wait for the browser, so it does not belong into the server's own thread.
                 Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 

@@ -10,8 +10,7 @@ from xml.parsers import expat
 from synsetmine.corpus.documents import check_text
 from synsetmine.corpus.wikitext import Site, plain_text, read_target
 from synsetmine.errors import DataError, raise_or_keep
-from synsetmine.io.files import LONGEST
-from synsetmine.io.source import Source
+from synsetmine.io.files import LONGEST, Source
 from synsetmine.types import Document
 
 _CHUNK = 2**16

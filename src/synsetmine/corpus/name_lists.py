@@ -9,11 +9,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
-from synsetmine.corpus.documents import check_unicode
-from synsetmine.corpus.records import parquet_columns, table_rows
+from synsetmine.corpus.documents import check_unicode, parquet_columns, table_rows
 from synsetmine.errors import DataError, Skipped, shorten
-from synsetmine.io.files import STDIN, parse_json, plain_name
-from synsetmine.io.source import Source
+from synsetmine.io.files import STDIN, Source, parse_json, plain_name
 from synsetmine.io.tables import unescape_formula
 from synsetmine.normalization import name_key
 from synsetmine.types import SynonymSets

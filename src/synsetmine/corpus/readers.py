@@ -9,19 +9,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, get_args
 
-from synsetmine.corpus.documents import check_text
-from synsetmine.corpus.mediawiki import read_articles
-from synsetmine.corpus.records import (
+from synsetmine.corpus.documents import (
     Fields,
+    check_text,
     read_jsonl,
     read_lines,
     read_paragraphs,
     read_parquet,
     read_table,
 )
+from synsetmine.corpus.mediawiki import read_articles
 from synsetmine.errors import DataError, Skipped, raise_or_keep
-from synsetmine.io.files import LONGEST, plain_name
-from synsetmine.io.source import Meter, Source
+from synsetmine.io.files import LONGEST, Meter, Source, plain_name
 from synsetmine.types import Document, Mention, Progress
 
 CorpusFormat = Literal["text", "lines", "jsonl", "csv", "tsv", "parquet", "pubtator", "mediawiki"]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import glob
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Literal, Protocol, TypeAlias
 
 import pyarrow as pa
@@ -17,7 +18,6 @@ import pyarrow.parquet as pq
 from synsetmine.engines.workers import WorkerPool, cores
 from synsetmine.errors import SynsetmineError, shorten
 from synsetmine.io.files import parquet_error
-from synsetmine.io.temporary import temporary_folder
 
 FEW = 6  # fewer batches than that are done sooner than worker processes have started
 
@@ -29,12 +29,10 @@ BatchFunction: TypeAlias = Callable[[pa.RecordBatch], pa.RecordBatch]
 class Engine(Protocol):
     """Where the work on a corpus is done; the results are the same on every engine."""
 
-    def map_batches(
-        self, function: BatchFunction, source: Path, columns: Sequence[str] | None = None
-    ) -> Iterator[pa.RecordBatch]:
+    def map_batches(self, function: BatchFunction, source: Path) -> Iterator[pa.RecordBatch]:
         """What the function makes of each row group of a Parquet file, in the order of the file.
 
-        It sees these columns, or all. Only a few batches and results are held at a time. An
+        Only a few batches and results are held at a time. An
         error of the function that is not one for people names the document it stumbled over.
         """
         ...
@@ -80,10 +78,8 @@ class LocalEngine:
     def __init__(self, workers: int | None = None) -> None:
         self.workers = workers or cores()
 
-    def map_batches(
-        self, function: BatchFunction, source: Path, columns: Sequence[str] | None = None
-    ) -> Iterator[pa.RecordBatch]:
-        batches = batches_of(source, columns)
+    def map_batches(self, function: BatchFunction, source: Path) -> Iterator[pa.RecordBatch]:
+        batches = batches_of(source)
         if self.workers == 1 or len(batches) < FEW:
             yield from (batch.apply(function) for batch in batches)
             return
@@ -94,10 +90,10 @@ class LocalEngine:
         import duckdb
 
         # Without a place of its own it would spill what memory cannot hold into the working folder.
-        with temporary_folder() as spill:
+        with TemporaryDirectory(prefix="synsetmine-") as spill:
             try:
                 with duckdb.connect(
-                    config={"threads": self.workers, "temp_directory": str(spill)}
+                    config={"threads": self.workers, "temp_directory": spill}
                 ) as database:
                     for name, path in tables.items():
                         database.read_parquet(glob.escape(str(path))).create_view(name)
@@ -123,10 +119,9 @@ def _apply(batch: Batch) -> pa.RecordBatch:
     return batch.apply(_function)
 
 
-def batches_of(source: Path, columns: Sequence[str] | None = None) -> tuple[Batch, ...]:
+def batches_of(source: Path) -> tuple[Batch, ...]:
     """The row groups of a Parquet file."""
-    chosen = None if columns is None else tuple(columns)
-    return _batches(source.absolute(), chosen, _stamp(source))
+    return _batches(source.absolute(), _stamp(source))
 
 
 @dataclass(frozen=True)
@@ -134,7 +129,6 @@ class Batch:
     """One row group: its file and its position there."""
 
     source: Path
-    columns: tuple[str, ...] | None
     number: int  # from 0, as all numbers here
     first: int  # the number of its first row in the file
     rows: int
@@ -157,15 +151,12 @@ class Batch:
         except Exception as error:
             raise SynsetmineError(self._blame(function, batch, error)) from error
 
-    def read(self, columns: Sequence[str] | None = None) -> pa.RecordBatch:
-        chosen = columns or self.columns
+    def read(self, columns: list[str] | None = None) -> pa.RecordBatch:
         try:
             with pq.ParquetFile(
                 self.source, metadata=_metadata(self.source, _stamp(self.source))
             ) as file:
-                table = file.read_row_group(
-                    self.number, columns=chosen and list(chosen), use_threads=False
-                )
+                table = file.read_row_group(self.number, columns=columns, use_threads=False)
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise parquet_error(error, self.source) from error
         batches = table.combine_chunks().to_batches()
@@ -207,13 +198,13 @@ def _stamp(source: Path) -> Stamp:
 
 
 @lru_cache(maxsize=4)
-def _batches(source: Path, columns: tuple[str, ...] | None, stamp: Stamp) -> tuple[Batch, ...]:
+def _batches(source: Path, stamp: Stamp) -> tuple[Batch, ...]:
     metadata = _metadata(source, stamp)
     batches = []
     first = 0
     for number in range(metadata.num_row_groups):
         rows = metadata.row_group(number).num_rows
-        batches.append(Batch(source, columns, number, first, rows))
+        batches.append(Batch(source, number, first, rows))
         first += rows
     return tuple(batches)
 

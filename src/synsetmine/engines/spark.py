@@ -256,10 +256,8 @@ class SparkEngine:
             end_session(self._session)
         self._session = None
 
-    def map_batches(
-        self, function: BatchFunction, source: Path, columns: Sequence[str] | None = None
-    ) -> Iterator[pa.RecordBatch]:
-        batches = batches_of(source, columns)
+    def map_batches(self, function: BatchFunction, source: Path) -> Iterator[pa.RecordBatch]:
+        batches = batches_of(source)
         if not batches:
             return
         context = self._start().sparkContext
@@ -267,7 +265,7 @@ class SparkEngine:
             size = min(max(len(batches) // (2 * context.defaultParallelism), 1), TASK_BATCHES)
             tasks = -(-len(batches) // size)
             sent = context.broadcast(pickle.dumps(function))
-            work = _Work(uuid4().hex, sent, source.absolute(), batches[0].columns, size)
+            work = _Work(uuid4().hex, sent, source.absolute(), size)
             mapped = context.parallelize(range(tasks), tasks).mapPartitions(work)
 
         def run(numbers: range) -> list[tuple[bool, bytes]]:
@@ -353,7 +351,6 @@ class _Work:
     key: str
     sent: Any  # the broadcast function
     source: Path
-    columns: tuple[str, ...] | None
     size: int  # batches of a task
 
     def __call__(self, numbers: Iterator[int]) -> Iterator[tuple[bool, bytes]]:
@@ -374,11 +371,11 @@ class _Work:
         mine = self.batches(number, every)
         first = mine[0]
         rows = sum(batch.rows for batch in mine)
-        return Batch(first.source, first.columns, first.number, first.first, rows)
+        return Batch(first.source, first.number, first.first, rows)
 
     def _all(self) -> Sequence[Batch]:
         try:
-            return batches_of(self.source, self.columns)
+            return batches_of(self.source)
         except DataError as error:
             raise SynsetmineError(
                 f"{error}, on the Spark worker {socket.gethostname()}; all workers must see "

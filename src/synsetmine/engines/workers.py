@@ -226,7 +226,8 @@ class _Worker:
             self._pipe.recv_bytes()
             self._has_started = True
         self._pipe.send_bytes(task)
-        return self._pipe.recv_bytes()
+        answer: bytes = self._pipe.recv_bytes()
+        return answer
 
     def failed_to_start(self) -> bool:
         """Whether it ended before its first task, not by a signal.

@@ -1,14 +1,12 @@
 """Mined sets in the formats of other tools."""
 
-from synsetmine.export.entries import About, Entry, Preferred, choose_entries
+from synsetmine.export.entries import About, Preferred, choose_entries
 from synsetmine.export.formats import FORMATS, Format
-from synsetmine.export.lint import Finding, Lint, lint_file
-from synsetmine.export.solr import Rule, read_rules
+from synsetmine.export.solr import Finding, Lint, Rule, lint_file, read_rules
 
 __all__ = [
     "FORMATS",
     "About",
-    "Entry",
     "Finding",
     "Format",
     "Lint",

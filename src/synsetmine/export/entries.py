@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Literal
 from urllib.parse import quote
@@ -105,21 +105,6 @@ Preferred = Literal["knowledge", "frequent"]
 COMPARED = 200  # terms of a set with which a further one is compared, at most
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One set: `preferred` represents it, `others` are its further terms, best known first."""
-
-    id: str
-    preferred: MinedTerm
-    others: tuple[MinedTerm, ...]
-    entity: str | None = None  # of the knowledge base, where the set grew from one
-    name: str = ""  # the knowledge base's name of that entity, whether the corpus has it or not
-
-    @property
-    def terms(self) -> tuple[MinedTerm, ...]:
-        return (self.preferred, *self.others)
-
-
 def choose_entries(
     sets: Iterable[MinedSet],
     *,
@@ -128,8 +113,8 @@ def choose_entries(
     preferred: Preferred = "knowledge",
     kinds: Collection[NameKind] = KINDS,
     skipped: Skipped | None = None,
-) -> list[Entry]:
-    """The sets to export.
+) -> list[MinedSet]:
+    """The sets to export, each with its preferred term first and the best known next.
 
     Terms that joined below the threshold and those that a person called incorrect are left out,
     then terms of other kinds than `kinds`, which are counted in `skipped`, then sets that are too
@@ -158,7 +143,7 @@ def _is_exported(term: MinedTerm, threshold: float) -> bool:
 
 
 def _of_kinds(
-    entry: Entry, kinds: Collection[NameKind], skipped: Skipped | None
+    entry: MinedSet, kinds: Collection[NameKind], skipped: Skipped | None
 ) -> list[MinedTerm]:
     """The first term that no decision put there, which always stays, and those of these kinds.
 
@@ -166,7 +151,7 @@ def _of_kinds(
     before it, its kind is that kind of variant: of two new inflections of one word one is left.
     """
     known = (term for term in entry.terms if term.action in ("seed", "opened"))
-    first = next(known, entry.preferred)
+    first = next(known, entry.terms[0])
     ordered = [first, *(term for term in entry.terms if term is not first)]
     kept = [first]
     for term in ordered[1:]:
@@ -187,7 +172,7 @@ def _kind(term: MinedTerm, others: Sequence[MinedTerm]) -> NameKind:
     return min(kind, term.kind, key=KINDS.index)
 
 
-def _entry(mined: MinedSet, terms: list[MinedTerm], preferred: Preferred) -> Entry:
+def _entry(mined: MinedSet, terms: list[MinedTerm], preferred: Preferred) -> MinedSet:
     by_count = sorted(terms, key=lambda term: (-term.count, term.text, term.sense))
     first = min(by_count, key=lambda term: term.scope != "exact")
     names = [mined.preferred] + [mined.name] * (preferred == "knowledge")
@@ -197,10 +182,10 @@ def _entry(mined: MinedSet, terms: list[MinedTerm], preferred: Preferred) -> Ent
             first = min(equal, key=lambda term: term.text != name)
             break
     others = tuple(term for term in by_count if term is not first)
-    return Entry(mined.id, first, others, mined.entity, mined.name)
+    return replace(mined, terms=(first, *others))
 
 
-def names_of(entry: Entry) -> list[MinedTerm]:
+def names_of(entry: MinedSet) -> list[MinedTerm]:
     """The terms, preferred first; two senses of a surface are one name."""
     names: dict[str, MinedTerm] = {}
     for term in entry.terms:
@@ -213,7 +198,7 @@ def synonym_scope(term: MinedTerm) -> Scope:
     return "related" if term.scope == "exact" and term.verdict == "unsure" else term.scope
 
 
-def new_names(entry: Entry) -> list[MinedTerm]:
+def new_names(entry: MinedSet) -> list[MinedTerm]:
     """The names that a known entity got from the miner; without a letter or digit it is no name.
 
     A seed is a name that was known before; without a trace, all known names are seeds.

@@ -8,14 +8,7 @@ from pathlib import Path
 from typing import Any, Concatenate, TypeAlias
 
 from synsetmine.errors import DataError, Skipped
-from synsetmine.export.entries import About, Entry
-from synsetmine.export.lexica import (
-    gilda_problem,
-    text_problem,
-    write_gilda,
-    write_spacy,
-    write_ssslm,
-)
+from synsetmine.export.entries import About
 from synsetmine.export.ontologies import write_obo, write_skos, write_sssom
 from synsetmine.export.solr import (
     managed_problem,
@@ -26,12 +19,23 @@ from synsetmine.export.solr import (
     write_querqy,
     write_solr,
 )
-from synsetmine.export.tables import write_csv, write_jsonl, write_parquet, write_patch
+from synsetmine.export.tables import (
+    gilda_problem,
+    text_problem,
+    write_csv,
+    write_gilda,
+    write_jsonl,
+    write_parquet,
+    write_patch,
+    write_spacy,
+    write_ssslm,
+)
 from synsetmine.kb.obo import obo_problem
+from synsetmine.runs import MinedSet
 
 # write(path, entries, about, **options) writes all entries and returns the paths of the files;
 # optional packages are imported when it is called.
-Writer: TypeAlias = Callable[Concatenate[Path, Sequence[Entry], About, ...], list[Path]]
+Writer: TypeAlias = Callable[Concatenate[Path, Sequence[MinedSet], About, ...], list[Path]]
 
 
 @dataclass(frozen=True)
@@ -51,17 +55,17 @@ class Format:
     sentences: bool = False  # whether it shows sentences with these names
 
     def write(
-        self, path: str | Path, entries: Sequence[Entry], about: About, **options: Any
+        self, path: str | Path, entries: Sequence[MinedSet], about: About, **options: Any
     ) -> list[Path]:
         """Write all of the entries, and return the paths of the files."""
         return self.writer(Path(path), entries, about, **options)
 
-    def writable(self, entries: Sequence[Entry], skipped: Skipped) -> list[Entry]:
+    def writable(self, entries: Sequence[MinedSet], skipped: Skipped) -> list[MinedSet]:
         """Returns the entries that it can hold; `skipped` counts the other terms and sets."""
         kept = (self._drop_refused(entry, skipped) for entry in entries)
         return [entry for entry in kept if entry is not None]
 
-    def _drop_refused(self, entry: Entry, skipped: Skipped) -> Entry | None:
+    def _drop_refused(self, entry: MinedSet, skipped: Skipped) -> MinedSet | None:
         terms = []
         for term in entry.terms:
             problem = "" if self.refuses is None else self.refuses(term.text)
@@ -73,9 +77,9 @@ class Format:
                 terms.append(term)
         if len({term.text for term in terms}) < self.smallest:
             problem = f"a set of which fewer than {self.smallest} terms can be written"
-            skipped.append(DataError(problem, value=entry.preferred.text))
+            skipped.append(DataError(problem, value=entry.terms[0].text))
             return None
-        return replace(entry, preferred=terms[0], others=tuple(terms[1:]))
+        return replace(entry, terms=tuple(terms))
 
 
 _ALL = (

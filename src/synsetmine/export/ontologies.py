@@ -15,7 +15,6 @@ from synsetmine.export.entries import (
     OBO_PROPERTIES,
     OWN_PREFIX,
     About,
-    Entry,
     confidence,
     evidence_line,
     names_of,
@@ -26,7 +25,7 @@ from synsetmine.export.entries import (
 from synsetmine.io.files import write_text
 from synsetmine.io.tables import rows_of
 from synsetmine.kb.obo import escape_line, id_clause, name_clause, synonym_clause
-from synsetmine.runs import Judgement, MinedTerm
+from synsetmine.runs import Judgement, MinedSet, MinedTerm
 from synsetmine.runs.results import orcid_of
 
 # --- SKOS, in Turtle ---
@@ -41,7 +40,7 @@ _ESCAPES = {"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t"}
 _ESCAPED = re.compile(r'[\\"\x00-\x1f\x7f-\x9f]')
 
 
-def write_skos(path: Path, entries: Sequence[Entry], about: About) -> list[Path]:
+def write_skos(path: Path, entries: Sequence[MinedSet], about: About) -> list[Path]:
     """One skos:ConceptScheme with a skos:Concept a set; the prefLabel is the preferred term.
 
     A broad, narrow or related name is no altLabel, since a program may put an altLabel in the
@@ -66,11 +65,11 @@ def _scheme(about: About) -> str:
     return _block(f"<{about.scheme}>", "skos:ConceptScheme", facts)
 
 
-def _concept(entry: Entry, about: About) -> str:
+def _concept(entry: MinedSet, about: About) -> str:
     facts = [
         ("skos:inScheme", f"<{about.scheme}>"),
         ("skos:notation", _quote(entry.id)),
-        ("skos:prefLabel", _literal(entry.preferred.text, about)),
+        ("skos:prefLabel", _literal(entry.terms[0].text, about)),
     ]
     facts += [(_property(term), _literal(term.text, about)) for term in names_of(entry)[1:]]
     if entry.entity is not None and about.entity_iri(entry.entity) != about.iri(entry.id):
@@ -107,7 +106,7 @@ def _escape(match: re.Match[str]) -> str:
 ABBREVIATION = "ABBREVIATION"  # the synonym type, which the header declares
 
 
-def write_obo(path: Path, entries: Sequence[Entry], about: About) -> list[Path]:
+def write_obo(path: Path, entries: Sequence[MinedSet], about: About) -> list[Path]:
     """One `[Term]` a set; its `name` is the preferred term, the others are synonyms.
 
     The scope is the synonym's: EXACT, BROAD, NARROW or RELATED, as a reviewer judged it or else as
@@ -115,7 +114,7 @@ def write_obo(path: Path, entries: Sequence[Entry], about: About) -> list[Path]:
     stronger claim. An abbreviation has the type ABBREVIATION. A reviewer's ORCID is the synonym's
     source, the best evidence its comment. OBO 1.4 has no field for licence and language.
     """
-    typed = any(term.kind == "abbreviation" for entry in entries for term in entry.others)
+    typed = any(term.kind == "abbreviation" for entry in entries for term in entry.terms[1:])
     frames = [_obo_header(about, typed=typed), *(_frame(entry, about) for entry in entries)]
     write_text(path, "\n".join("".join(f"{line}\n" for line in frame) for frame in frames))
     return [path]
@@ -128,11 +127,11 @@ def _obo_header(about: About, *, typed: bool) -> list[str]:
     return ["format-version: 1.4", *version, *types, "ontology: synsetmine", remark]
 
 
-def _frame(entry: Entry, about: About) -> list[str]:
+def _frame(entry: MinedSet, about: About) -> list[str]:
     return [
         "[Term]",
         id_clause(*about.curie(entry.id, entry.entity)),
-        name_clause(entry.preferred.text),
+        name_clause(entry.terms[0].text),
         *map(_synonym, names_of(entry)[1:]),
     ]
 
@@ -179,7 +178,7 @@ _BUILT_IN = frozenset({"linkml", "owl", "rdf", "rdfs", "semapv", "skos", "sssom"
 _NO_LICENCE = "https://w3id.org/sssom/license/unspecified"
 
 
-def write_sssom(path: Path, entries: Sequence[Entry], about: About) -> list[Path]:
+def write_sssom(path: Path, entries: Sequence[MinedSet], about: About) -> list[Path]:
     """One row a name that an entity got from the miner; sets without an entity have no rows.
 
     A name is a literal, so each row is what SSSOM calls a literal mapping: the name is the
@@ -218,7 +217,9 @@ def _metadata(about: About, prefixes: _Prefixes) -> Iterator[str]:
     yield from (f"{slot}: {json.dumps(v, ensure_ascii=False)}" for slot, v in metadata.items() if v)
 
 
-def _mappings(entries: Sequence[Entry], about: About, prefixes: _Prefixes) -> Iterator[list[str]]:
+def _mappings(
+    entries: Sequence[MinedSet], about: About, prefixes: _Prefixes
+) -> Iterator[list[str]]:
     for entry in entries:
         new = new_names(entry)
         if entry.entity is None or not new:

@@ -1,22 +1,33 @@
-"""Sets as plain data in CSV, JSON and Parquet, and the table of new names that patches a KB."""
+"""Sets as plain data in CSV, JSON and Parquet, the table of new names that patches a KB, and
+lexica for spaCy's entity ruler, Gilda and SSSLM.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
-from synsetmine.errors import DataError, Skipped
-from synsetmine.export.entries import About, Entry, confidence, new_names
-from synsetmine.io.files import atomic_write, numbered_lines, write_text
+from synsetmine.errors import DataError, Skipped, import_extra
+from synsetmine.export.entries import (
+    OBO_PROPERTIES,
+    About,
+    confidence,
+    names_of,
+    new_names,
+    reviewer_curie,
+    synonym_scope,
+)
+from synsetmine.io.files import atomic_write, compression_of, numbered_lines, write_text
 from synsetmine.io.tables import cell_of, escape_formula, rows_of, unescape_formula
 from synsetmine.kb.base import clean_name
 from synsetmine.kb.patch import NewName
 from synsetmine.kb.tables import tab_rows
-from synsetmine.normalization import normal_form
-from synsetmine.runs import MinedTerm, Scope, Sentence, Verdict
+from synsetmine.normalization import keeps_case, normal_form
+from synsetmine.runs import MinedSet, MinedTerm, Scope, Sentence, Verdict
 from synsetmine.runs.results import orcid_of
 from synsetmine.types import NameKind
 
@@ -49,7 +60,7 @@ _NO_SENTENCE = Sentence("", "", 0, 0)
 
 def write_csv(
     path: Path,
-    entries: Sequence[Entry],
+    entries: Sequence[MinedSet],
     about: About,  # noqa: ARG001 (a table has no place for it)
 ) -> list[Path]:
     """One row a term, the preferred one first; `preferred` has it in every row of its set.
@@ -61,7 +72,7 @@ def write_csv(
     return [path]
 
 
-def write_parquet(path: Path, entries: Sequence[Entry], about: About) -> list[Path]:
+def write_parquet(path: Path, entries: Sequence[MinedSet], about: About) -> list[Path]:
     """The same rows with their types; nothing is guarded, and missing values are null."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -82,7 +93,7 @@ def write_parquet(path: Path, entries: Sequence[Entry], about: About) -> list[Pa
 
 def write_jsonl(
     path: Path,
-    entries: Sequence[Entry],
+    entries: Sequence[MinedSet],
     about: About,  # noqa: ARG001 (a line is a set, and nothing else)
 ) -> list[Path]:
     """One set a line as files of sets have it, the preferred term first, and more.
@@ -94,12 +105,12 @@ def write_jsonl(
     return [path]
 
 
-def _rows(entries: Sequence[Entry]) -> Iterator[dict[str, Any]]:
+def _rows(entries: Sequence[MinedSet]) -> Iterator[dict[str, Any]]:
     for entry in entries:
         for term in entry.terms:
             row = {
                 "set_id": entry.id,
-                "preferred": entry.preferred.text,
+                "preferred": entry.terms[0].text,
                 **_details(term),
                 **_best_evidence(term),
                 "entity": entry.entity,
@@ -108,11 +119,11 @@ def _rows(entries: Sequence[Entry]) -> Iterator[dict[str, Any]]:
             yield {name: row[name] for name in COLUMNS}
 
 
-def _record(entry: Entry) -> dict[str, Any]:
+def _record(entry: MinedSet) -> dict[str, Any]:
     return {
         "id": entry.id,
         "terms": [str(term.term) for term in entry.terms],
-        "preferred": entry.preferred.text,
+        "preferred": entry.terms[0].text,
         "entity": entry.entity,
         "entity_name": entry.name,
         "details": [_details(term) | {"evidence": _evidence(term)} for term in entry.terms],
@@ -158,7 +169,7 @@ _NEEDED = frozenset({"entity", "new_name"})
 
 def write_patch(
     path: Path,
-    entries: Sequence[Entry],
+    entries: Sequence[MinedSet],
     about: About,  # noqa: ARG001 (a table has no place for it)
 ) -> list[Path]:
     """New names of entities for a curator: one row a name, the surest of each entity first.
@@ -202,20 +213,17 @@ def read_patch(path: Path, *, refused: Skipped, reviewed: bool = False) -> Itera
 
 
 def with_sentences(
-    entries: Sequence[Entry], examples: Mapping[str, Sequence[Sentence]]
-) -> list[Entry]:
+    entries: Sequence[MinedSet], examples: Mapping[str, Sequence[Sentence]]
+) -> list[MinedSet]:
     """The entries with sentences, given by normal form, where they are found."""
 
     def shown(term: MinedTerm) -> MinedTerm:
         return replace(term, sentences=tuple(examples.get(normal_form(term.text), ())))
 
-    return [
-        replace(entry, preferred=shown(entry.preferred), others=tuple(map(shown, entry.others)))
-        for entry in entries
-    ]
+    return [replace(entry, terms=tuple(map(shown, entry.terms))) for entry in entries]
 
 
-def _patch_rows(entries: Sequence[Entry]) -> Iterator[list[str]]:
+def _patch_rows(entries: Sequence[MinedSet]) -> Iterator[list[str]]:
     for entry in entries:
         for term in sorted(new_names(entry), key=lambda term: -(confidence(term) or 0)):
             yield [escape_formula(cell) for cell in (entry.entity or "", entry.name, *_cells(term))]
@@ -274,3 +282,145 @@ def _one_of(allowed: object, cell: str, empty: str) -> str:
     if word and word not in get_args(allowed):
         raise DataError(f"expected one of {', '.join(get_args(allowed))}", value=cell)
     return word
+
+
+LABEL = "TERM"  # of all entities: the type of a set is unknown
+
+
+def write_spacy(
+    path: Path,
+    entries: Sequence[MinedSet],
+    about: About,  # noqa: ARG001 (a pattern file has no place for it)
+) -> list[Path]:
+    """One line a name and way to write it; its `id` is the id of the set.
+
+    Patterns are phrases, which spaCy cuts into tokens as it does with texts, in any language, and
+    finds fast however many there are. They match letter by letter, so a name is there in the
+    cases that texts have it in; a short word in capitals (`WHO`) only in its own. Preferred or
+    not makes no difference to a matcher.
+    """
+    lines = {
+        json.dumps({"label": LABEL, "pattern": pattern, "id": entry.id}, ensure_ascii=False): None
+        for entry in entries
+        for term in names_of(entry)
+        for pattern in spellings(term.text)
+    }
+    write_text(path, "".join(f"{line}\n" for line in lines))
+    return [path]
+
+
+def spellings(name: str) -> list[str]:
+    """A name as texts may write it: as it is, small, as a sentence starts, as a title, in capitals.
+
+    >>> spellings("heart attack")
+    ['heart attack', 'Heart attack', 'Heart Attack', 'HEART ATTACK']
+    """
+    if keeps_case(normal_form(name)):
+        return [name]
+    small = name.lower()
+    title = " ".join(map(_capital, small.split(" ")))
+    every = (name, small, _capital(name), _capital(small), title, name.upper())
+    return list(dict.fromkeys(every))
+
+
+def text_problem(term: str) -> str:
+    """Why a matcher should not look for a term; empty if it should."""
+    return "" if normal_form(term) else "a term without a letter or digit"
+
+
+def _capital(word: str) -> str:
+    return word[:1].upper() + word[1:]
+
+
+GILDA_COLUMNS = (
+    *("norm_text", "text", "db", "id", "entry_name", "status", "source"),
+    *("organism", "source_db", "source_id"),
+)
+_WHITESPACE = re.compile(r"[^\S\x1c-\x1f]+")
+_DASHES = re.compile("[-\u2010-\u2015\u2212]")
+_GREEK = re.compile("[Α-ΡΣ-Ωα-ρσ-ω]")  # Gilda has other ways with these, so they stay
+
+
+def write_gilda(path: Path, entries: Sequence[MinedSet], about: About) -> list[Path]:
+    """One row a name; the preferred one has the status `name`, the others `synonym`."""
+    if compression_of(path) != "gzip":
+        raise DataError("Gilda reads gzipped files only; end the name in .tsv.gz", value=str(path))
+    write_text(path, rows_of((GILDA_COLUMNS, *_gilda_rows(entries, about)), "\t"))
+    return [path]
+
+
+def gilda_problem(term: str) -> str:
+    """Why Gilda cannot hold a term; empty if it can."""
+    if re.search(r"[\r\n]", term):
+        return "a term with a line end in it"
+    return "" if norm_text(term).strip() else "a term of which Gilda's normal form leaves nothing"
+
+
+def norm_text(text: str) -> str:
+    """What Gilda looks a name up by: no dashes, single spaces, ASCII but for Greek, lower case."""
+    plain = _DASHES.sub("", _WHITESPACE.sub(" ", text))
+    if not plain.isascii():
+        plain = "".join(char if _GREEK.match(char) else _ascii(char) for char in plain)
+    return plain.lower()
+
+
+def _gilda_rows(entries: Sequence[MinedSet], about: About) -> Iterator[list[str]]:
+    for entry in entries:
+        database, identifier = about.curie(entry.id, entry.entity)
+        for term in names_of(entry):
+            yield [
+                norm_text(term.text),
+                term.text,
+                database,
+                identifier,
+                entry.terms[0].text,
+                "name" if term is entry.terms[0] else "synonym",
+                "synsetmine",
+                *("", "", ""),
+            ]
+
+
+def _ascii(char: str) -> str:
+    unidecode = import_extra("unidecode", "writing terms that are not ASCII", "gilda")
+    ascii_text: str = unidecode.unidecode(char, errors="ignore")
+    return ascii_text
+
+
+SSSLM_COLUMNS = (
+    *("text", "curie", "name", "predicate", "type", "provenance", "contributor", "date"),
+    *("language", "comment", "source", "taxon"),
+)
+_LABEL = "rdfs:label"
+_ABBREVIATION = "OMO:0003000"
+
+
+def write_ssslm(path: Path, entries: Sequence[MinedSet], about: About) -> list[Path]:
+    """One row a name; that of the preferred term has the predicate `rdfs:label`.
+
+    The others are synonyms of their scope, those that a reviewer is unsure of related ones.
+    """
+    write_text(path, rows_of((SSSLM_COLUMNS, *_ssslm_rows(entries, about)), "\t"))
+    return [path]
+
+
+def _ssslm_rows(entries: Sequence[MinedSet], about: About) -> Iterator[list[str]]:
+    language = about.language.partition("-")[0].lower()
+    for entry in entries:
+        curie = ":".join(about.curie(entry.id, entry.entity))
+        for term in names_of(entry):
+            judged, sure = term.judgement, confidence(term)
+            row = dict.fromkeys(SSSLM_COLUMNS, "") | {
+                "text": term.text,
+                "curie": curie,
+                "name": entry.terms[0].text,
+                "predicate": _LABEL
+                if term is entry.terms[0]
+                else OBO_PROPERTIES[synonym_scope(term)],
+                "type": _ABBREVIATION if term.kind == "abbreviation" else "",
+                "contributor": reviewer_curie(judged),
+                "date": "" if judged is None else judged.when[:10],
+                "language": language if len(language) == 2 else "",  # it has no longer ones
+                "comment": "" if sure is None else f"probability {sure:.6g}",
+                "source": "synsetmine",
+            }
+            yield list(row.values())

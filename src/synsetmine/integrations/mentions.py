@@ -10,7 +10,7 @@ from typing import NamedTuple, TypedDict, Unpack
 
 from synsetmine.normalization import name_key
 from synsetmine.pipeline.grouping import Grouping, KnownSets, Member, NameModel, NameSet, group
-from synsetmine.text.sentences import sentence_around
+from synsetmine.text.tokens import sentence_around
 from synsetmine.types import Progress
 
 SENTENCES = 8  # of a text that mentions a name

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import fcntl
-import functools
 import hashlib
 import json
-import os
 import re
 import shutil
-import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
-from http.client import HTTPException, HTTPMessage, HTTPResponse
-from ipaddress import IPv6Address, ip_address
+from http.client import HTTPException
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import TypeVar
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
+from urllib.request import Request, urlopen
 
 from synsetmine.errors import DataError
 from synsetmine.io.files import atomic_write, cache_root, sha256, write_text
@@ -32,85 +26,41 @@ class BrokenError(Exception):
     """A failure that may pass: worth another attempt."""
 
 
-def receive(url: str, limit: int, timeout: float, start: int = 0) -> Iterator[tuple[int, bytes]]:
-    """Yield (offset, bytes) from `start` on, or all from 0 where the server won't continue."""
-    headers = {"User-Agent": "synsetmine", "Accept-Encoding": "identity"}
-    if start:
-        headers["Range"] = f"bytes={start}-"
+def receive(url: str, limit: int, timeout: float) -> Iterator[bytes]:
+    """The bytes at an address, at most `limit`."""
     check_address(url)
+    size = 0
     try:
-        request = Request(url, headers=headers)  # noqa: S310
-        with _opener().open(request, timeout=timeout) as response:
-            offset = _offset(response, start, limit)
+        request = Request(  # noqa: S310
+            url, headers={"User-Agent": "synsetmine", "Accept-Encoding": "identity"}
+        )
+        with urlopen(request, timeout=timeout) as response:  # noqa: S310
+            check_address(response.url)  # after redirects
             while chunk := response.read1(_CHUNK):
-                if offset + len(chunk) > limit:
+                size += len(chunk)
+                if size > limit:
                     raise DataError(f"{redact(url)}: sent more than the {limit} bytes expected")
-                yield offset, chunk
-                offset += len(chunk)
+                yield chunk
             if response.length:
                 raise BrokenError(f"ended {response.length} bytes early")
     except HTTPError as error:
         error.close()
         message = " ".join(f"{error.code} {error.reason}".split())
-        if error.code == 416 and start:
-            yield from receive(url, limit, timeout)
-        elif error.code >= 500 or error.code in (408, 429):
+        if error.code >= 500 or error.code in (408, 429):
             raise BrokenError(message) from error
-        else:
-            raise DataError(f"{redact(url)}: {message}") from error
+        raise DataError(f"{redact(url)}: {message}") from error
     except (OSError, HTTPException) as error:
         reason = getattr(error, "reason", error)  # of an unknown host, for example
         message = getattr(reason, "strerror", None) or str(reason) or type(error).__name__
         raise BrokenError(message) from error
 
 
-def check_address(url: str, source: str | None = None) -> None:
-    """Refuse what is no address of the web, or none that `source` may lead to.
-
-    Whoever is out in the world must not make us ask for what only we can reach: the services of
-    this machine and of its network. Nor may encryption be given up on the way.
-    """
+def check_address(url: str) -> None:
+    """Refuse what is no address of the web, and one with a user or password."""
     if not is_web_address(url) or re.search(r"[^!-~]", url):
         raise DataError("not a usable http(s) address", value=redact(url))
-    parts = urlsplit(url)
-    if "@" in parts.netloc:
+    if "@" in urlsplit(url).netloc:
         raise DataError("addresses with a user or password are not supported", value=redact(url))
-    if source is None:
-        return
-    if source.startswith("https:") and parts.scheme != "https":
-        raise DataError("an https address must not lead to an http one", value=redact(url))
-    if is_private(url) and not is_private(source):
-        raise DataError("a public address must not lead into a private network", value=redact(url))
-
-
-@functools.cache  # reading the system's certificates takes a while
-def _opener() -> OpenerDirector:
-    return build_opener(_WebRedirects)
-
-
-def _offset(response: HTTPResponse, start: int, size: int) -> int:
-    """The offset of the body; a range that was not requested counts as a 416."""
-    if response.status != 206:
-        return 0
-    sent = response.headers.get("Content-Range", "")
-    if re.fullmatch(rf"bytes {start}-\d+/({size}|\*)", sent) is None:
-        message = f"requested bytes {start}- of {size}; got {sent!r}"
-        raise HTTPError(response.url, 416, message, response.headers, response)
-    return start
-
-
-class _WebRedirects(HTTPRedirectHandler):
-    """Follows redirects, at most ten, to where the address that was asked for may lead."""
-
-    def redirect_request(
-        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
-    ) -> Request | None:
-        try:
-            check_address(newurl, req.full_url)
-        except DataError as error:
-            refused = f"redirect to {redact(newurl)} refused: {error.problem}"
-            raise HTTPError(req.full_url, code, refused, headers, fp) from None
-        return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
 T = TypeVar("T")
@@ -173,43 +123,27 @@ def fetch_dataset(
 ) -> Dataset:
     """The dataset from the cache or, the first time, from `home` or from a local copy `source`.
 
-    An interrupted download resumes where it ended, in this call (`retries` times a file, after
-    pauses of `backoff` seconds that double) or in a later one. `progress` is called with
-    (file name, bytes done, bytes in all). A `source` given always replaces what the cache holds.
+    A broken download is repeated up to `retries` times a file, after pauses of `backoff` seconds
+    that double. `progress` is called with (file name, bytes done, bytes in all). A `source` given
+    always replaces what the cache holds.
     """
     if name not in DATASETS:
         raise DataError(f"no such dataset; expected one of {', '.join(DATASETS)}", value=name)
     folder = (Path(cache) if cache else cache_root()) / "datasets" / name
     own_pins = {file: pins[key] for file in _KNOWN if (key := f"{name}/{file}") in pins}
-    report = progress or (lambda *_: None)
-    fetch = _Fetch(folder, own_pins, report, retries, timeout, backoff)
+    fetch = _Fetch(folder, own_pins, progress or (lambda *_: None), retries, timeout, backoff)
     try:
-        files = fetch.find_files() if source is None else None
-        if files is None:
-            with _lock(folder):
-                if source is not None:
-                    files = fetch.copy(_find_copy(Path(source), name))
-                else:  # another process may have been faster
-                    files = fetch.find_files() or fetch.download(
-                        f"{home.rstrip('/')}/{DATASETS[name]}"
-                    )
+        folder.mkdir(parents=True, exist_ok=True)
+        if source is not None:
+            files = fetch.copy(_find_copy(Path(source), name))
+        else:
+            url = f"{home.rstrip('/')}/{DATASETS[name]}"
+            files = fetch.find_files() or fetch.download(url)
     except OSError as error:
         problem = error.strerror or str(error)
         raise DataError(problem, path=error.filename or folder) from error
     vectors = {key: folder / file for key, file in VECTOR_FILES.items() if file in files}
     return Dataset(name, folder, folder / TRAINING_SETS, folder / TEST_SETS, vectors)
-
-
-@contextmanager
-def _lock(folder: Path) -> Iterator[None]:
-    """One process at a time: two that append to one .part would spoil it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
 
 
 def _find_copy(source: Path, name: str) -> Path:
@@ -268,7 +202,7 @@ class _Fetch:
             target = self.folder / entry.name
             pin = self.pins.get(entry.name)
             if not target.is_file() or _mismatch(target, pin, entry.sha):
-                self._download_file(entry, target, pin)
+                self._retry(entry.url, lambda: self._download_file(entry, target, pin))  # noqa: B023
             self.progress(entry.name, entry.size, entry.size)
         return self._finish([entry.name for entry in entries])
 
@@ -285,35 +219,16 @@ class _Fetch:
             attempt += 1
 
     def _download_file(self, entry: _Entry, target: Path, pin: str | None) -> None:
-        part = target.with_name(f"{target.name}.part")
-        inherited = part.exists()
-        part.touch()
-        self._retry(entry.url, lambda: self._append(entry, part))
-        if (problem := _mismatch(part, pin, entry.sha)) is None:
-            part.replace(target)
-            return
-        part.unlink()
-        if not inherited:
-            raise DataError(problem, path=target)
-        # What an earlier run left may be of another version of the file.
-        self._download_file(entry, target, pin)
-
-    def _append(self, entry: _Entry, part: Path) -> None:
-        """Bring the part to its full size, or raise `BrokenError` with what arrived kept."""
-        if (done := part.stat().st_size) == entry.size:
-            return
-        start = done if done < entry.size else 0
-        with part.open("r+b") as stream:
-            for offset, chunk in receive(entry.url, entry.size, self.timeout, start):
-                stream.seek(offset)
-                stream.truncate()
-                stream.write(chunk)
-                done = stream.tell()
-                self.progress(entry.name, done, entry.size)
-            stream.flush()
-            os.fsync(stream.fileno())
-        if done != entry.size:
-            raise BrokenError(f"ended after {done} of {entry.size} bytes")
+        done = 0
+        with atomic_write(target) as temporary:
+            with temporary.open("wb") as stream:
+                for chunk in receive(entry.url, entry.size, self.timeout):
+                    done += stream.write(chunk)
+                    self.progress(entry.name, done, entry.size)
+            if done != entry.size:
+                raise BrokenError(f"ended after {done} of {entry.size} bytes")
+            if problem := _mismatch(temporary, pin, entry.sha):
+                raise DataError(problem, path=target)
 
     def _finish(self, names: list[str]) -> list[str]:
         """Write the manifest: from now on the network is not asked any more."""
@@ -340,7 +255,7 @@ def _mismatch(path: Path, pin: str | None, git_hash: str | None = None) -> str |
 
 def _listing(url: str, timeout: float) -> list[_Entry]:
     """Read a folder in GitHub's contents API; files that no dataset has are passed over."""
-    body = b"".join(chunk for _, chunk in receive(url, _LISTING_LIMIT, timeout))
+    body = b"".join(receive(url, _LISTING_LIMIT, timeout))
     entries: dict[str, _Entry] = {}
     try:
         for row in json.loads(body):
@@ -356,7 +271,7 @@ def _listing(url: str, timeout: float) -> list[_Entry]:
     for entry in entries.values():
         if not 0 <= entry.size <= _LARGEST:
             raise DataError(f"{redact(url)}: {entry.name} would have {entry.size} bytes")
-        check_address(entry.url, url)
+        check_address(entry.url)
     return list(entries.values())
 
 
@@ -390,27 +305,3 @@ def redact(url: str) -> str:
     """
     place, mark, _ = _CREDENTIALS.sub(r"\1", url).partition("?")
     return f"{place}?…" if mark else place
-
-
-def is_private(url: str) -> bool:
-    """Whether an address leads to this machine or its network, and not out into the world.
-
-    A name that cannot be resolved leads nowhere, or only an outside proxy resolves it.
-    """
-    host = urlsplit(url).hostname or ""
-    return not all(_is_global(number) for number in _numbers(host))
-
-
-def _is_global(number: str) -> bool:
-    address = ip_address(number)
-    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
-    return (mapped or address).is_global
-
-
-def _numbers(host: str) -> set[str]:
-    """The addresses of a host name."""
-    try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
-        return set()
-    return {str(address[0]).partition("%")[0] for *_, address in found}

@@ -1,10 +1,12 @@
-"""Opens and writes files so that no file is ever half-written under its name."""
+"""Opens and writes files so that no file is ever half-written; what readers of files share."""
 
 from __future__ import annotations
 
 import bz2
 import codecs
 import errno
+import fcntl
+import glob
 import gzip
 import hashlib
 import io
@@ -12,14 +14,16 @@ import json
 import os
 import re
 import stat
+import tempfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from synsetmine.errors import DataError, Skipped, SynsetmineError, raise_or_keep
-from synsetmine.io.temporary import check_no_link_inside, temporary_file
+from synsetmine.errors import DataError, Skipped, SynsetmineError, raise_or_keep, skipping
+from synsetmine.types import Progress
 
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".zst": "zstd"}
 
@@ -46,7 +50,7 @@ def atomic_write(path: Path) -> Iterator[Path]:
     target = path.resolve()  # a link stays a link
     with naming_place(path):
         target.parent.mkdir(parents=True, exist_ok=True)
-        with temporary_file(target) as temporary, naming_place(path, temporary):
+        with _temporary_file(target) as temporary, naming_place(path, temporary):
             yield temporary
             _sync(temporary)
             temporary.chmod(_mode(target))
@@ -58,7 +62,7 @@ def check_file(path: Path) -> None:
 
     A device or a pipe would be replaced by a file, so they are refused too.
     """
-    _check_links(path)
+    _check_loops(path)
     if path.is_dir():
         raise DataError("this is a folder; name a file to write", path=path)
     if path.exists() and not path.is_file():
@@ -68,7 +72,7 @@ def check_file(path: Path) -> None:
 
 def check_folder(folder: Path) -> None:
     """Refuse a folder in which no file can be written; one that is missing can be made."""
-    _check_links(folder)
+    _check_loops(folder)
     there = folder
     while not there.exists() and there != there.parent:
         there = there.parent
@@ -78,8 +82,14 @@ def check_folder(folder: Path) -> None:
         raise DataError("nothing can be written in this folder", path=there)
 
 
-def _check_links(path: Path) -> None:
-    check_no_link_inside(path)
+def check_plain(path: Path) -> None:
+    """Refuse a link, a pipe or a device in a run or model folder, which may come from others."""
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        problem = "this is not a regular file; no other is opened in a run or model folder"
+        raise DataError(problem, path=path)
+
+
+def _check_loops(path: Path) -> None:
     try:
         path.stat()
     except OSError as error:
@@ -315,6 +325,33 @@ def _compress(stream: IO[bytes], compression: str) -> Iterator[IO[bytes]]:
             yield compressed
 
 
+@contextmanager
+def _temporary_file(path: Path) -> Iterator[Path]:
+    """An empty file next to `path`, to replace it; what killed writers left of it is removed."""
+    remove_left_parts(path.parent, f".{glob.escape(path.name)}.*.part")
+    while True:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+        temporary = Path(name)
+        with suppress(OSError):  # some file systems have no locks; there nothing is removed
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        if temporary.exists():
+            break
+        os.close(handle)  # before it was locked, another writer took it for one that was left
+    try:
+        yield temporary
+    finally:
+        temporary.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def remove_left_parts(folder: Path, pattern: str = ".*.part") -> None:
+    """Remove the temporary files of such names that no process writes any more."""
+    for part in folder.glob(pattern):
+        with suppress(OSError), part.open("rb") as stream:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            part.unlink()
+
+
 def _sync(path: Path) -> None:
     with path.open("rb") as stream:
         os.fsync(stream.fileno())
@@ -344,3 +381,70 @@ def cache_root() -> Path:
     except RuntimeError as error:  # a user without a name, as in a container
         problem = "there is no home folder for a cache; name one in SYNSETMINE_CACHE"
         raise SynsetmineError(problem) from error
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file, where to keep the errors of broken records, and a callback for the bytes read.
+
+    Without `skipped` the first broken record raises its error.
+    """
+
+    path: Path
+    skipped: list[DataError] | Skipped | None = None
+    on_read: Callable[[int], None] | None = None
+
+    @property
+    def name(self) -> str:
+        """The name without the ending of a compression."""
+        return plain_name(self.path)
+
+    def open(self) -> AbstractContextManager[IO[bytes]]:
+        return open_binary(self.path, on_read=self.on_read)
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        return numbered_lines(self.path, skipped=self.skipped, on_read=self.on_read)
+
+    def byte_lines(self) -> Iterator[tuple[int, bytes]]:
+        return byte_lines(self.path, skipped=self.skipped, on_read=self.on_read)
+
+    def skipping(self, line: int) -> skipping:
+        """Leave out the record that starts on this line if it turns out to be broken."""
+        return skipping(self.path, line, self.skipped)
+
+    def reject(self, error: DataError, line: int | None = None) -> None:
+        """Raise an error with its place, or keep it."""
+        raise_or_keep(error.at(self.path, line), self.skipped)
+
+
+class Meter:
+    """Tells a callback how many bytes of all files are read, about once a megabyte."""
+
+    STEP = 2**20
+
+    def __init__(self, total: int, progress: Progress | None) -> None:
+        self._total = total
+        self._progress = progress
+        self._read = 0
+        self._told = 0
+
+    @contextmanager
+    def reading(self, size: int) -> Iterator[Callable[[int], None]]:
+        """A function that is called with the bytes read of a file of this size.
+
+        A file that grew meanwhile counts for no more than it was, and in the end for no less.
+        """
+        end = self._read + size
+
+        def add(count: int) -> None:
+            self._read = min(self._read + count, end)
+            if self._read - self._told >= self.STEP:
+                self.tell()
+
+        yield add
+        add(size)
+
+    def tell(self) -> None:
+        self._told = self._read
+        if self._progress is not None:
+            self._progress(self._read, self._total)

@@ -1,14 +1,18 @@
-"""Rows of CSV and TSV files, and what spreadsheets make of their cells."""
+"""Rows of CSV and TSV files, what spreadsheets make of their cells, and Parquet tables."""
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from synsetmine.errors import DataError
-from synsetmine.io.files import LONGEST
+from synsetmine.io.files import LONGEST, atomic_write, parquet_error
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # A spreadsheet takes a cell that starts like this for a formula, and runs it.
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -149,3 +153,27 @@ def _quote(cell: str, delimiter: str) -> str:
     if any(char in cell for char in (delimiter, '"', "\r", "\n")):
         return '"' + cell.replace('"', '""') + '"'
     return cell
+
+
+def read_table(path: Path, schema: pa.Schema, content: str) -> pa.Table:
+    """Read a Parquet file that has these columns; `content` says in errors what its rows are."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(path)
+        table.validate(full=True)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise parquet_error(error, path) from error
+    if not table.schema.equals(schema):
+        columns = ", ".join(table.schema.names)
+        raise DataError(f"not a table of {content}; its columns", path=path, value=columns)
+    return table
+
+
+def write_table(path: Path, table: pa.Table) -> None:
+    """Write a Parquet file, whole or not at all."""
+    import pyarrow.parquet as pq
+
+    with atomic_write(path) as temporary:
+        pq.write_table(table, temporary, compression="zstd")

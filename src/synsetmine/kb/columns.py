@@ -103,13 +103,8 @@ def join(arrays: Iterable[Any]) -> Any:
 MARK = b"synsetmine.kb"
 VERSION = b"2"  # 2: normal forms keep accents that follow their letters
 
-_NUMBERS = {
-    "name_starts": np.int64,
-    "form_starts": np.int64,
-    "form_entities": np.int32,
-    "preferred_forms": np.int32,
-    "replaced_rows": np.int32,
-}
+_STRINGS = ("ids", "forms", "replaced")
+_NUMBERS = ("name_starts", "form_starts", "form_entities", "preferred_forms", "replaced_rows")
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,13 +160,13 @@ def read_columns(path: Path) -> Columns:
         arrays = {name: table.column(name).values for name in table.schema.names}
         if b"%d" % _checksum(arrays) != notes.get(b"checksum"):
             raise DataError("a damaged knowledge base: its checksum differs", path=path)
-        return _check_numbers(arrays, path)
+        return _columns(arrays)
     except (pa.ArrowException, OSError, KeyError, AttributeError, ValueError) as error:
         raise DataError("not a knowledge base, or a damaged one", path=path) from error
 
 
 def _arrays(columns: Columns) -> Iterator[tuple[str, Any]]:
-    for name in ("ids", "forms", "replaced"):
+    for name in _STRINGS:
         strings: Strings = getattr(columns, name)
         yield name, strings.array
         yield f"{name}_hashes", pa.array(strings.hashes)
@@ -203,42 +198,9 @@ def _string_buffers(array: Any) -> tuple[Any, Any]:
     return starts, memoryview(letters or b"")[starts[0] : starts[-1]]
 
 
-def _check_numbers(arrays: dict[str, Any], path: Path) -> Columns:
-    """The columns, if all numbers in them are within the columns that they index."""
-
-    def require(good: bool, name: str) -> None:
-        if not good:
-            raise DataError("a knowledge base with a broken column", path=path, value=name)
-
-    def numbers(name: str, size: int, below: int) -> NDArray[Any]:
-        array: NDArray[Any] = arrays[name].to_numpy()
-        require(array.dtype == _NUMBERS.get(name, np.int32) and array.shape == (size,), name)
-        require(not size or (array.min() >= 0 and array.max() < below), name)
-        return array
-
-    def starts(name: str, size: int) -> NDArray[Any]:
-        array = numbers(name, size + 1, len(arrays["names"]) + 1)
-        require(array[0] == 0 and array[-1] == len(arrays["names"]), name)
-        require(bool((np.diff(array) > 0).all()), name)  # no entity and no form without a name
-        return array
-
-    def strings(name: str) -> Strings:
-        size = len(arrays[name])
-        require(arrays[name].type == pa.large_string() and not arrays[name].null_count, name)
-        hashes: NDArray[Any] = arrays[f"{name}_hashes"].to_numpy()
-        require(hashes.dtype == np.uint32 and hashes.shape == (size,), f"{name}_hashes")
-        return Strings(arrays[name], hashes, numbers(f"{name}_order", size, size))
-
-    require(arrays["names"].type == pa.large_string() and not arrays["names"].null_count, "names")
-    ids, forms, replaced = strings("ids"), strings("forms"), strings("replaced")
-    return Columns(
-        ids=ids,
-        name_starts=starts("name_starts", len(ids)),
-        names=arrays["names"],
-        forms=forms,
-        form_starts=starts("form_starts", len(forms)),
-        form_entities=numbers("form_entities", len(arrays["names"]), len(ids)),
-        preferred_forms=numbers("preferred_forms", len(ids), len(forms)),
-        replaced=replaced,
-        replaced_rows=numbers("replaced_rows", len(replaced), len(ids)),
-    )
+def _columns(arrays: dict[str, Any]) -> Columns:
+    columns: dict[str, Any] = {name: arrays[name].to_numpy() for name in _NUMBERS}
+    for name in _STRINGS:
+        hashes, order = arrays[f"{name}_hashes"].to_numpy(), arrays[f"{name}_order"].to_numpy()
+        columns[name] = Strings(arrays[name], hashes, order)
+    return Columns(names=arrays["names"], **columns)

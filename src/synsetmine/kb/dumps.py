@@ -11,8 +11,7 @@ from typing import Any
 from synsetmine.corpus.mediawiki import Page, page_document, read_pages
 from synsetmine.corpus.wikitext import read_target
 from synsetmine.errors import DataError
-from synsetmine.io.files import plain_name
-from synsetmine.io.source import Source
+from synsetmine.io.files import Source, plain_name
 from synsetmine.kb.base import KnowledgeBuilder, accepts
 from synsetmine.kb.tables import json_fields
 from synsetmine.normalization import normal_form

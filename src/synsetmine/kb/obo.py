@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from urllib.parse import quote
 
-from synsetmine.errors import DataError, SynsetmineError
-from synsetmine.io.source import Source
+from synsetmine.errors import DataError, import_extra
+from synsetmine.io.files import Source
 from synsetmine.kb.base import KnowledgeBuilder, short_id
 
 _LETTERS = {"\n": r"\n", "\r": r"\r", "\t": r"\t", "\f": r"\f"}
@@ -141,7 +141,7 @@ def starts_term(line: str) -> bool:
 def parse_frame(frame: Frame) -> Any:
     """A frame as fastobo reads it."""
     try:
-        return _fastobo().loads(frame.text)[0]
+        return import_extra("fastobo", "reading OBO", "ontology").loads(frame.text)[0]
     except SyntaxError as error:
         place = min(error.lineno or 1, len(frame.lines)) - 1
         problem = DataError("not OBO", line=frame.numbers[place], value=frame.lines[place])
@@ -200,7 +200,11 @@ def _add_block(
     short_ids: bool,
 ) -> None:
     try:
-        parsed = list(_fastobo().loads("\n".join(frame.text for frame in block)))
+        parsed = list(
+            import_extra("fastobo", "reading OBO", "ontology").loads(
+                "\n".join(frame.text for frame in block)
+            )
+        )
     except SyntaxError:
         parsed = []
     for number, frame in enumerate(block):
@@ -222,12 +226,3 @@ def _add_term(term: OboTerm, builder: KnowledgeBuilder, line: int, scopes: Colle
     else:
         synonyms = [name for scope, name in term.synonyms if scope in scopes]
         builder.add(term.id, term.names + synonyms, line=line)
-
-
-def _fastobo() -> Any:
-    try:
-        import fastobo
-    except ImportError:
-        problem = "reading OBO needs the extra: pip install 'synsetmine[ontology]'"
-        raise SynsetmineError(problem) from None
-    return fastobo

@@ -8,9 +8,8 @@ from itertools import islice
 from typing import IO, Any
 from urllib.parse import quote
 
-from synsetmine.errors import DataError, SynsetmineError
-from synsetmine.io.files import open_binary, plain_name
-from synsetmine.io.source import Source
+from synsetmine.errors import DataError, import_extra
+from synsetmine.io.files import Source, open_binary, plain_name
 from synsetmine.kb.base import KnowledgeBuilder, accepts, long_id, short_id
 
 # Ending -> the parser's own name of the syntax; files of other endings show their syntax.
@@ -27,23 +26,10 @@ SYNTAXES = {
 }
 
 _BLOCK = 5000
-_LONGEST_ENTITY = 1000
-_MOST_NAMED = 10_000  # so often entities may be named, whatever they stand for, and beyond it
-_GROWTH = 16  # for no more than so many bytes for each that is read
 _DEEPEST = 100
-_DEEPEST_XML = 2000
-_LONGEST_MARKUP = 2**20
 _TAIL = 4096
 _ROOT = re.compile(rb"<(?:[\w.-]+:)?RDF[\s>]")
 _ROOT_END = re.compile(rb"</(?:[\w.-]+:)?RDF\s*>")
-# Anything but the five entities that XML has by itself, and characters by their numbers.
-_REFERENCE = re.compile(rb"&(?!#|amp;|lt;|gt;|quot;|apos;)")
-# Comments, what is quoted, instructions, declarations; and tags, of which groups tell the kind.
-_MARKUP = re.compile(
-    rb"""<(?:!--.*?-->|!\[CDATA\[.*?\]\]>|\?.*?\?>|!(?=[A-Z])"""
-    rb"""|(/)?[^/!?\s](?:[^>"'/]|"[^"]*"|'[^']*'|/(?!>))*+(/)?>)""",
-    re.S,
-)
 
 
 def statements(source: Source) -> Iterator[Any]:
@@ -57,12 +43,7 @@ def statements(source: Source) -> Iterator[Any]:
 
 
 def pyoxigraph() -> Any:
-    try:
-        import pyoxigraph as ox
-    except ImportError:
-        problem = "reading RDF needs the extra: pip install 'synsetmine[ontology]'"
-        raise SynsetmineError(problem) from None
-    return ox
+    return import_extra("pyoxigraph", "reading RDF", "ontology")
 
 
 def _syntax(source: Source) -> str:
@@ -127,20 +108,14 @@ def _shallow(line: str) -> str:
 
 
 class _LimitedStream:
-    """A stream that stops where the parser would fill the memory or the stack, or be content.
+    """A stream that stops where the parser would fill the stack, or be content.
 
-    The parser writes out the entities of XML, also those made of others: ten lines can make a
-    gigabyte. Statements that quote statements are read to any depth, elements within elements in
-    time that grows with the square of it. And it takes XML that breaks off for whole.
+    Statements that quote statements are read to any depth, and XML that breaks off counts as whole.
     """
 
     def __init__(self, stream: IO[bytes], *, xml: bool) -> None:
         self._stream = stream
         self._xml = xml
-        self._declaration = b""
-        self._longest = 0  # of the declarations of entities
-        self._read = self._named = 0
-        self._markup = b""
         self._end = b""
         self._opened = False
         self._depth = 0
@@ -148,66 +123,19 @@ class _LimitedStream:
     def read(self, size: int = -1) -> bytes:
         chunk = self._stream.read(size)
         if self._xml:
-            self._check_xml(chunk)
+            self._check_end(chunk)
         else:
-            self._check_depth(chunk)
+            self._depth = max(self._depth + chunk.count(b"<<(") - chunk.count(b")>>"), 0)
+            if self._depth > _DEEPEST:
+                raise DataError("statements nested too deeply", value=chunk[:80])
         return chunk
 
-    def _check_xml(self, chunk: bytes) -> None:
-        self._declaration, longest = _after_entities(self._declaration + chunk)
-        self._longest = max(self._longest, longest)
-        self._check_growth(chunk)
-        self._check_elements(chunk)
+    def _check_end(self, chunk: bytes) -> None:
         self._end += chunk
         self._opened = self._opened or _ROOT.search(self._end) is not None
         self._end = self._end[-_TAIL:]
         if not chunk and self._opened and not _ROOT_END.search(self._end):
             raise DataError("the file is truncated", value=self._end[-60:])
-
-    def _check_growth(self, chunk: bytes) -> None:
-        """Short entities, too, can be named a million times."""
-        self._read += len(chunk)
-        self._named += len(_REFERENCE.findall(chunk))
-        written_out = (self._named - _MOST_NAMED) * self._longest
-        if written_out > _GROWTH * self._read:
-            raise DataError("XML entities that expand too much", value=chunk[:80])
-
-    def _check_elements(self, chunk: bytes) -> None:
-        text = self._markup + chunk
-        place = text.find(b"<")
-        while place >= 0 and (found := _MARKUP.match(text, place)):
-            is_tag = found[0][1:2] not in b"!?"
-            self._depth += is_tag * (0 if found[2] else -1 if found[1] else 1)
-            if self._depth > _DEEPEST_XML:
-                problem = f"more than {_DEEPEST_XML:,} nested elements"
-                raise DataError(problem, value=found[0][:80])
-            place = text.find(b"<", found.end())
-        self._markup = text[place:] if place >= 0 else b""  # it waits for its end
-        if len(self._markup) > _LONGEST_MARKUP:
-            raise DataError("a tag or comment is longer than 1 MiB", value=self._markup[:80])
-
-    def _check_depth(self, chunk: bytes) -> None:
-        self._depth = max(self._depth + chunk.count(b"<<(") - chunk.count(b")>>"), 0)
-        if self._depth > _DEEPEST:
-            raise DataError("statements nested too deeply", value=chunk[:80])
-
-
-def _after_entities(text: bytes) -> tuple[bytes, int]:
-    """Check the declarations of entities; what may start another, and how long the longest is."""
-    mark = b"<!ENTITY"
-    longest = 0
-    place = text.find(mark)
-    while place >= 0:
-        end = text.find(b"<", place + len(mark))
-        declaration = text[place:] if end < 0 else text[place:end]
-        longest = max(longest, len(declaration))
-        if longest > _LONGEST_ENTITY or (end >= 0 and _REFERENCE.search(declaration)):
-            problem = "an XML entity that is too long or refers to other entities"
-            raise DataError(problem, value=declaration[:80])
-        if end < 0:
-            return declaration, longest
-        place = text.find(mark, end)
-    return text[-len(mark) + 1 :], longest
 
 
 _RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"

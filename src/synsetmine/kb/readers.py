@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import get_args
 
 from synsetmine.errors import DataError, Skipped
-from synsetmine.io.files import open_binary, plain_name
-from synsetmine.io.source import Meter, Source
+from synsetmine.io.files import Meter, Source, open_binary, plain_name
 from synsetmine.kb.base import KnowledgeBase, KnowledgeBuilder
 from synsetmine.kb.dumps import add_mediawiki, add_umls, add_wikidata, merged_file
 from synsetmine.kb.obo import Scope, add_obo

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from synsetmine.errors import DataError
-from synsetmine.io.files import parse_json
-from synsetmine.io.source import Source
+from synsetmine.io.files import Source, parse_json
 from synsetmine.io.tables import Row, rows_in
 from synsetmine.kb.base import KnowledgeBuilder
 

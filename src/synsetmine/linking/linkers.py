@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from synsetmine.engines import LocalEngine
 from synsetmine.errors import DataError, shorten
-from synsetmine.io.temporary import check_plain_file
 from synsetmine.kb import KnowledgeBase
 from synsetmine.text.matcher import NameMatcher
 from synsetmine.types import Document, Link, Mention
@@ -103,7 +102,6 @@ class DictionaryLinker:
         process only the two paths travel.
         """
         kb = KnowledgeBase.load(knowledge)
-        check_plain_file(names)  # no user has named it: it may come with the knowledge base
         matcher = NameMatcher.load(names) if names.exists() else None
         if matcher is None or not matcher.is_built_from(kb.forms):
             matcher = NameMatcher.build(kb.forms)

@@ -21,7 +21,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from synsetmine.errors import DataError, SynsetmineError, shorten
 from synsetmine.io.downloads import redact
-from synsetmine.io.sqlite import check_database, has_schema, make_database, use_write_ahead_log
+from synsetmine.io.sqlite import open_database
 
 if TYPE_CHECKING:
     import ssl
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 _OURS = 0x5E7A15  # is in the file's header, so that nothing is written into a stranger's file
 _WAIT = 60  # seconds for another process to finish its write
 _TABLE = "CREATE TABLE answers (key TEXT PRIMARY KEY, answer TEXT NOT NULL) WITHOUT ROWID"
-_MAKE = (_TABLE, f"PRAGMA application_id = {_OURS}")
 _ASKED_AT_ONCE = 500  # SQLite allows a limited number of ? in a query
 
 
@@ -68,32 +67,16 @@ class AnswerCache:
 def open_cache(path: Path) -> Iterator[AnswerCache]:
     """Open a cache file, making it where there is none."""
     with _clear_errors(path):
-        make_database(path, _MAKE)
-        check_database(path, writing=True)
-        connection = sqlite3.connect(path, timeout=_WAIT, check_same_thread=False)
+        connection = open_database(path, [_TABLE], mark=_OURS, wait=_WAIT)
     with closing(connection):
-        with _clear_errors(path):
-            _prepare(connection, path)
+        # With a write-ahead log, a crash of the machine may cost the last answers, never the file.
+        connection.execute("PRAGMA synchronous = NORMAL")
         yield AnswerCache(path, connection)
 
 
 def cache_error(path: Path, why: object) -> DataError:
     """The error for a cache that cannot be read."""
     return DataError(f"damaged cache ({why}); delete it to repeat all requests", path=path)
-
-
-def _is_ours(connection: sqlite3.Connection) -> bool:
-    return bool(connection.execute("PRAGMA application_id").fetchone() == (_OURS,))
-
-
-def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    if not _is_ours(connection):
-        raise DataError("not a cache of answers, but another database", path=path)
-    if not has_schema(connection, [_TABLE]):
-        raise DataError("not a cache of synsetmine: its schema differs", path=path)
-    use_write_ahead_log(connection, _WAIT)
-    # With a write-ahead log, a crash of the machine may cost the last answers, never the file.
-    connection.execute("PRAGMA synchronous = NORMAL")
 
 
 @contextmanager

@@ -14,7 +14,14 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn, get_args
 from urllib.parse import unquote
 
-from synsetmine.errors import DataError, Skipped, SynsetmineError, require, shorten
+from synsetmine.errors import (
+    DataError,
+    Skipped,
+    SynsetmineError,
+    import_extra,
+    require,
+    shorten,
+)
 from synsetmine.io.downloads import is_web_address, redact
 from synsetmine.linking.service import (
     AnswerCache,
@@ -51,12 +58,10 @@ class Annotation:
         """The inverse of `to_json`; a ValueError for anything else."""
         try:
             stored = json.loads(text)
-        except RecursionError as error:
-            raise ValueError("lists within lists within lists") from error
-        match stored:
-            case {"mentions": list(mentions), "broken": list(broken)}:
-                return cls(tuple(map(_stored_mention, mentions)), tuple(map(_stored_pair, broken)))
-        raise ValueError("not an annotation")
+            mentions = tuple(Mention(*row) for row in stored["mentions"])
+            return cls(mentions, tuple((problem, value) for problem, value in stored["broken"]))
+        except (TypeError, LookupError, RecursionError) as error:
+            raise ValueError("not an annotation") from error
 
 
 def read_annotation(body: bytes, text: str) -> Annotation:
@@ -137,20 +142,6 @@ def _is_entity(uri: str) -> bool:
         return False
 
 
-def _stored_mention(row: object) -> Mention:
-    match row:
-        case [int(start), int(end), str(entity)]:
-            return Mention(start, end, entity)
-    raise ValueError("not a mention")
-
-
-def _stored_pair(row: object) -> tuple[str, str]:
-    match row:
-        case [str(problem), str(resource)]:
-            return problem, resource
-    raise ValueError("not a problem with its resource")
-
-
 Entities = Literal["title", "uri"]
 
 LONGEST = 8_000  # characters of text in one request
@@ -200,7 +191,7 @@ class SpotlightLinker:
         require(0 < timeout < math.inf, "timeout must be more than 0 seconds", timeout)
         require(retries >= 0, "retries must be 0 or more", retries)
         require(0 <= backoff < math.inf, "backoff must be 0 seconds or more", backoff)
-        _check_httpx()
+        import_extra("httpx", "the Spotlight linker", "spotlight")
         self.skipped = Skipped()
         self._settings = {"confidence": f"{float(confidence)}", "support": f"{int(support)}"}
         self._address = url.rstrip("/") + "/annotate"
@@ -320,15 +311,6 @@ def _check_url(url: str) -> None:
     if not is_web_address(url) or re.search(r"[?#\s]", url):
         problem = "the url must be the http(s) address of a service, without ? and #"
         raise DataError(problem, value=redact(url))
-
-
-def _check_httpx() -> None:
-    try:
-        import httpx  # noqa: F401
-    except ImportError as error:
-        raise SynsetmineError(
-            "the Spotlight linker needs the extra: pip install 'synsetmine[spotlight]'"
-        ) from error
 
 
 def pieces(text: str) -> Iterator[tuple[int, str]]:

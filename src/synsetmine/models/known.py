@@ -10,10 +10,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from synsetmine.errors import DataError
-from synsetmine.io.files import atomic_write, parquet_error
+from synsetmine.io.tables import read_table, write_table
 from synsetmine.types import KNOWN_THRESHOLD as KNOWN_THRESHOLD
 from synsetmine.types import SynonymSets, Term
 
@@ -157,20 +156,14 @@ def write_candidates(path: Path, known: KnownSets | None) -> None:
     ]
     columns = list(zip(*rows, strict=True)) or [()] * len(SCHEMA)
     arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
-    with atomic_write(path) as temporary:
-        pq.write_table(pa.table(arrays, schema=SCHEMA), temporary)
+    write_table(path, pa.table(arrays, schema=SCHEMA))
 
 
 def read_candidates(path: Path) -> dict[Term, list[Candidate]]:
     """Read what `write_candidates` wrote."""
-    try:
-        table = pq.read_table(path)
-        table.validate(full=True)
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise parquet_error(error, path) from error
-    if not table.schema.equals(SCHEMA) or any(column.null_count for column in table.columns):
-        columns = ", ".join(table.column_names)
-        raise DataError("not a table of candidates; its columns", path=path, value=columns)
+    table = read_table(path, SCHEMA, "candidates")
+    if any(column.null_count for column in table.columns):
+        raise DataError("a table of candidates with empty cells", path=path)
     candidates: dict[Term, list[Candidate]] = {}
     for text, *values in zip(*(column.to_pylist() for column in table.columns), strict=True):
         candidate = Candidate(*values)

@@ -14,8 +14,7 @@ from safetensors.numpy import load_file, save_file
 
 from synsetmine.devices import require_torch
 from synsetmine.errors import DataError, ModelError, require_type, shorten
-from synsetmine.io.files import atomic_write, read_json, sha256, write_text
-from synsetmine.io.temporary import check_model_folder
+from synsetmine.io.files import atomic_write, check_plain, read_json, sha256, write_text
 from synsetmine.models.base import Arrays, ModelSettings, SetModel, StoredModel
 from synsetmine.models.general.settings import AdaptationSettings
 from synsetmine.models.paper.settings import PRESETS as PAPER_PRESETS
@@ -65,7 +64,7 @@ def save_model(folder: str | Path, model: StoredModel) -> None:
     """Write the folder; `config.json` comes last and makes it complete."""
     folder = Path(folder)
     require_type(model, StoredModel, "expected a StoredModel, such as the .model of a training")
-    check_model_folder(folder)
+    _check_files(folder)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / CONFIG).unlink(missing_ok=True)
     description, arrays = model.state()
@@ -131,13 +130,18 @@ def is_model(folder: Path) -> bool:
     return (folder / CONFIG).is_file()
 
 
+def _check_files(folder: Path) -> None:
+    for name in (CONFIG, WEIGHTS, VECTORS):
+        check_plain(folder / name)
+
+
 def _read_config(folder: Path) -> dict[str, Any]:
     path = folder / CONFIG
     if not folder.exists():
         raise ModelError(f"{folder} does not exist; a model is a folder")
     if not folder.is_dir():
         raise ModelError(f"{folder} is not a folder; a model is a folder")
-    check_model_folder(folder)
+    _check_files(folder)
     if not path.exists():
         problem = f"{folder} contains no finished model: {CONFIG} is missing"
         raise ModelError(f"{problem}; if training was interrupted, train again")

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from synsetmine.errors import DataError, counted, require
 from synsetmine.frames import Library, frame_of
-from synsetmine.io.traces import Action, Decision
+from synsetmine.io.sets import Action, Decision
 from synsetmine.models.known import Candidate, KnownSets
 from synsetmine.types import SetsLike, SynonymSets, Term, TermLike, pairs_of, terms_of
 

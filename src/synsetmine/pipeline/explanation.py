@@ -24,9 +24,8 @@ from synsetmine.text.patterns import (
     find_definitions,
     relation_between,
 )
-from synsetmine.text.sentences import one_space, sentence_around, sentence_ends
+from synsetmine.text.tokens import FUNCTION_WORDS, one_space, sentence_around, sentence_ends
 from synsetmine.text.word_forms import stem
-from synsetmine.text.words import FUNCTION_WORDS
 from synsetmine.types import NameKind, Progress, Scope, Term
 
 if TYPE_CHECKING:

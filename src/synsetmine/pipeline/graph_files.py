@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from synsetmine.corpus.documents import table_rows
 from synsetmine.corpus.name_lists import choose_column, format_of, id_text, name_text, type_text
-from synsetmine.corpus.records import table_rows
 from synsetmine.errors import DataError
-from synsetmine.io.files import parquet_error, parse_json, plain_name, writing
-from synsetmine.io.source import Source
+from synsetmine.io.files import Source, parquet_error, parse_json, plain_name, writing
 from synsetmine.io.tables import row_of
 
 Encoding: TypeAlias = Literal["arrow", "text", "json"]

@@ -16,8 +16,8 @@ from synsetmine.normalization import name_key
 from synsetmine.types import Term
 
 if TYPE_CHECKING:
-    from synsetmine.export import Entry
     from synsetmine.pipeline.grouping import Grouping, Member, NameSet, UnsurePair
+    from synsetmine.runs import MinedSet
 
 
 COLUMNS = {
@@ -175,9 +175,8 @@ def _write_solr(path: Path, grouping: Grouping, alone: bool, skipped: Skipped) -
     FORMATS["solr"].write(path, entries, About(), limit=0)
 
 
-def _entry(name_set: NameSet) -> Entry:
-    from synsetmine.export import Entry
-    from synsetmine.runs import MinedTerm
+def _entry(name_set: NameSet) -> MinedSet:
+    from synsetmine.runs import MinedSet, MinedTerm
 
     spelled: dict[str, Member] = {}
     for member in name_set.entries:
@@ -185,7 +184,7 @@ def _entry(name_set: NameSet) -> Entry:
     first, *others = (
         MinedTerm(m.name, m.count, "", m.known, m.probability) for m in spelled.values()
     )
-    return Entry(name_set.id, first, tuple(others))
+    return MinedSet(name_set.id, (first, *others))
 
 
 _Writer: TypeAlias = Callable[[Path, "Grouping", bool, Skipped], None]

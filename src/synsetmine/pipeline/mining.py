@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from synsetmine.errors import counted
-from synsetmine.io.sets import Vocabulary, lasting_ids
-from synsetmine.io.traces import Decision, Quote
+from synsetmine.io.sets import Decision, Quote, Vocabulary, lasting_ids
 from synsetmine.models import MiningResult, StoredModel, generate_sets
 from synsetmine.models.known import Rehearsal
 from synsetmine.normalization import normal_form

@@ -9,8 +9,7 @@ from statistics import mean, pstdev
 from typing import Any
 
 from synsetmine.io.files import cache_root, write_json
-from synsetmine.io.sets import read_sets, read_vocabulary, write_sets
-from synsetmine.io.traces import write_trace
+from synsetmine.io.sets import read_sets, read_vocabulary, write_sets, write_trace
 from synsetmine.kb import KnowledgeBase
 from synsetmine.linking.supervision import known_sets
 from synsetmine.metrics import evaluate

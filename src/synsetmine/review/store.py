@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from threading import RLock
 from typing import Any
 
 from synsetmine.errors import DataError, SynsetmineError
-from synsetmine.io.sqlite import (
-    LOG,
-    check_database,
-    copied_database,
-    has_schema,
-    identity,
-    make_database,
-    shared_descriptor,
-    use_write_ahead_log,
-)
-from synsetmine.io.temporary import kind_of
+from synsetmine.io.sqlite import check_mark, copied_database, file_states, open_database
 from synsetmine.review.decisions import COLUMNS, LISTS, Decision, now
 
 _OURS = 0x5E7DEC  # in the file's header, so that nothing is written into another database
@@ -62,7 +51,6 @@ _TABLE = (
     CREATE TRIGGER no_loss BEFORE DELETE ON decisions
     BEGIN SELECT RAISE(ABORT, 'decisions are only added'); END
     """,
-    f"PRAGMA application_id = {_OURS}",
     f"PRAGMA user_version = {_VERSION}",
 )
 
@@ -99,20 +87,11 @@ class ReviewStore:
         self.path = path
         self._lock = RLock()
         with _clear_errors(path):
-            make_database(path, _TABLE)
-            check_database(path, writing=True)
-            before = identity(path)
-            with ExitStack() as stack:
-                if kind_of(path) == "a file":  # SQLite reports a folder
-                    stack.enter_context(shared_descriptor(path))
-                self._connection = stack.enter_context(closing(_connect(path)))
-                _prepare(self._connection, path)
-                self._files = identity(path)
-                self._content = _content(path)
-                self._known = self._last_row()
-                if self._files[0] != before[0]:
-                    raise StoreReplacedError(path)
-                self._stack = stack.pop_all()
+            self._connection = open_database(path, _TABLE, mark=_OURS, wait=_WAIT)
+            _check_version(self._connection, path)
+            self._connection.execute("PRAGMA synchronous = FULL")  # on disk when `add` returns
+            self._connection.execute("SELECT count(*) FROM decisions")  # opens the log
+            self._files = _identity(path)
 
     def __enter__(self) -> ReviewStore:
         return self
@@ -122,52 +101,20 @@ class ReviewStore:
 
     def close(self) -> None:
         with self._lock:
-            self._stack.close()
+            self._connection.close()
 
     def check_in_place(self) -> None:
         """Raise StoreReplacedError if the store's file is no longer the one that was opened.
 
-        A write into a deleted file would be lost without an error. A file that was overwritten
-        in place has changed its size or time, and lacks decisions that were here; so has its log,
-        which alone holds the last ones.
+        A write into a deleted file would be lost without an error.
         """
-        with self._lock, _clear_errors(self.path):
-            if (files := identity(self.path)) != self._files:
+        with self._lock:
+            if (files := _identity(self.path)) != self._files:
                 if files[0] != self._files[0] and files[1] == self._files[1]:
-                    self._empty_log()
+                    # SQLite would take the log for that of the new file, and mix the two.
+                    with suppress(sqlite3.Error):
+                        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
                 raise StoreReplacedError(self.path)
-            if (content := _content(self.path)) != self._content:
-                self._check_decisions()
-                self._content = content
-
-    def _empty_log(self) -> None:
-        """Move what is in the log to the file that was opened, wherever that is now.
-
-        SQLite would take the log for that of the new file, and mix the two.
-        """
-        with suppress(sqlite3.Error):
-            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-    def _check_decisions(self) -> None:
-        """Look for the last known decision in the file itself, past SQLite's cache."""
-        number, known_id = self._known
-        try:
-            with copied_database(self.path) as copy, closing(_connect(copy)) as connection:
-                _check(connection, self.path)
-                intact = connection.execute("PRAGMA quick_check").fetchone() == ("ok",)
-                count, last = connection.execute(
-                    "SELECT count(*), coalesce(max(number), 0) FROM decisions"
-                ).fetchone()
-                query = "SELECT id FROM decisions WHERE number = ?"
-                row = connection.execute(query, [number]).fetchone()
-        except (sqlite3.Error, DataError) as error:
-            raise StoreReplacedError(self.path) from error
-        if not intact or count != last or (number and row != (known_id,)):
-            raise StoreReplacedError(self.path)
-
-    def _last_row(self) -> tuple[int, str]:
-        query = "SELECT number, id FROM decisions ORDER BY number DESC LIMIT 1"
-        return self._connection.execute(query).fetchone() or (0, "")
 
     def add(self, decision: Decision, *, seen: int | None = None) -> Decision:
         """Store a decision; returns it with its number, time and id.
@@ -228,8 +175,6 @@ class ReviewStore:
             with self._connection:
                 self.check_in_place()  # again: it may have waited for another process
                 yield
-            self._known = self._last_row()
-            self._content = _content(self.path)  # a commit may move the log into the database
             self.check_in_place()
 
     def _insert_now(self, decision: Decision) -> Decision:
@@ -281,48 +226,24 @@ class ReviewStore:
 
 def read_store(path: Path) -> list[Decision]:
     """The decisions of a store, from a copy of it: nothing in its folder is written or locked."""
-    with _clear_errors(path), copied_database(path) as copy, closing(_connect(copy)) as connection:
-        if copy.stat().st_size == 0:
-            return []
-        _check(connection, path)
+    if not path.stat().st_size:
+        return []
+    with _clear_errors(path), copied_database(path) as connection:
+        check_mark(connection, path, _OURS)
+        _check_version(connection, path)
         rows = connection.execute(f"{_SELECT} ORDER BY number").fetchall()
         return [_decision(row, path) for row in rows]
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(path, timeout=_WAIT, check_same_thread=False, isolation_level=None)
+def _identity(path: Path) -> list[tuple[int, ...] | None]:
+    """Which files a database and its log are; other files under the same names differ in it."""
+    return [state and state[:2] for state in file_states(path)]
 
 
-def _content(path: Path) -> tuple[tuple[int, int] | None, ...]:
-    """Size and time of a database and of its log; they differ if the content was changed."""
-    states: list[tuple[int, int] | None] = []
-    for suffix in ("", LOG):
-        try:
-            stat = os.lstat(f"{path}{suffix}")
-            states.append((stat.st_size, stat.st_mtime_ns))
-        except FileNotFoundError:
-            states.append(None)
-    return tuple(states)
-
-
-def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    _check(connection, path)
-    use_write_ahead_log(connection, _WAIT)
-    connection.execute("PRAGMA synchronous = FULL")  # a decision is on disk when `add` returns
-
-
-def _check(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse a database that is not a store of ours."""
-    if _header(connection, "application_id") != _OURS:
-        raise DataError("not a file of reviews, but another database", path=path)
-    if (version := _header(connection, "user_version")) > _VERSION:
+def _check_version(connection: sqlite3.Connection, path: Path) -> None:
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if version > _VERSION:
         raise DataError("reviews of a newer synsetmine, with schema", path=path, value=version)
-    if not has_schema(connection, _TABLE):
-        raise DataError("not a file of reviews: its schema differs", path=path)
-
-
-def _header(connection: sqlite3.Connection, name: str) -> int:
-    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
 
 
 def _decision(row: Sequence[Any], path: Path) -> Decision:

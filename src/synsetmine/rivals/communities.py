@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_array, csr_array
 
-from synsetmine.rivals.base import Choice, Floats, Labels, Task, TrainingData, Unsupervised, grid
+from synsetmine.rivals.base import Choice, Floats, Labels, Task, Unsupervised, grid
 from synsetmine.views import View, unit_rows
 
 Pairs: TypeAlias = npt.NDArray[np.int64]  # (edges, 2)
@@ -216,7 +216,7 @@ EXPANDED = 512  # rows at a time: 20 MB of products and 40 MB of scores for 10,0
 
 
 @dataclass(frozen=True, kw_only=True)
-class SetExpanLouvain:
+class SetExpanLouvain(Unsupervised):
     """Each term names the k others that an ensemble of rankings puts first; Louvain does the rest.
 
     A pass draws a `share` of the features and ranks the other terms by cosine in these. The score
@@ -225,15 +225,9 @@ class SetExpanLouvain:
 
     passes: int = 30
     share: float = 0.6
-    needs: ClassVar[frozenset[View]] = frozenset({"vectors"})
-    needs_k: ClassVar[bool] = False
-    ordered: ClassVar[bool] = True
     choices: ClassVar[Sequence[Choice]] = tuple(
         {"k": k, "kind": kind} for kind, k in product(("mutual", "union"), (2, 1, 3, 4, 5, 8, 10))
     )
-
-    def fit(self, data: TrainingData) -> SetExpanLouvain:  # noqa: ARG002
-        return self
 
     def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
         matrix = task.views.table("vectors").select(task.terms)

@@ -10,9 +10,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
 from synsetmine.io.files import write_text
+from synsetmine.io.svg import PlotFrame, Scale, tag, ticks
 from synsetmine.rivals.comparison import MEASURES, Plan, SeedResult
-from synsetmine.rivals.figures import Bar, bar_chart
 from synsetmine.rivals.registry import MethodEntry, Origin
 
 COLUMNS = (
@@ -139,15 +141,58 @@ def write_comparison(out: Path, plan: Plan, rows: Sequence[Row], *, workers: int
     write_text(out / "comparison.md", _page(about, rows))
 
 
-def plot(title: str, rows: Sequence[Row], stated: Mapping[str, float] | None = None) -> str:
-    """ARI as bars; `stated` are values from elsewhere, by title, marked next to them."""
-    known = stated or {}
-    bars = [
-        Bar(row.title, *row.scores["ari"], GROUPS[row.origin], known.get(row.title))
-        for row in rows
-        if row.scores
-    ]
-    return bar_chart(title, bars, axis="ARI, %")
+WIDTH, ROW, PAD, LABELS, VALUES = 800, 26, 16, 330, 110  # of the chart
+STYLE = """
+text{font:13px sans-serif;fill:#333}.end{text-anchor:end}.middle{text-anchor:middle}
+.bar{fill:#8a949e}.ours{fill:#0a7d76}.paper{fill:#c4552d}.grid{stroke:#ddd}.whisker{stroke:#333}
+.card{fill:#fff}
+@media (prefers-color-scheme:dark){text{fill:#e7e9ea}.grid{stroke:#444}.whisker{stroke:#e7e9ea}
+.card{fill:#1a1e21}}
+"""
+
+
+def plot(title: str, rows: Sequence[Row]) -> str:
+    """ARI of each method as bars with whiskers of one standard deviation, as SVG."""
+    shown = [row for row in rows if row.scores]
+    ends = [0.0, *(row.ari + side * row.scores["ari"][1] for row in shown for side in (-1, 1))]
+    marks = ticks(min(ends), max(ends) if any(ends) else 100.0)
+    bottom = 2.5 * ROW + ROW * len(shown)
+    frame = PlotFrame(
+        Scale(marks[0], marks[-1], LABELS, WIDTH - VALUES), Scale(0, 1, bottom, 2 * ROW)
+    )
+    drawn = tag("rect", width=WIDTH, height=bottom + ROW, class_="card")
+    drawn += tag("text", title, x=PAD, y=ROW)
+    for mark in marks:
+        x = frame.x(mark)
+        drawn += tag("line", x1=x, x2=x, y1=1.5 * ROW, y2=bottom, class_="grid")
+    for number, row in enumerate(shown):
+        mean, deviation = row.scores["ari"]
+        y = (number + 2) * ROW
+        left, right = sorted((frame.x(0), frame.x(mean)))
+        low, high = frame.x(mean - deviation), frame.x(mean + deviation)
+        drawn += tag("text", row.title, x=LABELS - 8, y=y + 5, class_="end")
+        drawn += tag(
+            "rect",
+            tag("title", GROUPS[row.origin]),
+            x=left,
+            y=y - 8,
+            width=right - left,
+            height=16,
+            class_=f"bar {row.origin}",
+        )
+        drawn += tag("line", x1=low, x2=high, y1=y, y2=y, class_="whisker")
+        drawn += tag("text", f"{mean:.1f} ± {deviation:.1f}", x=max(high, right) + 6, y=y + 5)
+    drawn += frame.columns(marks) + tag("style", Markup(STYLE))  # noqa: S704
+    return str(
+        tag(
+            "svg",
+            drawn,
+            xmlns="http://www.w3.org/2000/svg",
+            viewBox=f"0 0 {WIDTH} {bottom + ROW:.0f}",
+            role="img",
+            aria_label=title,
+        )
+    )
 
 
 def markdown_table(rows: Sequence[Row]) -> str:

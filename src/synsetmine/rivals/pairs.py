@@ -186,6 +186,7 @@ class SvmLouvain:
 
     def fit(self, data: TrainingData) -> LearnedSvm:
         from sklearn.kernel_approximation import Nystroem
+        from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import StandardScaler
         from sklearn.svm import LinearSVC
 
@@ -193,56 +194,28 @@ class SvmLouvain:
         most = POSITIVES[self.kernel]
         pairs = training_pairs(data.training, [unit], most=most, seed=data.seed)
         features = pair_features(unit[pairs.left], unit[pairs.right])
-        scaler = StandardScaler(copy=False).fit(features)
-        features = scaler.transform(features)
-        svm = LinearSVC(C=self.C, dual=False)
-        if self.kernel == "linear":
-            svm.fit(features, pairs.same)
-            return LearnedSvm.of(scaler, svm.coef_[0], svm.intercept_)
-        distinct = np.unique(features, axis=0)  # two equal centres would make it very inexact
-        components, gamma = min(COMPONENTS, len(distinct)), 1 / features.shape[1]
-        kernel = Nystroem(gamma=gamma, n_components=components, random_state=data.seed)
-        svm.fit(kernel.fit(distinct).transform(features), pairs.same)
-        weights = kernel.normalization_.T @ svm.coef_[0]
-        return LearnedSvm.of(scaler, weights, svm.intercept_, kernel.components_, gamma)
+        steps: list[Any] = [StandardScaler().fit(features)]
+        features = steps[0].transform(features)
+        if self.kernel == "rbf":
+            distinct = np.unique(features, axis=0)  # two equal centres would make it very inexact
+            components, gamma = min(COMPONENTS, len(distinct)), 1 / features.shape[1]
+            kernel = Nystroem(gamma=gamma, n_components=components, random_state=data.seed)
+            steps.append(kernel.fit(distinct))
+            features = kernel.transform(features)
+        svm = LinearSVC(C=self.C, dual=False).fit(features, pairs.same)
+        return LearnedSvm(make_pipeline(*steps, svm))
 
 
 @dataclass(frozen=True, eq=False)
 class LearnedSvm:
-    """The border between synonyms and others, as plain arrays."""
+    """The border between synonyms and others; `model` is a fitted classifier of scikit-learn."""
 
-    mean: Floats  # (features,)
-    scale: Floats  # (features,)
-    weights: Floats  # (features,), of the RBF kernel (centres,)
-    bias: np.float32
-    centres: Floats | None = None  # (centres, features), standardised; None for the linear kernel
-    gamma: float = 0.0
-
-    @classmethod
-    def of(
-        cls, scaler: Any, weights: Any, bias: Any, centres: Any = None, gamma: float = 0.0
-    ) -> LearnedSvm:
-        """From what scikit-learn has fitted."""
-        return cls(
-            mean=scaler.mean_.astype(np.float32),
-            scale=scaler.scale_.astype(np.float32),
-            weights=weights.astype(np.float32),
-            bias=np.float32(bias[0]),
-            centres=centres,
-            gamma=gamma,
-        )
+    model: Any
 
     def distance(self, features: Floats) -> Floats:
         """How far pairs are from the border, in the SVM's own measure; positive for synonyms."""
-        if self.centres is None:
-            weights = self.weights / self.scale
-            return features @ weights + (self.bias - self.mean @ weights)
-        standard = (features - self.mean) / self.scale
-        products = standard @ self.centres.T  # (pairs, centres)
-        lengths = np.square(standard).sum(axis=1, keepdims=True)
-        squares = lengths + np.square(self.centres).sum(axis=1) - 2 * products
-        kernel: Floats = np.exp(np.float32(-self.gamma) * np.maximum(squares, 0))
-        return kernel @ self.weights + self.bias
+        distance: Floats = self.model.decision_function(features).astype(np.float32)
+        return distance
 
     def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
         unit = unit_rows(task.views.table("vectors").select(task.terms))

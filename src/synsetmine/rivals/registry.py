@@ -1,26 +1,175 @@
-"""The methods by name: what `synsetmine compare` can run."""
+"""The methods by name: what `synsetmine compare` can run; SynSetMine itself as methods."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
-from typing import Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args
 
+import numpy as np
+
+from synsetmine.devices import require_torch
 from synsetmine.errors import DataError
-from synsetmine.rivals.base import Method
+from synsetmine.models import DEFAULT_PRESET, PreparedModel, StoredModel, settings_of
+from synsetmine.models.paper.settings import PRESETS, TrainingSettings
+from synsetmine.rivals.base import Choice, Labels, Method, Task, TrainingData, grid
 from synsetmine.rivals.communities import (
     ChineseWhispers,
     CommunityDetection,
     Louvain,
     SetExpanLouvain,
 )
-from synsetmine.rivals.kmeans import CopKMeans, KMeans
-from synsetmine.rivals.l2c import L2C
-from synsetmine.rivals.linkage import Agglomerative, Hdbscan, Link, Scorer
+from synsetmine.rivals.linkage import Agglomerative, CopKMeans, Hdbscan, KMeans, Link, Scorer
 from synsetmine.rivals.pairs import PairLinkage, SvmLouvain
-from synsetmine.rivals.synsetmine import DefaultSynSetMine, SynSetMine
+from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermViews, View
+
+if TYPE_CHECKING:
+    from synsetmine.rivals.l2c import TrainedL2C
+
+
+@dataclass(frozen=True, kw_only=True)
+class SynSetMine:
+    """The set-instance classifier and the one pass over the vocabulary with it.
+
+    `changes` are settings that differ from the preset's: `{"epochs": 100}`. The threshold θ is
+    not tuned: the paper fixes it.
+    """
+
+    preset: str = "paper"
+    changes: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    needs: ClassVar[frozenset[View]] = frozenset({"vectors"})
+    needs_k: ClassVar[bool] = False
+    ordered: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.preset not in PRESETS:
+            problem = f"no such preset; expected one of {', '.join(PRESETS)}"
+            raise DataError(problem, value=self.preset)
+        _ = self.settings  # raises now for a wrong change, not after hours of other methods
+
+    @property
+    def settings(self) -> TrainingSettings:
+        """Those of the preset with the changes; the seed will be the data's."""
+        return PRESETS[self.preset].updated(self.changes)
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        return grid("threshold", [self.settings.threshold])
+
+    def fit(self, data: TrainingData) -> TrainedSynSetMine:
+        """Train on the sets; the epoch is chosen on some that are held out."""
+        settings = fit_held_out(self.settings, data.training, data.size)
+        settings = settings.updated({"seed": data.seed})
+        trained = settings.train(data.training, data.views, device=data.device)
+        return TrainedSynSetMine(trained.model, tables=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DefaultSynSetMine:
+    """The default model on some views of a term.
+
+    Nothing is tuned here: training finds its threshold.
+    """
+
+    views: tuple[View, ...] = ("vectors",)
+    needs_k: ClassVar[bool] = False
+    ordered: ClassVar[bool] = True
+
+    @property
+    def needs(self) -> frozenset[View]:
+        return frozenset(self.views)
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        return grid("threshold", [0.5])
+
+    def fit(self, data: TrainingData) -> TrainedSynSetMine:
+        settings = settings_of(DEFAULT_PRESET).updated({"seed": data.seed})
+        views = data.views.only(self.views)
+        trained = settings.train(data.training, views, device=data.device)
+        return TrainedSynSetMine(trained.model, device=data.device)
+
+
+@dataclass
+class TrainedSynSetMine:
+    """A trained model; a vocabulary is prepared once for all of its orders."""
+
+    model: StoredModel
+    device: str | None = None
+    tables: int | None = None  # the first so many vector tables; None: all
+    _prepared: tuple[tuple[Term, ...], TermViews, PreparedModel] | None = field(
+        default=None, init=False
+    )
+
+    def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
+        prepared = self._prepare(task)
+        for choice in choices:
+            mined = prepared.generate(order=task.terms, threshold=choice["threshold"])
+            yield np.array(mined.sets.labels(task.terms), dtype=np.int64)
+
+    def _prepare(self, task: Task) -> PreparedModel:
+        terms, views = tuple(sorted(task.terms)), task.views
+        if self._prepared is None or self._prepared[0] != terms or self._prepared[1] is not views:
+            seen = replace(views, vectors=views.vectors[: self.tables])
+            prepared = self.model.prepare(terms, seen, device=self.device)
+            self._prepared = terms, views, prepared
+        return self._prepared[2]
+
+
+def fit_held_out(settings: TrainingSettings, sets: SynonymSets, size: int) -> TrainingSettings:
+    """Hold out no more than makes a vocabulary of `size` terms, as many as will be clustered.
+
+    More would only cost training sets and time; fewer than 100 would leave the choice to chance.
+    """
+    share = max(size, 100) / max(len(sets.terms), 1)
+    return settings.updated({"held_out": min(settings.held_out, share)})
+
+
+@dataclass(frozen=True, kw_only=True)
+class L2C:
+    """Two networks: g judges pairs of terms, f sorts a vocabulary into a *given* number of sets.
+
+    g learns from all pairs within batches of whole training sets. Small batches are how the few
+    positives come to count: one pair in seventy of a batch is positive, one in several hundred of
+    a vocabulary. That is put right when g is used: its log odds are moved from the odds of a pair
+    in a batch to those in the vocabulary, which follow from the numbers of terms and sets.
+
+    f is trained on the vocabulary itself, as no label is needed: its clusters are to agree with
+    g's probabilities. On random vocabularies of training sets probabilities did better than
+    yes-or-no at any bar tried. f depends on its start: of some starts the lowest loss is kept.
+
+    The choice `weight` is how much g's yes counts against its no. More than 1 joined too many.
+    """
+
+    embed_size: int = 64  # g: of a term
+    pair_size: int = 64  # g: of a pair
+    dropout: float = 0.25  # g
+    pair_rate: float = 2e-3  # g: learning rate
+    batch_sets: int = 32  # g
+    pair_steps: int = 10_000  # g: at most
+    check_every: int = 150  # g: steps
+    patience: int = 5  # g: checks without a better one before training stops
+    held_out: float = 0.1  # g: share of the training sets, at most
+    cluster_size: int = 128  # f: hidden size
+    cluster_rate: float = 3e-3  # f: learning rate
+    cluster_steps: int = 400  # f
+    restarts: int = 3  # f
+    needs: ClassVar[frozenset[View]] = frozenset({"vectors"})
+    needs_k: ClassVar[bool] = True
+    ordered: ClassVar[bool] = True
+    choices: ClassVar[Sequence[Choice]] = grid("weight", [1.0, 0.5, 0.25, 0.1])
+
+    def fit(self, data: TrainingData) -> TrainedL2C:
+        """Train g; the step is chosen on held-out sets, by the average precision of their pairs."""
+        if len(data.training.terms) < 2:
+            raise DataError("pairs cannot be learned from fewer than two terms")
+        require_torch("L2C")
+        from synsetmine.rivals.l2c import train_pairs
+
+        return train_pairs(self, data)
+
 
 Origin: TypeAlias = Literal["ours", "paper", "today"]
 COSTS = (0.1, 1.0, 10.0)  # C of the SVMs

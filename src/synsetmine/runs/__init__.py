@@ -11,7 +11,7 @@ from synsetmine.runs.results import (
     read_counts,
     read_results,
 )
-from synsetmine.text.sentences import Sentence
+from synsetmine.text.tokens import Sentence
 from synsetmine.types import Scope
 
 __all__ = [

@@ -10,7 +10,6 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
-import os
 import platform
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,8 +22,7 @@ from typing import Any, Protocol
 
 from synsetmine import __version__
 from synsetmine.errors import DataError, SynsetmineError
-from synsetmine.io.files import read_json, sha256, write_json
-from synsetmine.io.temporary import check_plain_file, check_plain_folder, clear, kind_of, open_plain
+from synsetmine.io.files import check_plain, read_json, remove_left_parts, sha256, write_json
 from synsetmine.schema import to_record
 
 MANIFEST = "manifest.json"
@@ -43,6 +41,7 @@ STAGES = (
     "evaluate",
     "report",
 )
+MODEL_FILES = ("config.json", "model.safetensors", "vectors.safetensors", "checkpoint.safetensors")
 PACKAGES = (
     *("numpy", "scipy", "scikit-learn", "torch", "pyarrow", "duckdb", "daachorse", "gensim"),
     "sentence-transformers",
@@ -158,9 +157,8 @@ class Stage:
 
 
 class Artefacts:
-    """The files of a run folder, which may come from other people.
+    """The files of a run folder, which may come from other people: only plain files are opened.
 
-    A folder in which one of them is a link, a pipe or a device is refused before any is opened.
     The folder itself may be a link: the user has named it.
     """
 
@@ -199,11 +197,12 @@ class Artefacts:
         self.decisions = folder / "reviews.tsv"  # the same, as it was when the model was trained
         self.sentences = folder / "sentences.sqlite"
         self.spotlight_cache = folder / "spotlight.sqlite"
-        for path in vars(self).values():
-            if path == self.model:
-                check_plain_folder(path)
-            elif isinstance(path, Path):
-                check_plain_file(path)
+        if self.model.is_symlink():
+            check_plain(self.model)
+        files = [path for path in vars(self).values() if isinstance(path, Path)]
+        for path in [*files, *(self.model / name for name in MODEL_FILES)]:
+            if path != self.model:
+                check_plain(path)
 
 
 class RunFolder:
@@ -237,17 +236,14 @@ class RunFolder:
                 f"{self.path} contains other files; name an empty folder for the run"
             )
         self.path.mkdir(parents=True, exist_ok=True)
-        lock = open_plain(self._at.lock, os.O_RDWR | os.O_CREAT)
-        try:
+        with self._at.lock.open("a") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise SynsetmineError(f"another run is using {self.path}") from None
             for folder in (self.path, self._at.model):
-                clear(folder, ".*.part")  # of a run that was killed
+                remove_left_parts(folder)
             yield
-        finally:
-            os.close(lock)
 
     def _begun(self) -> bool:
         return self._at.lock.exists() or self._at.manifest.exists()
@@ -346,7 +342,7 @@ class RunFolder:
 
 def is_run(folder: Path) -> bool:
     """Whether a folder has a manifest, of whatever kind: opening the run refuses a wrong one."""
-    return kind_of(folder / MANIFEST) is not None
+    return (folder / MANIFEST).exists()
 
 
 def _has(part: object, kinds: Mapping[str, Any]) -> bool:

@@ -12,19 +12,17 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from synsetmine.corpus.documents import documents_at
-from synsetmine.errors import DataError, SynsetmineError
-from synsetmine.io.files import atomic_write, parquet_error
-from synsetmine.io.sets import read_sets, read_vocabulary
-from synsetmine.io.traces import Decision, Quote, read_trace
+from synsetmine.errors import SynsetmineError
+from synsetmine.io.sets import Decision, Quote, read_sets, read_trace, read_vocabulary
+from synsetmine.io.tables import read_table, write_table
 from synsetmine.kb import KnowledgeBase
 from synsetmine.normalization import normal_form, tokens
 from synsetmine.runs.folder import Artefacts, RunFolder
 from synsetmine.text.counters import TextBatch
-from synsetmine.text.sentences import Sentence, sentence_around
+from synsetmine.text.tokens import Sentence, sentence_around
 from synsetmine.types import NameKind, Progress, Scope, SynonymSets, Term
 
 _ORCID = re.compile(r"(?<![\w-])\d{4}-\d{4}-\d{4}-\d{3}[\dX](?![\w-])", re.I)
@@ -305,8 +303,7 @@ class PlaceTable:
         table = pa.concat_tables(self._parts) if self._parts else _no_places()
         table = table.sort_by([("form", "ascending"), ("document", "ascending")])
         names = pa.array(self._forms, pa.string()).take(table["form"].combine_chunks())
-        with atomic_write(path) as temporary:
-            pq.write_table(table.set_column(0, "form", names).cast(SCHEMA), temporary)
+        write_table(path, table.set_column(0, "form", names).cast(SCHEMA))
 
 
 def find_sentences(
@@ -322,7 +319,7 @@ def find_sentences(
     `places` is what `PlaceTable` wrote of this corpus. Only the documents that are needed are
     read.
     """
-    table = _read_places(places)
+    table = read_table(places, SCHEMA, "places")
     table = table.filter(pc.is_in(table["form"], pa.array(forms, pa.string())))
     table = table.sort_by([("document", "ascending"), ("start", "ascending")])
     sentences: dict[str, list[Sentence]] = {}
@@ -351,14 +348,3 @@ def _rank(form: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _no_places() -> pa.Table:
     return pa.table({name: pa.array([], pa.int64()) for name in SCHEMA.names})
-
-
-def _read_places(path: Path) -> pa.Table:
-    try:
-        table = pq.read_table(path)
-    except (pa.ArrowException, OSError) as error:
-        raise parquet_error(error, path) from error
-    if not table.schema.equals(SCHEMA):
-        columns = ", ".join(table.schema.names)
-        raise DataError("not a table of places; its columns", path=path, value=columns)
-    return table

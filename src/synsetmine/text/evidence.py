@@ -15,11 +15,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from synsetmine.corpus.documents import in_batches
-from synsetmine.errors import DataError
-from synsetmine.io.files import atomic_write, parquet_error
+from synsetmine.io.tables import read_table, write_table
 from synsetmine.normalization import normal_form
 from synsetmine.text.counters import TextBatch
 from synsetmine.text.matcher import Matches
@@ -31,7 +29,7 @@ from synsetmine.text.patterns import (
     find_definitions,
     relation_between,
 )
-from synsetmine.text.sentences import one_space, sentence_around
+from synsetmine.text.tokens import one_space, sentence_around
 from synsetmine.types import Document
 
 EXAMPLES = 3  # sentences of a pair and relation, each of another document
@@ -257,21 +255,11 @@ class EvidenceTable:
 
 def read_evidence(path: Path) -> Evidence:
     """Read what `write_evidence` wrote."""
-    try:
-        table = pq.read_table(path)
-        table.validate(full=True)
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise parquet_error(error, path) from error
-    if not table.schema.equals(SCHEMA):
-        columns = ", ".join(table.schema.names)
-        raise DataError("not a table of evidence; its columns", path=path, value=columns)
-    return Evidence(table)
+    return Evidence(read_table(path, SCHEMA, "evidence"))
 
 
 def write_evidence(path: Path, table: pa.Table) -> None:
-    """Write a table of evidence as Parquet, whole or not at all."""
-    with atomic_write(path) as temporary:
-        pq.write_table(table, temporary, compression="zstd")
+    write_table(path, table)
 
 
 _Key = tuple[str, str, Relation]

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from rapidfuzz.distance import Indel
 
 from synsetmine.errors import DataError
+from synsetmine.text.tokens import STOP_WORDS
 from synsetmine.text.word_forms import (
     SpelledNames,
     are_opposite,
@@ -24,7 +25,6 @@ from synsetmine.text.word_forms import (
     stem,
     with_nouns,
 )
-from synsetmine.text.words import STOP_WORDS
 from synsetmine.types import NameKind, Scope
 
 Numbers: TypeAlias = npt.NDArray[np.int64]

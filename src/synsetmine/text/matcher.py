@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from itertools import chain, pairwise
+from itertools import chain, pairwise, repeat
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from synsetmine.errors import DataError
 from synsetmine.io.files import open_binary, writing
 from synsetmine.normalization import fold, keeps_case, normal_form, tokens
-from synsetmine.text.tokens import BORDER, Tokens, WordTable, tokens_of
+from synsetmine.text.tokens import BORDER, Tokens, tokens_of
 from synsetmine.types import first_duplicate
 
 IntArray = NDArray[np.int64]
@@ -76,7 +76,7 @@ class NameMatcher:
         self._folded = folded  # (patterns,): the form that may be written in any case, or -1
         self._capitals = capitals  # the numbers of the forms that keep their case
         self._fingerprint = fingerprint
-        self._table = WordTable(words)
+        self._number_of = {word: number for number, word in enumerate(words)}
         self._is_cased = np.zeros(len(folded), np.bool_)  # (patterns,): of forms in capitals
         for piece in tokens_of([*capitals]):
             self._is_cased[self._matches(piece)[2]] = True
@@ -139,7 +139,8 @@ class NameMatcher:
 
     def _matches(self, piece: Tokens) -> tuple[IntArray, IntArray, IntArray]:
         """The first and the last token and the pattern of each match."""
-        words = self._table.find(piece.letters, piece.word_starts, piece.word_ends)
+        numbers = map(self._number_of.get, piece.words, repeat(-1))
+        words = np.fromiter(numbers, np.int64, len(piece.words))
         matches = self._automaton.find(_encode(words))
         flat = np.fromiter(chain.from_iterable(matches), np.int64, 3 * len(matches))
         start, end, pattern = flat.reshape(-1, 3).T  # two characters a token

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synsetmine.normalization import fold
-from synsetmine.text.words import word_set
+from synsetmine.text.tokens import word_set
 
 THRESHOLD = 0.7  # of phrases at or above it, more than nine in ten are names
 LOWEST_THRESHOLD = 0.3  # where the names of a knowledge base look unlike those of others

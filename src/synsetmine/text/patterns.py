@@ -14,8 +14,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from synsetmine.text.sentences import sentence_ends
-from synsetmine.text.words import FUNCTION_WORDS, word_set
+from synsetmine.text.tokens import FUNCTION_WORDS, sentence_ends, word_set
 
 Relation = Literal[
     "abbreviation", "alias", "parenthesis", "slash", "conjunction", "list", "such as", "versus"

@@ -22,13 +22,12 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from synsetmine.corpus.documents import documents_at
 from synsetmine.engines import Engine
 from synsetmine.errors import require
-from synsetmine.io.files import atomic_write, parquet_error
+from synsetmine.io.tables import read_table, write_table
 from synsetmine.normalization import APOSTROPHES, HYPHENS, SIGN, WORD, fold, normal_form
 from synsetmine.text.counters import TextBatch, count_together, one_row
 from synsetmine.text.noun_phrases import (
@@ -39,7 +38,7 @@ from synsetmine.text.noun_phrases import (
     name_probabilities,
     threshold_for,
 )
-from synsetmine.text.words import FUNCTION_WORDS
+from synsetmine.text.tokens import FUNCTION_WORDS
 
 MOST_COUNTED = 1 << 24  # runs of words in their contexts that are counted; then rare runs go
 MOST_CANDIDATES = 1 << 20  # the most frequent ones that are looked at more closely
@@ -313,19 +312,15 @@ class RunTable:
 
     def save(self, path: Path) -> None:
         """Write a Parquet file, whole or not at all."""
-        table = pa.table(self.runs._asdict(), metadata={"tokens": str(self.tokens)})
-        with atomic_write(path) as temporary:
-            pq.write_table(table, temporary, compression="zstd")
+        write_table(path, pa.table(self.runs._asdict(), metadata={"tokens": str(self.tokens)}))
 
     @classmethod
     def load(cls, path: Path) -> RunTable:
         """Read what `save` wrote."""
-        try:
-            table = pq.read_table(path)
-            runs = Runs(*(table[n].to_numpy().astype(kind) for n, kind in _KINDS.items()))
-            return cls(runs, int(table.schema.metadata[b"tokens"]))
-        except (pa.ArrowException, OSError, LookupError, TypeError, ValueError) as error:
-            raise parquet_error(error, path) from error
+        schema = pa.schema([(name, pa.from_numpy_dtype(kind)) for name, kind in _KINDS.items()])
+        table = read_table(path, schema, "runs of words")
+        tokens = (table.schema.metadata or {}).get(b"tokens", b"0")
+        return cls(Runs(*(column.to_numpy() for column in table.columns)), int(tokens))
 
     def _merge(self) -> None:
         every = Runs(*map(np.concatenate, zip(self.runs, *self._waiting, strict=True)))

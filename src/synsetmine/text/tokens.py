@@ -1,9 +1,10 @@
-"""Words of texts, as numbers and as strings."""
+"""The words and sentences of texts, the words of names, and words of little meaning."""
 
 from __future__ import annotations
 
 import re
 import sys
+import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -15,82 +16,9 @@ from numpy.typing import NDArray
 from synsetmine.normalization import CJK, FROM_10000, LOW_MARKS, MARK, fold, token_spans
 
 IntArray = NDArray[np.int64]
-Keys = tuple[NDArray[np.uint64], NDArray[np.uint64]]
-
-_SHORT = 16  # bytes; such words are compared as two numbers of 8 bytes each
-_MASKS = np.array([256**size - 1 for size in range(9)], np.uint64)
-_FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], np.uint64)  # odd, well-mixed bits
-
-
-class WordTable:
-    """Distinct words; the number of a word is its position.
-
-    A hash table in numpy arrays, in which all words of a text are looked up at once. That takes a
-    quarter of the time of a dictionary: no string is made for a word of the text, and the
-    processor need not wait for one word to be read from memory before it asks for the next.
-    The rare words of more than 16 bytes are in a dictionary all the same.
-    """
-
-    def __init__(self, words: Sequence[str]) -> None:
-        encoded = [word.encode() for word in words]
-        size = np.fromiter(map(len, encoded), np.int64, len(words))
-        ends = np.cumsum(size)
-        keys = _keys(np.frombuffer(b"".join(encoded), np.uint8), ends - size, ends)
-        is_long = size > _SHORT
-        self._long = {encoded[number]: number for number in np.flatnonzero(is_long).tolist()}
-        self._bits = len(words).bit_length() + 1  # at least every other slot stays free
-        self._first, self._second = np.zeros((2, 1 << self._bits), np.uint64)
-        self._number = np.full(1 << self._bits, -1, np.int32)
-        self._fill(keys, np.flatnonzero(~is_long))
-
-    def find(self, letters: NDArray[np.uint8], starts: IntArray, ends: IntArray) -> IntArray:
-        """The numbers of the words at these places of a UTF-8 text; -1 for an unknown word."""
-        first, second = keys = _keys(letters, starts, ends)
-        found = np.full(len(starts), -1, np.int64)
-        left, slot = np.arange(len(starts)), self._slots(keys)
-        while len(left):  # up to a free slot
-            number = self._number[slot]
-            same = (self._first[slot] == first[left]) & (self._second[slot] == second[left])
-            found[left[same]] = number[same]
-            on = ~same & (number >= 0)
-            left, slot = left[on], self._next(slot[on])
-        for word in np.flatnonzero(ends - starts > _SHORT).tolist():
-            found[word] = self._long.get(letters[starts[word] : ends[word]].tobytes(), -1)
-        return found
-
-    def _fill(self, keys: Keys, numbers: IntArray) -> None:
-        first, second = keys[0][numbers], keys[1][numbers]
-        left, slot = np.arange(len(numbers)), self._slots((first, second))
-        while len(left):  # of those that want one slot the first gets it, if it is free
-            wanted, place = np.unique(slot, return_index=True)
-            place = place[self._number[wanted] < 0]
-            self._first[slot[place]] = first[left[place]]
-            self._second[slot[place]] = second[left[place]]
-            self._number[slot[place]] = numbers[left[place]]
-            left, slot = np.delete(left, place), self._next(np.delete(slot, place))
-
-    def _slots(self, keys: Keys) -> IntArray:
-        mixed = keys[0] * _FACTORS[0] + keys[1] * _FACTORS[1]
-        mixed = (mixed ^ (mixed >> np.uint64(32))) * _FACTORS[0]
-        slots: IntArray = (mixed >> np.uint64(64 - self._bits)).astype(np.int64)
-        return slots
-
-    def _next(self, slot: IntArray) -> IntArray:
-        return (slot + 1) & ((1 << self._bits) - 1)
-
-
-def _keys(letters: NDArray[np.uint8], starts: IntArray, ends: IntArray) -> Keys:
-    """The first 8 bytes of each word as one number, and the 8 after these."""
-    padded = np.append(letters, np.zeros(_SHORT, np.uint8))
-    eights: NDArray[np.uint64] = np.ndarray(len(padded) - 7, "<u8", padded, strides=(1,))
-    size = ends - starts
-    first = eights[starts] & _MASKS[np.minimum(size, 8)]
-    return first, eights[starts + 8] & _MASKS[np.clip(size - 8, 0, 8)]
-
-
-# From `starts` to `word_ends` of `Tokens`.
-TokenArrays = tuple[IntArray, IntArray, NDArray[np.uint8], IntArray, IntArray]
-Tokenizer = Callable[[str, IntArray], TokenArrays]
+# `starts`, `ends` and `words` of `Tokens`.
+TokenLists = tuple[IntArray, IntArray, list[str]]
+Tokenizer = Callable[[str, IntArray], TokenLists]
 
 BORDER = "\x01"  # separates the words of two texts, and is no word of any text
 
@@ -113,13 +41,7 @@ class Tokens:
     offsets: IntArray  # (texts,): where each begins in `joined`
     starts: IntArray  # (tokens,): where each token starts in `joined`
     ends: IntArray  # (tokens,)
-    letters: NDArray[np.uint8]  # the words between spaces, folded as in `text.tokens`, in UTF-8
-    word_starts: IntArray  # (tokens,): where each word starts in `letters`
-    word_ends: IntArray  # (tokens,)
-
-    @property
-    def words(self) -> list[str]:
-        return self.letters.tobytes().decode().split()
+    words: list[str]  # of each token, folded as in `normalization.tokens`
 
 
 def tokens_of(texts: Sequence[str]) -> Iterator[Tokens]:
@@ -157,15 +79,14 @@ def _tokens(texts: Sequence[str], numbers: list[int], tokenizer: Tokenizer) -> T
     return Tokens(joined, np.array(numbers), offsets, *tokenizer(joined, offsets[1:] - 2))
 
 
-def _ascii(joined: str, borders: IntArray) -> TokenArrays:
+def _ascii(joined: str, borders: IntArray) -> TokenLists:
     letters = np.frombuffer(bytearray(joined.encode().translate(_ASCII)), np.uint8)
     letters[borders] = _BORDER
     _remove_loose_signs(letters, letters != _SPACE)
-    starts, ends = _runs(letters)
-    return starts, ends, letters, starts, ends
+    return *_runs(letters), letters.tobytes().decode().split()
 
 
-def _any(joined: str, borders: IntArray) -> TokenArrays:
+def _any(joined: str, borders: IntArray) -> TokenLists:
     folds, kinds = _tables()
     points = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), np.uint32)
     wide, kind = folds[points], kinds[points]
@@ -176,22 +97,15 @@ def _any(joined: str, borders: IntArray) -> TokenArrays:
         first, last = _runs(wide)
         starts, ends = origins[first], origins[last - 1] + 1
     else:
-        first, last = starts, ends = _runs(wide)
-    letters = np.frombuffer(wide.tobytes().decode("utf-32-le").encode(), np.uint8)
-    size = 1 + (wide >= 1 << 7) + (wide >= 1 << 11) + (wide >= 1 << 16)  # in UTF-8
-    stops = np.cumsum(size)
-    return starts, ends, letters, stops[first - 1], stops[last - 1]
+        starts, ends = _runs(wide)
+    return starts, ends, wide.tobytes().decode("utf-32-le").split()
 
 
-def _tokens_with_marks(joined: str, borders: IntArray) -> TokenArrays:
+def _tokens_with_marks(joined: str, borders: IntArray) -> TokenLists:
     """One by one: what a letter is folded to depends on the marks behind it."""
     spans = sorted([*token_spans(joined), *((place, place + 1) for place in borders.tolist())])
     starts, ends = np.array(spans, np.int64).reshape(-1, 2).T
-    words = [fold(joined[start:end]).replace(" ", BORDER).encode() for start, end in spans]
-    letters = np.frombuffer(b" " + b" ".join(words) + b" ", np.uint8)
-    stops = np.cumsum([1 + len(word) for word in words], dtype=np.int64)  # of the spaces behind
-    sizes = np.fromiter(map(len, words), np.int64, len(words))
-    return starts, ends, letters, stops - sizes, stops
+    return starts, ends, [fold(joined[start:end]).replace(" ", BORDER) for start, end in spans]
 
 
 def _remove_loose_signs(letters: NDArray[Any], in_word: NDArray[np.bool_]) -> None:
@@ -257,3 +171,180 @@ def _tables() -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
     for char in re.findall(rf"(?=[^\W_])[{CJK}]", text):
         kinds[ord(char)] = _ALONE
     return folds, kinds
+
+
+def word_set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Words of names in several languages that an acronym or a comparison of names may leave out.
+STOP_WORDS = word_set(
+    "a an and at by de del der des di du et for from in la le les of on or the to und van von with"
+)
+# English words that a phrase of a text neither begins nor ends with.
+FUNCTION_WORDS = word_set(
+    """
+    a about above across after again against ago all almost along already also although always
+    am among amongst an and another any anyone anything are around as at away back be became
+    because become becomes been before behind being below beneath beside besides between beyond
+    both but by can cannot could despite did do does doing done down due during each either else
+    especially etc even ever every everyone everything except few fewer following for from
+    further furthermore given had has have having he hence her here hers herself him himself his
+    how however i if in indeed inside instead into is it its itself just least less many may me
+    might mine more moreover most much must my myself near nearly neither never nevertheless no
+    nobody none nor not nothing now of off often on once one only onto or other others otherwise
+    our ours ourselves out over own per perhaps quite rather s same several shall she should
+    since so some someone something soon still such than that the their theirs them themselves
+    then there thereafter thereby therefore these they thing things this those though through
+    throughout thus to together too toward towards two under unless unlike until up upon us used
+    using usually various versus very via vs was we well were what whatever when where whereas
+    whether which while who whom whose why will with within without would yet you your yours
+    yourself
+    """
+)
+WORDS = 48  # of a name that count; the rest of a longer one is ignored
+LETTERS = 48  # of a word that count
+_SIGNS = "[+#&%$@*]"
+_ASCII_WORD = re.compile(rf"[^\W_]+|{_SIGNS}")
+_WORD = re.compile(rf"[^\W_]+(?:{MARK}+[^\W_]*)*|{_SIGNS}")
+# Accents of Latin and Greek letters, vowel points of Hebrew and Arabic: names go with and without.
+_ACCENTS = re.compile(
+    "(?<=[a-z\u00df-\u024f\u0370-\u03ff])[\u0300-\u036f]+|[\u0591-\u05c7\u064b-\u065f\u0670]"
+)
+_DOTTED = re.compile(r"\b(?:[^\W\d_]\.){2,}")  # "u.s." is the word "us"
+
+
+def name_words(name: str) -> list[str]:
+    """The words of a name: case folded, without accents; of a very long name the first ones.
+
+    >>> name_words("Besançon, U.S.™"), name_words("दिन")
+    (['besancon', 'us'], ['दिन'])
+    """
+    text, pattern = name[: WORDS * LETTERS].casefold(), _ASCII_WORD
+    if not text.isascii():
+        text = unicodedata.normalize("NFKD", text.replace("™", " ")).casefold()
+        text = unicodedata.normalize("NFC", _ACCENTS.sub("", text))
+        pattern = _WORD
+    if "." in text:
+        text = _DOTTED.sub(lambda letters: letters.group().replace(".", "") + " ", text)
+    return [word[:LETTERS] for word in pattern.findall(text)[:WORDS]]
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A place where a term occurs: `text[start:end]`.
+
+    Evidence also has the relation of the term to a name of its set that the text states.
+    """
+
+    document: str
+    text: str
+    start: int
+    end: int
+    relation: str = ""  # abbreviation, alias, …; empty for an example
+
+
+def sentence_around(document: str, text: str, start: int, end: int, longest: int) -> Sentence:
+    """The sentence that contains `text[start:end]`, with runs of whitespace as one space."""
+    # Farther away than this everything would be cut off anyway.
+    first, last = max(start - 2 * longest, 0), min(end + 2 * longest, len(text))
+    begin, stop = None, None
+    for place in sentence_ends(text, first, last):
+        if place <= start:
+            begin = place
+        elif place >= end:
+            stop = place
+            break
+    before = one_space(text[first if begin is None else begin : start]).lstrip()
+    term = one_space(text[start:end])
+    after = one_space(text[end : last if stop is None else stop]).rstrip()
+    before, after = _fit(
+        before,
+        after,
+        room=longest - len(term),
+        cut_before=begin is None and first > 0,
+        cut_after=stop is None and last < len(text),
+    )
+    return Sentence(document, f"{before}{term}{after}", len(before), len(before) + len(term))
+
+
+# A mark that ends sentences, quotes and brackets that close after it, then whitespace. Chinese and
+# Japanese marks need none; an empty line always ends a sentence.
+_END = re.compile(
+    r"(?P<mark>[.!?…]++)[\"'”’»)\]]*+\s++(?=[\"'“‘«(\[]*(?P<next>[^\s\"'“‘«(\[]+))"
+    r"|[。！？]+[」』”’）]*"
+    r"|[^\S\n]*+\n[^\S\n]*+\n\s*+"
+)
+_LAST_WORD = re.compile(r"[^\s(\[\"'“‘«]*\Z")
+_INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]|Ph\.D")  # J, U.S, a.m: without the last dot
+
+# After these the sentence goes on, whatever follows.
+_NEVER_LAST = word_set(
+    "e.g i.e cf c.f viz vs approx dr mr mrs ms prof rev hon gen col sgt lt capt gov sen rep st ste "
+    "mt ft messrs mme mlle resp incl excl"
+)
+# After these it goes on with a number.
+_BEFORE_NUMBERS = word_set(
+    "no nos nr fig figs eq eqs ref refs vol vols p pp sec ch chap tab art ca c v ver "
+    "jan feb mar apr jun jul aug sep sept oct nov dec"
+)
+# After these, and after initials, a sentence ends only where a usual first word follows.
+_SELDOM_LAST = word_set("al etc inc ltd co corp bros jr sr dept univ suppl spp sp var")
+_FIRST_WORDS = word_set(
+    "A After All Although An And As At Because Both But By During Each For From Further "
+    "Furthermore He Here His However I If In It Its Many More Most No Of On One Other Our Results "
+    "She Since Some Such That The Their Then There These They This Those Thus To Two Under Until "
+    "We What When Where Whether While With You"
+)
+
+
+def sentence_ends(text: str, first: int, last: int) -> Iterator[int]:
+    """The places between `first` and `last` where a sentence is over and the next one begins."""
+    for match in _END.finditer(text, first, last):
+        if match["mark"] is None or _is_end(text, match):
+            yield match.end()
+
+
+def _is_end(text: str, match: re.Match[str]) -> bool:
+    """Whether a mark before whitespace ends a sentence, rather than a short form."""
+    following = match["next"]
+    if following[0].islower():
+        return False
+    if match["mark"] != ".":
+        return True
+    found = _LAST_WORD.search(text, max(match.start() - 40, 0), match.start())
+    word = found.group() if found else ""
+    if word.lower() in _NEVER_LAST:
+        return False
+    if word.lower() in _BEFORE_NUMBERS and following[0].isdigit():
+        return False
+    if word.lower() in _SELDOM_LAST or _INITIALS.fullmatch(word):
+        return following.rstrip(",") in _FIRST_WORDS
+    return True
+
+
+def one_space(text: str) -> str:
+    """A text with each run of whitespace as one space."""
+    return re.sub(r"\s+", " ", text)
+
+
+def _fit(
+    before: str, after: str, *, room: int, cut_before: bool, cut_after: bool
+) -> tuple[str, str]:
+    """Shorten both sides to `room` characters in all, with … where something is missing."""
+    room = max(room, 2)  # a very long term leaves no more than two dots
+    left, right = len(before) + cut_before, len(after) + cut_after
+    if left + right > room:  # what the shorter side leaves over goes to the longer one
+        half = room // 2
+        left, right = max(half, room - right), max(room - half, room - left)
+    return _keep_end(before, left, cut_before), _keep_end(after[::-1], right, cut_after)[::-1]
+
+
+def _keep_end(text: str, width: int, cut: bool) -> str:
+    """The end of a text that is at most `width` long, at a word, with … in front if cut."""
+    if len(text) + cut <= width:
+        return f"…{text}" if cut else text
+    kept = text[len(text) - (width - 1) :]
+    if not text[-width].isspace():  # in the middle of a word
+        kept = kept.partition(" ")[2] or kept
+    return f"…{kept.lstrip()}"

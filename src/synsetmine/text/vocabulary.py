@@ -13,11 +13,11 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from synsetmine.engines import Engine
-from synsetmine.io.files import atomic_write, parquet_error, write_text
+from synsetmine.io.files import write_text
+from synsetmine.io.tables import read_table, write_table
 from synsetmine.normalization import SIGN, WORD, fold, is_whole, normal_form
 from synsetmine.text.counters import BatchCounter, TextBatch, count_together
 from synsetmine.text.matcher import Matches, NameMatcher
@@ -289,18 +289,13 @@ class FormCounts:
         """Write a Parquet file, whole or not at all, most frequent first."""
         self._merge()
         order = [("count", "descending"), ("form", "ascending")]
-        with atomic_write(path) as temporary:
-            pq.write_table(self._table.sort_by(order), temporary)
+        write_table(path, self._table.sort_by(order))
 
     @classmethod
     def load(cls, path: Path) -> FormCounts:
         """Read what `save` wrote."""
         counts = cls()
-        try:
-            for batch in pq.read_table(path, columns=_COLUMNS).to_batches():
-                counts.add(batch)
-        except (pa.ArrowException, OSError) as error:
-            raise parquet_error(error, path) from error
+        counts._table = read_table(path, counts._table.schema, "counts")
         return counts
 
 

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from synsetmine.text.words import STOP_WORDS, name_words
+from synsetmine.text.tokens import STOP_WORDS, name_words
 
 Numbers: TypeAlias = npt.NDArray[np.int32]
 Ends: TypeAlias = npt.NDArray[np.int64]

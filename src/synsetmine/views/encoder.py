@@ -19,10 +19,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from synsetmine.errors import DataError, SynsetmineError, require, shorten
+from synsetmine.errors import DataError, SynsetmineError, import_extra, require, shorten
 from synsetmine.io.files import sha256
 from synsetmine.io.sets import read_sets
-from synsetmine.io.temporary import kind_of
 from synsetmine.types import Progress, Term
 from synsetmine.views.vectors import TermVectors, read_vectors, write_vectors
 
@@ -119,12 +118,6 @@ def encoder_files(model: str) -> list[Path]:
     ]
 
 
-def has_links(folder: Path) -> bool:
-    """Whether a file of an encoder, or a folder on the way to it, is a symbolic link."""
-    _check_folder(folder)
-    return folder.is_symlink() or any(path.is_symlink() for path in folder.rglob("*"))
-
-
 def learned_surfaces(model: str) -> frozenset[str]:
     """The surfaces that a tuned encoder has learned by heart; of any other encoder none."""
     path = Path(model) / LEARNED
@@ -143,15 +136,9 @@ def encoder_digest(model: str) -> str:
 
 
 def _check_folder(folder: Path) -> None:
-    """Any other folder might hold a great many files, which would all be read.
-
-    A pipe or a device has no end. A link to a file is fine: the hub's cache is made of them.
-    """
+    """Any other folder might hold a great many files, which would all be read."""
     if not any((folder / name).is_file() for name in ("modules.json", "config.json")):
         raise DataError("no encoder in this folder: no modules.json, no config.json", path=folder)
-    for path in folder.rglob("*"):
-        if not path.is_file() and (kind := kind_of(path)) not in (None, "a folder"):
-            raise DataError(f"this is {kind}, not a file of the encoder", path=path)
 
 
 def _read_store(store: Path) -> TermVectors:
@@ -165,11 +152,8 @@ def _read_store(store: Path) -> TermVectors:
 
 def load_encoder(model: str, device: str) -> Any:
     with _without_warnings():
-        try:
-            import sentence_transformers
-        except ImportError as error:
-            problem = "a sentence encoder needs the extra: pip install 'synsetmine[encoder]'"
-            raise SynsetmineError(problem) from error
+        package = "sentence_transformers"
+        sentence_transformers = import_extra(package, "a sentence encoder", "encoder")
     folder = Path(model).is_dir()
     if folder:
         _check_folder(Path(model))

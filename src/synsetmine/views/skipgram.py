@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,8 @@ import pyarrow as pa
 
 from synsetmine.corpus.documents import batch_sizes
 from synsetmine.engines import Engine
-from synsetmine.errors import SynsetmineError, require
+from synsetmine.errors import import_extra, require
 from synsetmine.io.files import naming_place
-from synsetmine.io.temporary import temporary_folder
 from synsetmine.text.counters import TextBatch, count_together
 from synsetmine.text.matcher import NameMatcher
 from synsetmine.text.vocabulary import (
@@ -61,7 +61,7 @@ def train_skipgram(
     """
     for value in (dimension, window, epochs, min_count, threads):
         require(value >= 1, "expected a number of 1 or more", value)
-    gensim = _gensim()
+    gensim = import_extra("gensim", "skip-gram vectors", "skipgram")
     tell = progress or (lambda _done, _whole: None)
     size, steps = sum(batch_sizes(documents)), 2 + epochs
     forms = term_forms(terms)
@@ -76,8 +76,8 @@ def train_skipgram(
     number_of = {form: number for number, form in enumerate(frequent_units(counts, min_count))}
     if not number_of:
         return TermVectors((), np.zeros((0, dimension), np.float32))
-    with temporary_folder() as folder:
-        path = folder / "units.txt"
+    with TemporaryDirectory(prefix="synsetmine-") as folder:
+        path = Path(folder, "units.txt")
         with naming_place(path), path.open("w", encoding="ascii") as stream:
             for counted in count_together(
                 documents,
@@ -128,15 +128,6 @@ class _LineWriter:
             for start in range(begin, end, LONGEST_LINE)
         ]
         return pa.record_batch({"line": pa.array(lines, pa.string())})
-
-
-def _gensim() -> Any:
-    try:
-        import gensim
-    except ImportError as error:
-        problem = "skip-gram vectors need the extra: pip install 'synsetmine[skipgram]'"
-        raise SynsetmineError(problem) from error
-    return gensim
 
 
 def _stable_hash(text: str) -> int:

@@ -31,11 +31,10 @@ from synsetmine.normalization import name_key, normal_form, tokens
 from synsetmine.text.evidence import Evidence, EvidenceTable, connections_in
 from synsetmine.text.matcher import Matches, NameMatcher
 from synsetmine.text.patterns import SUPPORTING, find_definitions
+from synsetmine.text.tokens import FUNCTION_WORDS
 from synsetmine.text.word_forms import stem
-from synsetmine.text.words import FUNCTION_WORDS
 from synsetmine.types import Progress
-from synsetmine.views.static_encoder import StaticEncoder
-from synsetmine.views.strings import string_counts
+from synsetmine.views.strings import StaticEncoder, string_counts
 from synsetmine.views.vectors import unit_rows
 
 NEAR = 10  # nearest contexts, in each table, whose names are candidates

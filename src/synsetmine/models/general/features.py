@@ -25,10 +25,15 @@ from rapidfuzz import distance, process
 from synsetmine.engines.workers import in_threads
 from synsetmine.errors import ModelError
 from synsetmine.models.general.neighbours import Floats, nearest_rows, nearest_sparse_rows
+from synsetmine.text.tokens import name_words
 from synsetmine.text.word_forms import designators
-from synsetmine.text.words import name_words
-from synsetmine.views.static_encoder import StaticEncoder
-from synsetmine.views.strings import acronym_numbers, ngram_weights, row_dots, string_counts
+from synsetmine.views.strings import (
+    StaticEncoder,
+    acronym_numbers,
+    ngram_weights,
+    row_dots,
+    string_counts,
+)
 from synsetmine.views.vectors import unit_rows
 
 Positions: TypeAlias = npt.NDArray[np.int64]

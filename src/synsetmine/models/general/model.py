@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from synsetmine.engines.workers import cores, in_threads
 from synsetmine.errors import DataError, ModelError, counted
-from synsetmine.io.traces import Action
+from synsetmine.io.sets import Action
 from synsetmine.models.base import Arrays
 from synsetmine.models.general.assignment import assign
 from synsetmine.models.general.candidate_sets import KnownNames
@@ -49,7 +49,7 @@ from synsetmine.types import (
     terms_of,
 )
 from synsetmine.views import TermVectors, TermViews, View, unit_rows
-from synsetmine.views.static_encoder import StaticEncoder
+from synsetmine.views.strings import StaticEncoder
 
 PAIRS_AT_ONCE = 1 << 14
 

@@ -16,8 +16,8 @@ from rapidfuzz import distance
 
 from synsetmine.models.general.features import similarity
 from synsetmine.models.general.neighbours import Floats, nearest_of, nearest_sparse_of
+from synsetmine.text.tokens import STOP_WORDS
 from synsetmine.text.word_forms import Numbers, SpelledNames, designators, stem
-from synsetmine.text.words import STOP_WORDS
 from synsetmine.views.strings import row_dots, word_ngram_weights
 
 Positions: TypeAlias = npt.NDArray[np.int64]

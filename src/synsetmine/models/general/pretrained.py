@@ -18,7 +18,7 @@ from synsetmine.models.general.features import WordWeights
 from synsetmine.models.general.linkage import SetFunction
 from synsetmine.models.general.model import GeneralModel
 from synsetmine.models.general.pairs import PairClassifier
-from synsetmine.views.static_encoder import StaticEncoder
+from synsetmine.views.strings import StaticEncoder
 
 
 def load_general(*, encoder: bool = False, folder: str | Path | None = None) -> GeneralModel:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -10,10 +11,14 @@ from typing import Any
 
 import numpy as np
 import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
 from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits
 
-from synsetmine.errors import DataError, require_type
-from synsetmine.metrics import compare_labels, evaluate
+from synsetmine.errors import CheckpointError, DataError, require_type
+from synsetmine.io.files import atomic_write
+from synsetmine.metrics import evaluate
 from synsetmine.models.base import (
     StoredModel,
     TrainingResult,
@@ -21,11 +26,9 @@ from synsetmine.models.base import (
     fingerprint,
     generate_sets,
 )
-from synsetmine.models.paper.generate import generate_orders
 from synsetmine.models.paper.network import SetScorer
-from synsetmine.models.paper.pairs import PairSampler
+from synsetmine.models.paper.pairs import PairSampler, SetInstancePairs
 from synsetmine.models.paper.settings import Metric, TrainingSettings
-from synsetmine.models.paper.steps import Checkpoint, Steps
 from synsetmine.types import SetsLike, SynonymSets, Term, order_terms, terms_of
 from synsetmine.views import TermVectors, TermViews
 
@@ -109,33 +112,11 @@ class Validation:
         return cls(gold, drawn, metric, threshold)
 
     def score(self, scorer: SetScorer, vectors: TermVectors) -> float:
-        if scorer.device.type == "cuda":
-            return self._score_on_gpu(scorer, vectors)
         total = 0.0
         for order in self.orders:
             mined = generate_sets(scorer, vectors, order, threshold=self.threshold)
             total += float(getattr(evaluate(mined.sets, self.gold), self.metric))
         return total / len(self.orders)
-
-    def _score_on_gpu(self, scorer: SetScorer, vectors: TermVectors) -> float:
-        """All orders at once: one after the other, a GPU would wait most of the time."""
-        device = scorer.device
-        terms = [term for term in self.gold.terms if term in vectors]
-        number_of = {term: number for number, term in enumerate(terms)}
-        orders = [[number_of[term] for term in order if term in number_of] for order in self.orders]
-        table = torch.from_numpy(vectors.select(terms)).to(device)
-        labels_of = generate_orders(
-            scorer, table, torch.tensor(orders, device=device), threshold=self.threshold
-        )
-        # Terms without a vector are sets of one, here as in `generate_sets`.
-        others = [term for term in self.gold.terms if term not in number_of]
-        gold = np.array(self.gold.labels([*terms, *others]), np.int64)
-        alone = len(terms) + np.arange(len(others))
-        scores = [
-            getattr(compare_labels(np.concatenate([labels, alone]), gold), self.metric)
-            for labels in labels_of.cpu().numpy()
-        ]
-        return float(np.mean(scores))
 
 
 @one_thread()
@@ -268,6 +249,103 @@ def _identity(run: _Run, sets: SynonymSets, validation: Validation, vectors: Ter
     ]
     table = run.table.detach().cpu().numpy()
     return fingerprint(described, [table, vectors.select(judged.terms)])
+
+
+class Steps:
+    """Adam steps on batches of `batch_sets` sets; `table` (terms, dimension) holds the vectors."""
+
+    def __init__(
+        self,
+        scorer: SetScorer,
+        table: Tensor,
+        *,
+        batch_sets: int,
+        learning_rate: float,
+        amsgrad: bool,
+    ) -> None:
+        self.scorer = scorer
+        self.table = table
+        self.batch_sets = batch_sets
+        learned = [*scorer.parameters(), *([table] if table.requires_grad else [])]
+        self.optimizer = torch.optim.Adam(learned, lr=learning_rate, amsgrad=amsgrad, fused=True)
+
+    def run(self, pairs: SetInstancePairs) -> float:
+        """One step for each batch of an epoch; the mean loss."""
+        self.scorer.train()
+        total = torch.zeros((), device=self.table.device)
+        batches = (
+            torch.split(tensor, self.batch_sets)
+            for tensor in (pairs.members, pairs.mask, pairs.candidates)
+        )
+        for members, mask, candidates in zip(*batches, strict=True):
+            self.optimizer.zero_grad()
+            loss = self._loss(members, mask, candidates)
+            loss.backward()  # type: ignore[no-untyped-call]
+            self.optimizer.step()
+            total += loss.detach() * len(members)
+        return float(total) / len(pairs)
+
+    def _loss(self, members: Tensor, mask: Tensor, candidates: Tensor) -> Tensor:
+        """The mean binary log loss of a batch's set-instance pairs."""
+        # Members and candidates go through one embedding, S and S ∪ {t} through one scoring.
+        embedded = self.scorer.embed(self.table[torch.cat([members, candidates], dim=1)])
+        of_set, of_term = embedded.split([members.shape[1], candidates.shape[1]], dim=1)
+        sums = self.scorer.pool(of_set, mask).unsqueeze(1)  # (sets, 1, hidden)
+        scores = self.scorer.score(torch.cat([sums, sums + of_term], dim=1))  # (sets, 2 + K)
+        logits = scores[:, 1:] - scores[:, :1]  # (sets, 1 + K)
+        labels = torch.zeros_like(logits)
+        labels[:, 0] = 1
+        return binary_cross_entropy_with_logits(logits, labels)
+
+
+FORMAT = "synsetmine-checkpoint-1"
+
+
+class Checkpoint:
+    """A checkpoint file that belongs to one run, known by its fingerprint.
+
+    One of another run is an error, or, with `replace`, ignored.
+    """
+
+    def __init__(self, path: Path, fingerprint: str, *, replace: bool = False) -> None:
+        self.path = path
+        self.fingerprint = fingerprint
+        self.replace = replace
+
+    def save(self, tensors: Mapping[str, Tensor], progress: Mapping[str, Any]) -> None:
+        meta = {
+            "format": FORMAT,
+            "fingerprint": self.fingerprint,
+            "progress": json.dumps(progress),
+        }
+        with atomic_write(self.path) as temporary:
+            save_file({k: v.cpu().contiguous() for k, v in tensors.items()}, temporary, meta)
+
+    def load(self, device: torch.device) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
+        """(tensors, progress) of this run, or None where there is no checkpoint yet."""
+        if not self.path.exists():
+            return None
+        try:
+            tensors, meta = self._read(device)
+        except CheckpointError:
+            if self.replace:
+                return None
+            raise
+        return tensors, json.loads(meta["progress"])
+
+    def _read(self, device: torch.device) -> tuple[dict[str, Tensor], dict[str, str]]:
+        try:
+            with safe_open(self.path, framework="pt") as stored:
+                meta = stored.metadata() or {}
+                names = stored.keys()
+                tensors = {name: stored.get_tensor(name).to(device) for name in names}
+        except (SafetensorError, OSError) as error:
+            raise CheckpointError(f"{self.path} is damaged ({error})") from error
+        if meta.get("format") != FORMAT:
+            raise CheckpointError(f"{self.path} is not a checkpoint of this version")
+        if meta.get("fingerprint") != self.fingerprint:
+            raise CheckpointError(f"{self.path} belongs to a run with other data or settings")
+        return tensors, meta
 
 
 @dataclass

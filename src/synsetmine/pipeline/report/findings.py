@@ -18,8 +18,7 @@ import numpy.typing as npt
 from synsetmine import __version__
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.io.files import read_json
-from synsetmine.io.sets import read_sets
-from synsetmine.io.traces import read_trace
+from synsetmine.io.sets import read_sets, read_trace
 from synsetmine.kb import KnowledgeBase
 from synsetmine.linking.supervision import Tally
 from synsetmine.models import StoredModel, load_model

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
 
 MAX_NEAR = 5
-MAX_CANDIDATES = 500  # terms that are compared with an unknown one
 MIN_SIMILARITY = 75  # of 100
 
 
@@ -53,14 +52,9 @@ class TermIndex:
         self._terms = dict.fromkeys(terms)
         self._by_surface: dict[str, list[Term]] = {}
         self._by_form: dict[str, list[Term]] = {}
-        self._forms_with: dict[str, list[str]] = {}  # by word, and by the first letters
         for term in self._terms:
             self._by_surface.setdefault(term.surface, []).append(term)
-            form = normal_form(term.surface)
-            if form not in self._by_form:
-                for part in _parts(form):
-                    self._forms_with.setdefault(part, []).append(form)
-            self._by_form.setdefault(form, []).append(term)
+            self._by_form.setdefault(normal_form(term.surface), []).append(term)
 
     def __contains__(self, term: object) -> bool:
         return term in self._terms
@@ -88,26 +82,15 @@ class TermIndex:
         raise ApiError(404, "unknown_term", message, term=text, near=near)
 
     def _near(self, text: str) -> list[str]:
-        """Terms with a similar spelling that share a word or the first letters."""
-        form = normal_form(text)
-        candidates: dict[str, None] = {}
-        # Rare words first: they say most.
-        for part in sorted(_parts(form), key=lambda part: len(self._forms_with.get(part, ()))):
-            candidates.update(dict.fromkeys(self._forms_with.get(part, ())[:MAX_CANDIDATES]))
-            if len(candidates) >= MAX_CANDIDATES:
-                break
+        """Terms with a similar spelling."""
         similar = process.extract(
-            form,
-            list(candidates),
+            normal_form(text),
+            list(self._by_form),
             scorer=fuzz.ratio,
             limit=MAX_NEAR,
             score_cutoff=MIN_SIMILARITY,
         )
         return [str(self._by_form[match][0]) for match, _, _ in similar]
-
-
-def _parts(form: str) -> set[str]:
-    return {*form.split(), f"^{form[:3].casefold()}"}
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import math
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,8 +18,6 @@ import numpy as np
 from synsetmine.engines.workers import spawn_context
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.io.files import atomic_write
-from synsetmine.io.sqlite import has_schema
-from synsetmine.io.temporary import check_plain_file, kind_of
 from synsetmine.normalization import normal_form, tokens
 from synsetmine.review import (
     Conflict,
@@ -36,6 +33,7 @@ from synsetmine.runs import Sentence, example_sentences, read_results
 from synsetmine.runs.folder import Artefacts, RunFolder
 from synsetmine.types import Term
 from synsetmine.views import TermVectors, read_vectors, unit_rows
+from synsetmine.views.strings import string_counts
 
 if TYPE_CHECKING:
     from multiprocessing.context import SpawnProcess
@@ -51,18 +49,15 @@ class Neighbours:
     def __init__(self, keys: Sequence[str], vectors: Path) -> None:
         self._keys = keys
         self._vectors = vectors
-        self._words: dict[str, list[int]] = {}  # the terms with each word
+        self._row_of = {key: row for row, key in enumerate(keys)}
+        self._words: Any = None  # (terms, words), sparse; rows of length one
         self._table: TermVectors | None = None  # of those that have a vector; rows of length one
 
     def start(self) -> None:
         Thread(target=self.fill, daemon=True).start()
 
     def fill(self) -> None:
-        words: dict[str, list[int]] = {}
-        for number, key in enumerate(self._keys):
-            for word in _words(key):
-                words.setdefault(word, []).append(number)
-        self._words = words
+        self._words = _word_weights(self._keys)
         if self._vectors.exists():
             try:
                 self._read_vectors()
@@ -97,24 +92,25 @@ class Neighbours:
 
     def _by_words(self, keys: Sequence[str]) -> list[str]:
         """Terms that share most words with one of these; rare words count more."""
-        similarity: dict[int, float] = {}
-        for key in keys:
-            shared: dict[int, float] = {}
-            for word in _words(key):
-                having = self._words.get(word, ())
-                for number in having if len(having) <= COMMON else ():
-                    shared[number] = shared.get(number, 0.0) + self._weight(word)
-            own = sum(map(self._weight, _words(key)))
-            for number, weight in shared.items():
-                theirs = sum(map(self._weight, _words(self._keys[number])))
-                alike = weight / math.sqrt(own * theirs)
-                if alike > similarity.get(number, ALIKE):
-                    similarity[number] = alike
-        best = sorted(similarity, key=lambda number: (-similarity[number], number))
-        return [self._keys[number] for number in best[: LOOKED_AT + len(keys)]]
+        rows = [self._row_of[key] for key in keys if key in self._row_of]
+        if self._words is None or not rows:
+            return []
+        likeness = (self._words @ self._words[rows].T).max(axis=1).toarray().ravel()  # (terms,)
+        near = np.flatnonzero(likeness > ALIKE)
+        best = near[np.argsort(-likeness[near], kind="stable")]
+        return [self._keys[row] for row in best[: LOOKED_AT + len(keys)]]
 
-    def _weight(self, word: str) -> float:
-        return math.log(1 + len(self._keys) / (1 + len(self._words.get(word, ()))))
+
+def _word_weights(keys: Sequence[str]) -> Any:
+    """The words of each term by their rarity: rows of length one, before common words go."""
+    counts, _ = string_counts(map(_words, keys))
+    terms_with = np.bincount(counts.indices, minlength=counts.shape[1])
+    rarity = np.log(1 + len(keys) / (1 + terms_with))
+    weights = counts.multiply(np.sqrt(rarity)).tocsr()
+    lengths = np.sqrt(counts @ rarity)
+    weights.data /= np.repeat(np.maximum(lengths, 1e-9), np.diff(weights.indptr))
+    weights.data[terms_with[weights.indices] > COMMON] = 0
+    return weights
 
 
 def _words(key: str) -> set[str]:
@@ -173,14 +169,13 @@ class SentenceCache:
 
 def _open(path: Path, key: str) -> sqlite3.Connection | None:
     """The stored sentences, if they are of these terms and this corpus."""
-    if kind_of(path) != "a file":
+    if not path.is_file():
         return None
     # Immutable: the file is only ever replaced, and SQLite opens no journal for it.
     address = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
     connection = sqlite3.connect(address, uri=True, check_same_thread=False)
     try:
-        ours = has_schema(connection, TABLES)
-        if ours and connection.execute("SELECT key FROM about").fetchall() == [(key,)]:
+        if connection.execute("SELECT key FROM about").fetchall() == [(key,)]:
             return connection
     except sqlite3.Error:  # something else; it is made anew
         pass
@@ -206,7 +201,6 @@ def _find(run: Path, surfaces: Sequence[str], path: Path, key: str) -> None:
             raise SystemExit
 
     sentences_of = example_sentences(Artefacts(run), surfaces, PER_TERM, watch)
-    check_plain_file(path)  # again: the search has taken a while
     with atomic_write(path) as temporary:
         connection = sqlite3.connect(temporary)
         # Without a journal, which a kill would leave: the file is whole or not there at all.

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from experiments.figures import Bar
 from synsetmine.errors import DataError
-from synsetmine.rivals.figures import Bar
 from tests.support.figureparts import (
     NEAR,
     NYT,

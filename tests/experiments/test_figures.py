@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from experiments.figures import Bar, bar_chart
 from experiments.line_chart import Series, line_chart
 from synsetmine.errors import DataError
-from synsetmine.rivals.figures import Bar, bar_chart
 from tests.support.figureparts import (
     LINES,
     NYT,

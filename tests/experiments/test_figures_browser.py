@@ -11,8 +11,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from experiments.figures import DARK, LIGHT, Bar, bar_chart
 from experiments.line_chart import Series, line_chart
-from synsetmine.rivals.figures import DARK, LIGHT, Bar, bar_chart
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

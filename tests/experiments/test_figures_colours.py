@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from synsetmine.rivals.figures import DARK, LIGHT
+from experiments.figures import DARK, LIGHT
 
 # How dichromats see linear RGB (Machado, Oliveira and Fernandes 2009, full strength).
 SIGHT = {
