@@ -33,9 +33,15 @@ if TYPE_CHECKING:
     from synsetmine.models.paper.network import SetScorer
     from synsetmine.models.paper.settings import PRESETS, TrainingSettings
     from synsetmine.models.paper.train import TrainedScorer, Validation, train_scorer
+    from synsetmine.pipeline.explanation import Explanation, explain
     from synsetmine.pipeline.grouping import Grouping, NameSet, group
+    from synsetmine.pipeline.merging import AppliedPlan, GraphColumns, apply_plan
+    from synsetmine.pipeline.plan import Merge, Plan, read_plan
     from synsetmine.pipeline.project import Project, read_project
+    from synsetmine.pipeline.registry import Registry, read_registry
+    from synsetmine.pipeline.restoration import RestoredGraph, undo_plan
     from synsetmine.pipeline.run import run_project
+    from synsetmine.pipeline.settings import JudgeSettings
     from synsetmine.types import Document, Link, Mention, SynonymSets, Term, order_terms
     from synsetmine.views import TermVectors, TermViews, read_vectors, write_vectors
 
@@ -46,7 +52,12 @@ _HOMES = {
     "io.downloads": ["fetch_dataset"],
     "errors": ["DataError", "ModelError", "SynsetmineError"],
     "estimator": ["SynSetMiner"],
+    "pipeline.explanation": ["Explanation", "explain"],
     "pipeline.grouping": ["Grouping", "NameSet", "group"],
+    "pipeline.merging": ["AppliedPlan", "GraphColumns", "apply_plan"],
+    "pipeline.plan": ["Merge", "Plan", "read_plan"],
+    "pipeline.registry": ["Registry", "read_registry"],
+    "pipeline.restoration": ["RestoredGraph", "undo_plan"],
     "kb": ["Entity", "KnowledgeBase", "read_kb"],
     "metrics": ["ClusterReport", "evaluate"],
     "models": [
@@ -67,6 +78,7 @@ _HOMES = {
     "corpus.name_lists": ["read_names"],
     "pipeline.project": ["Project", "read_project"],
     "pipeline.run": ["run_project"],
+    "pipeline.settings": ["JudgeSettings"],
     "io.sets": ["read_sets", "read_vocabulary", "write_sets"],
     "linking.supervision": ["Supervision", "split_entities", "supervise"],
     "types": ["Document", "Link", "Mention", "SynonymSets", "Term", "order_terms"],
@@ -76,19 +88,27 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "PRESETS",
+    "AppliedPlan",
     "ClusterReport",
     "DataError",
     "Document",
     "Entity",
+    "Explanation",
+    "GraphColumns",
     "Grouping",
+    "JudgeSettings",
     "KnowledgeBase",
     "Link",
     "Mention",
+    "Merge",
     "MiningResult",
     "ModelError",
     "NameSet",
+    "Plan",
     "PreparedModel",
     "Project",
+    "Registry",
+    "RestoredGraph",
     "SetModel",
     "SetScorer",
     "StoredModel",
@@ -102,7 +122,9 @@ __all__ = [
     "TrainedScorer",
     "TrainingSettings",
     "Validation",
+    "apply_plan",
     "evaluate",
+    "explain",
     "fetch_dataset",
     "generate_sets",
     "group",
@@ -113,7 +135,9 @@ __all__ = [
     "read_corpus",
     "read_kb",
     "read_names",
+    "read_plan",
     "read_project",
+    "read_registry",
     "read_sets",
     "read_vectors",
     "read_vocabulary",
@@ -123,6 +147,7 @@ __all__ = [
     "split_entities",
     "supervise",
     "train_scorer",
+    "undo_plan",
     "write_sets",
     "write_vectors",
 ]

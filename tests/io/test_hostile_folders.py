@@ -25,6 +25,9 @@ from synsetmine.io.temporary import clear
 from synsetmine.linking.linkers import DictionaryLinker
 from synsetmine.linking.service import open_cache
 from synsetmine.models import StoredModel, load_model, save_model
+from synsetmine.pipeline.judge import Judge
+from synsetmine.pipeline.settings import JudgeSettings
+from synsetmine.pipeline.unsure_names import judge_run
 from synsetmine.review import Decision, ReviewStore
 from synsetmine.review.feedback import find_decisions
 from synsetmine.review.web.answers import MinedAnswers
@@ -97,6 +100,7 @@ COMMANDS: dict[str, Callable[[Path], object]] = {
     "run": lambda _: invoke("run"),
     "serve": MinedAnswers.of_run,
     "review": review,
+    "judge": lambda run: judge_run(run, Judge(JudgeSettings(url="http://127.0.0.1:9"))),
     "mine --reviews": find_decisions,
 }
 

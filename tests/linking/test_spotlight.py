@@ -30,8 +30,9 @@ from synsetmine.linking.spotlight import (
     title_of,
 )
 from synsetmine.types import Mention
+from tests.support.faultyserver import Fault
 from tests.support.spotlightlinks import documents, link_one, linker_of
-from tests.support.spotlightserver import NAMES, Fault, SpotlightServer, answer, resource
+from tests.support.spotlightserver import NAMES, SpotlightServer, answer, resource
 
 quick = settings(max_examples=150, deadline=None)
 

@@ -23,8 +23,9 @@ from synsetmine.linking.service import open_cache
 from synsetmine.linking.spotlight import (
     NO_ENTITY,
 )
+from tests.support.faultyserver import Fault
 from tests.support.spotlightlinks import documents, linker_of, many
-from tests.support.spotlightserver import NAMES, Fault, SpotlightServer, answer, resource
+from tests.support.spotlightserver import NAMES, SpotlightServer, answer, resource
 
 pytestmark = pytest.mark.usefixtures("no_proxy")
 

@@ -19,8 +19,9 @@ from synsetmine.errors import SynsetmineError
 from synsetmine.linking import service
 from synsetmine.linking.spotlight import REFUSED, SpotlightLinker
 from synsetmine.types import Document
+from tests.support.faultyserver import Fault
 from tests.support.spotlightlinks import documents, link_one, linker_of, many
-from tests.support.spotlightserver import Fault, SpotlightServer, answer
+from tests.support.spotlightserver import SpotlightServer, answer
 
 HTML = Fault(body=b"<html><h1>It works!</h1></html>", kind="text/html")
 JAVA = b"java.lang.StringIndexOutOfBoundsException: String index out of range: 4\n\tat x.Y"
@@ -181,15 +182,14 @@ def test_what_goes_wrong_once_is_asked_again(server: SpotlightServer, fault: Fau
     assert len(linker.skipped) == 0
 
 
-def test_an_answer_without_end_is_cut(
-    server: SpotlightServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(service, "LARGEST", 2000)
+def test_an_answer_without_end_is_cut(server: SpotlightServer) -> None:
+    linker = linker_of(server, retries=1)
+    linker._service.largest = 2000
     for fault in (Fault(body=b" " * 3000), Fault(trickle=b" " * 3000)):
         server.seen.clear()
         server.fail(fault, fault)
         with pytest.raises(SynsetmineError, match="an answer of more than 2000 bytes"):
-            linker_of(server, retries=1).link(many(1))
+            linker.link(many(1))
         assert len(server.seen) == 2
 
 

@@ -23,6 +23,8 @@ from docs.reference.generate_cli import PAGE, reference
 from synsetmine.cli import app
 from synsetmine.io.downloads import fetch_dataset
 from synsetmine.kb import read_kb
+from tests.support.graphserver import PASSWORD, USER, graph_server
+from tests.support.judgeserver import JudgeServer
 from tests.support.walks import blocks, run, steps, walk
 
 ROOT = Path(__file__).parents[2]
@@ -190,6 +192,25 @@ def test_the_way_from_a_list_of_names_runs(checkout: Path) -> None:
 
 
 @pytest.mark.slow
+def test_the_way_to_a_graph_without_duplicates_runs(checkout: Path) -> None:
+    pytest.importorskip("pandas")
+    walk(ROOT / "docs/how-to/duplicate-entities.md", checkout)
+    for name in ("entities.csv", "relations.csv"):
+        assert (checkout / "restored" / name).read_bytes() == (checkout / name).read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("no_proxy")
+def test_the_way_to_a_language_model_runs(tmp_path: Path) -> None:
+    page = (ROOT / "docs/how-to/language-model.md").read_text("utf-8")
+    with JudgeServer().running() as server:
+        place = f"127.0.0.1:{server.server_port}"
+        (tmp_path / "language-model.md").write_text(page.replace("localhost:8080", place))
+        walk(tmp_path / "language-model.md", tmp_path, {"SYNSETMINE_CACHE": str(tmp_path)})
+        assert server.seen
+
+
+@pytest.mark.slow
 def test_the_way_to_new_names_runs(clinic: Path) -> None:
     kb = read_kb(clinic / "thesaurus-more.jsonl")
     assert kb.names("D013") == ("schistosomiasis", "bilharzia", "snail fever")
@@ -201,3 +222,16 @@ def test_the_way_to_a_knowledge_graph_runs(checkout: Path) -> None:
     walk(ROOT / "docs/how-to/knowledge-graph.md", checkout)
     kb = read_kb(checkout / "news" / "aliases.ttl")
     assert "Beeb" in kb.names("https://graph.example/org/044")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["dataframes", "graphrag", "hub", "langchain"])
+def test_the_ways_from_other_tools_run(page: str, tmp_path: Path) -> None:
+    assert walk(ROOT / f"docs/how-to/{page}.md", tmp_path)
+
+
+@pytest.mark.slow
+def test_the_way_to_neo4j_runs(tmp_path: Path) -> None:
+    with graph_server(tmp_path) as address:
+        access = {"NEO4J_URI": address, "NEO4J_USERNAME": USER, "NEO4J_PASSWORD": PASSWORD}
+        assert "number_of_created_nodes=2" in walk(ROOT / "docs/how-to/neo4j.md", tmp_path, access)

@@ -7,11 +7,11 @@ import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler
+from dataclasses import dataclass
 from threading import Barrier, BrokenBarrierError, Lock
 from urllib.parse import parse_qs
 
+from tests.support.faultyserver import Fault, FaultyHandler
 from tests.support.localserver import LocalServer
 
 NAMES = {
@@ -21,20 +21,6 @@ NAMES = {
     "Truffaut": "http://dbpedia.org/resource/Fran%C3%A7ois_Truffaut",
     "1990": "http://dbpedia.org/resource/1990",
 }
-
-
-@dataclass(frozen=True)
-class Fault:
-    """What goes wrong with one answer; the rest of it stays as it should be."""
-
-    status: int = 200
-    headers: Mapping[str, str] = field(default_factory=dict)
-    body: bytes | None = None  # send this instead
-    kind: str = "application/json"  # its Content-Type
-    cut: int | None = None  # close after so many bytes of the body
-    reset: bool = False  # close before any answer
-    stall: bool = False  # say nothing
-    trickle: bytes = b""  # this again and again, without end
 
 
 @dataclass(frozen=True)
@@ -127,12 +113,10 @@ def resource(uri: object, surface: object, offset: object) -> dict[str, object]:
     }
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(FaultyHandler):
     server: SpotlightServer
-    protocol_version = "HTTP/1.1"  # connections stay open, as they do with the real one
-    wbufsize = -1  # head and body in one packet: two would wait for each other
 
-    def do_POST(self) -> None:
+    def do_POST(self) -> None:  # noqa: N802 - http.server calls it so
         with self.server.counted():
             sent = self.rfile.read(int(self.headers["Content-Length"])).decode("ascii")
             form = {name: values[0] for name, values in parse_qs(sent).items()}
@@ -144,37 +128,12 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(seen, fault)
 
     def _answer(self, seen: Seen, fault: Fault) -> None:
-        if fault.reset or fault.stall:
-            self.close_connection = True
-            if fault.stall:
-                self.server.closing.wait(10)
-        elif fault != Fault():
-            body = json.dumps(answer(seen.text)).encode() if fault.body is None else fault.body
-            self._send(fault.status, body, fault)
+        if fault != Fault():
+            self.reply(json.dumps(answer(seen.text)).encode(), fault)
         elif seen.path != "/rest/annotate":
-            self._send(404, b"nothing here", fault)
+            self.reply(b"nothing here", Fault(status=404))
         elif not seen.form.get("text", "").strip():
-            self._send(400, b"org.dbpedia.spotlight.exceptions.InputException: No text", fault)
+            refusal = b"org.dbpedia.spotlight.exceptions.InputException: No text"
+            self.reply(refusal, Fault(status=400))
         else:
-            self._send(200, json.dumps(answer(seen.text)).encode(), fault)
-
-    def _send(self, status: int, body: bytes, fault: Fault) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", fault.kind)
-        for name, value in fault.headers.items():
-            self.send_header(name, value)
-        if fault.trickle:
-            self.close_connection = True
-            self.end_headers()
-            while not self.server.closing.wait(0.02):
-                self.wfile.write(fault.trickle)
-                self.wfile.flush()
-            return
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        if fault.cut is not None:
-            self.close_connection = True
-        self.wfile.write(body[: fault.cut])
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Tests look at `seen`, not at a log."""
+            self.reply(json.dumps(answer(seen.text)).encode(), fault)

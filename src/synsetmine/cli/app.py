@@ -14,7 +14,9 @@ from synsetmine.cli.abbreviations import abbreviations
 from synsetmine.cli.compare import compare, datasets
 from synsetmine.cli.export import export
 from synsetmine.cli.group import group
+from synsetmine.cli.judge import judge
 from synsetmine.cli.mine import evaluate, mine, rank, score
+from synsetmine.cli.plan import apply_plan
 from synsetmine.cli.run import demo, init, report, run
 from synsetmine.cli.stages import knowledge, link, read, supervise, vectors, vocabulary
 from synsetmine.cli.train import finetune, train, tune
@@ -32,10 +34,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-NAMES = (group,)
+NAMES = (group, apply_plan)
 PROJECT = (init, run, report, demo)
 STAGES = (read, knowledge, link, supervise, vocabulary, vectors, train, mine, evaluate)
-REVIEW = (review, export_reviews, import_reviews)
+REVIEW = (review, judge, export_reviews, import_reviews)
 TOOLS = (export, lint, apply_names, serve)
 OTHERS = (abbreviations, score, rank, finetune, tune, compare, convert, datasets)
 PANELS = {

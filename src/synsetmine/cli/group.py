@@ -12,9 +12,10 @@ import typer
 from synsetmine.cli import console
 from synsetmine.cli.console import check_not_input, output_file
 from synsetmine.cli.inputs import Device, Encoder, SkipBad, load_sets, skipping
-from synsetmine.cli.options import option_of
+from synsetmine.cli.judge import JudgeOptions, judge_of, report_judge
+from synsetmine.cli.options import option_of, with_settings
 from synsetmine.devices import choose_device
-from synsetmine.errors import counted
+from synsetmine.errors import SynsetmineError, counted
 from synsetmine.pipeline.settings import GroupSettings
 from synsetmine.schema import settings_in
 
@@ -43,6 +44,7 @@ def _measured() -> str:
     )
 
 
+@with_settings
 def group(
     names: Annotated[
         str,
@@ -52,6 +54,7 @@ def group(
             show_default=False,
         ),
     ],
+    judge: JudgeOptions,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -62,11 +65,41 @@ def group(
             "and Elasticsearch. Default: a table on stdout.",
         ),
     ] = None,
-    column: Annotated[
+    name_column: Annotated[
         str | None,
         typer.Option(
+            "--name-column",
+            "--column",
             help="The column with the names. Default: the only one, or one called name, term, "
-            "label, surface or title."
+            "label, surface or title.",
+        ),
+    ] = None,
+    context_column: Annotated[
+        str | None,
+        typer.Option(
+            help="A column with a context of each name: a sentence or a description. JSONL and "
+            "Parquet may have lists of them. A name whose contexts differ may be split."
+        ),
+    ] = None,
+    type_column: Annotated[
+        str | None,
+        typer.Option(
+            help="A column with the type of each name; names of different types never share a set."
+        ),
+    ] = None,
+    id_column: Annotated[
+        str | None,
+        typer.Option(
+            help="A column with the id of each row, for --plan: rows are entities, and rows of one "
+            "name are merged too. Without it the plan has row numbers, from 0 on."
+        ),
+    ] = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option(
+            callback=output_file,
+            help="JSONL file for the plan: each merge with its names, rows, and why. `apply-plan` "
+            "merges tables by it.",
         ),
     ] = None,
     precision: Annotated[
@@ -76,12 +109,24 @@ def group(
         Path | None,
         typer.Option(help="Known synonym sets, .jsonl or .set; new names may join them."),
     ] = None,
+    registry: Annotated[
+        Path | None,
+        typer.Option(
+            callback=output_file,
+            help="JSONL file of known entities, which grows: its entities act as known sets, new "
+            "ones are added with ids that last, and so are the pairs of --never.",
+        ),
+    ] = None,
     never: Annotated[
         Path | None,
         typer.Option(
             help="Cannot-link pairs, names that must not share a set: two columns in .csv, .tsv or "
             ".txt (tabs), or lists in .jsonl."
         ),
+    ] = None,
+    always: Annotated[
+        Path | None,
+        typer.Option(help="Must-link pairs, names that must share a set: a file as for --never."),
     ] = None,
     unsure: Annotated[
         Path | None,
@@ -110,56 +155,108 @@ def group(
 
     A column of a table, as a synonyms file for a search engine:
 
-    Example: `synsetmine group products.csv --column title --precision cautious -o synonyms.txt`
+    Example: `synsetmine group products.csv --name-column title --precision bold -o synonyms.txt`
+
+    Entities with descriptions and types:
+
+    Example: `synsetmine group people.csv --context-column text --type-column type -o sets.jsonl`
+
+    A plan of merges, with the reason for each:
+
+    Example: `synsetmine group people.csv --context-column text --plan plan.jsonl`
 
     New names for sets that are known:
 
     Example: `synsetmine group new.txt --known sets.jsonl --never pairs.tsv -o sets-more.jsonl`
+
+    Entities that keep their ids from list to list:
+
+    Example: `synsetmine group today.csv --registry entities.jsonl -o sets.jsonl --all`
+    A language model for what is unsure:
+
+    Example: `synsetmine group names.txt --judge http://localhost:8080/v1 --judge-dry-run`
     """
+    asked = judge_of(judge)
     source = None if names == "-" else Path(names)
-    for written in (out, unsure):
-        if written is not None:
-            check_not_input(written, source, known, never)
-    if out is not None and unsure is not None:
-        check_not_input(out, unsure)
-    from synsetmine.corpus.name_lists import read_names, read_pairs
+    if known is not None and registry is not None:
+        raise SynsetmineError("--known and --registry exclude each other")
+    outputs = [path for path in (out, unsure, plan, registry) if path is not None]
+    for place, written in enumerate(outputs):
+        check_not_input(written, source, known, never, always, *outputs[place + 1 :])
+    from synsetmine.corpus.name_lists import read_pairs, read_rows
     from synsetmine.errors import Skipped
     from synsetmine.io.files import cache_root
     from synsetmine.pipeline.group_files import check_ending, check_pairs_ending, write_pairs
     from synsetmine.pipeline.grouping import group as group_names
     from synsetmine.pipeline.grouping import threshold_of
+    from synsetmine.pipeline.plan import check_plan_ending
+    from synsetmine.pipeline.registry import check_registry_ending, read_registry
 
     if out is not None:
         check_ending(out, alone=alone)
     if unsure is not None:
         check_pairs_ending(unsure)
+    if plan is not None:
+        check_plan_ending(plan)
+    if registry is not None:
+        check_registry_ending(registry)
     threshold = threshold_of(precision)
     with skipping(skip_bad) as skipped:
-        listed = read_names(
-            names, column=column, format=input_format, skipped=skipped, on_column=_say_column
+        rows = read_rows(
+            names,
+            column=name_column,
+            context_column=context_column,
+            type_column=type_column,
+            id_column=id_column,
+            format=input_format,
+            skipped=skipped,
+            on_column=_say_column,
         )
     known_sets = None if known is None else load_sets(known, skip_bad)
+    entities = None if registry is None else read_registry(registry)
     with skipping(skip_bad) as skipped:
-        pairs = [] if never is None else read_pairs(never, known=known_sets, skipped=skipped)
+        cannot_link, must_link = (
+            [] if path is None else read_pairs(path, known=known_sets, together=t, skipped=skipped)
+            for path, t in ((never, False), (always, True))
+        )
     with console.progress_bar("grouping") as bar:
         grouping = group_names(
-            listed,
+            [row.name for row in rows],
+            contexts=[row.contexts for row in rows],
+            types=[row.type for row in rows],
             precision=threshold,
-            known=known_sets,
-            never=pairs,
+            known=known_sets if entities is None else entities,
+            never=cannot_link,
+            always=must_link,
             encoder=encoder,
             device="cpu" if encoder is None else choose_device(device),
             cache=None if encoder is None else cache_root() / "encoders",
+            judge=asked,
             progress=bar.update,
         )
     left_out = Skipped()
+    if registry is not None and entities is not None:
+        grown = entities.grown(grouping, never=cannot_link)
+        if grown != entities or not registry.exists():
+            grown.write(registry)
+        new = len(grown) - len(entities)
+        console.say(f"{registry}: {counted(len(grown), 'entity')}, {new:,} of them new")
+    if plan is not None:
+        with console.progress_bar("explaining") as bar:
+            planned = grouping.plan(
+                ids=None if id_column is None else [row.id for row in rows], progress=bar.update
+            )
+        planned.write(plan)
+        console.say(f"{counted(len(planned), 'merge')} planned; written to {plan}")
     if unsure is not None:
         write_pairs(unsure, grouping.unsure)
     if out is not None:
         grouping.write(out, alone=alone, skipped=left_out)
-    else:
+    elif plan is None:
         _show(grouping, alone=alone)
     console.report_left_out(left_out)
+    if grouping.judged is not None:
+        report_judge(grouping.judged)
     _report(grouping, out)
 
 
@@ -196,7 +293,8 @@ def _report(grouping: Grouping, out: Path | None) -> None:
             console.warn(f"{counted(count, 'name')} {problem}")
     if counts.unused_pairs:
         pairs = counted(counts.unused_pairs, "pair")
-        console.warn(f"{pairs} of --never left out: a name is neither listed nor in a known set")
+        problem = "a name is neither listed nor in a known set"
+        console.warn(f"{pairs} of --never or --always left out: {problem}")
     if not counts.names:
         console.warn("there are no names")
     console.say(grouping.summary + ("" if out is None else f"; written to {out}"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
@@ -24,7 +25,17 @@ PAIR_HEADER = ("name", "other")
 GROUP_HEADER = ("set_id", "canonical", "name")  # of our own CSV files, whose cells are guarded
 NO_LISTS = (".json", ".set", ".tab", ".xls", ".xlsx", ".ods", ".xml", ".html", ".pdf")
 
-_Choice: TypeAlias = Callable[[Sequence[str], int | None], int]  # of a column of a header
+_Values: TypeAlias = tuple[object, object, object, object]  # name, context, type, id
+
+
+class Row(NamedTuple):
+    """A row of a list: a name, with what the list says about it."""
+
+    name: str  # empty if it is missing
+    contexts: tuple[str, ...] = ()  # sentences or descriptions
+    type: str = ""
+    sense: int = 0  # of the names that are equal, which one it is
+    id: str = ""
 
 
 def read_names(
@@ -42,6 +53,25 @@ def read_names(
     with a usual name (`name`, `term`, `label`, `surface`, `title`); `on_column` is called with the
     column that was chosen. With `skipped`, broken lines are left out and their errors kept there.
     """
+    rows = read_rows(path, column=column, format=format, skipped=skipped, on_column=on_column)
+    return [row.name for row in rows]
+
+
+def read_rows(
+    path: str | Path,
+    *,
+    column: str | None = None,
+    context_column: str | None = None,
+    type_column: str | None = None,
+    id_column: str | None = None,
+    format: ListFormat | None = None,
+    skipped: list[DataError] | Skipped | None = None,
+    on_column: Callable[[str], None] | None = None,
+) -> list[Row]:
+    """The rows of a list: names as `read_names` reads them, with what other columns have.
+
+    A context is a string; in JSON lines and Parquet it may be a list of strings, too.
+    """
     path = STDIN if str(path) == "-" else Path(path)
     if format is None and (ending := Path(plain_name(path)).suffix.lower()) in NO_LISTS:
         problem = f"{ending} is not a format of name lists; convert the file, or name its format"
@@ -49,32 +79,57 @@ def read_names(
     format = format or format_of(path)
     if format not in LIST_FORMATS:
         raise DataError(f"no such format; expected one of {', '.join(LIST_FORMATS)}", value=format)
-    if format == "text" and column is not None:
+    columns = _Columns(column, (context_column, type_column, id_column), on_column)
+    if format == "text" and (named := columns.first_named) is not None:
         problem = "plain text has no columns; if this is a table, name its format"
-        raise DataError(problem, path=path, value=column)
+        raise DataError(problem, path=path, value=named)
     if format == "parquet" and path == STDIN:
         raise DataError("Parquet cannot be read from standard input; name a file")
-
-    def choose(headers: Sequence[str], line: int | None = None) -> int:
-        try:
-            chosen = choose_column(headers, column)
-        except DataError as error:
-            raise error.at(path, line) from None
-        if on_column is not None:
-            on_column(headers[chosen])
-        return chosen
-
     source = Source(path, skipped)
     match format:
         case "text":
-            return [line for _, line in source.lines()]
+            return [Row(line) for _, line in source.lines()]
         case "csv" | "tsv":
-            cells = _table_cells(source, choose, quotes=format == "csv")
+            values = _table_values(source, columns, quotes=format == "csv")
         case "jsonl":
-            cells = _json_cells(source, choose)
+            values = _json_values(source, columns)
         case "parquet":
-            cells = _parquet_cells(source, choose)
-    return list(_checked(cells, source))
+            values = _parquet_values(source, columns)
+    return list(_checked(values, source))
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """The columns that a person names: of the name, and of its context, type and id."""
+
+    name: str | None
+    others: tuple[str | None, str | None, str | None]
+    on_name: Callable[[str], None] | None
+
+    @property
+    def first_named(self) -> str | None:
+        return next((name for name in (self.name, *self.others) if name is not None), None)
+
+    def name_in(self, headers: Sequence[str], path: Path, line: int | None = None) -> str:
+        """The column with the names."""
+        try:
+            chosen = headers[choose_column(headers, self.name)]
+        except DataError as error:
+            raise error.at(path, line) from None
+        if self.on_name is not None:
+            self.on_name(chosen)
+        return chosen
+
+    def positions(
+        self, headers: Sequence[str], path: Path, line: int | None = None
+    ) -> list[int | None]:
+        """Where a table has the name, the context, the type and the id."""
+        name = self.name_in(headers, path, line)
+        try:
+            others = [None if o is None else choose_column(headers, o) for o in self.others]
+        except DataError as error:
+            raise error.at(path, line) from None
+        return [list(headers).index(name), *others]
 
 
 def format_of(path: Path) -> ListFormat:
@@ -87,12 +142,14 @@ def read_pairs(
     path: str | Path,
     *,
     known: SynonymSets | None = None,
+    together: bool = False,
     skipped: list[DataError] | None = None,
 ) -> list[tuple[str, str]]:
     """Cannot-link pairs: JSON lists in .jsonl, the first two columns in .csv, else between tabs.
 
     A first row with the cells `name` and `other` is a header. A pair that one of the `known` sets
-    has is an error, and so is one of two spellings of one name.
+    has is an error, and so is one of two spellings of one name. With `together` they are must-link
+    pairs; one with names of two known sets is an error.
     """
     sets_of: dict[str, set[int]] = {}
     for number, terms in enumerate(known or ()):
@@ -112,7 +169,8 @@ def read_pairs(
             ours = is_csv
             continue
         with source.skipping(number):
-            pairs.append(_pair([*map(unescape_formula, cells)] if ours else cells, sets_of))
+            names = [*map(unescape_formula, cells)] if ours else cells
+            pairs.append(_pair(names, sets_of, together=together))
     return pairs
 
 
@@ -129,7 +187,7 @@ def names_in(names: Any, column: str | None = None) -> Iterator[str]:
         raise DataError("expected a list of names, not a mapping; pass its .values()")
     if hasattr(names, "collect"):
         raise DataError("a LazyFrame has no names yet; pass its .collect()")
-    headers = getattr(names, "column_names", getattr(names, "columns", None))
+    headers = _headers(names)
     if headers is not None:
         chosen = choose_column([str(header) for header in headers], column)
         names = names[headers[chosen]]
@@ -137,18 +195,9 @@ def names_in(names: Any, column: str | None = None) -> Iterator[str]:
         raise DataError("only a table has columns", value=column)
     for position, value in enumerate(_values(names)):
         try:
-            yield _name(value)
+            yield name_text(value)
         except DataError as error:
             raise DataError(f"{error.problem} (item {position})", value=error.value) from None
-
-
-class Row(NamedTuple):
-    """A row of a list: a name, with what the list says about it."""
-
-    name: str  # empty if it is missing
-    contexts: tuple[str, ...] = ()  # sentences or descriptions
-    type: str = ""
-    sense: int = 0  # of the names that are equal, which one it is
 
 
 def rows_in(
@@ -160,26 +209,44 @@ def rows_in(
     context is a string, several strings, or missing.
     """
     listed = list(names_in(names, column))
-    headers = getattr(names, "column_names", getattr(names, "columns", None))
     columns: list[list[object]] = []
     for what, values in (("contexts", contexts), ("types", types)):
-        if isinstance(values, str):
-            if headers is None:
-                problem = f"expected {what} as a list, since the names are not a table"
-                raise DataError(problem, value=values)
-            choose_column([str(header) for header in headers], values)
-            values = names[values]
-        items: list[object] = [None] * len(listed) if values is None else [*_values(values)]
+        items: list[object] = [None] * len(listed)
+        if values is not None:
+            items = [*_beside(names, values, what)]
         if len(items) != len(listed):
             raise DataError(f"{len(items):,} {what} for {len(listed):,} names")
         columns.append(items)
     rows = []
     for position, (name, context, type_) in enumerate(zip(listed, *columns, strict=True)):
         try:
-            rows.append(Row(name, contexts_in(context), " ".join(_name(type_).split())))
+            rows.append(Row(name, contexts_in(context), type_text(type_)))
         except DataError as error:
             raise DataError(f"{error.problem} (item {position})", value=error.value) from None
     return rows
+
+
+def _beside(names: Any, values: Any, what: str) -> Iterable[object]:
+    """The contexts or types of names, which may be a column of the same table."""
+    headers = _headers(names)
+    if isinstance(values, str | int):
+        if headers is None:
+            problem = f"expected {what} as a list, since the names are not a table"
+            raise DataError(problem, value=values)
+        return _values(names[headers[choose_column([str(header) for header in headers], values)]])
+    if hasattr(values, "collect") or _headers(values) is not None:
+        raise DataError(f"expected {what} as a column or a list, not a table")
+    # The index of pandas; lists have a method of this name.
+    indexes: list[Any] = [getattr(one, "index", None) for one in (names, values)]
+    if all(hasattr(index, "equals") for index in indexes) and not indexes[0].equals(indexes[1]):
+        problem = f"the index of the {what} is not that of the names"
+        raise DataError(f"{problem}; sort both alike and pass .to_list()")
+    return _values(values, what)
+
+
+def _headers(table: Any) -> Any:
+    """The names of the columns of a table; None for other objects."""
+    return getattr(table, "column_names", getattr(table, "columns", None))
 
 
 def contexts_in(value: object) -> tuple[str, ...]:
@@ -189,9 +256,11 @@ def contexts_in(value: object) -> tuple[str, ...]:
     elif _is_missing(value):
         values = ()
     else:
-        values = _values(value)
+        values = _values(value, "sentences")
     texts = []
     for text in values:
+        if _is_missing(text):
+            continue
         if not isinstance(text, str):
             raise DataError("a context must be a string or a list of strings", value=text)
         check_unicode(text)
@@ -200,7 +269,7 @@ def contexts_in(value: object) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def choose_column(headers: Sequence[str], column: str | None = None) -> int:
+def choose_column(headers: Sequence[str], column: str | int | None = None) -> int:
     """The position of the column with the names."""
     listed = shorten(", ".join(headers), 1000)
     if column is not None:
@@ -218,50 +287,101 @@ def choose_column(headers: Sequence[str], column: str | None = None) -> int:
     raise DataError(f"cannot tell which column has the names; name one of {listed}")
 
 
-def _table_cells(source: Source, choose: _Choice, *, quotes: bool) -> Iterator[tuple[int, object]]:
-    chosen: int | None = None
+def _table_values(
+    source: Source, columns: _Columns, *, quotes: bool
+) -> Iterator[tuple[int, _Values]]:
+    positions: list[int | None] | None = None
     is_guarded = False
     for number, row in table_rows(source, quotes=quotes):
-        if chosen is None:
-            chosen = choose(row, number)
+        if positions is None:
+            positions = columns.positions(row, source.path, number)
             is_guarded = tuple(row[: len(GROUP_HEADER)]) == GROUP_HEADER
-        else:
-            yield number, unescape_formula(row[chosen]) if is_guarded else row[chosen]
+            continue
+        cells = [None if place is None else row[place] for place in positions]
+        if is_guarded:
+            cells = [None if cell is None else unescape_formula(cell) for cell in cells]
+        name, context, type_, row_id = cells
+        yield number, (name, context, type_, row_id)
 
 
-def _json_cells(source: Source, choose: _Choice) -> Iterator[tuple[int, object]]:
-    """A string a line, or an object with a field for the name; the first object says which."""
-    column: str | None = None
+def _json_values(source: Source, columns: _Columns) -> Iterator[tuple[int, _Values]]:
+    """A string a line, or an object with a field for the name; the first object says which.
+
+    An object may lack the other fields, but not all objects may.
+    """
+    name: str | None = None
+    headers: dict[str, None] = {}  # of all objects
+    is_empty = True
     for number, line in source.lines():
         if not line.strip():
             continue
+        is_empty = False
         try:
             value = parse_json(line)
         except DataError as error:
             source.reject(error, number)
             continue
-        if isinstance(value, dict):
-            if column is None:
-                headers = list(value)
-                column = headers[choose(headers, number)]
-            value = value.get(column)
-        yield number, value
+        if not isinstance(value, dict):
+            yield number, (value, None, None, None)
+            continue
+        if name is None:
+            name = columns.name_in(list(value), source.path, number)
+        headers.update(dict.fromkeys(value))
+        context, type_, row_id = (None if o is None else value.get(o) for o in columns.others)
+        yield number, (value.get(name), context, type_, row_id)
+    for other in columns.others:
+        if other is not None and other not in headers and not is_empty:
+            listed = shorten(", ".join(headers), 1000) or "none"
+            problem = f"no object has this field; the fields are {listed}"
+            raise DataError(problem, path=source.path, value=other)
 
 
-def _parquet_cells(source: Source, choose: _Choice) -> Iterator[tuple[int, object]]:
-    batches = parquet_columns(source, lambda headers: [headers[choose(headers, None)]])
-    return enumerate((value for (column,) in map(dict.values, batches) for value in column), 1)
+def _parquet_values(source: Source, columns: _Columns) -> Iterator[tuple[int, _Values]]:
+    chosen: list[str | None] = []
+
+    def choose(headers: list[str]) -> list[str]:
+        places = columns.positions(headers, source.path)
+        chosen.extend(None if place is None else headers[place] for place in places)
+        return list(dict.fromkeys(header for header in chosen if header is not None))
+
+    number = 0
+    for batch in parquet_columns(source, choose):
+        size = len(next(iter(batch.values())))
+        empty: list[object] = [None] * size
+        values = [empty if header is None else batch[header] for header in chosen]
+        for name, context, type_, row_id in zip(*values, strict=True):
+            number += 1
+            yield number, (name, context, type_, row_id)
 
 
-def _checked(cells: Iterable[tuple[int, object]], source: Source) -> Iterator[str]:
-    for number, value in cells:
+def _checked(records: Iterable[tuple[int, _Values]], source: Source) -> Iterator[Row]:
+    for number, (name, context, type_, row_id) in records:
         try:
-            yield _name(value)
+            row = Row(name_text(name), contexts_in(context), type_text(type_), id=id_text(row_id))
         except DataError as error:
             source.reject(error, number)
+        else:
+            yield row
 
 
-def _name(value: object) -> str:
+def type_text(value: object) -> str:
+    if isinstance(value, str) or _is_missing(value):
+        return " ".join(name_text(value).split())
+    raise DataError("a type must be a string", value=value)
+
+
+def id_text(value: object) -> str:
+    """The id of a row as a string: a string or a whole number; empty if it is missing."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)  # tools that know no missing whole numbers write 12 as 12.0
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if isinstance(value, str) or _is_missing(value):
+        return name_text(value)
+    raise DataError("an id must be a string or a whole number", value=value)
+
+
+def name_text(value: object) -> str:
     if isinstance(value, str):
         check_unicode(value)
         return str(value)  # numpy has strings of its own
@@ -282,14 +402,14 @@ def _is_missing(value: object) -> bool:
         return False
 
 
-def _values(names: Any) -> Iterable[object]:
+def _values(names: Any, what: str = "names") -> Iterable[object]:
     """The values of a column in a list where it can make one, which is faster than iterating."""
     for method in ("to_pylist", "to_list", "tolist"):
         if hasattr(names, method):
             values = getattr(names, method)()
             return values if isinstance(values, list) else [values]
     if not isinstance(names, Iterable):
-        raise DataError("expected a list of names", value=names)
+        raise DataError(f"expected a list of {what}", value=names)
     return names
 
 
@@ -309,13 +429,15 @@ def _cells(line: str) -> list[str]:
     raise DataError('expected ["name", "other name"]', value=line)
 
 
-def _pair(cells: Sequence[str], sets_of: Mapping[str, set[int]]) -> tuple[str, str]:
+def _pair(
+    cells: Sequence[str], sets_of: Mapping[str, set[int]], *, together: bool
+) -> tuple[str, str]:
     if len(cells) < 2 or not cells[0].strip() or not cells[1].strip():
         raise DataError("expected two names", value="\t".join(cells))
     one, other = cells[:2]
     for name in (one, other):
         check_unicode(name)
-    check_pair(one, other, sets_of)
+    check_pair(one, other, sets_of, together=together)
     return one, other
 
 

@@ -1,4 +1,4 @@
-"""A client for an annotation service: retries, rate limit and cache."""
+"""A client for a web service: retries, rate limit and cache."""
 
 from __future__ import annotations
 
@@ -118,10 +118,11 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Question:
-    """One form to send, and what it is called in messages."""
+    """A form or JSON to send, and what it is called in messages."""
 
     name: str
-    form: Mapping[str, str]
+    form: Mapping[str, str] | None = None
+    json: object = None
 
 
 class NonsenseError(Exception):
@@ -136,14 +137,19 @@ class RefusedError(SynsetmineError):
         self.what = what
 
 
+class NotAskedError(SynsetmineError):
+    """No request was made for this question: `admit` refused it."""
+
+
 @dataclass
 class Service:
-    """An address that forms are posted to.
+    """An address that questions are posted to.
 
     At most `concurrency` requests are under way at once, and over all no more than `per_second`
     start in a second (0: as many as may be). Lost connections, timeouts, nonsense, 429 and 5xx are
     tried again up to `retries` times, after a pause that doubles each time from `backoff` seconds
-    on, or as long as Retry-After says. Redirects are not followed.
+    on, or as long as Retry-After says. Redirects are not followed. `admit` is asked before each
+    request whether it may start.
     """
 
     url: str = field(repr=False)
@@ -153,6 +159,10 @@ class Service:
     retries: int
     backoff: float  # seconds
     seed: int
+    largest: int = LARGEST  # bytes of one answer
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    proxies: bool = True  # whether those of the environment are used
+    admit: Callable[[Question], bool] | None = None
 
     def __post_init__(self) -> None:
         self._address, self._person = _split_credentials(self.url)
@@ -163,19 +173,20 @@ class Service:
         questions: Sequence[Question],
         read: Callable[[int, bytes], Result],
         *,
-        refused: Callable[[RefusedError], Result],
+        failed: Callable[[SynsetmineError], Result],
     ) -> list[Result]:
         """What `read` makes of each answer, in order; it is called as soon as the answer is there.
 
-        `refused` returns the answer for a question that was refused, or raises. The first error
-        ends it all: what has not been asked yet is not asked.
+        `failed` returns the answer for a question that failed (a `RefusedError` if the question
+        may be the reason), or raises. The first error raised ends it all: what has not been asked
+        yet is not asked.
         """
         stop = Event()
         errors: list[BaseException] = []
 
         def work(number: int) -> Result:
             try:
-                return self._ask(client, stop, questions[number], partial(read, number), refused)
+                return self._ask(client, stop, questions[number], partial(read, number), failed)
             except _StoppedError:
                 raise
             except BaseException as error:
@@ -203,11 +214,13 @@ class Service:
                 "Accept": "application/json",
                 "Accept-Encoding": "identity",
                 "User-Agent": f"synsetmine/{version('synsetmine')}",
+                **self.headers,
             },
             auth=self._person,
             limits=httpx.Limits(max_connections=self.concurrency),
             timeout=self.timeout,
             follow_redirects=False,
+            trust_env=self.proxies,
             verify=_certificates(),
         )
 
@@ -217,18 +230,17 @@ class Service:
         stop: Event,
         question: Question,
         read: Callable[[bytes], Result],
-        refused: Callable[[RefusedError], Result],
+        failed: Callable[[SynsetmineError], Result],
     ) -> Result:
         for attempt in range(self.retries + 1):
             self._pace.wait(stop)
+            if self.admit is not None and not self.admit(question):
+                return failed(NotAskedError(f"{redact(self.url)}: {question.name}: not asked"))
             try:
-                return self._post(client, question.form, read)
+                return self._post(client, question, read)
             except _FailedError as failure:
                 if failure.final or attempt == self.retries:
-                    error = self._error(question, failure, attempt + 1)
-                    if isinstance(error, RefusedError):
-                        return refused(error)
-                    raise error from failure
+                    return failed(self._error(question, failure, attempt + 1))
                 pause = self._pause(question, attempt) if failure.after is None else failure.after
                 if failure.busy:
                     self._pace.hold(pause)
@@ -237,19 +249,21 @@ class Service:
         raise AssertionError("the last attempt returns or raises")
 
     def _post(
-        self, client: httpx.Client, form: Mapping[str, str], read: Callable[[bytes], Result]
+        self, client: httpx.Client, question: Question, read: Callable[[bytes], Result]
     ) -> Result:
         import httpx
 
         try:
-            with client.stream("POST", self._address, data=form) as response:
-                body = _body(response, time.monotonic() + self.timeout)
+            with client.stream(
+                "POST", self._address, data=question.form, json=question.json
+            ) as response:
+                body = _body(response, time.monotonic() + self.timeout, self.largest)
         except httpx.RequestError as error:
             raise _FailedError(str(error) or type(error).__name__) from error
         if response.status_code != 200:
             raise _failure(response, body)
-        if len(body) > LARGEST:
-            raise _FailedError(f"an answer of more than {LARGEST} bytes")
+        if len(body) > self.largest:
+            raise _FailedError(f"an answer of more than {self.largest} bytes")
         try:
             return read(body)
         except NonsenseError as error:
@@ -332,7 +346,7 @@ def _certificates() -> ssl.SSLContext:
     return httpx.create_ssl_context()
 
 
-def _body(response: httpx.Response, deadline: float) -> bytes:
+def _body(response: httpx.Response, deadline: float, largest: int) -> bytes:
     """The answer, cut where it grows too large."""
     encoding = response.headers.get("Content-Encoding", "identity")
     if encoding.lower() != "identity":  # not asked for, and a few bytes may unpack to gigabytes
@@ -342,7 +356,7 @@ def _body(response: httpx.Response, deadline: float) -> bytes:
     for chunk in response.iter_raw():
         chunks.append(chunk)
         size += len(chunk)
-        if size > LARGEST:
+        if size > largest:
             break
         # The client's own timeout is for each read: a trickle would never end.
         if time.monotonic() > deadline:

@@ -277,8 +277,8 @@ class SpotlightLinker:
                 cache.put(self._key(text), annotation.to_json())
             return annotation
 
-        def refused(error: RefusedError) -> Annotation:
-            if not self._skip_refused:
+        def failed(error: SynsetmineError) -> Annotation:
+            if not isinstance(error, RefusedError) or not self._skip_refused:
                 raise error
             return Annotation(broken=((REFUSED, error.what),))
 
@@ -286,7 +286,7 @@ class SpotlightLinker:
             Question(f"document {name!r}", {"text": text} | self._settings) for text, name in texts
         ]
         try:
-            return self._service.ask(questions, read, refused=refused)
+            return self._service.ask(questions, read, failed=failed)
         except RefusedError as error:
             advice = "skip_refused=True leaves such texts out"
             raise SynsetmineError(f"{error}; {advice}; {self._where_kept()}") from error

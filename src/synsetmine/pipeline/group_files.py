@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -27,7 +28,7 @@ COLUMNS = {
     "probability": "double",
     "known": "bool",
 }
-_Row: TypeAlias = tuple[str | None, str, str, int, float | None, bool]
+_Row: TypeAlias = list[Any]
 
 
 def write_grouping(
@@ -68,9 +69,12 @@ def as_table(grouping: Grouping, *, alone: bool = True) -> Any:
     """A table of Arrow with a row a name."""
     import pyarrow as pa
 
-    schema = pa.schema([(name, pa.type_for_alias(kind)) for name, kind in COLUMNS.items()])
-    columns = list(zip(*_rows(grouping, alone=alone), strict=True)) or [()] * len(COLUMNS)
-    return pa.table(dict(zip(COLUMNS, columns, strict=True)), schema=schema)
+    header = _header(grouping)
+    kinds = {name: pa.type_for_alias(kind) for name, kind in COLUMNS.items()}
+    kinds |= {"type": pa.string(), "contexts": pa.list_(pa.string())}
+    columns = list(zip(*_rows(grouping, header, alone=alone), strict=True)) or [()] * len(header)
+    schema = pa.schema([(name, kinds[name]) for name in header])
+    return pa.table(dict(zip(header, columns, strict=True)), schema=schema)
 
 
 def as_frame(grouping: Grouping, library: str) -> Any:
@@ -89,23 +93,47 @@ def as_frame(grouping: Grouping, library: str) -> Any:
     raise DataError("expected 'pandas' or 'polars'", value=library)
 
 
-def _rows(grouping: Grouping, *, alone: bool) -> Iterator[_Row]:
+def _header(grouping: Grouping) -> list[str]:
+    """The columns: type and contexts only if the list has any."""
+    members = [*grouping.alone, *(m for name_set in grouping.sets for m in name_set.entries)]
+    header = [*COLUMNS]
+    if any(member.type for member in members):
+        header.append("type")
+    if any(member.contexts for member in members):
+        header.append("contexts")
+    return header
+
+
+def _rows(grouping: Grouping, header: Sequence[str], *, alone: bool) -> Iterator[_Row]:
     for name_set in grouping.sets:
-        for m in name_set.entries:
-            yield name_set.id, name_set.name, m.name, m.count, m.probability, m.known
+        for member in name_set.entries:
+            yield _row(header, name_set.id, name_set.name, member)
     if alone:
-        for m in grouping.alone:
-            yield None, m.name, m.name, m.count, m.probability, m.known
+        for member in grouping.alone:
+            yield _row(header, None, member.name, member)
+
+
+def _row(header: Sequence[str], set_id: str | None, canonical: str, m: Member) -> _Row:
+    row: _Row = [set_id, canonical, m.name, m.count, m.probability, m.known]
+    if "type" in header:
+        row.append(m.type or None)
+    if "contexts" in header:
+        row.append(list(m.contexts))
+    return row
 
 
 def _write_csv(path: Path, grouping: Grouping, alone: bool, skipped: Skipped) -> None:
     """What looks like a formula has an apostrophe in front, since spreadsheets run formulas."""
     del skipped  # a cell holds any name
-    rows = (
-        [cell_of(round(value, 6) if isinstance(value, float) else value) for value in row]
-        for row in _rows(grouping, alone=alone)
-    )
-    write_text(path, rows_of((list(COLUMNS), *rows), ","))
+    header = _header(grouping)
+    rows = ([*map(_cell, row)] for row in _rows(grouping, header, alone=alone))
+    write_text(path, rows_of((header, *rows), ","))
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, list):
+        value = " | ".join(value)
+    return cell_of(round(value, 6) if isinstance(value, float) else value)
 
 
 def _write_parquet(path: Path, grouping: Grouping, alone: bool, skipped: Skipped) -> None:
@@ -120,29 +148,37 @@ def _write_parquet(path: Path, grouping: Grouping, alone: bool, skipped: Skipped
 def _write_jsonl(path: Path, grouping: Grouping, alone: bool, skipped: Skipped) -> None:
     """One set per line, as in files of sets; a single name gets an id like any set."""
     del skipped
-    records = [_record(s.id, s.entries) for s in grouping.sets]
+    sets = [(s.id, s.entries) for s in grouping.sets]
     if alone:
-        alone_ids = zip(grouping.ids_alone, grouping.alone, strict=True)
-        records += [_record(set_id, (member,)) for set_id, member in alone_ids]
-    lines = (json.dumps(record, ensure_ascii=False) for record in records)
-    write_text(path, "".join(f"{line}\n" for line in lines))
+        single = zip(grouping.ids_alone, grouping.alone, strict=True)
+        sets += [(set_id, (member,)) for set_id, member in single]
+    counts = Counter(name for _, entries in sets for name in {m.name for m in entries})
+    lines = []
+    for set_id, entries in sets:
+        # A name of several sets has the id of its set as its sense.
+        terms = {m.name: Term(m.name, set_id if counts[m.name] > 1 else "") for m in entries}
+        record = {
+            "id": set_id,
+            "terms": [*map(str, terms.values())],
+            "canonical": entries[0].name,
+            "details": [*map(_details, entries)],
+        }
+        lines.append(f"{json.dumps(record, ensure_ascii=False)}\n")
+    write_text(path, "".join(lines))
 
 
-def _record(set_id: str, members: tuple[Member, ...]) -> dict[str, Any]:
-    return {
-        "id": set_id,
-        "terms": [str(Term(member.name)) for member in members],
-        "canonical": members[0].name,
-        "details": [
-            {
-                "name": member.name,
-                "count": member.count,
-                "probability": None if member.probability is None else round(member.probability, 6),
-                "known": member.known,
-            }
-            for member in members
-        ],
+def _details(member: Member) -> dict[str, Any]:
+    details: dict[str, Any] = {
+        "name": member.name,
+        "count": member.count,
+        "probability": None if member.probability is None else round(member.probability, 6),
+        "known": member.known,
     }
+    if member.type:
+        details["type"] = member.type
+    if member.contexts:
+        details["contexts"] = list(member.contexts)
+    return details
 
 
 def _write_solr(path: Path, grouping: Grouping, alone: bool, skipped: Skipped) -> None:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import product
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -22,17 +22,34 @@ from synsetmine.errors import DataError, Skipped, counted
 from synsetmine.io.sets import new_id
 from synsetmine.models import MiningResult
 from synsetmine.normalization import keeps_case, name_key
-from synsetmine.pipeline.settings import GroupSettings
+from synsetmine.pipeline.explanation import PairExplainer
+from synsetmine.pipeline.registry import (
+    KnownEntity,
+    KnownName,
+    Registry,
+    known_mentions,
+    known_senses,
+)
+from synsetmine.pipeline.settings import GroupSettings, JudgeSettings
 from synsetmine.types import SENSE_MARK, Progress, SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews, encode_terms, find_encoder, unit_rows
 
+if TYPE_CHECKING:
+    from synsetmine.pipeline.judge import Judge, JudgeReport
+    from synsetmine.pipeline.name_questions import NameInContext
+    from synsetmine.pipeline.plan import Plan
+    from synsetmine.pipeline.unsure_names import JudgedPairs
+
 ENCODED = 8  # contexts of a name that a sentence encoder reads: more add little
 ENCODED_TEXT = 1_000  # characters of each; an encoder cuts longer texts itself
+PAIRS_PER_CALL = 10  # near pairs that are looked at for each request to a judge
 LONGEST_NAME = 10_000  # characters; a longer text is no name, and stands alone
 DEFAULTS = GroupSettings()
 
-_Encode: TypeAlias = Callable[[Sequence[Term]], TermVectors]
-KnownSets: TypeAlias = SynonymSets | Mapping[str, Iterable[str]] | Iterable[Iterable[str]]
+Encode: TypeAlias = Callable[[Sequence[Term]], TermVectors]
+KnownSets: TypeAlias = (
+    SynonymSets | Registry | Mapping[str, Iterable[str]] | Iterable[Iterable[str]]
+)
 
 
 class PreparedNameModel(Protocol):
@@ -90,6 +107,7 @@ class Member:
     known: bool  # whether a known set has it
     type: str = ""  # as the list has it most often; empty if unknown
     contexts: tuple[str, ...] = ()  # of this name in this set
+    sense: int = 0  # of the names that are equal, which one it is
 
 
 class UnsurePair(NamedTuple):
@@ -143,6 +161,16 @@ class NameCounts:
     unused_pairs: int = 0  # cannot-link pairs with a name that is neither listed nor known
 
 
+class ComparedTerms(NamedTuple):
+    """What a plan needs of a grouping."""
+
+    explainer: PairExplainer
+    terms: tuple[tuple[Term, ...], ...]  # of the members of each set, as the explainer has them
+    # The types of the rows of each node; behind the sets, of the names alone.
+    types: tuple[tuple[tuple[str, ...], ...], ...]
+    members: tuple[int | None, ...]  # of each row of the list: its position in its set
+
+
 @dataclass(frozen=True, repr=False)
 class Grouping:
     """The sets of two or more names, and what becomes of each name of the list."""
@@ -155,8 +183,12 @@ class Grouping:
     unsure: tuple[UnsurePair, ...]  # pairs near the threshold, nearest first
     threshold: float
     counts: NameCounts = field(default_factory=NameCounts)
+    judged: JudgeReport | None = None  # what a language model was asked
     # Of each row of the list: the position of its set, or of its name alone after all sets.
     rows: tuple[int | None, ...] = field(default=(), compare=False)
+    compared: ComparedTerms | None = field(default=None, compare=False)
+    known_ids: Mapping[int, str] = field(default_factory=dict)  # of known names that stand alone
+    taken_ids: frozenset[str] = frozenset()  # of all known sets
 
     @property
     def canonical(self) -> tuple[str | None, ...]:
@@ -173,10 +205,11 @@ class Grouping:
     @cached_property
     def ids_alone(self) -> tuple[str, ...]:
         """The ids of the names that stand alone."""
-        taken = {s.id for s in self.sets}
+        taken = {*self.taken_ids, *(s.id for s in self.sets)}
         ids = []
-        for member in self.alone:
-            ids.append(new_id([Term(member.name)], taken))
+        for place, member in enumerate(self.alone):
+            known = self.known_ids.get(place)
+            ids.append(new_id([Term(member.name)], taken) if known is None else known)
             taken.add(ids[-1])
         return tuple(ids)
 
@@ -230,6 +263,19 @@ class Grouping:
 
         write_grouping(Path(path), self, alone=alone, skipped=skipped)
 
+    def plan(self, *, ids: Sequence[str] | None = None, progress: Progress | None = None) -> Plan:
+        """What would be merged, and why; `ids` are those of the rows of the list.
+
+        With ids each row is an entity, and rows of one name that are one thing are merged too.
+        """
+        from synsetmine.pipeline.plan import plan_of
+
+        return plan_of(self, ids, progress=progress)
+
+    def write_plan(self, path: str | Path, *, ids: Sequence[str] | None = None) -> None:
+        """Write the plan as JSON lines, which `apply_plan` maps tables by."""
+        self.plan(ids=ids).write(path)
+
     def __repr__(self) -> str:
         return f"Grouping({self.summary})"
 
@@ -249,6 +295,7 @@ def group(
     device: str = "cpu",
     cache: str | Path | None = None,
     unsure: int = DEFAULTS.unsure,
+    judge: str | JudgeSettings | None = None,
     progress: Progress | None = None,
 ) -> Grouping:
     """Group the names that mean the same thing.
@@ -257,8 +304,9 @@ def group(
     `column`. Their order makes no difference. Names that differ only in case, width or whitespace
     are one name. `precision` is "cautious", "balanced" or "bold", or a threshold from 0 to 1. New
     names may join the `known` sets, whose own names stay where they are: sets as `read_sets` reads
-    them, lists of names, or a mapping from names to their other names. The two names of a pair in
-    `never` come into different sets, those of a pair in `always` into one.
+    them, lists of names, a mapping from names to their other names, or a `Registry`, whose
+    cannot-link pairs hold too. The two names of a pair in `never` come into different sets, those
+    of a pair in `always` into one.
 
     `contexts` has for each name a sentence or a description, or a list of them, or None; `types`
     has the type of each name, or None. Both are as long as `names`, or the names of columns if
@@ -274,46 +322,104 @@ def group(
     `model` is the general model by default. `encoder` is a sentence encoder, `minilm` or a folder,
     whose vectors of the names and contexts are one more view; the folder `cache` keeps them.
     `unsure` is how many pairs near the threshold to return.
+
+    `judge` is the address of an OpenAI-compatible endpoint, or `JudgeSettings`: a language model
+    decides on names whose probability is near the threshold. `judged` of the result says what was
+    asked. Without a usable answer the result is as it would be without a judge.
     """
+    asked = None if judge is None else _open_judge(judge)
     threshold = threshold_of(precision)
     rows = rows_in(names, column, contexts=contexts, types=types)
-    model = model or _general_model(encoder=encoder is not None)
-    encode: _Encode | None = None
-    if encoder is not None:
-        encode = partial(
-            encode_terms, model=find_encoder(encoder), cache=cache, device=device, progress=progress
-        )
-    vocabulary = _Vocabulary(_with_senses(rows, model, encode, threshold), _known_sets(known))
-    cannot_link, unused_pairs = vocabulary.linked(never or ())
+    model = model or general_model(encoder=encoder is not None)
+    encode = encoding(encoder, device=device, cache=cache, progress=progress)
+    entities = _known_sets(known)
+    mentions = [*known_mentions(entities)]
+    rows = [row if row.name.strip() else Row("") for row in rows]
+    sensed = _with_senses([*rows, *mentions], model, encode, threshold)
+    split = known_senses(sensed[: len(rows)], sensed[len(rows) :], mentions)
+    vocabulary = _Vocabulary(split, entities)
+    decided = known.never if isinstance(known, Registry) else ()
+    cannot_link, unused_pairs = vocabulary.linked([*(never or ()), *decided])
     must_link, unused = vocabulary.linked(always or (), together=True)
     seeds = vocabulary.seeds()
     new = vocabulary.new_terms()
     terms = [*new, *seeds.terms]
     result = _Result(vocabulary)
     pairs: list[UnsurePair] = []
+    types = vocabulary.types(terms)
+    explainer = PairExplainer(model, terms, vocabulary.contexts_of(terms), types, encode, progress)
+    report: JudgeReport | None = None
     if len(terms) > max(len(seeds.terms), 1):
-        texts = vocabulary.contexts_of(new)
-        views = TermViews(
-            encoder=None if encode is None else encode(terms),
-            contexts=texts or None,
-            in_context=_in_context(texts, encode),
-        )
-        prepared = model.prepare(terms, views, progress=progress)
-        mined = prepared.generate(
+        prepared = explainer.prepared
+        generate = partial(
+            prepared.generate,
             threshold=threshold,
             seeds=seeds,
-            cannot_link=cannot_link,
-            must_link=must_link,
-            types=vocabulary.types(new),
+            types=types,
             progress=progress,
         )
+        mined = generate(cannot_link=cannot_link, must_link=must_link)
+        if asked is not None:
+            judged = _judge_unsure(
+                asked,
+                prepared,
+                mined.sets,
+                vocabulary,
+                seeds=seeds,
+                threshold=threshold,
+                cannot_link=cannot_link,
+                must_link=must_link,
+                progress=progress,
+            )
+            report = judged.report
+            if judged.together or judged.apart:
+                cannot_link = [*cannot_link, *judged.apart]
+                must_link = [*must_link, *judged.together]
+                mined = generate(cannot_link=cannot_link, must_link=must_link)
         result.add(mined, prepared, seeds)
         pairs = _unsure_pairs(prepared, threshold, unsure, seeds, [*cannot_link, *must_link])
-    return result.grouping(threshold, pairs, unused_pairs + unused)
+    grouping = result.grouping(threshold, pairs, unused_pairs + unused, explainer)
+    return replace(grouping, judged=report)
+
+
+def _open_judge(judge: str | JudgeSettings) -> Judge:
+    from synsetmine.pipeline.judge import Judge
+
+    return Judge(JudgeSettings(url=judge) if isinstance(judge, str) else judge)
+
+
+def _judge_unsure(
+    judge: Judge,
+    prepared: PreparedNameModel,
+    sets: SynonymSets,
+    vocabulary: _Vocabulary,
+    *,
+    seeds: SynonymSets,
+    threshold: float,
+    cannot_link: Sequence[tuple[Term, Term]],
+    must_link: Sequence[tuple[Term, Term]],
+    progress: Progress | None,
+) -> JudgedPairs:
+    from synsetmine.pipeline.unsure_names import judge_pairs
+
+    top = PAIRS_PER_CALL * judge.settings.calls
+    types = vocabulary.types(sets.terms)
+    decided = [*cannot_link, *must_link]
+    return judge_pairs(
+        judge,
+        _open_pairs(prepared, threshold, top, seeds, decided, types),
+        sets,
+        prepared,
+        threshold=threshold,
+        describe=vocabulary.describe,
+        cannot_link=cannot_link,
+        must_link=must_link,
+        progress=progress,
+    )
 
 
 def _with_senses(
-    rows: Sequence[Row], model: NameModel, encode: _Encode | None, threshold: float
+    rows: Sequence[Row], model: NameModel, encode: Encode | None, threshold: float
 ) -> Sequence[Row]:
     """The rows with the senses that the contexts of a name show, the most frequent one first.
 
@@ -327,7 +433,9 @@ def _with_senses(
     names = [name for name, _ in several]
     terms = [Term(name, str(position)) for position, name in enumerate(names)]
     texts = {term: contexts for term, (_, contexts) in zip(terms, several, strict=True)}
-    senses = model.senses(names, [*texts.values()], _in_context(texts, encode), threshold=threshold)
+    senses = model.senses(
+        names, [*texts.values()], vectors_in_context(texts, encode), threshold=threshold
+    )
     counts: dict[str, Counter[int]] = {}
     for mention, sense in zip(several, senses, strict=True):
         counts.setdefault(mention[0], Counter())[sense] += mentions[mention]
@@ -342,8 +450,8 @@ def _with_senses(
     return [row._replace(sense=sense_of.get((name_key(row.name), row.contexts), 0)) for row in rows]
 
 
-def _in_context(
-    contexts: Mapping[Term, Sequence[str]], encode: _Encode | None
+def vectors_in_context(
+    contexts: Mapping[Term, Sequence[str]], encode: Encode | None
 ) -> TermVectors | None:
     """The mean of a sentence encoder's vectors of a term with each of its contexts."""
     if encode is None or not contexts:
@@ -373,10 +481,36 @@ def threshold_of(precision: str | float) -> float:
     return threshold
 
 
-def _general_model(*, encoder: bool) -> NameModel:
+def general_model(*, encoder: bool) -> NameModel:
+    """The model of the package; with `encoder` the one that takes a sentence encoder's view."""
     from synsetmine.models.general import load_general
 
     return load_general(encoder=encoder)
+
+
+def encoding(
+    encoder: str | None,
+    *,
+    device: str = "cpu",
+    cache: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Encode | None:
+    """What encodes terms with a sentence encoder; None without one."""
+    if encoder is None:
+        return None
+    found = find_encoder(encoder)
+    return partial(encode_terms, model=found, cache=cache, device=device, progress=progress)
+
+
+def name_views(
+    terms: Sequence[Term], contexts: Mapping[Term, Sequence[str]], encode: Encode | None
+) -> TermViews:
+    """The views of terms, some of which have contexts."""
+    return TermViews(
+        encoder=None if encode is None else encode(terms),
+        contexts=contexts or None,
+        in_context=vectors_in_context(contexts, encode),
+    )
 
 
 def _unsure_pairs(
@@ -384,19 +518,34 @@ def _unsure_pairs(
     threshold: float,
     top: int,
     seeds: SynonymSets,
-    cannot_link: Sequence[tuple[Term, Term]],
+    decided: Sequence[tuple[Term, Term]],
 ) -> list[UnsurePair]:
-    """Pairs near the threshold, without those that the known sets or cannot-link pairs decide."""
+    near = _open_pairs(prepared, threshold, top, seeds, decided)
+    return [UnsurePair(one.surface, other.surface, value) for one, other, value in near]
+
+
+def _open_pairs(
+    prepared: PreparedNameModel,
+    threshold: float,
+    top: int,
+    seeds: SynonymSets,
+    decided: Sequence[tuple[Term, Term]],
+    types: Mapping[Term, str] | None = None,
+) -> list[tuple[Term, Term, float]]:
+    """Pairs near the threshold, without those that known sets, types or `decided` pairs decide."""
     if top < 1:
         return []
-    decided = {frozenset(pair) for pair in cannot_link}
+    closed = {frozenset(pair) for pair in decided}
+    types = types or {}
     looked_at = top
     while True:
         near = prepared.near_pairs(threshold, top=looked_at)
         open_pairs = [
-            UnsurePair(one.surface, other.surface, probability)
+            (one, other, probability)
             for one, other, probability in near
-            if frozenset((one, other)) not in decided and not (one in seeds and other in seeds)
+            if frozenset((one, other)) not in closed
+            and not (one in seeds and other in seeds)
+            and len({types[term] for term in (one, other) if term in types}) < 2
         ]
         if len(open_pairs) >= top or len(near) < looked_at:
             return open_pairs[:top]
@@ -420,59 +569,82 @@ class _Node(NamedTuple):
     total: int  # how often the list has any of them
 
 
-class _KnownSet(NamedTuple):
-    id: str
-    names: tuple[str, ...]
-
-
 class _Vocabulary:
     """The names of a list and of known sets, by what makes them one."""
 
-    def __init__(self, rows: Sequence[Row], known: Sequence[_KnownSet]) -> None:
+    def __init__(self, rows: Sequence[Row], known: Sequence[KnownEntity]) -> None:
         self.known = known
-        sets_of: dict[str, set[int]] = {}  # the known sets that have a name
-        self._known_spellings: dict[str, list[str]] = {}
-        for number, known_set in enumerate(known):
-            for name in known_set.names:
-                folded = name_key(name)
-                sets_of.setdefault(folded, set()).add(number)
-                self._known_spellings.setdefault(folded, []).append(_tidy(name))
-        self._sets_of = sets_of
-        ambiguous = {name for name, numbers in sets_of.items() if len(numbers) > 1}
-        self.owner = {n: min(numbers) for n, numbers in sets_of.items() if n not in ambiguous}
-        for name in ambiguous:
-            del self._known_spellings[name]
+        self._sets_of: dict[str, set[int]] = {}  # the known sets that have a name
+        sets_of: dict[_Key, set[int]] = {}
+        self._known_spellings: dict[_Key, list[str]] = {}
+        self._contexts: dict[_Key, dict[str, None]] = {}
+        self._known_types: dict[_Key, str] = {}
+        self._known_keys_of: dict[str, list[_Key]] = {}
+        self._row_types: dict[_Key, set[str]] = {}
+        self._unclear: set[_Key] = set()  # of names that could be any of several known ones
+        for number, entity in enumerate(known):
+            for name in entity.names:
+                key = _Key(*name.key)
+                self._sets_of.setdefault(key.name, set()).add(number)
+                if key not in sets_of:
+                    self._known_keys_of.setdefault(key.name, []).append(key)
+                sets_of.setdefault(key, set()).add(number)
+                self._known_spellings.setdefault(key, []).append(_tidy(name.name))
+                if name.contexts:
+                    self._contexts.setdefault(key, {}).update(dict.fromkeys(name.contexts))
+                if name.type:
+                    self._known_types.setdefault(key, name.type)
+        self._known_contexts = frozenset(self._contexts)
+        ambiguous = {key for key, numbers in sets_of.items() if len(numbers) > 1}
+        self.owner = {k: min(numbers) for k, numbers in sets_of.items() if k not in ambiguous}
+        for key in ambiguous:
+            del self._known_spellings[key]
         self.names = Counter(row.name for row in rows if row.name.strip())
         self.missing = len(rows) - self.names.total()
         self.keys: list[_Key | None] = [self._key(row) for row in rows]
+        self.spellings = [_tidy(row.name) for row in rows]
         self.entries: dict[_Key, Counter[str]] = {}
         self._types: dict[_Key, Counter[str]] = {}
-        self._contexts: dict[_Key, dict[str, None]] = {}
-        for row, key in zip(rows, self.keys, strict=True):
-            if key is None:
+        for row, key_ in zip(rows, self.keys, strict=True):
+            if key_ is None:
                 continue
-            self.entries.setdefault(key, Counter())[row.name] += 1
+            self.entries.setdefault(key_, Counter())[row.name] += 1
             if row.type:
-                self._types.setdefault(key, Counter())[row.type] += 1
+                self._types.setdefault(key_, Counter())[row.type] += 1
             if row.contexts:
-                self._contexts.setdefault(key, {}).update(dict.fromkeys(row.contexts))
+                self._contexts.setdefault(key_, {}).update(dict.fromkeys(row.contexts))
         self._keys_of: dict[str, list[_Key]] = {}
         for key in sorted(self.entries):
             self._keys_of.setdefault(key.name, []).append(key)
-        self.ambiguous = {key for key in self.entries if key.name in ambiguous}
+        self.ambiguous = {key for key in self.entries if key in ambiguous | self._unclear}
         self.too_long = {
-            key
-            for key in self.entries
-            if len(key.name) > LONGEST_NAME and key.name not in self.owner
+            key for key in self.entries if len(key.name) > LONGEST_NAME and key not in self.owner
         }
 
     def _key(self, row: Row) -> _Key | None:
         if not row.name.strip():
             return None
-        name = name_key(row.name)
-        if name in self._sets_of:  # a known name is what the known set says
-            return _Key(name)
-        return _Key(name, name_key(row.type), row.sense)
+        key = _Key(name_key(row.name), name_key(row.type), row.sense)
+        known = self._known_keys_of.get(key.name, [])
+        if not known or key in known:
+            return key
+        # A known name without contexts has any sense, one without a type any type, and a row
+        # without a type any known one.
+        any_sense = self._known_contexts.isdisjoint(known)
+        fits = [k for k in known if any_sense or k.sense == key.sense]
+        fits = [k for k in fits if k.type == key.type] or [
+            k for k in fits if not k.type or not key.type
+        ]
+        if len(fits) > 1:
+            self._unclear.add(key)
+        if len(fits) != 1:
+            return key
+        self._row_types.setdefault(fits[0], set()).add(key.type)
+        return fits[0]
+
+    def row_types(self, key: _Key) -> tuple[str, ...]:
+        """The type of a node, and those of rows that are it although they have another."""
+        return (key.type, *sorted(self._row_types.get(key, set()) - {key.type}))
 
     def node(self, key: _Key) -> _Node:
         entries = self.entries.get(key, Counter())
@@ -492,25 +664,26 @@ class _Vocabulary:
     def type(self, key: _Key) -> str:
         """The type of a node as the list writes it most often."""
         counts = self._types.get(key, Counter())
-        return min(counts, key=lambda type_: (-counts[type_], type_), default="")
+        known = self._known_types.get(key, "")
+        return min(counts, key=lambda type_: (-counts[type_], type_), default=known)
 
     def contexts(self, key: _Key) -> tuple[str, ...]:
         return tuple(sorted(self._contexts.get(key, ())))
 
     def known_spellings(self, key: _Key) -> Sequence[str]:
-        return self._known_spellings.get(key.name, ())
+        return self._known_spellings.get(key, ())
 
     def known_keys(self) -> list[list[_Key]]:
         """The keys of each known set, in the order of its names."""
         keys: list[dict[_Key, None]] = [{} for _ in self.known]
-        for name, number in self.owner.items():
-            keys[number][_Key(name)] = None
+        for key, number in self.owner.items():
+            keys[number][key] = None
         return [list(of_set) for of_set in keys]
 
     def new_terms(self) -> list[Term]:
         """The terms to group, in an order that does not depend on the list's."""
         left_out = self.ambiguous | self.too_long
-        keys = (key for key in self.entries if key.name not in self.owner and key not in left_out)
+        keys = (key for key in self.entries if key not in self.owner and key not in left_out)
         return [self.term(key) for key in sorted(keys)]
 
     def term(self, key: _Key) -> Term:
@@ -523,6 +696,13 @@ class _Vocabulary:
         key_of = {self.term(key): key for key in self._contexts}
         return {term: self.contexts(key_of[term]) for term in terms if term in key_of}
 
+    def describe(self, terms: Sequence[Term]) -> list[NameInContext]:
+        """Terms as a judge is asked about them."""
+        from synsetmine.pipeline.name_questions import NameInContext
+
+        contexts = self.contexts_of(terms)
+        return [NameInContext(t.surface, _type_of(t), contexts.get(t, ())) for t in terms]
+
     def types(self, terms: Iterable[Term]) -> dict[Term, str]:
         """The types of terms that have one."""
         types = {term: _type_of(term) for term in terms if term.sense}
@@ -533,7 +713,7 @@ class _Vocabulary:
         for known_set, keys in zip(self.known, self.known_keys(), strict=True):
             judged = [key for key in keys if len(key.name) <= LONGEST_NAME]
             if judged:
-                sets.append((known_set.id, [Term(self.known_spellings(k)[0]) for k in judged]))
+                sets.append((known_set.id, [*map(self.term, judged)]))
         return SynonymSets.of((terms for _, terms in sets), (set_id for set_id, _ in sets))
 
     def linked(
@@ -551,9 +731,9 @@ class _Vocabulary:
         return linked, unused
 
     def _linkable(self, name: str) -> list[_Key]:
-        if name in self.owner:
-            return [_Key(name)]
-        return [key for key in self._keys_of.get(name, ()) if key not in self.ambiguous]
+        known = [key for key in self._known_keys_of.get(name, ()) if key in self.owner]
+        keys = dict.fromkeys((*known, *self._keys_of.get(name, ())))
+        return [key for key in keys if key not in self.ambiguous]
 
 
 def _type_of(term: Term) -> str:
@@ -570,9 +750,7 @@ class _Result:
         self._new: list[list[_Key]] = []
         self._probability: dict[_Key, float] = {}
         self._key_of = {
-            vocabulary.term(key): key
-            for key in vocabulary.entries
-            if key.name not in vocabulary.owner
+            vocabulary.term(key): key for key in vocabulary.entries if key not in vocabulary.owner
         }
 
     def add(self, mined: MiningResult, prepared: PreparedNameModel, seeds: SynonymSets) -> None:
@@ -596,13 +774,17 @@ class _Result:
                 self._new.append(keys)
 
     def grouping(
-        self, threshold: float, unsure: Sequence[UnsurePair], unused_pairs: int
+        self,
+        threshold: float,
+        unsure: Sequence[UnsurePair],
+        unused_pairs: int,
+        explainer: PairExplainer,
     ) -> Grouping:
         vocabulary = self._vocabulary
         placed = {key for keys in (*self._known.values(), *self._new) for key in keys}
         single = [[key] for key in sorted(vocabulary.entries.keys() - placed)]
         sets: list[tuple[NameSet, list[_Key]]] = []
-        alone: list[tuple[Member, _Key]] = []
+        alone: list[tuple[Member, _Key, str | None]] = []
         taken = set(self._known)
         for set_id, keys in [*self._known.items(), *((None, k) for k in (*self._new, *single))]:
             if not any(key in vocabulary.entries for key in keys):
@@ -611,7 +793,7 @@ class _Result:
                 keys.sort(key=self._rank)
             members = [member for key in keys for member in self._members(key)]
             if len(members) == 1:
-                alone.append((members[0], keys[0]))
+                alone.append((members[0], keys[0], set_id))
                 continue
             if set_id is None:
                 set_id = new_id([Term(name) for name in {m.name: None for m in members}], taken)
@@ -620,17 +802,42 @@ class _Result:
         sets.sort(key=lambda pair: (name_key(pair[0].name), pair[0].name, pair[0].id))
         alone.sort(key=lambda pair: (pair[1], pair[0].name))
         place_of = {key: place for place, (_, keys) in enumerate(sets) for key in keys}
-        place_of |= {key: len(sets) + place for place, (_, key) in enumerate(alone)}
-        names = [name_set.name for name_set, _ in sets] + [member.name for member, _ in alone]
+        place_of |= {key: len(sets) + place for place, (_, key, _) in enumerate(alone)}
+        names = [name_set.name for name_set, _ in sets] + [member.name for member, _, _ in alone]
         return Grouping(
             sets=tuple(name_set for name_set, _ in sets),
-            alone=tuple(member for member, _ in alone),
+            alone=tuple(member for member, _, _ in alone),
             mapping=self._mapping(place_of, names),
             unsure=tuple(unsure),
             threshold=threshold,
             counts=self._counts(unused_pairs),
             rows=tuple(None if key is None else place_of[key] for key in vocabulary.keys),
+            compared=self._compared(
+                explainer, [keys for _, keys in sets], [[key] for _, key, _ in alone]
+            ),
+            known_ids={place: i for place, (_, _, i) in enumerate(alone) if i is not None},
+            taken_ids=frozenset(self._known),
         )
+
+    def _compared(
+        self,
+        explainer: PairExplainer,
+        sets: Sequence[Sequence[_Key]],
+        alone: Sequence[Sequence[_Key]],
+    ) -> ComparedTerms:
+        vocabulary = self._vocabulary
+        terms: list[tuple[Term, ...]] = []
+        types: list[tuple[tuple[str, ...], ...]] = []
+        position: dict[tuple[_Key, str], int] = {}
+        for keys in (*sets, *alone):
+            spelled = [(k, text) for k in keys for text, _ in vocabulary.node(k).spellings]
+            position |= {pair: number for number, pair in enumerate(spelled)}
+            term_of = {key: vocabulary.term(key) for key in keys}
+            terms.append(tuple(term_of[key] for key, _ in spelled))
+            types.append(tuple(vocabulary.row_types(key) for key, _ in spelled))
+        rows = zip(vocabulary.keys, vocabulary.spellings, strict=True)
+        members = tuple(None if key is None else position[key, text] for key, text in rows)
+        return ComparedTerms(explainer, tuple(terms[: len(sets)]), tuple(types), members)
 
     def _rank(self, key: _Key) -> tuple[Any, ...]:
         node = self._vocabulary.node(key)
@@ -666,12 +873,16 @@ class _Result:
         type_, contexts = vocabulary.type(key), vocabulary.contexts(key)
         for spelling, count in vocabulary.node(key).spellings:
             probability = self._probability.get(key)
-            yield Member(spelling, count, probability, spelling in known, type_, contexts)
+            yield Member(
+                spelling, count, probability, spelling in known, type_, contexts, key.sense
+            )
 
 
-def _known_sets(known: KnownSets | None) -> list[_KnownSet]:
+def _known_sets(known: KnownSets | None) -> Sequence[KnownEntity]:
     if known is None:
         return []
+    if isinstance(known, Registry):
+        return known.entities
     if isinstance(known, SynonymSets):
         sets = [(i, [t.surface for t in terms]) for i, terms in zip(known.ids, known, strict=True)]
     elif isinstance(known, Mapping):
@@ -683,7 +894,7 @@ def _known_sets(known: KnownSets | None) -> list[_KnownSet]:
     for set_id, names in sets:
         if not names or not all(name.strip() for name in names):
             raise DataError("a known set needs names, none of them empty", value=set_id)
-    return [_KnownSet(set_id, tuple(names)) for set_id, names in sets]
+    return [KnownEntity(set_id, tuple(map(KnownName, names))) for set_id, names in sets]
 
 
 def _strings(names: Iterable[str]) -> list[str]:

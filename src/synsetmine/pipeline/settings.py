@@ -270,6 +270,68 @@ class GroupSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class JudgeSettings:
+    """A language model that is asked about unsure names: where, how much, and at what cost."""
+
+    url: str = setting(
+        "",
+        help="address of an OpenAI-compatible endpoint, such as http://localhost:8080/v1: a "
+        "language model decides what is unsure; its key is read from SYNSETMINE_JUDGE_KEY",
+        option="--judge",
+    )
+    model: str = setting(
+        "", help="name of the model, which the endpoint may require", option="--judge-model"
+    )
+    band: float = setting(
+        0.15,
+        gt=0,
+        le=1,
+        help="distance from the threshold within which a probability is unsure",
+        option="--judge-band",
+    )
+    calls: int = setting(100, ge=1, le=1_000_000, help="maximum requests", option="--judge-calls")
+    tokens: int = setting(
+        100_000,
+        ge=1,
+        le=10**12,
+        help="maximum tokens of questions and answers together",
+        option="--judge-tokens",
+    )
+    names_per_question: int = setting(
+        12, ge=2, le=100, help="maximum names in a question", option="--judge-names"
+    )
+    concurrency: int = setting(
+        1, ge=1, le=64, help="concurrent requests", option="--judge-concurrency"
+    )
+    timeout: float = setting(
+        120.0, gt=0, le=3600, help="seconds to wait for an answer", option="--judge-timeout"
+    )
+    retries: int = setting(
+        2, ge=0, le=10, help="attempts after a failed one", option="--judge-retries"
+    )
+    backoff: float = setting(1.0, ge=0, le=60, help="seconds before the first of these")
+    cache: str = setting(
+        "",
+        help="file with the answers; default: judge.sqlite in the folder SYNSETMINE_CACHE",
+        option="--judge-cache",
+    )
+    price: float | None = setting(
+        None,
+        ge=0,
+        help="price of a million tokens, for the cost in reports",
+        option="--judge-price",
+    )
+    dry_run: bool = setting(
+        False,
+        help="report number and cost of the questions, and ask none",
+        option="--judge-dry-run",
+    )
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+@dataclass(frozen=True, kw_only=True)
 class TuningSettings:
     """How a sentence encoder is tuned on synonym sets."""
 

@@ -12,6 +12,8 @@ from tests.support.badinput.inputs import DEEP, OVER, Make, bomb, files, nothing
 
 NAMES = "heart failure\nlung\n"
 
+JUDGE = ("--judge", "http://127.0.0.1:9/v1")
+
 
 def _group(
     name: str, content: str | bytes | Make, what: str, code: int, says: str, *more: str
@@ -174,7 +176,7 @@ NAME_CASES = (
         "lung,liver\n",
         "a pair with an unknown name",
         0,
-        "1 pair of --never left out: a name is neither listed nor in a known set",
+        "1 pair of --never or --always left out: a name is neither listed nor in a known set",
     ),
     Case(
         "names",
@@ -216,5 +218,38 @@ NAME_CASES = (
         ("group", "x.csv", "-o", "x.csv"),
         1,
         "x.csv: the command uses this file already; name another output",
+    ),
+    Case(
+        "names",
+        "options of a judge without its address",
+        files({"x.txt": NAMES}),
+        ("group", "x.txt", "--judge-dry-run"),
+        1,
+        "options of a judge need the address of one: --judge URL",
+    ),
+    Case(
+        "names",
+        "a judge that is no address",
+        files({"x.txt": NAMES}),
+        ("group", "x.txt", "--judge", "localhost:8080"),
+        1,
+        "the judge must be the http(s) address of an endpoint, without ? and #: 'localhost:8080'",
+    ),
+    Case(
+        "names",
+        "a judge with a password in its address",
+        files({"x.txt": NAMES}),
+        ("group", "x.txt", "--judge", "https://me:secret@judge.example/v1"),
+        1,
+        "the judge's address must have no user and password; put the key into "
+        "SYNSETMINE_JUDGE_KEY: …",
+    ),
+    Case(
+        "names",
+        "a damaged cache of a judge",
+        files({"x.txt": NAMES, "cache.sqlite": "no database"}),
+        ("group", "x.txt", *JUDGE, "--judge-band", "1", "--judge-cache", "cache.sqlite"),
+        1,
+        "cache.sqlite: damaged cache (file is not a database); delete it to repeat all requests",
     ),
 )

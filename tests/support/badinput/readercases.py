@@ -8,12 +8,14 @@ from tests.support.badinput.filecases import BESIDE_CASES, RUN_CASES
 from tests.support.badinput.kbcases import KB_CASES
 from tests.support.badinput.namecases import NAME_CASES
 from tests.support.badinput.ontologycases import ONTOLOGY_CASES
+from tests.support.badinput.plancases import PLAN_CASES
 from tests.support.badinput.projectcases import MODEL_CASES, PROJECT_CASES
 from tests.support.badinput.setcases import SET_CASES
 from tests.support.badinput.vectorcases import VECTOR_CASES
 
 READER_CASES = (
     *NAME_CASES,
+    *PLAN_CASES,
     *CORPUS_CASES,
     *CORPUS_FORM_CASES,
     *KB_CASES,

@@ -179,6 +179,7 @@ RUN_CASES: tuple[Case, ...] = (
         for command in (
             ("export", "run", "-f", "solr", "-o", "out.txt"),
             ("import-reviews", "run", "new.jsonl"),
+            ("judge", "run", "--judge", "http://127.0.0.1:9/v1"),
             ("review", "run", "--port", "0"),
             ("serve", "run", "--port", "0"),
         )

@@ -28,8 +28,9 @@ from synsetmine.models.general.linkage import Linkage, SetFunction, sigmoid
 from synsetmine.models.general.neighbours import Floats, nearest_sparse_rows
 from synsetmine.models.general.pairs import PairClassifier
 from synsetmine.normalization import name_key, normal_form, tokens
-from synsetmine.text.matcher import NameMatcher
-from synsetmine.text.patterns import find_definitions
+from synsetmine.text.evidence import Evidence, EvidenceTable, connections_in
+from synsetmine.text.matcher import Matches, NameMatcher
+from synsetmine.text.patterns import SUPPORTING, find_definitions
 from synsetmine.text.word_forms import stem
 from synsetmine.text.words import FUNCTION_WORDS
 from synsetmine.types import Progress
@@ -43,6 +44,7 @@ LARGEST = 8.0  # log-odds of names, either way, that are distinguished
 CONTEXT_TEXT = 2000  # characters of a context that are compared
 MENTIONS = 50  # of a name that are compared with all of its mentions
 PAIRS_AT_ONCE = 1 << 18
+SEQUENCE = 4  # words; two texts that share more of them than chance allows repeat each other
 DENSITY = 3  # the column of `TABLE_FEATURES` with the cosine above the level of five
 
 NAME_FEATURES = (
@@ -63,6 +65,10 @@ TEXT_FEATURES = (
     "words of the shorter context",
     "words of the longer context",
     "one context has the other name",
+    "a context says that both are one",
+    "a context lists both",
+    "share of the shorter context's word sequences that the other has",
+    "cosine of the words times this share",
 )
 
 # The log-odds of pairs of forms: (pairs,)
@@ -75,6 +81,15 @@ class ContextClassifier:
 
     pairs: PairClassifier
     function: SetFunction
+
+    def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
+        function = np.array([self.function.bias, self.function.scale], np.float32)
+        return {**self.pairs.arrays(), "set_function": function}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray[Any, Any]]) -> ContextClassifier:
+        bias, scale = (float(value) for value in arrays["set_function"])
+        return cls(PairClassifier.from_arrays(arrays), SetFunction(bias, scale))
 
 
 class _Texts(NamedTuple):
@@ -232,10 +247,12 @@ class ContextPairs:
 
     def _text_features(self, left: Positions, right: Positions) -> Floats:
         cosine = np.asarray(self._words[left].multiply(self._words[right]).sum(axis=1)).ravel()
+        shared = self._shared_sequences(left, right)
         levels = self._levels[left], self._levels[right]
         lengths = self._lengths[left], self._lengths[right]
         forms = self._form_of[left, 0], self._form_of[right, 0]
         mentioned = _holds(self._mentions, left, forms[1]) | _holds(self._mentions, right, forms[0])
+        supporting, opposing = (_holds(matrix, *forms) for matrix in self._statements)
         return np.stack(
             [
                 cosine,
@@ -245,9 +262,31 @@ class ContextPairs:
                 np.minimum(*lengths),
                 np.maximum(*lengths),
                 mentioned & (forms[0] != forms[1]),
+                supporting,
+                opposing,
+                shared,
+                shared * cosine,
             ],
             axis=1,
         ).astype(np.float32)
+
+    def _shared_sequences(self, left: Positions, right: Positions) -> Floats:
+        """How much of the shorter context the other repeats: names that stand in one text."""
+        shared = np.asarray(self._sequences[left].multiply(self._sequences[right]).sum(axis=1))
+        sizes = np.diff(self._sequences.indptr)
+        fewer = np.maximum(np.minimum(sizes[left], sizes[right]), 1)
+        share: Floats = (shared.ravel() / fewer).astype(np.float32)
+        return share
+
+    @cached_property
+    def _sequences(self) -> Any:
+        """Which sequences of words each node's contexts have: scipy.sparse.csr_array"""
+        counts, _ = string_counts(
+            [" ".join(words[i : i + SEQUENCE]) for i in range(len(words) - SEQUENCE + 1)]
+            for words in self._texts.words
+        )
+        counts.data = np.ones_like(counts.data)
+        return counts
 
     @cached_property
     def _words(self) -> Any:
@@ -277,18 +316,47 @@ class ContextPairs:
         """Which forms the contexts of each node mention, as names of their own."""
         from scipy import sparse
 
-        distinct = [form for form in dict.fromkeys(map(normal_form, self.forms)) if form]
-        matcher = NameMatcher.build(distinct)
-        texts = [text for texts in self._contexts for text in texts]
-        node = np.repeat(np.arange(self.count), [len(texts) for texts in self._contexts])
-        found = matcher.find(texts)
+        distinct, found, _, node = self._matches
         shape = (self.count, len(distinct) + 1)
         places = node[found.text], found.form
         mentions = sparse.csr_array((np.ones(len(found), np.bool_), places), shape=shape)
+        return sparse.csr_array(mentions[:, self._columns])
+
+    @cached_property
+    def _statements(self) -> tuple[Any, Any]:
+        """Which pairs of forms some context says to be one, and which it lists: (forms, forms)"""
+        from scipy import sparse
+
+        distinct, found, texts, _ = self._matches
+        table = EvidenceTable()
+        table.add(connections_in([""] * len(texts), texts, found, distinct))
+        number = {form: place for place, form in enumerate(distinct)}
+        ends: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
+        for first, second, relation, _ in Evidence(table.table()).pairs():
+            pair = number[first], number[second]
+            ends[relation not in SUPPORTING].extend((pair, pair[::-1]))
+        matrices = []
+        for pairs in ends:
+            rows, columns = np.array(pairs or np.empty((0, 2)), np.int64).T
+            shape = (len(distinct) + 1, len(distinct) + 1)
+            matrix = sparse.csr_array((np.ones(len(rows), np.bool_), (rows, columns)), shape=shape)
+            matrices.append(sparse.csr_array(matrix[self._columns][:, self._columns]))
+        return matrices[0], matrices[1]
+
+    @cached_property
+    def _matches(self) -> tuple[list[str], Matches, list[str], Positions]:
+        """The normal forms, where all contexts have them, and the contexts with their nodes."""
+        distinct = [form for form in dict.fromkeys(map(normal_form, self.forms)) if form]
+        texts = [text for texts in self._contexts for text in texts]
+        node = np.repeat(np.arange(self.count), [len(texts) for texts in self._contexts])
+        return distinct, NameMatcher.build(distinct).find(texts), texts, node
+
+    @cached_property
+    def _columns(self) -> list[int]:
+        """The position of each form among the normal forms; the last of one without letters."""
+        distinct = self._matches[0]
         position = {form: place for place, form in enumerate(distinct)}
-        # The last column, of a form without letters, is empty.
-        columns = [position.get(normal_form(form), len(distinct)) for form in self.forms]
-        return sparse.csr_array(mentions[:, columns])
+        return [position.get(normal_form(form), len(distinct)) for form in self.forms]
 
 
 def split_senses(

@@ -1,0 +1,278 @@
+"""Tables of a knowledge graph: CSV, TSV, JSON lines and Parquet, and tables of Python libraries.
+
+A table is one of Arrow, whose cells keep what the file has: in CSV and TSV the text of a cell, in
+JSON lines the JSON text of a field (null where an object lacks it), else values of Arrow.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from synsetmine.corpus.name_lists import choose_column, format_of, id_text, name_text, type_text
+from synsetmine.corpus.records import table_rows
+from synsetmine.errors import DataError
+from synsetmine.io.files import parquet_error, parse_json, plain_name, writing
+from synsetmine.io.source import Source
+from synsetmine.io.tables import row_of
+
+Encoding: TypeAlias = Literal["arrow", "text", "json"]
+
+
+@dataclass(frozen=True, eq=False)
+class GraphTable:
+    """A table of Arrow, and how its cells are encoded."""
+
+    arrow: Any  # pyarrow.Table
+    encoding: Encoding = "arrow"
+    path: Path | None = None
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self.arrow.column_names)
+
+    @property
+    def count(self) -> int:
+        return int(self.arrow.num_rows)
+
+    def column(self, name: str | None, *, usual: Sequence[str] = ()) -> str:
+        """The column with this name, or the only one of the usual ones that there is."""
+        headers = self.columns
+        if name is None:
+            plain = [header.strip().casefold() for header in headers]
+            name = next((headers[plain.index(u)] for u in usual if plain.count(u) == 1), usual[0])
+        try:
+            return headers[choose_column(headers, name)]
+        except DataError as error:
+            raise error.at(self.path) if self.path is not None else error from None
+
+    def values(self, column: str, rows: Sequence[int] | None = None) -> list[Any]:
+        """The values of a column, in some rows; None where it is missing."""
+        cells = self.arrow[column] if rows is None else self.arrow[column].take(_positions(rows))
+        values: list[Any] = cells.to_pylist()
+        if self.encoding == "json":
+            return [None if value is None else json.loads(value) for value in values]
+        return values
+
+    def texts(self, column: str, what: Literal["name", "type", "id"]) -> list[str]:
+        """The names, types or ids of a column as text; empty where they are missing."""
+        read = {"name": name_text, "type": type_text, "id": id_text}[what]
+        texts = []
+        for row, value in enumerate(self.values(column)):
+            try:
+                texts.append(read(value))
+            except DataError as error:
+                problem = f"{error.problem} (row {row})"
+                raise DataError(problem, path=self.path, value=error.value) from None
+        return texts
+
+    def encoded(self, column: str, values: Sequence[Any]) -> Any:
+        """Values of a column as an array of its type."""
+        import pyarrow as pa
+
+        if self.encoding == "json":
+            values = [None if v is None else json.dumps(v, ensure_ascii=False) for v in values]
+        return pa.array(values, type=self.arrow.schema.field(column).type)
+
+    def replaced(self, column: str, rows: Mapping[int, Any]) -> GraphTable:
+        """The table with other values in some rows of a column."""
+        import pyarrow as pa
+
+        if not rows:
+            return self
+        cells = self.arrow[column]
+        indices = list(range(self.count))
+        for place, row in enumerate(rows):
+            indices[row] = self.count + place
+        new = self.encoded(column, list(rows.values()))
+        cells = pa.chunked_array([*cells.chunks, new], type=cells.type).take(_positions(indices))
+        place = self.columns.index(column)
+        field = self.arrow.schema.field(column)
+        return replace(self, arrow=self.arrow.set_column(place, field, cells))
+
+    def taken(self, rows: Sequence[int]) -> GraphTable:
+        """Some rows, in this order."""
+        return replace(self, arrow=self.arrow.take(_positions(rows)))
+
+    def with_column(
+        self, name: str, values: Sequence[Any], *, like: str | None = None
+    ) -> GraphTable:
+        """The table with one more column, of the type of another one; None is missing."""
+        import pyarrow as pa
+
+        type_ = None if like is None else self.arrow.schema.field(like).type
+        if self.encoding == "json":
+            values = [None if v is None else json.dumps(v, ensure_ascii=False) for v in values]
+        elif self.encoding == "text":
+            values = ["" if value is None else str(value) for value in values]
+        if type_ is None and (
+            self.encoding != "arrow" or not any(isinstance(v, int) for v in values)
+        ):
+            type_ = pa.string()
+        return replace(self, arrow=self.arrow.append_column(name, pa.array(values, type=type_)))
+
+    def with_rows(self, other: GraphTable) -> GraphTable:
+        """The rows of both; columns that the other lacks are missing there."""
+        import pyarrow as pa
+
+        more = other.arrow
+        for field in self.arrow.schema:
+            if field.name not in more.column_names:
+                empty = "" if self.encoding == "text" else None
+                cells = pa.array([empty] * other.count, type=field.type)
+                more = more.append_column(field, cells)
+        more = more.select(self.columns).cast(self.arrow.schema)
+        return replace(self, arrow=pa.concat_tables([self.arrow, more]))
+
+    def applied(self, columns: Sequence[str]) -> GraphTable:
+        """The table with columns that applying a plan adds; JSON lines lack one without values."""
+        table = self
+        for name in columns:
+            if name in self.columns:
+                continue
+            if self.encoding != "json":
+                problem = "the table has no such column: no plan was applied to it"
+                raise DataError(problem, path=self.path, value=name)
+            table = table.with_column(name, [None] * self.count)
+        return table
+
+    def without(self, columns: Sequence[str]) -> GraphTable:
+        kept = [name for name in self.columns if name not in columns]
+        return replace(self, arrow=self.arrow.select(kept))
+
+
+def _positions(rows: Sequence[int]) -> Any:
+    import pyarrow as pa
+
+    return pa.array(rows, type=pa.int64())
+
+
+def table_of(table: Any) -> GraphTable:
+    """A table of pyarrow, pandas or polars."""
+    import pyarrow as pa
+
+    if isinstance(table, GraphTable):
+        return table
+    if isinstance(table, pa.Table):
+        return GraphTable(table)
+    if hasattr(table, "to_arrow"):
+        return GraphTable(table.to_arrow())
+    if hasattr(table, "columns") and hasattr(table, "iloc"):
+        try:
+            return GraphTable(pa.Table.from_pandas(table, preserve_index=False))
+        except pa.ArrowException as error:
+            problem = "a column of the DataFrame has values of several types"
+            raise DataError(problem, value=str(error)) from error
+    problem = "expected a table of pyarrow, pandas or polars"
+    raise DataError(problem, value=type(table).__name__)
+
+
+def as_library(table: GraphTable, like: Any) -> Any:
+    """The table in the library of another one."""
+    module = type(like).__module__.partition(".")[0]
+    if module == "pandas":
+        return table.arrow.to_pandas()
+    if module == "polars":
+        import polars
+
+        return polars.from_arrow(table.arrow)
+    return table if isinstance(like, GraphTable) else table.arrow
+
+
+def read_table(path: Path) -> GraphTable:
+    """All columns of a CSV, TSV, JSON lines or Parquet file, by its ending."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    source = Source(path)
+    match check_table_ending(path):
+        case "parquet":
+            try:
+                return GraphTable(pq.read_table(path, partitioning=None), "arrow", path)
+            except (pa.ArrowException, OSError) as error:
+                raise parquet_error(error, path) from error
+        case "jsonl":
+            return _from_json(source)
+        case format:
+            return _from_cells(source, quotes=format == "csv")
+
+
+def check_table_ending(path: Path) -> Literal["csv", "tsv", "jsonl", "parquet"]:
+    """The format of a file that can be read and written; another is an error."""
+    format = format_of(path)
+    if format == "text" or (format == "parquet" and plain_name(path) != path.name):
+        known = ".csv, .tsv, .jsonl, .parquet; all but .parquet also with .gz, .bz2 or .zst"
+        raise DataError(f"unknown file extension; expected {known}", value=str(path))
+    return format
+
+
+def _from_cells(source: Source, *, quotes: bool) -> GraphTable:
+    import pyarrow as pa
+
+    rows = table_rows(source, quotes=quotes)
+    number, header = next(rows, (None, []))
+    repeated = [name for name in header if header.count(name) > 1]
+    if not header or repeated:
+        problem = "two columns have this name" if repeated else "the table has no header"
+        raise DataError(problem, path=source.path, line=number, value=next(iter(repeated), None))
+    columns: list[list[str]] = [[] for _ in header]
+    for _, row in rows:
+        for column, cell in zip(columns, row, strict=True):
+            column.append(cell)
+    arrays = [pa.array(column, type=pa.string()) for column in columns]
+    return GraphTable(pa.table(arrays, names=header), "text", source.path)
+
+
+def _from_json(source: Source) -> GraphTable:
+    import pyarrow as pa
+
+    records = []
+    columns: dict[str, None] = {}
+    for number, line in source.lines():
+        if not line.strip():
+            continue
+        try:
+            record = parse_json(line)
+            if not isinstance(record, dict):
+                raise DataError("expected a JSON object", value=line)
+        except DataError as error:
+            raise error.at(source.path, number) from None
+        columns.update(dict.fromkeys(record))
+        records.append({name: json.dumps(v, ensure_ascii=False) for name, v in record.items()})
+    arrays = [pa.array([r.get(name) for r in records], type=pa.string()) for name in columns]
+    return GraphTable(pa.table(arrays, names=list(columns)), "json", source.path)
+
+
+def write_tables(tables: Mapping[Path, GraphTable]) -> None:
+    """Write tables in the formats that they were read from, all of them or none."""
+    with ExitStack() as stack:
+        for path, table in tables.items():
+            stream = stack.enter_context(writing(path))
+            if table.encoding == "arrow":
+                import pyarrow.parquet as pq
+
+                pq.write_table(table.arrow, stream)
+            else:
+                stream.write(_text_of(table, path).encode())
+
+
+def _text_of(table: GraphTable, path: Path) -> str:
+    columns = [column.to_pylist() for column in table.arrow.columns]
+    rows = zip(*columns, strict=True)
+    if table.encoding == "json":
+        names = [json.dumps(name, ensure_ascii=False) for name in table.columns]
+        return "".join(
+            "{"
+            + ", ".join(f"{n}: {v}" for n, v in zip(names, row, strict=True) if v is not None)
+            + "}\n"
+            for row in rows
+        )
+    if check_table_ending(path) == "csv":
+        # A row of one empty cell would be an empty line, which readers pass over.
+        lines = (row_of(row, ",") or '""' for row in (table.columns, *rows))
+        return "".join(f"{line}\n" for line in lines)
+    return "".join("\t".join(row) + "\n" for row in (table.columns, *rows))

@@ -1,0 +1,289 @@
+"""A plan of merges: which names become one, under which name and id, and why.
+
+A plan is a file of JSON lines, a merge a line, that people read and edit before `apply-plan` maps
+tables by it: a line that they delete is a merge that does not happen.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+from synsetmine.errors import DataError
+from synsetmine.io.files import numbered_lines, parse_json, plain_name, write_text
+from synsetmine.normalization import is_unicode, name_key
+from synsetmine.pipeline.explanation import Explanation
+from synsetmine.text.kinds import pair_kind
+from synsetmine.types import Progress
+
+if TYPE_CHECKING:
+    from synsetmine.pipeline.grouping import ComparedTerms, Grouping, Member
+
+# What tells a member from other entities of the list that have its name.
+IdentifiedBy: TypeAlias = Literal["name", "type", "row"]
+DIGITS = 6  # of probabilities and log-odds
+
+
+@dataclass(frozen=True)
+class PlannedMember:
+    """A name that a merge maps to its canonical name."""
+
+    name: str
+    count: int = 0  # how often the list has it
+    probability: float | None = None  # that it belongs to the other names; see `Member`
+    known: bool = False
+    type: str = ""
+    identified_by: IdentifiedBy = "name"
+    rows: tuple[int, ...] = ()  # of the list, from 0 on; empty if the list has ids
+    ids: tuple[str, ...] = ()
+    why: Explanation | None = None  # against the nearest other member
+
+
+@dataclass(frozen=True)
+class Merge:
+    """Names that become one."""
+
+    id: str  # of the set: the same in every run
+    canonical: str
+    members: tuple[PlannedMember, ...]  # the canonical name first
+    type: str = ""
+    probability: float | None = None  # the lowest of the members
+
+    def __repr__(self) -> str:
+        return f"Merge({', '.join(repr(member.name) for member in self.members)})"
+
+
+@dataclass(frozen=True, repr=False)
+class Plan:
+    """Merges, sorted by their canonical names."""
+
+    merges: tuple[Merge, ...]
+
+    def __len__(self) -> int:
+        return len(self.merges)
+
+    def __iter__(self) -> Iterator[Merge]:
+        return iter(self.merges)
+
+    def __repr__(self) -> str:
+        return f"Plan({len(self.merges):,} merges)"
+
+    def write(self, path: str | Path) -> None:
+        """Write JSON lines, whole or not at all."""
+        lines = (json.dumps(_record(merge), ensure_ascii=False) for merge in self.merges)
+        write_text(Path(path), "".join(f"{line}\n" for line in lines))
+
+
+def check_plan_ending(path: Path) -> None:
+    """Refuse a file for a plan that does not say that it has JSON lines."""
+    if Path(plain_name(path)).suffix.lower() != ".jsonl":
+        raise DataError("unknown file extension for a plan; expected .jsonl", value=str(path))
+
+
+def plan_of(
+    grouping: Grouping, ids: Sequence[str] | None = None, *, progress: Progress | None = None
+) -> Plan:
+    """The merges of a grouping: its sets of several names.
+
+    `ids` are those of the rows of the list. With them each row is an entity, so rows of one name
+    that are one thing are a merge too.
+    """
+    if ids is not None and len(ids) != len(grouping.rows):
+        raise DataError(f"{len(ids):,} ids for {len(grouping.rows):,} names")
+    compared = grouping.compared
+    if compared is None:
+        raise DataError("this grouping has no rows to plan for; call `group`")
+    identify = _identified_by(grouping)
+    rows: dict[tuple[int, int], list[int]] = defaultdict(list)  # of each member of each place
+    for row, (place, position) in enumerate(zip(grouping.rows, compared.members, strict=True)):
+        if place is not None and position is not None:
+            rows[place, position].append(row)
+    if ids is not None:
+        _check_ids(grouping, ids)
+    merges = []
+    sets = [(s.id, s.entries) for s in grouping.sets]
+    if ids is not None:
+        sets += [(i, (m,)) for i, m in zip(grouping.ids_alone, grouping.alone, strict=True)]
+    for place, (set_id, entries) in enumerate(sets):
+        members = []
+        for number, member in enumerate(entries):
+            own = rows.get((place, number), [])
+            own_ids = () if ids is None else tuple(dict.fromkeys(ids[r] for r in own if ids[r]))
+            members.append(
+                PlannedMember(
+                    member.name,
+                    member.count,
+                    member.probability,
+                    member.known,
+                    member.type,
+                    identify[_key(member)],
+                    tuple(own) if ids is None else (),
+                    own_ids,
+                    _why(compared, place, entries, number) if len(entries) > 1 else None,
+                )
+            )
+        if len(members) > 1 or len(members[0].ids) > 1:
+            merges.append(_merge(set_id, members))
+        if progress is not None:
+            progress(place + 1, len(sets))
+    merges.sort(key=lambda merge: (name_key(merge.canonical), merge.canonical, merge.id))
+    return Plan(tuple(merges))
+
+
+def _merge(set_id: str, members: Sequence[PlannedMember]) -> Merge:
+    chances = [m.probability for m in members if m.probability is not None]
+    type_ = next((m.type for m in members if m.type), "")
+    return Merge(set_id, members[0].name, tuple(members), type_, min(chances, default=None))
+
+
+def _check_ids(grouping: Grouping, ids: Sequence[str]) -> None:
+    place_of: dict[str, int] = {}
+    for row_id, place in zip(ids, grouping.rows, strict=True):
+        if row_id and place is not None and place_of.setdefault(row_id, place) != place:
+            raise DataError("two rows with different names have this id", value=row_id)
+
+
+def _key(member: Member) -> tuple[str, str]:
+    return name_key(member.name), name_key(member.type)
+
+
+def _identified_by(grouping: Grouping) -> Mapping[tuple[str, str], IdentifiedBy]:
+    """For the name and type of each member, what tells it from other entities of the list."""
+    by_name: dict[str, set[int]] = defaultdict(set)
+    by_type: dict[tuple[str, str], set[int]] = defaultdict(set)
+    places = [s.entries for s in grouping.sets] + [(member,) for member in grouping.alone]
+    for place, members in enumerate(places):
+        for key in map(_key, members):
+            by_name[key[0]].add(place)
+            by_type[key].add(place)
+    return {
+        key: "name" if len(by_name[key[0]]) == 1 else "type" if len(by_type[key]) == 1 else "row"
+        for key in by_type
+    }
+
+
+def _why(
+    compared: ComparedTerms, place: int, entries: Sequence[Member], number: int
+) -> Explanation | None:
+    """The explanation of a member against the nearest other one."""
+    terms = compared.terms[place]
+    term, first = terms[number], terms.index(terms[number])
+    others = [other for other in dict.fromkeys(terms) if other != term]
+    if number != first or not others:  # a spelling of a name that the set has already
+        one, other = entries[number].name, entries[first if number != first else 1].name
+        return Explanation(one, other, 1.0, 1.0, None, None, pair_kind(one, other), "exact")
+    rivals = [other for other in others if other in compared.explainer]
+    if term not in compared.explainer or not rivals:
+        return None  # known names that are too long
+    return compared.explainer.explain(term, compared.explainer.nearest(term, rivals))
+
+
+def _record(merge: Merge) -> dict[str, Any]:
+    return {
+        "id": merge.id,
+        "canonical": merge.canonical,
+        "type": merge.type,
+        "probability": _rounded(merge.probability),
+        "members": [*map(_member_record, merge.members)],
+    }
+
+
+def _member_record(member: PlannedMember) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "name": member.name,
+        "count": member.count,
+        "probability": _rounded(member.probability),
+        "known": member.known,
+        "type": member.type,
+        "identified_by": member.identified_by,
+        **({"ids": list(member.ids)} if member.ids else {"rows": list(member.rows)}),
+    }
+    if member.why is not None:
+        why = asdict(member.why)
+        del why["name"], why["types"]
+        record["why"] = {
+            ("nearest" if name == "other" else name): _rounded(value)
+            for name, value in why.items()
+            if value not in (None, "", ())
+        }
+    return record
+
+
+def _rounded(value: Any) -> Any:
+    return round(value, DIGITS) if isinstance(value, float) else value
+
+
+def read_plan(path: str | Path) -> Plan:
+    """Read a plan, which people may have edited: each line needs `id`, `canonical`, `members`."""
+    path = Path(path)
+    merges = []
+    line_of: dict[str, int] = {}
+    for number, line in numbered_lines(path):
+        if not line.strip():
+            continue
+        try:
+            merge = _parsed(parse_json(line))
+            if merge.id in line_of:
+                raise DataError(f"line {line_of[merge.id]} already has this id", value=merge.id)
+        except DataError as error:
+            raise error.at(path, number) from None
+        line_of[merge.id] = number
+        merges.append(merge)
+    return Plan(tuple(merges))
+
+
+def _parsed(record: Any) -> Merge:
+    match record:
+        case {"id": str(set_id), "canonical": str(name), "members": [_, *_] as members}:
+            if not set_id or not name.strip() or not is_unicode(set_id + name):
+                raise DataError("expected an id and a canonical name", value=f"{set_id} {name}")
+            parsed = tuple(map(_parsed_member, members))
+            type_, chance = _text(record.get("type")), _number(record.get("probability"))
+            return Merge(set_id, name, parsed, type_, chance)
+    problem = 'expected {"id": "…", "canonical": "…", "members": [{"name": "…"}, …]}'
+    raise DataError(problem, value=json.dumps(record, ensure_ascii=False))
+
+
+def _parsed_member(record: Any) -> PlannedMember:
+    """A member without its explanation, which is for people."""
+    match record:
+        case {"name": str(name)} if name.strip() and is_unicode(name):
+            rows, ids = record.get("rows", []), record.get("ids", [])
+            identified_by = record.get("identified_by", "name")
+            count = record.get("count", 0)
+            if not isinstance(rows, list) or not all(type(row) is int and row >= 0 for row in rows):
+                raise DataError("expected row numbers, from 0 on", value=rows)
+            if not isinstance(ids, list) or not all(isinstance(i, str) and i for i in ids):
+                raise DataError("expected ids of rows", value=ids)
+            if identified_by not in get_args(IdentifiedBy):
+                allowed = ", ".join(get_args(IdentifiedBy))
+                raise DataError(f"identified_by must be one of {allowed}", value=identified_by)
+            return PlannedMember(
+                name,
+                count if type(count) is int else 0,
+                _number(record.get("probability")),
+                record.get("known") is True,
+                _text(record.get("type")),
+                identified_by,
+                tuple(rows),
+                tuple(ids),
+            )
+    raise DataError('expected {"name": "…"}', value=json.dumps(record, ensure_ascii=False))
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str) or not is_unicode(value):
+        raise DataError("expected a text", value=value)
+    return value
+
+
+def _number(value: Any) -> float | None:
+    if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
+        return value
+    raise DataError("expected a number", value=value)

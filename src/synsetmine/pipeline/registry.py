@@ -1,0 +1,230 @@
+"""A registry of known entities, which grows by the names that are grouped.
+
+It is a file of JSON lines: an entity a line, with its id and names, and the decisions that two
+names are never one thing. Its entities are known sets of the next grouping, so that ids last.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from synsetmine.corpus.name_lists import Row
+from synsetmine.errors import DataError
+from synsetmine.io.files import numbered_lines, parse_json, plain_name, write_text
+from synsetmine.normalization import is_unicode, name_key
+
+if TYPE_CHECKING:
+    from synsetmine.pipeline.grouping import Grouping
+
+CONTEXTS = 100  # of a name that are kept
+
+
+@dataclass(frozen=True)
+class KnownName:
+    """A name of an entity, with what tells it from the same name of another entity."""
+
+    name: str
+    type: str = ""
+    sense: int = 0
+    contexts: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """What makes it one name of a list."""
+        return name_key(self.name), name_key(self.type), self.sense
+
+
+@dataclass(frozen=True)
+class KnownEntity:
+    """An entity with its names; the first one stands for it."""
+
+    id: str
+    names: tuple[KnownName, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class Registry:
+    """Known entities and cannot-link pairs; `group(…, known=registry)` takes it."""
+
+    entities: tuple[KnownEntity, ...] = ()
+    never: tuple[tuple[str, str], ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.entities)
+
+    def __repr__(self) -> str:
+        return f"Registry({len(self.entities):,} entities, {len(self.never):,} cannot-link pairs)"
+
+    def grown(self, grouping: Grouping, *, never: Iterable[tuple[str, str]] = ()) -> Registry:
+        """The registry with the names of a grouping that it was known to, and with new pairs.
+
+        A name that stands alone is an entity, too. Nothing that the registry has changes or goes.
+        """
+        if grouping.compared is None:
+            raise DataError("this grouping has no names to add; call `group`")
+        sets = [(s.id, s.entries) for s in grouping.sets]
+        single = zip(grouping.ids_alone, grouping.alone, strict=True)
+        sets += [(entity_id, (member,)) for entity_id, member in single]
+        names: dict[str, list[KnownName]] = {}
+        for (entity_id, members), types in zip(sets, grouping.compared.types, strict=True):
+            names[entity_id] = [
+                KnownName(
+                    member.name,
+                    member.type if name_key(member.type) == type_ else type_,
+                    member.sense,
+                    member.contexts,
+                )
+                for member, own_types in zip(members, types, strict=True)
+                for type_ in own_types
+            ]
+        entities = [_with_names(entity, names.pop(entity.id, ())) for entity in self.entities]
+        entities += [_with_names(KnownEntity(i, ()), new) for i, new in names.items()]
+        pairs = {_pair(*pair): pair for pair in (*never, *self.never)}
+        added = sorted(pair for key, pair in pairs.items() if pair not in self.never)
+        return Registry(tuple(entities), (*self.never, *added))
+
+    def write(self, path: str | Path) -> None:
+        """Write JSON lines, whole or not at all."""
+        records = [*map(_record, self.entities), *({"never": list(p)} for p in self.never)]
+        lines = (json.dumps(record, ensure_ascii=False) for record in records)
+        write_text(Path(path), "".join(f"{line}\n" for line in lines))
+
+
+def _pair(one: str, other: str) -> frozenset[str]:
+    return frozenset(map(name_key, (one, other)))
+
+
+def _with_names(entity: KnownEntity, names: Sequence[KnownName]) -> KnownEntity:
+    """The entity with names that it lacks, and with contexts of those that it has."""
+    known = {(" ".join(name.name.split()), name.key): name for name in entity.names}
+    stored = {(n.key[0], n.sense, text) for n in entity.names for text in n.contexts}
+    for new in names:
+        old = known.setdefault((new.name, new.key), replace(new, contexts=()))
+        more = [t for t in new.contexts if (new.key[0], new.sense, t) not in stored]
+        contexts = (*old.contexts, *more)[:CONTEXTS]
+        known[new.name, new.key] = replace(old, contexts=contexts)
+        stored |= {(new.key[0], new.sense, text) for text in contexts}
+    return replace(entity, names=tuple(known.values()))
+
+
+def _record(entity: KnownEntity) -> dict[str, Any]:
+    names = []
+    for name in entity.names:
+        record: dict[str, Any] = {"name": name.name}
+        if name.type:
+            record["type"] = name.type
+        if name.sense:
+            record["sense"] = name.sense
+        if name.contexts:
+            record["contexts"] = list(name.contexts)
+        names.append(record)
+    return {"id": entity.id, "canonical": entity.names[0].name, "names": names}
+
+
+def check_registry_ending(path: Path) -> None:
+    """Refuse a file for a registry that does not say that it has JSON lines."""
+    if Path(plain_name(path)).suffix.lower() != ".jsonl":
+        raise DataError("unknown file extension for a registry; expected .jsonl", value=str(path))
+
+
+def read_registry(path: str | Path) -> Registry:
+    """Read a registry; a missing file is an empty one."""
+    path = Path(path)
+    if not path.exists():
+        return Registry()
+    entities: dict[str, KnownEntity] = {}
+    never: dict[frozenset[str], tuple[str, str]] = {}
+    line_of: dict[tuple[str, str, int], int] = {}
+    for number, line in numbered_lines(path):
+        if not line.strip():
+            continue
+        try:
+            match parse_json(line):
+                case {"never": [str(one), str(other)]} if one.strip() and other.strip():
+                    never.setdefault(_pair(one, other), (one, other))
+                case {"id": str(entity_id), "names": [_, *_] as names} if entity_id:
+                    if entity_id in entities:
+                        raise DataError("another line has this id", value=entity_id)
+                    entity = KnownEntity(entity_id, tuple(map(_parsed, names)))
+                    for key in {name.key for name in entity.names}:
+                        if line_of.setdefault(key, number) != number:
+                            problem = f"the entity on line {line_of[key]} has this name"
+                            raise DataError(f"{problem}, with this type and sense", value=key[0])
+                    entities[entity_id] = entity
+                case _:
+                    problem = 'expected {"id": "…", "names": [{"name": "…"}, …]} or {"never": […]}'
+                    raise DataError(problem, value=line)
+        except DataError as error:
+            raise error.at(path, number) from None
+    return Registry(tuple(entities.values()), tuple(never.values()))
+
+
+def _parsed(record: Any) -> KnownName:
+    match record:
+        case {"name": str(name)} if name.strip() and is_unicode(name):
+            type_, sense = record.get("type", ""), record.get("sense", 0)
+            contexts = record.get("contexts", [])
+            if not isinstance(type_, str) or not is_unicode(type_):
+                raise DataError("a type must be a string", value=type_)
+            if type(sense) is not int or sense < 0:
+                raise DataError("a sense must be a number from 0 on", value=sense)
+            if not isinstance(contexts, list) or not all(
+                isinstance(text, str) and is_unicode(text) for text in contexts
+            ):
+                raise DataError("contexts must be a list of strings", value=contexts)
+            return KnownName(name, type_, sense, tuple(contexts))
+    raise DataError('expected {"name": "…"}', value=json.dumps(record, ensure_ascii=False))
+
+
+def known_mentions(entities: Sequence[KnownEntity]) -> Iterator[Row]:
+    """The contexts of known names, as rows of a list."""
+    for entity in entities:
+        for name in entity.names:
+            for text in name.contexts:
+                yield Row(name.name, (text,), name.type, name.sense)
+
+
+def known_senses(rows: Sequence[Row], mentions: Sequence[Row], known: Sequence[Row]) -> list[Row]:
+    """The rows with the senses of known names.
+
+    `rows` and `mentions` have the senses that a model found in both together; `known` are the
+    mentions with the senses that they are known to have. A row with a context of a known sense has
+    it. Another one has the sense of most mentions that the model takes for the same, or a new one.
+    """
+    of_context: dict[tuple[str, str], int] = {}
+    votes: dict[tuple[str, int], Counter[int]] = defaultdict(Counter)
+    highest: dict[str, int] = {}
+    for mention, entry in zip(mentions, known, strict=True):
+        name = name_key(entry.name)
+        key = name, entry.contexts[0]
+        of_context[key] = min(of_context.get(key, entry.sense), entry.sense)
+        votes[name, mention.sense][entry.sense] += 1
+        highest[name] = max(highest.get(name, 0), entry.sense)
+    translated: dict[tuple[str, int], int] = {}
+    new: Counter[str] = Counter()
+    for name, sense in sorted({(name_key(row.name), row.sense) for row in rows}):
+        if name not in highest:
+            translated[name, sense] = sense
+        elif counts := votes.get((name, sense)):
+            translated[name, sense] = min(counts, key=lambda s: (-counts[s], s))
+        else:
+            new[name] += 1
+            translated[name, sense] = highest[name] + new[name]
+    return [row._replace(sense=_sense(row, of_context, translated)) for row in rows]
+
+
+def _sense(
+    row: Row,
+    of_context: Mapping[tuple[str, str], int],
+    translated: Mapping[tuple[str, int], int],
+) -> int:
+    name = name_key(row.name)
+    if not row.contexts:
+        return 0
+    exact = [of_context[name, text] for text in row.contexts if (name, text) in of_context]
+    return min(exact) if exact else translated[name, row.sense]
