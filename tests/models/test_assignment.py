@@ -287,7 +287,7 @@ def test_short_forms_are_those_that_a_check_of_all_pairs_gives() -> None:
     ]
     known = KnownNames.of([[name] for name in names])
     settings = AssignmentSettings()
-    meanings = Meanings(known.names, known.labels, None, settings)
+    meanings = Meanings(known.names, known.labels, None, settings.same_meaning)
     view = CandidateView(NameTable(names, []), known, [], None, {}, meanings, settings)
     left, right = (grid.ravel() for grid in np.indices((len(names), len(names))))
     is_short = [len(name) <= settings.short_form for name in names]

@@ -261,8 +261,6 @@ def test_abbreviations_that_the_corpus_defines_as_something_else_are_foreign() -
         ["polyarteritis nodosa", "PAN"],
         ["magnetic resonance imaging", "MRI"],
         ["positron emission tomography", "PET"],
-        ["eukaryotic initiation factor", "EIF"],
-        ["acetylmethadol", "LAAM"],
     ]
     evidence = evidence_of(
         [
@@ -270,15 +268,13 @@ def test_abbreviations_that_the_corpus_defines_as_something_else_are_foreign() -
             "Fibres of polyacrylonitrile (PAN) were spun.",
             "One patient had polyarteritis nodose (PAN).",
             "A medical record identifier (MRI) was given.",
-            "The esterase inhibitory factor (EIF) was found.",
-            "They took l-alpha-acetylmethadol (LAAM).",
         ]
     )
     names = [name for members in sets for name in members]
     labels = np.repeat(np.arange(len(sets)), [len(members) for members in sets])
-    meanings = Meanings(names, labels, evidence, SETTINGS)
+    meanings = Meanings(names, labels, evidence, 0.6)
     ruled_out = meanings.rule_out(names, labels)
-    assert [names[place] for place in np.flatnonzero(ruled_out)] == ["PVA", "MRI", "EIF"]
+    assert [names[place] for place in np.flatnonzero(ruled_out)] == ["PVA", "MRI"]
     assert meanings.rule_out(["MRI", "PVA", "PET"], np.array([0, 1, 2])).tolist() == [
         True,
         True,
@@ -300,5 +296,5 @@ def test_other_spellings_of_an_abbreviation_are_not_ruled_out(
     known: list[str], is_ruled_out: bool
 ) -> None:
     evidence = evidence_of(["The mean arterial pressure (MAP) fell."])
-    meanings = Meanings(known, np.zeros(len(known), np.int64), evidence, SETTINGS)
+    meanings = Meanings(known, np.zeros(len(known), np.int64), evidence, 0.6)
     assert meanings.rule_out(["MAP"], np.array([0])).tolist() == [is_ruled_out]

@@ -81,7 +81,7 @@ def assign(
     settings = settings or AssignmentSettings()
     tell = progress or (lambda _done, _total: None)
     seen = is_seen(contexts, len(known.names) + len(terms))[: len(known.names)]
-    meanings = Meanings(known.names, known.labels, evidence, settings)
+    meanings = Meanings(known.names, known.labels, evidence, settings.same_meaning)
     usable = np.ones(len(known.names), np.bool_)
     own = np.flatnonzero(seen)
     usable[own] = ~meanings.rule_out(

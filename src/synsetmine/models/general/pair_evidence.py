@@ -141,10 +141,9 @@ class Meanings:
     """Which abbreviations the corpus defines, but never as what a known set means.
 
     "PVA" for the set of *polyvinyl alcohol*, where the corpus has "pulmonary valve agenesis (PVA)".
-    A definition means the set if it is similar to a name of the set, by its letters and by most of
-    its stems: "esterase inhibitory factor" is similar to "eukaryotic initiation factor" by its
-    letters alone. A set that has the abbreviation in another spelling ("IL6" for "IL-6"), or
-    nothing but abbreviations, is never ruled out.
+    A definition means the set if its stems have a similarity of `least` with those of a name of the
+    set. A set that has the abbreviation in another spelling ("IL6" for "IL-6"), or nothing but
+    abbreviations, is never ruled out.
     """
 
     def __init__(
@@ -152,11 +151,11 @@ class Meanings:
         names: Sequence[str],  # of known sets; those of a set stand together
         labels: Positions,
         evidence: Evidence | None,
-        settings: AssignmentSettings,
+        least: float,
     ) -> None:
         self._names = names
         self._labels = labels
-        self._settings = settings
+        self._least = 100 * least
         self._definitions = definitions(evidence) if evidence is not None else {}
         self._key_of: dict[str, str] = {}
 
@@ -174,25 +173,9 @@ class Meanings:
             if short_key(names[place]) in spellings or all(map(_is_short, others)):
                 continue
             keys = self._keys(others)
-            least = 100 * self._settings.same_meaning
-            similar = process.cdist(long, keys, scorer=fuzz.ratio, score_cutoff=least)
-            ruled_out[place] = not any(
-                self._have_most_stems(long[one], keys[other])
-                for one, other in np.argwhere(similar).tolist()
-            )
+            similar = process.cdist(long, keys, scorer=fuzz.ratio, score_cutoff=self._least)
+            ruled_out[place] = not similar.any()
         return ruled_out
-
-    def _have_most_stems(self, one: str, other: str) -> bool:
-        """Whether more than half of the stems of both names are alike, but for single letters."""
-        stems, others = ([s for s in name.split() if len(s) > 1] for name in (one, other))
-        count, alike = len(stems) + len(others), 0
-        for stem in stems:
-            least = 100 * self._settings.same_stem
-            nearest = process.extractOne(stem, others, scorer=fuzz.ratio, score_cutoff=least)
-            if nearest is not None:
-                del others[nearest[2]]
-                alike += 2
-        return 2 * alike > count
 
     def _members(self, label: int) -> Sequence[str]:
         first, last = np.searchsorted(self._labels, [label, label + 1]).tolist()

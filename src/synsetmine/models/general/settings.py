@@ -168,7 +168,6 @@ class AssignmentSettings:
     least_probability: float = 1e-4  # of the network, and 1 minus it the largest
     doubtful: float = -5.0  # log-odds of sets that need no look at what the corpus means
     same_meaning: float = 0.6  # similarity of an abbreviation's definition and a name of its set
-    same_stem: float = 0.7  # similarity of two stems of these
     short_form: int = 10  # letters, at most, of a name that may abbreviate another one
     # Words by which names differ
     smoothing: float = 0.5  # observations for either side, before any are counted
