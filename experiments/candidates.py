@@ -39,7 +39,7 @@ from synsetmine.corpus import read_corpus
 from synsetmine.corpus.documents import write_documents
 from synsetmine.kb import read_kb
 from synsetmine.normalization import normal_form
-from synsetmine.pipeline.demo import DUMP
+from synsetmine.pipeline.project import DUMP
 from synsetmine.text.noun_phrases import (
     PhraseCounts,
     feature_names,

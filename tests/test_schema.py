@@ -13,10 +13,13 @@ from synsetmine.errors import DataError
 from synsetmine.schema import (
     MAX_SEED,
     check_settings,
+    from_record,
     from_values,
+    labelled,
     seed_setting,
     setting,
     settings_in,
+    to_record,
     with_changes,
 )
 
@@ -95,3 +98,26 @@ def test_a_range_is_that_of_its_bounds(value: float, low_open: bool, high_open: 
 def test_a_description_has_choices_and_help() -> None:
     assert settings_in(Example)["method"].description == "svd or skipgram; the method"
     assert settings_in(Example)["seed"].description == "of the sample"
+
+
+@dataclass(frozen=True)
+class Counts:
+    sets: int = labelled("training sets")
+    share: float | None = labelled("share", default=None)
+    note: str = ""
+
+
+def test_labels_are_the_names_in_a_record() -> None:
+    assert to_record(Counts(3, note="few")) == {"training sets": 3}
+    assert to_record(Counts(0, 0.0)) == {"training sets": 0, "share": 0.0}
+    assert from_record(Counts, {"training sets": 3, "share": 0.5, "later": 1}) == Counts(3, 0.5)
+    with pytest.raises(TypeError, match="sets"):
+        from_record(Counts, {"share": 0.5})
+
+
+def test_an_explanation_names_the_range_once() -> None:
+    known = settings_in(Example)
+    assert known["share"].explanation == "a share, in (0, 1)"
+    assert known["sizes"].explanation == "sizes (at least 1)"
+    assert known["method"].explanation == "svd or skipgram; the method"
+    assert known["known"].explanation == "whether sets are known"

@@ -18,8 +18,8 @@ INTRODUCTION = """\
 # Settings
 
 Each setting is defined once, in a dataclass of `synsetmine.pipeline.settings` or of its model. The
-project file that `synsetmine init` writes and the options of the commands are made from the same
-definitions, and so is this page.
+project file that `synsetmine init` writes, the options of the commands and the parameters of
+`SynSetMiner` are made from the same definitions, and so is this page.
 
 The preset `general` is the default of `synsetmine train` and `synsetmine run`: it adapts the
 general model; [how it works](../decisions/0018-adaptation.md). It takes any number of `--vectors`,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from numbers import Integral
@@ -21,9 +22,9 @@ from synsetmine.models import (
     ModelSettings,
     StoredModel,
     generate_sets,
+    preset_names,
     settings_of,
 )
-from synsetmine.models.paper.settings import TrainingSettings
 from synsetmine.pipeline.grouping import group
 from synsetmine.pipeline.settings import GroupSettings, MineSettings, SetLimits
 from synsetmine.schema import settings_in
@@ -33,6 +34,23 @@ from synsetmine.views import TermVectors, TermViews
 Surfaces = Sequence[str] | npt.NDArray[np.str_]
 
 FEWEST = 10  # entities of two or more terms, to hold some out
+
+
+# The settings of all models that are parameters, in their order
+_SETTINGS = {
+    name: definition
+    for kind in {type(settings_of(preset)): None for preset in preset_names()}
+    for name, definition in settings_in(kind).items()
+    if name not in ("embed_sizes", "post_sizes", "train_vectors", "seed")
+}
+_DEFAULTS = {
+    "preset": DEFAULT_PRESET,
+    "architecture": None,
+    **dict.fromkeys(_SETTINGS),
+    "max_sets": settings_in(SetLimits)["max_sets"].default,
+    "device": "cpu",
+    "random_state": 0,
+}
 
 
 class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -47,41 +65,23 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     them as `synsetmine.group` does. A missing name has the label -1.
 
     `preset` is "general", the default model, or a preset of the paper's model, which walks the rows
-    once in random order. The parameters from `architecture` to `patience` belong to the paper's
-    model; None keeps the value of the preset. A `threshold` of None is 0.5 for a model that is
-    trained, and that of "balanced" precision for names without y.
+    once in random order. Each setting of these models is a parameter, `architecture` in place of
+    two sizes and `random_state` of the seed; None keeps the value of the preset, and a setting
+    of the other model is an error. docs/reference/settings.md explains the settings, and so does
+    `help(SynSetMiner)`.
     """
 
-    def __init__(
-        self,
-        *,
-        preset: str = DEFAULT_PRESET,
-        architecture: str | None = None,
-        learning_rate: float | None = None,
-        dropout: float | None = None,
-        negatives: int | None = None,
-        strategy: str | None = None,
-        batch_sets: int | None = None,
-        epochs: int | None = None,
-        patience: int | None = None,
-        threshold: float | None = None,
-        max_sets: int | None = None,
-        device: str = "cpu",
-        random_state: int | np.random.RandomState | None = 0,
-    ) -> None:
-        self.preset = preset
-        self.architecture = architecture
-        self.learning_rate = learning_rate
-        self.dropout = dropout
-        self.negatives = negatives
-        self.strategy = strategy
-        self.batch_sets = batch_sets
-        self.epochs = epochs
-        self.patience = patience
-        self.threshold = threshold
-        self.max_sets = max_sets
-        self.device = device
-        self.random_state = random_state
+    preset: str
+    patience: int | None
+    threshold: float | None
+    max_sets: int | None
+    device: str
+    random_state: int | np.random.RandomState | None
+
+    def __init__(self, **parameters: Any) -> None:
+        bound = inspect.signature(type(self)).bind(**parameters)
+        bound.apply_defaults()
+        self.__dict__.update(bound.arguments)
 
     def fit(self, X: Any, y: Any = None, *, surfaces: Surfaces | None = None) -> Self:
         """Train on vectors X (terms, dimension) of entities y (terms,), or group names X.
@@ -155,19 +155,19 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def _settings(self) -> ModelSettings:
         preset = settings_of(self.preset)
-        own = {"architecture", *settings_in(TrainingSettings)}
+        own = {"architecture", *_SETTINGS}
         changes = {n: v for n, v in self.get_params().items() if n in own and v is not None}
         if self.patience is not None:  # a short patience asks for frequent validation
             often = preset.to_dict().get("validate_every", self.patience)
-            changes["validate_every"] = min(often, self.patience)
-        return preset.updated({**changes, "threshold": self._threshold, "seed": self.seed_})
+            changes.setdefault("validate_every", min(often, self.patience))
+        return preset.updated({**changes, "seed": self.seed_})
 
     def _generate(self, vectors: TermVectors, *, strings: bool) -> npt.NDArray[np.int64]:
         mined = generate_sets(
             self.model_,
             TermViews((vectors,), strings=strings),
             order_terms(vectors.terms, "random", seed=self.seed_),
-            threshold=self._threshold,
+            threshold=self.model_.threshold,
             max_sets=self.max_sets,
             device=self.device,
         )
@@ -175,10 +175,6 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         _, first, numbers = np.unique(labels, return_index=True, return_inverse=True)
         renumbered: npt.NDArray[np.int64] = np.argsort(np.argsort(first))[numbers]
         return renumbered
-
-    @property
-    def _threshold(self) -> float:
-        return 0.5 if self.threshold is None else self.threshold
 
     def _group(self, names: Any) -> npt.NDArray[np.int64]:
         """The number of each name's set; sets are numbered by their first name."""
@@ -199,6 +195,19 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+_INIT = SynSetMiner.__init__
+_INIT.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    [
+        inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD),
+        *(
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+            for name, default in _DEFAULTS.items()
+        ),
+    ]
+)
+_INIT.__doc__ = "\n".join(f"{each.name}: {each.explanation}" for each in _SETTINGS.values())
 
 
 @contextmanager

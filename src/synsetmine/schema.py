@@ -1,8 +1,10 @@
 """A setting, defined once: its default, the values that it takes, and a line of help.
 
-A class of settings is a frozen dataclass whose fields are `setting(…)` and whose `__post_init__`
-calls `check_settings`. The template of the project file, the options of the command line and
-docs/reference/settings.md are made from the same fields.
+A class of settings is a frozen dataclass derived from `Settings` whose fields are `setting(…)`.
+The template of the project file, the options of the command line, the parameters of the estimator
+and docs/reference/settings.md are made from the same fields.
+
+A class of results has `labelled(…)` fields: one definition for JSON and for printed lines.
 """
 
 from __future__ import annotations
@@ -52,6 +54,14 @@ class Setting:
         *first, last = self.choices or ("",)
         listed = f"{', '.join(first)} or {last}" if first else ""
         return "; ".join(part for part in (listed, self.help) if part)
+
+    @property
+    def explanation(self) -> str:
+        """The description, and the range where it is not part of that."""
+        if self.choices or self.range in self.description:
+            return self.description
+        bound = f", {self.range}" if self.range.startswith("in ") else f" ({self.range})"
+        return self.description + bound
 
     @property
     def range(self) -> str:
@@ -147,6 +157,14 @@ def check_settings(settings: DataclassInstance) -> None:
         definition.check(getattr(settings, name))
 
 
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The base of classes of settings, which checks their values."""
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
 def from_values(kind: type[S], values: Mapping[str, Any]) -> S:
     """Settings from plain values, as TOML has them; the other settings have their defaults."""
     converted = _convert_values(kind, values)
@@ -159,6 +177,23 @@ def from_values(kind: type[S], values: Mapping[str, Any]) -> S:
 def with_changes(settings: S, changes: Mapping[str, Any]) -> S:
     """Settings with some values changed."""
     return replace(settings, **_convert_values(type(settings), changes))
+
+
+def labelled(label: str, **options: Any) -> Any:
+    """A field of a class of results, with the name that it has in JSON and in printed lines."""
+    return field(metadata={"label": label}, **options)
+
+
+def to_record(result: DataclassInstance) -> dict[str, Any]:
+    """The labelled fields by label, without those that are None."""
+    values = {each.metadata.get("label"): getattr(result, each.name) for each in fields(result)}
+    return {label: value for label, value in values.items() if label and value is not None}
+
+
+def from_record(kind: type[S], record: Mapping[str, Any]) -> S:
+    """The result that has this record; labels that it does not know are left out."""
+    names = {each.metadata.get("label"): each.name for each in fields(kind)}
+    return kind(**{names[label]: value for label, value in record.items() if label in names})
 
 
 def _convert_values(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:

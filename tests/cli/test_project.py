@@ -59,10 +59,8 @@ def test_init_tells_what_is_not_there_yet(tmp_path: Path) -> None:
     )
 
 
-def test_an_interrupted_run_says_that_it_can_go_on(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    watcher = ShownStages(tmp_path)
+def test_an_interrupted_run_says_that_it_can_go_on(capsys: pytest.CaptureFixture[str]) -> None:
+    watcher = ShownStages()
     watcher.started("link")
     watcher.__exit__(KeyboardInterrupt)
     assert capsys.readouterr().err.endswith("run the same command again to continue\n")

@@ -57,7 +57,7 @@ class Line:
         def work() -> StageResult:
             text = self.source.read_text()
             self.first.write_text(text.upper() if shout else text)
-            return StageResult({"letters": len(text)})
+            return StageResult(figures={"letters": len(text)})
 
         return work
 

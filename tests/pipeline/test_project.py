@@ -153,7 +153,7 @@ def test_the_template_shows_every_setting_with_its_default(tmp_path: Path) -> No
     text = text.replace('method = "cooccurrence"', 'method = "file"')
     path = project(tmp_path, text)
     shown, plain = read_project(path), read_project(project(tmp_path, LEAST))
-    examples = {"format", "sources", "list", "path", "threshold", "method"}
+    examples = {"format", "sources", "list", "path", "threshold", "order", "method"}
     for section in fields(Project):
         given, default = getattr(shown, section.name), getattr(plain, section.name)
         if not is_dataclass(default):

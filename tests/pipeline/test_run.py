@@ -30,6 +30,7 @@ from synsetmine.pipeline.model_stages import score_held_out
 from synsetmine.pipeline.project import read_project
 from synsetmine.pipeline.run import run_project
 from synsetmine.pipeline.settings import EvaluateSettings, MineSettings
+from synsetmine.pipeline.stage_results import StageContext
 from synsetmine.runs.folder import STAGES, Artefacts, RunFolder, StageRecord
 from synsetmine.text.evidence import read_evidence
 from synsetmine.types import Term
@@ -413,9 +414,7 @@ def test_terms_that_stray_into_other_entities_cost_precision(
         results[threshold] = score_held_out(
             EvaluateSettings(orders=1),
             MineSettings(threshold=threshold),
-            at,
-            device="cpu",
-            progress=lambda done, total: None,
+            StageContext(at=at, engine=LocalEngine(1), progress=Watch().progress),
         )
         scores = json.loads(at.scores.read_text())["among all terms"]
         assert scores["terms"] == len(gold.terms)

@@ -8,12 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from hypothesis import strategies as st
 
 from synsetmine.linking.supervision import Tally
+from synsetmine.pipeline.mining import RehearsalLevel, RehearsalSummary
 from synsetmine.pipeline.report.findings import (
     Epochs,
     Findings,
     Penalties,
-    RehearsalFindings,
-    RehearsalLevel,
     Score,
     StageSummary,
 )
@@ -63,11 +62,11 @@ MEDICINE: Mapping[tuple[str, str], Sequence[tuple[str, int, float | None, bool]]
 }
 
 
-REHEARSAL = RehearsalFindings(
+REHEARSAL = RehearsalSummary(
     hidden=1200,
     levels=[
-        RehearsalLevel(0.5, 6, 4.9, 0.912, 0.84, 0.081),
-        RehearsalLevel(0.9, 3, 2.9, 0.996, 0.55, 0.012),
+        RehearsalLevel(0.5, 6, 4.9, 1105, 0.912, 0.84, 0.081),
+        RehearsalLevel(0.9, 3, 2.9, 663, 0.996, 0.55, 0.012),
     ],
     reliability=[(0.05, 0.04, 800), (0.96, 0.94, 700)],
     calibration_error=0.0123,

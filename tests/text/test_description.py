@@ -7,7 +7,7 @@ import pytest
 from synsetmine.io.traces import Action, Decision, Quote
 from synsetmine.models.known import KnownSets
 from synsetmine.models.task import MiningResult
-from synsetmine.pipeline.new_names import SENTENCES, describe_joins
+from synsetmine.pipeline.mining import SENTENCES, describe_joins
 from synsetmine.types import SynonymSets, Term
 from tests.support.nameworlds import evidence_of
 

@@ -10,7 +10,6 @@ import typer
 
 from synsetmine import __version__
 from synsetmine.cli import console
-from synsetmine.cli.abbreviations import abbreviations
 from synsetmine.cli.compare import compare, datasets
 from synsetmine.cli.export import export
 from synsetmine.cli.group import group
@@ -20,7 +19,7 @@ from synsetmine.cli.plan import apply_plan
 from synsetmine.cli.run import demo, init, report, run
 from synsetmine.cli.stages import knowledge, link, read, supervise, vectors, vocabulary
 from synsetmine.cli.train import finetune, train, tune
-from synsetmine.cli.vocabularies import apply_names, convert, lint
+from synsetmine.cli.vocabularies import abbreviations, apply_names, convert, lint
 from synsetmine.cli.web import export_reviews, import_reviews, review, serve
 from synsetmine.errors import SynsetmineError
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from synsetmine.cli import console
-from synsetmine.cli.console import output_folder
 from synsetmine.cli.inputs import (
+    AsJson,
     Device,
     Encoder,
     SkipBad,
@@ -19,6 +19,7 @@ from synsetmine.cli.inputs import (
     load_vectors,
     load_views,
 )
+from synsetmine.cli.options import out_folder, output_folder
 from synsetmine.devices import choose_device
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.models.paper.settings import PresetName
@@ -30,10 +31,7 @@ if TYPE_CHECKING:
 
 
 def datasets(
-    name: Annotated[
-        Literal["nyt", "wiki", "pubmed"],
-        typer.Argument(help="nyt, wiki or pubmed.", show_default=False),
-    ],
+    name: Annotated[Literal["nyt", "wiki", "pubmed"], typer.Argument(help="nyt, wiki or pubmed.")],
     source: Annotated[
         Path | None, typer.Option("--from", help="Take a local copy instead of downloading.")
     ] = None,
@@ -90,10 +88,7 @@ def datasets(
 
 
 def compare(
-    sets: Annotated[
-        Path | None,
-        typer.Argument(help="Training sets, .set or .jsonl.", show_default=False),
-    ] = None,
+    sets: Annotated[Path | None, typer.Argument(help="Training sets, .set or .jsonl.")] = None,
     vectors: Annotated[
         list[Path] | None,
         typer.Option(
@@ -104,8 +99,7 @@ def compare(
         ),
     ] = None,
     test: Annotated[
-        Path | None,
-        typer.Option(help="Test sets. Default: a held-out share of the training sets."),
+        Path | None, typer.Option(help="Test sets. Default: a held-out share of the training sets.")
     ] = None,
     held_out: Annotated[
         float, typer.Option(help="The share of the sets to hold out without --test.")
@@ -140,12 +134,7 @@ def compare(
     ] = 2,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            callback=output_folder,
-            help="Folder for comparison.md, .json and .svg; a comparison resumes from it.",
-        ),
+        out_folder("Folder for comparison.md, .json and .svg; a comparison resumes from it."),
     ] = None,
     workers: Annotated[
         int,
@@ -157,7 +146,7 @@ def compare(
         ),
     ] = 1,
     show: Annotated[bool, typer.Option("--list", help="List the methods and exit.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
     device: Device = "auto",
     skip_bad: SkipBad = False,
 ) -> None:

@@ -1,20 +1,17 @@
-"""What commands print, progress bars, and output paths."""
+"""What commands print, and progress bars."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from synsetmine.errors import DataError, shorten
-from synsetmine.io.files import check_file, check_folder
 
 if TYPE_CHECKING:
     from synsetmine.errors import Skipped
@@ -136,7 +133,7 @@ class ProgressBar:
             self._bar.update(self._task, completed=done, total=total, note=one_line(note))
             return
         tenth = 10 * done // max(total, 1)
-        if line or (line is None and tenth > self._tenth):
+        if line or (line is None and tenth != self._tenth):  # less than before in a second pass
             self._tenth = tenth
             far = (
                 f"{done}/{total}"
@@ -148,8 +145,11 @@ class ProgressBar:
 
 @contextmanager
 def progress_bar(label: str, *, unit: str = "") -> Iterator[ProgressBar]:
-    """A bar on stderr with what is done, what remains, and a note; bytes if `unit` is `bytes`."""
-    if not sys.stderr.isatty():
+    """A bar on stderr with what is done, what remains, and a note; bytes if `unit` is `bytes`.
+
+    Work without a label, which reports no progress, has none.
+    """
+    if not (label and sys.stderr.isatty()):
         yield ProgressBar(None, None, label, unit)
         return
     from rich import progress as rich_progress
@@ -168,24 +168,3 @@ def progress_bar(label: str, *, unit: str = "") -> Iterator[ProgressBar]:
     )
     with rich_progress.Progress(*columns, console=Console(stderr=True)) as bar:
         yield ProgressBar(bar, bar.add_task(label, total=None, note=""), label)
-
-
-def output_file(path: Path | None) -> Path | None:
-    """For an option that names a file to write."""
-    if path is not None:
-        check_file(path)
-    return path
-
-
-def output_folder(path: Path | None) -> Path | None:
-    """For an option that names a folder to write files into."""
-    if path is not None:
-        check_folder(path)
-    return path
-
-
-def check_not_input(out: Path, *others: Path | None) -> None:
-    """Refuse to write a file over another one that the command reads or writes."""
-    for other in others:
-        if other is not None and os.path.realpath(other) == os.path.realpath(out):
-            raise DataError("the command uses this file already; name another output", path=out)

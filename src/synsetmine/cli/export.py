@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from synsetmine.cli import console
-from synsetmine.cli.console import check_not_input, output_file
 from synsetmine.cli.inputs import Reviews, SkipBad, load_sets
-from synsetmine.cli.options import SettingOptions, with_settings
+from synsetmine.cli.options import SettingOptions, check_not_input, out_file, with_settings
 from synsetmine.errors import DataError, SynsetmineError, counted
 from synsetmine.schema import setting
 
@@ -101,21 +100,13 @@ class FormatOptions:
 @with_settings
 def export(
     source: Annotated[
-        Path,
-        typer.Argument(help="A run folder, or a file of sets: .jsonl or .set.", show_default=False),
+        Path, typer.Argument(help="A run folder, or a file of sets: .jsonl or .set.")
     ],
     format: Annotated[
         FormatName,
-        typer.Option(
-            "--format", "-f", help="The format to write; --formats lists them.", show_default=False
-        ),
+        typer.Option("--format", "-f", help="The format to write; --formats lists them."),
     ],
-    out: Annotated[
-        Path,
-        typer.Option(
-            "--out", "-o", callback=output_file, help="The file to write.", show_default=False
-        ),
-    ],
+    out: Annotated[Path, out_file("The file to write.")],
     threshold: Annotated[
         float, typer.Option(help="Leave out terms that joined with a lower probability.")
     ] = 0.0,
@@ -128,8 +119,7 @@ def export(
         ),
     ] = "knowledge",
     counts: Annotated[
-        Path | None,
-        typer.Option(help="For a file of sets: a TSV file of its terms and counts."),
+        Path | None, typer.Option(help="For a file of sets: a TSV file of its terms and counts.")
     ] = None,
     trace: Annotated[
         Path | None, typer.Option(help="For a file of sets: the trace with its probabilities.")
@@ -165,10 +155,7 @@ def export(
     formats: Annotated[
         bool,
         typer.Option(
-            "--formats",
-            callback=_list_formats,
-            is_eager=True,
-            help="List the formats and exit.",
+            "--formats", callback=_list_formats, is_eager=True, help="List the formats and exit."
         ),
     ] = False,
 ) -> None:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from synsetmine.io.sets import Vocabulary
     from synsetmine.models import PreparedModel, StoredModel
     from synsetmine.models.known import KnownSets
-    from synsetmine.review.feedback import Constraints
     from synsetmine.types import SynonymSets, Term
     from synsetmine.views import TermVectors, TermViews
 
@@ -47,7 +46,9 @@ Device = Annotated[
         help="auto, cpu or cuda, for work that uses torch; auto uses a GPU if there is one.",
     ),
 ]
-Model = Annotated[Path, typer.Argument(help="Folder of a trained model.", show_default=False)]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+TrainingSets = Annotated[Path, typer.Argument(help="Training sets, .set or .jsonl.")]
+Model = Annotated[Path, typer.Argument(help="Folder of a trained model.")]
 Reviews = Annotated[
     Path | None,
     typer.Option(
@@ -117,32 +118,18 @@ def skipping(skip_bad: bool) -> Iterator[list[DataError] | None]:
     console.report_skipped(skipped or [])
 
 
-def load_reviews(path: Path | None) -> Constraints:
-    """The decisions of reviewers; none without a path."""
-    from synsetmine.review.feedback import Constraints, find_decisions
-
-    return Constraints.from_decisions([] if path is None else find_decisions(path))
-
-
 def add_reviews(sets: SynonymSets, reviews: Path | None) -> SynonymSets:
     """Training sets with what reviews add; not on entities that their run holds out for scores."""
+    from synsetmine.pipeline.model_stages import read_constraints
     from synsetmine.review.feedback import training_sets
     from synsetmine.runs.folder import Artefacts
 
     held_out = None
     if reviews is not None and reviews.is_dir() and Artefacts(reviews).test.exists():
         held_out = load_sets(Artefacts(reviews).test, skip_bad=False)
-    informed = training_sets(sets, load_reviews(reviews), held_out=held_out)
+    informed = training_sets(sets, read_constraints(reviews), held_out=held_out)
     console.report_reviews(informed.counts)
     return informed.sets
-
-
-def describe_reviews(reviews: Path | None) -> dict[str, str]:
-    """The content of reviews, for what a model says of its inputs."""
-    from synsetmine.review.decisions import digest
-    from synsetmine.review.feedback import find_decisions
-
-    return {} if reviews is None else {"reviews_sha256": digest(find_decisions(reviews))}
 
 
 def choose_encoder(named: str | None, stored: StoredModel) -> str | None:
@@ -216,9 +203,7 @@ def _single_sense(term: Term, senses: Sequence[Term], known: Sequence[Term]) -> 
     raise DataError(f"this term has no vector{hint}", value=str(term))
 
 
-Source = Annotated[
-    Path, typer.Argument(help="Folder of a run, or of a trained model.", show_default=False)
-]
+Source = Annotated[Path, typer.Argument(help="Folder of a run, or of a trained model.")]
 Among = Annotated[
     Path | None,
     typer.Option(
@@ -251,22 +236,16 @@ class ModelSource:
             raise SynsetmineError("this model needs --vectors")
         return find_terms(texts, known, any_string=any_string)
 
-    def views(self, terms: Sequence[Term], device: str) -> TermViews:
-        """The views of the vocabulary and of further terms."""
+    def prepare(self, terms: Sequence[Term] = (), *, device: str) -> PreparedModel:
+        """The model over its vocabulary and further terms."""
         from synsetmine.views import TermViews
 
+        everyone = list(dict.fromkeys((*self.vocabulary, *terms)))
         if self.encoded is not None:
             views = TermViews(self.tables, self.encoded)
         else:
-            everyone = [*self.vocabulary, *terms]
             views = load_views(self.tables, self.encoder, everyone, device=device)
         self.stored.check(views)
-        return views
-
-    def prepare(self, terms: Sequence[Term] = (), *, device: str) -> PreparedModel:
-        """The model over its vocabulary and further terms."""
-        everyone = list(dict.fromkeys((*self.vocabulary, *terms)))
-        views = self.views(terms, device)
         chosen = choose_device(device, uses_torch=self.stored.uses_torch)
         # The stored probabilities are of mined terms; the model judges other terms by pairs.
         known = self.known if {*terms} <= {*self.vocabulary} else None

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from synsetmine.cli import console
-from synsetmine.cli.console import check_not_input, output_file
 from synsetmine.cli.inputs import (
     Among,
+    AsJson,
     Device,
     Encoder,
     Model,
@@ -20,26 +20,32 @@ from synsetmine.cli.inputs import (
     Source,
     Tables,
     choose_encoder,
-    load_reviews,
     load_sets,
     load_vectors,
     load_views,
     load_vocabulary,
     open_source,
 )
-from synsetmine.cli.options import SettingOptions, with_settings
+from synsetmine.cli.options import (
+    SettingOptions,
+    check_not_input,
+    out_file,
+    output_file,
+    with_settings,
+)
 from synsetmine.devices import choose_device
 from synsetmine.errors import DataError, shorten
 from synsetmine.pipeline.settings import MineSettings, SetLimits
 
 if TYPE_CHECKING:
-    from synsetmine.types import Term
-    from synsetmine.views import TermVectors
+    from synsetmine.models import StoredModel
+    from synsetmine.types import SynonymSets, Term
+    from synsetmine.views import TermVectors, TermViews
 
 
 def evaluate(
-    predicted: Annotated[Path, typer.Argument(help="Mined sets.", show_default=False)],
-    gold: Annotated[Path, typer.Argument(help="True sets.", show_default=False)],
+    predicted: Annotated[Path, typer.Argument(help="Mined sets.")],
+    gold: Annotated[Path, typer.Argument(help="True sets.")],
     known: Annotated[
         Path | None,
         typer.Option(help="Known sets of other entities; a true term that joined one is an error."),
@@ -79,12 +85,11 @@ def evaluate(
 Members = Annotated[
     list[str], typer.Option("--set", "-s", help="A term of the set; give it once for each term.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def score(
     source: Source,
-    terms: Annotated[list[str], typer.Argument(help="Terms to score.", show_default=False)],
+    terms: Annotated[list[str], typer.Argument(help="Terms to score.")],
     members: Members,
     vectors: Tables = None,
     encoder: Encoder = None,
@@ -157,12 +162,7 @@ def _show(rows: list[tuple[str, float]], as_json: bool) -> None:
 @with_settings
 def mine(
     model: Model,
-    out: Annotated[
-        Path,
-        typer.Option(
-            "--out", "-o", callback=output_file, help="File for the sets, .jsonl or .set."
-        ),
-    ],
+    out: Annotated[Path, out_file("File for the sets, .jsonl or .set.")],
     vectors: Tables = None,
     encoder: Encoder = None,
     vocabulary: Annotated[
@@ -173,13 +173,7 @@ def mine(
         ),
     ] = None,
     *,
-    settings: Annotated[
-        MineSettings,
-        SettingOptions(
-            leave_out=("known", "reviews"),
-            defaults={"order": "given"},  # a vocabulary may have no counts
-        ),
-    ],
+    settings: Annotated[MineSettings, SettingOptions(leave_out=("known", "reviews"))],
     limits: Annotated[SetLimits, SettingOptions()],
     seeds: Annotated[
         Path | None, typer.Option(help="Known sets that new terms may join, .set or .jsonl.")
@@ -217,35 +211,22 @@ def mine(
     from synsetmine.io.sets import check_ids, write_sets
     from synsetmine.io.traces import write_trace
     from synsetmine.models import load_model
-    from synsetmine.pipeline.model_stages import (
-        NO_SETS,
-        mine_terms,
-        mining_notes,
-        order_vocabulary,
-    )
-    from synsetmine.pipeline.new_names import NewNames
+    from synsetmine.pipeline.mining import NO_SETS, MineResult, mine_terms, order_vocabulary
+    from synsetmine.pipeline.model_stages import read_constraints
     from synsetmine.review.feedback import seed_sets
 
     stored = load_model(model)
     tables = [load_vectors(path, skip_bad) for path in vectors or ()]
     listed = load_vocabulary(vocabulary, tables[0] if tables else None, skip_bad)
     terms = order_vocabulary(listed, settings)
-    constraints = load_reviews(reviews)
+    constraints = read_constraints(reviews)
     informed = seed_sets(NO_SETS if seeds is None else load_sets(seeds, skip_bad), constraints)
-    console.report_reviews(informed.counts)
     known = informed.sets
+    console.report_reviews(informed.counts)
     check_ids(out, known.ids)
     named = choose_encoder(encoder, stored)
     views = load_views(tables, named, (*terms, *known.terms), device=device)
-    stored.check(views)
-    if terms and not stored.known(terms, views):
-        first = shorten(str(terms[0]), 60)
-        raise DataError(
-            "none of the terms of the vocabulary has a vector; the first is", value=first
-        )
-    judged = set(stored.known(known.terms, views))
-    missing = [term for term in known.terms if term not in judged]
-    console.report_missing(missing, len(known.terms), "are ignored in seeds")
+    _check_known(stored, views, terms, known)
     earlier = None if ids is None else load_sets(ids, skip_bad)
     with console.progress_bar("mining") as bar:
         mined = mine_terms(
@@ -260,19 +241,33 @@ def mine(
             device=choose_device(device, uses_torch=stored.uses_torch),
             progress=bar.update,
         )
-    large = (i for i, size in enumerate(mined.sets.sizes) if size >= limits.min_size)
-    sets = mined.sets.pick(large)
+    sets = mined.sets.pick(i for i, size in enumerate(mined.sets.sizes) if size >= limits.min_size)
     write_sets(out, sets)
     if trace is not None:
         write_trace(trace, mined.trace)
+    result = MineResult.of(mined, known)
     console.report_missing(mined.without_vector, len(terms), "stand alone")
-    for note in mining_notes(mined):
+    for note in result.notes:
         console.warn(note)
     several = sum(size > 1 for size in sets.sizes)
     console.say(
         f"{len(terms)} terms: {len(mined.sets)} sets, {several} of two or more terms; "
         f"{len(sets)} written to {out}"
     )
-    if known:
-        for sentence in NewNames.of(mined, known).sentences:
-            console.say(sentence)
+    for sentence in result.summary if known else ():
+        console.say(sentence)
+
+
+def _check_known(
+    model: StoredModel, views: TermViews, terms: Sequence[Term], seeds: SynonymSets
+) -> None:
+    """Refuse views that do not fit the model, and report terms of seeds that it cannot judge."""
+    model.check(views)
+    if terms and not model.known(terms, views):
+        first = shorten(str(terms[0]), 60)
+        raise DataError(
+            "none of the terms of the vocabulary has a vector; the first is", value=first
+        )
+    judged = set(model.known(seeds.terms, views))
+    missing = [term for term in seeds.terms if term not in judged]
+    console.report_missing(missing, len(seeds.terms), "are ignored in seeds")

@@ -1,16 +1,19 @@
-"""Options and arguments that are made from the definitions of settings."""
+"""Options and arguments: those made from the definitions of settings, and files to write."""
 
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field
 from functools import wraps
+from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
 
 from synsetmine.errors import DataError
+from synsetmine.io.files import check_file, check_folder
 from synsetmine.schema import Setting, settings_in
 
 
@@ -25,7 +28,6 @@ class SettingOptions:
     changes: type | None = None
     only: tuple[str, ...] = ()  # empty: all
     leave_out: tuple[str, ...] = ()
-    defaults: Mapping[str, Any] = field(default_factory=dict)  # that differ from the settings'
     arguments: Mapping[str, str] = field(default_factory=dict)  # the names of required settings
     panel: str | None = None
     checked: bool = True  # whether values are checked where they enter, as wrong usage
@@ -43,11 +45,9 @@ class SettingOptions:
         if kind == tuple[str, ...]:
             kind = list[str]
         if definition.default is MISSING:
-            argument = typer.Argument(help=_sentence(definition), show_default=False)
+            argument = typer.Argument(help=_sentence(definition))
             return _keyword(self.arguments[name], Annotated[kind, argument])
-        default = self.defaults.get(name, definition.default)
-        if self.changes or default in ("", ()):
-            default = None
+        default = None if self.changes or definition.default in ("", ()) else definition.default
         option = option_of(definition, panel=self.panel)
         if not self.checked:
             option.callback = None
@@ -102,6 +102,37 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
+def out_file(help: str) -> Any:  # noqa: A002
+    """The option `--out` for a file to write."""
+    return typer.Option("--out", "-o", callback=output_file, help=help)
+
+
+def out_folder(help: str) -> Any:  # noqa: A002
+    """The option `--out` for a folder to write files into."""
+    return typer.Option("--out", "-o", callback=output_folder, help=help)
+
+
+def output_file(path: Path | None) -> Path | None:
+    """Checks a file to write where it enters."""
+    if path is not None:
+        check_file(path)
+    return path
+
+
+def output_folder(path: Path | None) -> Path | None:
+    """Checks a folder to write files into where it enters."""
+    if path is not None:
+        check_folder(path)
+    return path
+
+
+def check_not_input(out: Path, *others: Path | None) -> None:
+    """Refuse to write a file over another one that the command reads or writes."""
+    for other in others:
+        if other is not None and os.path.realpath(other) == os.path.realpath(out):
+            raise DataError("the command uses this file already; name another output", path=out)
+
+
 def _keyword(
     name: str, annotation: Any, default: Any = inspect.Parameter.empty
 ) -> inspect.Parameter:
@@ -125,10 +156,7 @@ def _checker(definition: Setting) -> Callable[[Any], Any]:
 
 def _sentence(definition: Setting) -> str:
     """The help text: what the setting is for, its range, and whether it may be repeated."""
-    text = definition.description
-    if not definition.choices and definition.range not in text:
-        interval = definition.range.startswith("in ")
-        text += f", {definition.range}" if interval else f" ({definition.range})"
+    text = definition.explanation
     if definition.default is not MISSING and definition.type == tuple[str, ...]:
         text += "; may be repeated"
     if not definition.choices and text[0].isascii():

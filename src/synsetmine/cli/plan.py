@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from synsetmine.cli import console
-from synsetmine.cli.console import check_not_input, output_folder
+from synsetmine.cli.options import check_not_input, output_folder
 from synsetmine.errors import SynsetmineError, counted
 
 LOOPS = "self-relations"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from synsetmine.cli import console
-from synsetmine.cli.console import output_file
 from synsetmine.cli.inputs import Device
-from synsetmine.cli.options import SettingOptions, with_settings
+from synsetmine.cli.options import SettingOptions, out_file, with_settings
 from synsetmine.devices import choose_device
 from synsetmine.errors import counted
 from synsetmine.pipeline.settings import EngineSettings, ReportSettings
-from synsetmine.schema import settings_in
+from synsetmine.schema import from_record, settings_in
 
 if TYPE_CHECKING:
+    from synsetmine.pipeline.stage_results import HeldOutScores
     from synsetmine.runs.folder import Artefacts, StageRecord, StageResult
 
 
@@ -34,9 +33,7 @@ def init(
     corpus: Annotated[str, typer.Option(help="Text: a file, a folder or a pattern.")] = "corpus",
     kb: Annotated[str, typer.Option(help="File with entities and their names.")] = "kb.jsonl",
     run: Annotated[str, typer.Option(help="Folder for all results.")] = "run",
-    out: Annotated[
-        Path, typer.Option("--out", "-o", callback=output_file, help="The file to write.")
-    ] = Path("synsetmine.toml"),
+    out: Annotated[Path, out_file("The file to write.")] = Path("synsetmine.toml"),
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
 ) -> None:
     """Write a commented project file.
@@ -87,7 +84,7 @@ def run(
     uses_torch = chosen.train.uses_torch or bool(chosen.encoder.model)
 
     target = choose_device(device, uses_torch=uses_torch)
-    with work.open() as engine, ShownStages(Path(chosen.run)) as watcher:
+    with work.open() as engine, ShownStages() as watcher:
         folder = run_project(chosen, watcher, engine=engine, device=target, until=until)
     if until in (None, "mine", "evaluate", "report"):
         for sentence in folder.summary:
@@ -99,15 +96,9 @@ def run(
 
 @with_settings
 def report(
-    folder: Annotated[Path, typer.Argument(help="Folder of a finished run.", show_default=False)],
+    folder: Annotated[Path, typer.Argument(help="Folder of a finished run.")],
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            callback=output_file,
-            help="HTML file. Default: report.html in the run folder.",
-        ),
+        Path | None, out_file("HTML file. Default: report.html in the run folder.")
     ] = None,
     *,
     changes: Annotated[dict[str, Any], SettingOptions(changes=ReportSettings)],
@@ -134,8 +125,7 @@ def report(
 class ShownStages:
     """Shows on the terminal how a run goes on."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self) -> None:
         self._bars = ExitStack()  # with the bar of the stage at work
         self._bar: console.ProgressBar | None = None
 
@@ -157,40 +147,23 @@ class ShownStages:
             self._bar.update(done, total, note)
 
     def finished(self, stage: str, record: StageRecord, *, skipped: bool) -> None:
-        from synsetmine.runs.folder import Artefacts
-
         self._bars.close()
         self._bar = None
         how = "unchanged" if skipped else f"{record.seconds:.1f} s"
         console.say(f"{stage} ({how}):")
         report_result(record.result)
-        if stage == "supervise" and not skipped:
-            show_links(Artefacts(self._folder).supervision)
 
 
 def report_result(result: StageResult, where: str = "") -> None:
-    """Print what a stage counted, what it left out, and its warnings."""
+    """Print what a stage counted, what it left out, its warnings, and its table."""
     for records in result.skipped:
         console.warn(f"{records.count} left out: {records.examples[0]}")
     for note in result.notes:
         console.warn(note)
     counts = str(result) or "nothing to do"
     console.say(f"{counts}; {where}" if where else counts)
-
-
-def show_links(path: Path) -> None:
-    """Print a table of the links that were kept, and of those dropped for each reason."""
-    record = json.loads(path.read_text(encoding="utf-8"))
-    rows = [
-        (
-            "kept" if fate == "kept" else f"dropped: {fate}",
-            f"{tally['links']:,}",
-            f"{tally['mentions']:,}",
-            "; ".join(f"{surface} → {entity}" for surface, entity, _ in tally["examples"][:2]),
-        )
-        for fate, tally in record.items()
-    ]
-    console.show_table(("links", "number", "mentions", "most frequent"), rows)
+    if result.table:
+        console.show_table(*result.table)
 
 
 SHOWN = 15
@@ -200,7 +173,7 @@ SHOWN = 15
 def demo(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the demo.")] = Path("demo"),
     *,
-    work: Annotated[EngineSettings, SettingOptions(only=("workers",))],
+    work: Annotated[EngineSettings, SettingOptions(only=("workers"))],
 ) -> None:
     """Run everything on real data that comes with packages (extra `demo`).
 
@@ -209,17 +182,18 @@ def demo(
 
     Example: `synsetmine demo --out demo`
     """
-    from synsetmine.pipeline.demo import write_demo
-    from synsetmine.pipeline.project import read_project
+    from synsetmine.io.files import read_json
+    from synsetmine.pipeline.project import read_project, write_demo
     from synsetmine.pipeline.run import run_project
+    from synsetmine.pipeline.stage_results import HeldOutScores
     from synsetmine.runs.folder import Artefacts
 
     project = write_demo(out)
     at = Artefacts(out / "run")
-    with work.open() as engine, ShownStages(out / "run") as watcher:
+    with work.open() as engine, ShownStages() as watcher:
         folder = run_project(read_project(project), watcher, engine=engine)
     show_finds(at)
-    show_scores(at.scores)
+    show_scores(from_record(HeldOutScores, read_json(at.scores)))
     for sentence in folder.summary:
         console.show(sentence)
     console.show(f"Sets: {at.mined}\nReport: {at.report}  (open it in a browser)")
@@ -258,25 +232,27 @@ def show_finds(at: Artefacts) -> None:
         console.show(f"        {evidence_line(term.evidence)}")
 
 
-def show_scores(path: Path) -> None:
+def show_scores(scores: HeldOutScores) -> None:
     """The sets that were found exactly, and the scores, on entities kept out of training."""
-    scores = json.loads(path.read_text(encoding="utf-8"))
-    exact = sorted(scores["found exactly"], key=lambda terms: (-len(terms), terms))
+    exact = sorted(scores.exact or (), key=lambda terms: (-len(terms), terms))
     console.show(
-        f"\nOf {scores['test sets']} entities kept out of training, the names of "
+        f"\nOf {scores.test_sets} entities kept out of training, the names of "
         f"{len(exact)} were put together exactly, among all terms:"
     )
     for terms in exact[:SHOWN]:
         console.show(f"  {', '.join(terms)}")
     if len(exact) > SHOWN:
         console.show(f"  … and {len(exact) - SHOWN} more")
-    among, (mean, spread) = scores["among all terms"], scores["on their own"]["ari"]
-    ari = f"{100 * mean:.1f}" + (f" ± {100 * spread:.1f}" if spread else "")
-    console.show(
-        f"Scores on these entities: ARI {ari} on their own, "
-        f"{100 * among['ari']:.1f} among all terms (pair precision "
-        f"{100 * among['pair_precision']:.1f}, recall {100 * among['pair_recall']:.1f})."
-    )
+    if scores.among and scores.alone:
+        mean, spread = scores.alone["ari"]
+        ari = f"{100 * mean:.1f}" + (f" ± {100 * spread:.1f}" if spread else "")
+        ari_among, precision, recall = (
+            f"{100 * scores.among[name]:.1f}" for name in ("ari", "pair_precision", "pair_recall")
+        )
+        console.show(
+            f"Scores on these entities: ARI {ari} on their own, {ari_among} among all terms "
+            f"(pair precision {precision}, recall {recall})."
+        )
     console.show(
         "The general model has learned from links of these articles; elsewhere expect less."
     )

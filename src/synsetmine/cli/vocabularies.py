@@ -1,7 +1,9 @@
-"""Commands on files of names and vectors: apply-names, convert, lint."""
+"""Commands on files of names and vectors: abbreviations, apply-names, convert, lint."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -9,33 +11,107 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from synsetmine.cli import console
-from synsetmine.cli.console import check_not_input, output_file
-from synsetmine.cli.inputs import SkipBad, load_sets, load_vectors
-from synsetmine.errors import counted
+from synsetmine.cli.inputs import AsJson, SkipBad, load_sets, load_vectors
+from synsetmine.cli.options import check_not_input, out_file, output_file, with_settings
+from synsetmine.cli.stages import CorpusOptions
+from synsetmine.errors import DataError, Skipped, counted
 
 if TYPE_CHECKING:
     from synsetmine.export.lint import Lint, Severity
+    from synsetmine.text.evidence import Abbreviation
 
 
-def apply_names(
-    patch: Annotated[
-        Path,
-        typer.Argument(help="New names, as `export --format patch` has them.", show_default=False),
-    ],
-    kb: Annotated[
-        Path,
-        typer.Argument(help="The knowledge base's file: JSONL, CSV, TSV, OBO.", show_default=False),
-    ],
+COLUMNS = ("short form", "long form", "count", "documents", "document", "sentence")
+STDOUT = "-"
+
+
+def _check_out(out: Path | None) -> Path | None:
+    if out is None or str(out) == STDOUT:
+        return out
+    from synsetmine.io.files import plain_name
+
+    if Path(plain_name(out)).suffix.lower() not in (".tsv", ".jsonl"):
+        problem = "unknown file extension; expected .tsv or .jsonl, also with .gz, .bz2 or .zst"
+        raise DataError(problem, value=str(out))
+    return output_file(out)
+
+
+@with_settings
+def abbreviations(
     out: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             "--out",
             "-o",
-            callback=output_file,
-            help="File for the new knowledge base.",
-            show_default=False,
+            callback=_check_out,
+            help="File to write: .tsv or .jsonl; `-` writes all as TSV to stdout. Default: a "
+            "table on stdout.",
         ),
-    ],
+    ] = None,
+    min_count: Annotated[
+        int, typer.Option(min=1, help="Only definitions that occur at least this often.")
+    ] = 1,
+    *,
+    settings: CorpusOptions,
+) -> None:
+    """List the abbreviations that a corpus defines, with counts and an example sentence.
+
+    Finds "magnetic resonance imaging (MRI)" and "MRI (magnetic resonance imaging)" by the
+    algorithm of Schwartz and Hearst. It needs no knowledge base.
+
+    Example: `synsetmine abbreviations abstracts.jsonl.gz`
+
+    Those that are defined twice or more, as a file:
+
+    Example: `synsetmine abbreviations texts/ --min-count 2 --out abbreviations.tsv`
+    """
+    from synsetmine.corpus import corpus_files
+    from synsetmine.pipeline.corpus_stages import open_corpus
+    from synsetmine.text.evidence import find_abbreviations
+
+    if out is not None:
+        check_not_input(out, *corpus_files(settings.path, settings.format))
+    skipped = Skipped()
+    with console.progress_bar("reading", unit="bytes") as bar:
+        defined = find_abbreviations(open_corpus(settings, skipped, bar.update))
+    console.report_left_out(skipped)
+    listed = [entry for entry in defined if entry.count >= min_count]
+    rows = [[str(cell) for cell in _row(entry)] for entry in listed]
+    where = ""
+    if out is None:
+        console.show_first_rows(COLUMNS, rows)
+    elif str(out) == STDOUT:
+        console.show_table(COLUMNS, rows)
+    else:
+        _write_abbreviations(out, listed)
+        where = f"; written to {out}"
+    console.say(f"{counted(len(listed), 'abbreviation')}{where}")
+
+
+def _row(entry: Abbreviation) -> tuple[str, str, int, int, str, str]:
+    example = entry.example
+    counts = entry.count, entry.documents
+    return entry.short, entry.long, *counts, example.document, example.text
+
+
+def _write_abbreviations(out: Path, listed: Sequence[Abbreviation]) -> None:
+    from synsetmine.io.files import plain_name, write_text
+    from synsetmine.io.tables import escape_formula, rows_of
+
+    if plain_name(out).lower().endswith(".jsonl"):
+        keys = [column.replace(" ", "_") for column in COLUMNS]
+        records = (dict(zip(keys, _row(entry), strict=True)) for entry in listed)
+        text = "".join(f"{json.dumps(record, ensure_ascii=False)}\n" for record in records)
+    else:
+        rows = ([escape_formula(str(cell)) for cell in _row(entry)] for entry in listed)
+        text = rows_of((COLUMNS, *rows), "\t")
+    write_text(out, text)
+
+
+def apply_names(
+    patch: Annotated[Path, typer.Argument(help="New names, as `export --format patch` has them.")],
+    kb: Annotated[Path, typer.Argument(help="The knowledge base's file: JSONL, CSV, TSV, OBO.")],
+    out: Annotated[Path, out_file("File for the new knowledge base.")],
     format: Annotated[
         Literal["jsonl", "csv", "tsv", "obo"] | None,
         typer.Option(help="jsonl, csv, tsv or obo. Default: from the file name."),
@@ -52,7 +128,6 @@ def apply_names(
     Example: `synsetmine apply-names new-names.tsv mesh.jsonl.gz --out mesh-more.jsonl.gz`
     """
     check_not_input(out, patch)
-    from synsetmine.errors import Skipped
     from synsetmine.export.tables import read_patch
     from synsetmine.kb import apply_names as apply
 
@@ -65,18 +140,14 @@ def apply_names(
 
 
 def convert(
-    source: Annotated[Path, typer.Argument(help="Sets or vectors.", show_default=False)],
-    target: Annotated[
-        Path,
-        typer.Argument(callback=output_file, help="The file to write.", show_default=False),
-    ],
+    source: Annotated[Path, typer.Argument(help="Sets or vectors.")],
+    target: Annotated[Path, typer.Argument(callback=output_file, help="The file to write.")],
     skip_bad: SkipBad = False,
 ) -> None:
     """Convert sets (.set, .jsonl) or vectors (text, .bin, .safetensors) between their formats.
 
     Example: `synsetmine convert vectors.txt vectors.safetensors`
     """
-    from synsetmine.errors import DataError
     from synsetmine.io.sets import is_set_file, write_sets
     from synsetmine.views import write_vectors
 
@@ -95,16 +166,14 @@ def convert(
 
 
 def lint(
-    files: Annotated[
-        list[Path], typer.Argument(help="Files such as synonyms.txt.", show_default=False)
-    ],
+    files: Annotated[list[Path], typer.Argument(help="Files such as synonyms.txt.")],
     limit: Annotated[
         int,
         typer.Option(
             min=0, help="Maximum number of rules per file that your engine accepts; 0: no limit."
         ),
     ] = 10_000,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check synonyms.txt files, from any source, before Solr or Elasticsearch reads them.
 

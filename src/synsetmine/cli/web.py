@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from synsetmine.cli import console
-from synsetmine.cli.console import output_file
 from synsetmine.cli.inputs import Among, Device, Encoder, SkipBad, Source, Tables, open_source
+from synsetmine.cli.options import out_file
 from synsetmine.errors import SynsetmineError
 from synsetmine.io.temporary import temporary_folder
 
@@ -30,9 +30,7 @@ if TYPE_CHECKING:
 
 SHORTEST = 16
 
-Run = Annotated[
-    Path, typer.Argument(help="Folder of a run that has mined sets.", show_default=False)
-]
+Run = Annotated[Path, typer.Argument(help="Folder of a run that has mined sets.")]
 Host = Annotated[
     str,
     typer.Option(
@@ -185,9 +183,7 @@ def _has_screen() -> bool:
 
 def export_reviews(
     run: Run,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", callback=output_file, help="TSV file for the decisions.")
-    ],
+    out: Annotated[Path, out_file("TSV file for the decisions.")],
 ) -> None:
     """Write reviewers' decisions to a TSV file, to keep under git and import into other runs.
 
@@ -205,7 +201,7 @@ def export_reviews(
 
 def import_reviews(
     run: Run,
-    file: Annotated[Path, typer.Argument(help="TSV file of `export-reviews`.", show_default=False)],
+    file: Annotated[Path, typer.Argument(help="TSV file of `export-reviews`.")],
 ) -> None:
     """Import decisions made elsewhere or on an earlier run, each one only once.
 

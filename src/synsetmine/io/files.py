@@ -192,6 +192,11 @@ def read_json(path: Path) -> Any:
         raise DataError("not JSON", path=path, value=text[:120]) from error
 
 
+def write_json(path: Path, value: Any) -> None:
+    """Write a small JSON file, whole or not at all."""
+    write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
 def parse_json(text: str) -> Any:
     """What a line of JSON holds."""
     try:

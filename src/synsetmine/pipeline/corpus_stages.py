@@ -1,22 +1,21 @@
 """The stages on the corpus: from files to documents, links, training sets, terms and vectors.
 
-Each reads files, writes files, and returns counts for the manifest. Every stage is a command of
-its own too; both call the functions here.
+Each reads files, writes files, and returns its counts. Every stage is a command of its own too;
+both call the functions here.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from synsetmine.corpus import corpus_files, read_corpus
 from synsetmine.corpus.documents import batch_sizes, write_documents
-from synsetmine.engines import Engine, LocalEngine
+from synsetmine.engines import LocalEngine
 from synsetmine.errors import DataError, Skipped
-from synsetmine.io.files import write_text
 from synsetmine.io.sets import is_set_file, read_sets, read_vocabulary, write_sets
 from synsetmine.kb import KnowledgeBase, read_kb
 from synsetmine.linking import (
@@ -45,7 +44,18 @@ from synsetmine.pipeline.settings import (
     VectorSettings,
     VocabularySettings,
 )
-from synsetmine.runs.folder import Artefacts, SkippedRecords, StageResult
+from synsetmine.pipeline.stage_results import (
+    KEPT,
+    KnowledgeResult,
+    LinkResult,
+    ReadResult,
+    StageContext,
+    SuperviseResult,
+    VectorsResult,
+    VocabularyResult,
+    write_tallies,
+)
+from synsetmine.runs.folder import Artefacts, SkippedRecords
 from synsetmine.runs.results import PlaceCounter, PlaceTable
 from synsetmine.text.counters import BatchCounter, BatchCounts, count_together
 from synsetmine.text.evidence import (
@@ -75,15 +85,16 @@ from synsetmine.views.vectors import vectors_for
 FEW_SETS = 10  # training and held-out sets; with fewer the run says why there are so few
 
 
-def read_documents(settings: CorpusSettings, out: Path, progress: Progress) -> StageResult:
+def read_documents(settings: CorpusSettings, context: StageContext) -> ReadResult:
     """Corpus files to one table of documents."""
+    out = context.at.documents
     for path in corpus_files(settings.path, settings.format):
         if path.resolve() == out.resolve():
             raise DataError("the command reads this file; name another output", path=out)
     skipped = Skipped()
-    documents = open_corpus(settings, skipped, progress)
+    documents = open_corpus(settings, skipped, context.progress)
     written = write_documents(out, _require_documents(documents, settings.path, skipped))
-    return StageResult({"documents": written}, _skipped_records(skipped))
+    return ReadResult(documents=written, skipped=_skipped_records(skipped))
 
 
 def open_corpus(
@@ -111,26 +122,23 @@ def _require_documents(
     yield from documents
 
 
-def read_knowledge(settings: KbSettings, out: Path, progress: Progress) -> StageResult:
+def read_knowledge(settings: KbSettings, context: StageContext) -> KnowledgeResult:
     """A knowledge base of any format to our own."""
     skipped = Skipped()
-    kb = read_kb(**vars(settings), skipped=skipped, progress=progress)
-    kb.save(out)
-    return StageResult({"entities": len(kb), "names": kb.name_count}, _skipped_records(skipped))
+    kb = read_kb(**vars(settings), skipped=skipped, progress=context.progress)
+    kb.save(context.at.knowledge)
+    left_out = _skipped_records(skipped)
+    return KnowledgeResult(entities=len(kb), names=kb.name_count, skipped=left_out)
 
 
 def link_documents(
-    settings: LinkSettings,
-    at: Artefacts,
-    *,
-    terms: VocabularySettings | None = None,
-    engine: Engine,
-    progress: Progress,
-) -> StageResult:
+    settings: LinkSettings, context: StageContext, *, terms: VocabularySettings | None = None
+) -> LinkResult:
     """Documents to mentions and the links they add up to.
 
     With settings of `terms` the same pass counts what their choice needs.
     """
+    at = context.at
     batch_sizes(at.documents)  # a file that is no stored corpus is reported first
     skipped = Skipped()
     notes: list[str] = []
@@ -142,44 +150,36 @@ def link_documents(
             at.knowledge, at.matcher, ambiguous="senses" if all_senses else "skip"
         )
     elif settings.linker == "spotlight":
-        linker = SpotlightLinker(
-            url=settings.url,
-            confidence=settings.confidence,
-            support=settings.support,
-            concurrency=settings.concurrency,
-            per_second=settings.per_second,
-            cache=at.spotlight_cache,
-        )
+        names = ("url", "confidence", "support", "concurrency", "per_second")
+        options = {name: getattr(settings, name) for name in names}
+        linker = SpotlightLinker(cache=at.spotlight_cache, **options)
         skipped = linker.skipped
-        engine = LocalEngine(1)
+        context = replace(context, engine=LocalEngine(1))
     elif settings.linker == "pubtator":
         kb = KnowledgeBase.load(at.knowledge)
         linker = PubtatorLinker(kb)
         notes += id_notes(at.documents, kb)
     else:
         linker = MarkedLinker(KnowledgeBase.load(at.knowledge))
-    total = count_texts(terms, at, linker=linker, engine=engine, progress=progress)
+    total = count_texts(terms, context, linker=linker)
     if settings.linker == "dictionary" and settings.ambiguous == "common":
         total = resolve_common(at.mentions)
-    counted = count_links(at.mentions, engine=engine)
+    counted = count_links(at.mentions, engine=context.engine)
     write_links(at.links, counted)
     if not counted:
         notes.append(f"the {settings.linker} linker found no mention of an entity")
-    return StageResult({"mentions": total, "links": len(counted)}, _skipped_records(skipped), notes)
+    left_out = _skipped_records(skipped)
+    return LinkResult(mentions=total, links=len(counted), skipped=left_out, notes=notes)
 
 
 def count_texts(
-    terms: VocabularySettings | None,
-    at: Artefacts,
-    *,
-    linker: Linker | None = None,
-    engine: Engine,
-    progress: Progress,
+    terms: VocabularySettings | None, context: StageContext, *, linker: Linker | None = None
 ) -> int:
     """Read the corpus once: its mentions, and its words, abbreviations and runs of words.
 
     Runs that occur less than `min_count` times are left out. Returns the number of mentions.
     """
+    at = context.at
     counters: dict[str, BatchCounter] = {}
     if linker is not None:
         counters["mentions"] = MentionCounter(linker)
@@ -190,7 +190,7 @@ def count_texts(
     words, abbreviations, runs = FormCounts(), EvidenceTable(), RunTable()
     total = 0
     with nullcontext() if linker is None else open_mentions(at.mentions) as write:
-        for counted in _count(at.documents, counters, engine, progress):
+        for counted in _count(counters, context):
             tables = counted.tables
             if write is not None:
                 total += write(tables["mentions"], counted.first)
@@ -209,25 +209,22 @@ def count_texts(
 
 
 def _count(
-    documents: Path,
-    counters: Mapping[str, BatchCounter],
-    engine: Engine,
-    progress: Progress,
-    matcher: NameMatcher | None = None,
+    counters: Mapping[str, BatchCounter], context: StageContext, matcher: NameMatcher | None = None
 ) -> Iterator[BatchCounts]:
+    documents = context.at.documents
     size = sum(batch_sizes(documents))
     return count_together(
         documents,
         counters,
         matcher=matcher,
-        engine=engine,
-        progress=lambda done: progress(done, size),
+        engine=context.engine,
+        progress=lambda done: context.progress(done, size),
     )
 
 
 def supervise_links(
     settings: SuperviseSettings, ambiguous: Ambiguous, at: Artefacts
-) -> StageResult:
+) -> SuperviseResult:
     """Links to training sets and held-out test sets, by entity."""
     supervision = supervise(
         read_links(at.links),
@@ -236,8 +233,8 @@ def supervise_links(
         min_terms=settings.min_terms,
         ambiguous=ambiguous,
     )
-    record = json.dumps(_record(supervision), indent=2, ensure_ascii=False)
-    write_text(at.supervision, f"{record}\n")
+    tallies = {KEPT: supervision.kept, **supervision.dropped}
+    write_tallies(at.supervision, tallies)
     training, test = split_entities(supervision.sets, settings.held_out, seed=settings.seed)
     write_sets(at.training, training)
     write_sets(at.test, test)
@@ -245,25 +242,19 @@ def supervise_links(
     write_vocabulary(at.rejected, supervision.rejected)
     write_sets(at.alone, supervision.alone)
     few = len(supervision.sets) < FEW_SETS
-    return StageResult(
-        {
-            "training sets": len(training),
-            "test sets": len(test),
-            "known terms": len(supervision.counts),
-            "rejected surfaces": len(supervision.rejected),
-        },
+    return SuperviseResult(
+        training_sets=len(training),
+        test_sets=len(test),
+        known_terms=len(supervision.counts),
+        rejected=len(supervision.rejected),
+        tallies=tallies,
         notes=[_too_few_sets(supervision, settings.min_terms)] if few else [],
     )
 
 
 def choose_vocabulary(
-    settings: VocabularySettings,
-    at: Artefacts,
-    *,
-    vectors: VectorSettings | None,
-    engine: Engine,
-    progress: Progress,
-) -> StageResult:
+    settings: VocabularySettings, context: StageContext, *, vectors: VectorSettings | None
+) -> VocabularyResult:
     """The terms to mine, most frequent first, counted in one pass over the corpus.
 
     The terms of a list are mined however rare they are. Terms that are neither known nor listed
@@ -275,13 +266,13 @@ def choose_vocabulary(
     With settings of `vectors` the pass also collects evidence, the places of the terms, and the
     counts that co-occurrence vectors need.
     """
-    skipped = Skipped()
+    at, skipped = context.at, Skipped()
     known = _read_terms(at.names)
     sources = _sources(settings, at, known, skipped)
     terms = candidate_terms(*sources.values())
     linked = [Term(link.surface) for link in read_links(at.links)]
     forms = term_forms([*terms, *known, *linked])
-    totals = _count_terms(forms, at, vectors, engine, progress)
+    totals = _count_terms(forms, context, vectors)
     counts, whole, spellings = totals.counts, totals.whole_counts, totals.spellings
     written = frozenset(term_forms([*known, *sources.get("listed", ())]))
     chosen = by_frequency(
@@ -299,17 +290,14 @@ def choose_vocabulary(
         raise DataError(f"no term is seen {settings.min_count} times or more; lower min_count")
     write_vocabulary(at.vocabulary, chosen)
     sizes = {name: len(source) for name, source in sources.items()}
-    return StageResult({"terms": len(chosen), **sizes}, _skipped_records(skipped))
+    return VocabularyResult(terms=len(chosen), figures=sizes, skipped=_skipped_records(skipped))
 
 
 def _count_terms(
-    forms: Sequence[str],
-    at: Artefacts,
-    vectors: VectorSettings | None,
-    engine: Engine,
-    progress: Progress,
+    forms: Sequence[str], context: StageContext, vectors: VectorSettings | None
 ) -> TermTable:
     """How often each form occurs in the corpus, and how it is written."""
+    at = context.at
     counters: dict[str, BatchCounter] = {"terms": TermCounter()}
     if vectors is not None:
         counters |= {"connections": ConnectionCounter(forms), "places": PlaceCounter()}
@@ -323,7 +311,7 @@ def _count_terms(
             counters["neighbours"] = counter
             cooccurrence = Cooccurrence(counter.units)
     totals = TermTable(forms)
-    for counted in _count(at.documents, counters, engine, progress, NameMatcher.build(forms)):
+    for counted in _count(counters, context, NameMatcher.build(forms)):
         tables = counted.tables
         totals.add(tables["terms"])
         if vectors is not None:
@@ -385,14 +373,8 @@ def _read_list(path: Path, known: Sequence[Term], skipped: Skipped) -> list[Term
 
 
 def make_vectors(
-    settings: VectorSettings,
-    at: Artefacts,
-    lists: Sequence[Path],
-    *,
-    counted: bool,
-    engine: Engine,
-    progress: Progress,
-) -> StageResult:
+    settings: VectorSettings, context: StageContext, lists: Sequence[Path], *, counted: bool
+) -> VectorsResult:
     """A vector for each term of these vocabularies and sets, from the corpus or from a file.
 
     Where the neighbours of the terms are `counted` already, the text is not read again.
@@ -404,6 +386,7 @@ def make_vectors(
     )
     from synsetmine.views.skipgram import train_skipgram
 
+    at = context.at
     terms = list(dict.fromkeys(term for path in lists for term in _terms(path)))
     if settings.method == "file":
         vectors = vectors_for(terms, read_vectors(Path(settings.path)))
@@ -417,17 +400,15 @@ def make_vectors(
             at.documents,
             terms,
             seed=settings.seed,
-            engine=engine,
-            progress=progress,
+            engine=context.engine,
+            progress=context.progress,
             **_chosen(settings, "dimension", "window", "min_count"),
         )
     if not len(vectors):
         raise DataError("no term has a vector")
     write_vectors(at.vectors, vectors)
     without = len(vectors.missing(terms))
-    return StageResult(
-        {"vectors": len(vectors), "dimension": vectors.dimension, "terms without": without}
-    )
+    return VectorsResult(vectors=len(vectors), dimension=vectors.dimension, without=without)
 
 
 def _chosen(settings: VectorSettings, *names: str) -> dict[str, Any]:
@@ -452,18 +433,6 @@ def _skipped_records(skipped: Skipped) -> list[SkippedRecords]:
         SkippedRecords(problem, count, [str(e) for e in skipped.examples[problem]])
         for problem, count in skipped.counts.most_common()
     ]
-
-
-def _record(supervision: Supervision) -> dict[str, Any]:
-    tallies = {"kept": supervision.kept, **supervision.dropped}
-    return {
-        reason: {
-            "links": tally.links,
-            "mentions": tally.mentions,
-            "examples": [[link.surface, link.entity, link.count] for link in tally.examples],
-        }
-        for reason, tally in tallies.items()
-    }
 
 
 def _too_few_sets(supervision: Supervision, min_terms: int) -> str:

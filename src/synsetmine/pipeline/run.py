@@ -32,6 +32,7 @@ from synsetmine.pipeline.model_stages import (
 )
 from synsetmine.pipeline.project import Project
 from synsetmine.pipeline.report.page import write_run_report
+from synsetmine.pipeline.stage_results import StageContext
 from synsetmine.runs.folder import STAGES, Artefacts, RunFolder, Stage, Watcher
 from synsetmine.views import find_encoder
 from synsetmine.views.encoder import LEARNED, encoder_files
@@ -54,57 +55,59 @@ def run_project(
         raise DataError(f"no such stage; expected one of {', '.join(STAGES)}", value=until)
     folder = RunFolder(Path(project.run))
     _check_inputs(project, folder.path)
+    context = StageContext(
+        at=Artefacts(folder.path),
+        engine=engine or LocalEngine(),
+        device=device,
+        progress=watcher.progress,
+    )
     with folder.lock():
-        for stage in _stages(project, folder, watcher, engine or LocalEngine(), device):
+        for stage in _stages(project, folder, context):
             folder.carry_out(stage, watcher)
             if stage.name == until:
                 break
     return folder
 
 
-def _stages(
-    project: Project, folder: RunFolder, watcher: Watcher, engine: Engine, device: str
-) -> Iterator[Stage]:
+def _stages(project: Project, folder: RunFolder, context: StageContext) -> Iterator[Stage]:
     """Each stage when its turn comes, so that its inputs are there."""
-    at = Artefacts(folder.path)
-    yield from _corpus_stages(project, at, watcher, engine)
-    yield from _model_stages(project, at, watcher, device)
+    at = context.at
+    yield from _corpus_stages(project, context)
+    yield from _model_stages(project, context)
     yield Stage(
         name="report",
         settings=asdict(project.report) | {"counts": _results(folder)},
         inputs=[
             *(at.mined, at.trace, at.rehearsal, at.scores, at.supervision, at.documents, at.places),
-            at.knowledge,
-            *(at.model / CONFIG, at.names, at.vocabulary, at.vectors),
+            *(at.knowledge, at.model / CONFIG, at.names, at.vocabulary, at.vectors),
         ],
         outputs=[at.report],
-        work=lambda: write_run_report(project.report, folder, at.report, watcher.progress),
+        work=lambda: write_run_report(project.report, folder, at.report, context.progress),
     )
 
 
-def _corpus_stages(
-    project: Project, at: Artefacts, watcher: Watcher, engine: Engine
-) -> Iterator[Stage]:
+def _corpus_stages(project: Project, context: StageContext) -> Iterator[Stage]:
     """From a corpus and a knowledge base to training sets, a vocabulary and vectors.
 
     The documents are read twice: by `link` and by `vocabulary`.
     """
-    terms, vectors, progress = project.vocabulary, project.vectors, watcher.progress
+    at, terms, vectors = context.at, project.vocabulary, project.vectors
     counted = [at.words, at.abbreviations, *([at.runs] if terms.mines_phrases else [])]
     neighbours = [at.cooccurrence] if vectors.method == "cooccurrence" else []
+    named = [at.vocabulary, at.training, at.test]
     yield Stage(
         name="read",
         settings=_without(project.corpus, "path"),
         inputs=[*corpus_files(project.corpus.path, project.corpus.format)],
         outputs=[at.documents],
-        work=lambda: read_documents(project.corpus, at.documents, progress),
+        work=lambda: read_documents(project.corpus, context),
     )
     yield Stage(
         name="knowledge",
         settings=_without(project.kb, "path"),
         inputs=kb_files(Path(project.kb.path)),
         outputs=[at.knowledge],
-        work=lambda: read_knowledge(project.kb, at.knowledge, progress),
+        work=lambda: read_knowledge(project.kb, context),
     )
     yield Stage(
         name="link",
@@ -114,9 +117,7 @@ def _corpus_stages(
         | ({"min_count": terms.min_count} if terms.mines_phrases else {}),
         inputs=[at.documents, at.knowledge],
         outputs=[at.mentions, at.links, *counted],
-        work=lambda: link_documents(
-            project.link, at, terms=terms, engine=engine, progress=progress
-        ),
+        work=lambda: link_documents(project.link, context, terms=terms),
     )
     yield Stage(
         name="supervise",
@@ -134,11 +135,8 @@ def _corpus_stages(
             *_optional_path(terms.list),
         ],
         outputs=[at.vocabulary, at.evidence, at.places, *neighbours],
-        work=lambda: choose_vocabulary(
-            terms, at, vectors=vectors, engine=engine, progress=progress
-        ),
+        work=lambda: choose_vocabulary(terms, context, vectors=vectors),
     )
-    named = [at.vocabulary, at.training, at.test]
     yield Stage(
         name="vectors",
         settings=_without(vectors, "path"),
@@ -147,17 +145,13 @@ def _corpus_stages(
             *(*named, *_optional_path(vectors.path)),
         ],
         outputs=[at.vectors],
-        work=lambda: make_vectors(
-            vectors, at, named, counted=bool(neighbours), engine=engine, progress=progress
-        ),
+        work=lambda: make_vectors(vectors, context, named, counted=bool(neighbours)),
     )
 
 
-def _model_stages(
-    project: Project, at: Artefacts, watcher: Watcher, device: str
-) -> Iterator[Stage]:
+def _model_stages(project: Project, context: StageContext) -> Iterator[Stage]:
     """From training sets to a model, mined sets, and scores on the entities held out."""
-    encoder, progress = project.encoder.model, watcher.progress
+    at, encoder, device = context.at, project.encoder.model, context.device
     terms = [at.vocabulary, *at.known, at.test]
     encoded = [at.encoded] if encoder else []
     yield Stage(
@@ -165,40 +159,37 @@ def _model_stages(
         settings=asdict(project.encoder),
         inputs=[*terms, *_encoder_files(project)] if encoder else [],
         outputs=encoded,
-        work=lambda: encode_known(project.encoder, at, device=device, progress=progress),
+        work=lambda: encode_known(project.encoder, context),
     )
     views = [at.vectors, *encoded]
-    reviews = write_reviews(at) if project.mine.reviews else []
+    reviews = write_reviews(at) if project.mine.reviews else None
+    reviewed = [reviews] if reviews else []
     yield Stage(
         name="train",
         settings=project.train.to_dict() | {"encoder": encoder, "device": device},
         inputs=[
             *(at.training, *views, at.vocabulary),
-            *([*reviews, at.test] if reviews else []),
+            *([*reviewed, at.test] if reviewed else []),
             *(f for f in _encoder_files(project) if f.name == LEARNED),
         ],
         outputs=model_files(at.model, tuned=project.train.tunes_vectors),
-        work=lambda: train_model(
-            project.train, project.encoder, at, reviews=reviews, device=device, progress=progress
-        ),
+        work=lambda: train_model(project.train, project.encoder, context, reviews=reviews),
     )
     mining = _without(project.mine, "reviews")
     evidence = [at.model / CONFIG, *views, *terms, at.knowledge, at.evidence]
     yield Stage(
         name="mine",
         settings=mining,
-        inputs=[*evidence, *reviews],
+        inputs=[*evidence, *reviewed],
         outputs=[at.mined, at.trace, at.candidates, at.rehearsal],
-        work=lambda: mine_sets(project.mine, at, reviews=reviews, device=device, progress=progress),
+        work=lambda: mine_sets(project.mine, context, reviews=reviews),
     )
     yield Stage(
         name="evaluate",
         settings=asdict(project.evaluate) | {"mine": mining},
         inputs=evidence,
         outputs=[at.scores],
-        work=lambda: score_held_out(
-            project.evaluate, project.mine, at, device=device, progress=progress
-        ),
+        work=lambda: score_held_out(project.evaluate, project.mine, context),
     )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from synsetmine.corpus import CorpusFormat
 from synsetmine.errors import require
 from synsetmine.models.paper.settings import PresetName
-from synsetmine.schema import check_settings, seed_setting, setting
+from synsetmine.schema import Settings, seed_setting, setting
 from synsetmine.types import KNOWN_THRESHOLD, Ambiguous, KbFormat, LinkerName, Order
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ SPOTLIGHT = "Spotlight"
 
 
 @dataclass(frozen=True, kw_only=True)
-class CorpusSettings:
+class CorpusSettings(Settings):
     """`[corpus]`: the text."""
 
     path: tuple[str, ...] = setting(
@@ -37,12 +37,9 @@ class CorpusSettings:
     )
     id_field: str = setting("id", help="field with the id")
 
-    def __post_init__(self) -> None:
-        check_settings(self)
-
 
 @dataclass(frozen=True, kw_only=True)
-class KbSettings:
+class KbSettings(Settings):
     """`[kb]`: the knowledge base, entities and their known names."""
 
     path: str = setting(help="file with entities")
@@ -58,12 +55,9 @@ class KbSettings:
         0, ge=0, help="MediaWiki: link texts used at least this often are names too; 0: none"
     )
 
-    def __post_init__(self) -> None:
-        check_settings(self)
-
 
 @dataclass(frozen=True, kw_only=True)
-class LinkSettings:
+class LinkSettings(Settings):
     """`[link]`: which words of the text name which entity."""
 
     linker: LinkerName = setting("dictionary", help="")
@@ -86,12 +80,9 @@ class LinkSettings:
         5.0, ge=0, help="requests to Spotlight per second; 0: no limit", panel=SPOTLIGHT
     )
 
-    def __post_init__(self) -> None:
-        check_settings(self)
-
 
 @dataclass(frozen=True, kw_only=True)
-class SuperviseSettings:
+class SuperviseSettings(Settings):
     """`[supervise]`: links to training sets."""
 
     # A name seen less often has no vector either.
@@ -102,12 +93,9 @@ class SuperviseSettings:
     )
     seed: int = seed_setting("seed of the split")
 
-    def __post_init__(self) -> None:
-        check_settings(self)
-
 
 @dataclass(frozen=True, kw_only=True)
-class VocabularySettings:
+class VocabularySettings(Settings):
     """`[vocabulary]`: the terms to mine."""
 
     list: str = setting(
@@ -126,7 +114,7 @@ class VocabularySettings:
     )
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        super().__post_init__()
         has_list = bool(self.list) or not self.only_list
         require(has_list, "only_list needs a list of terms", self.only_list)
 
@@ -136,7 +124,7 @@ class VocabularySettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class VectorSettings:
+class VectorSettings(Settings):
     """`[vectors]`: what the text says about a term."""
 
     method: Literal["cooccurrence", "skipgram", "file"] = setting(
@@ -160,13 +148,13 @@ class VectorSettings:
     seed: int = seed_setting("seed of the decomposition or the training")
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        super().__post_init__()
         fits = (self.method == "file") == bool(self.path)
         require(fits, 'only method "file" takes a vector file, and it needs one', self.path)
 
 
 @dataclass(frozen=True, kw_only=True)
-class EncoderSettings:
+class EncoderSettings(Settings):
     """`[encoder]`: vectors of the terms' strings."""
 
     model: str = setting(
@@ -178,7 +166,7 @@ class EncoderSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MineSettings:
+class MineSettings(Settings):
     """`[mine]`: terms to sets."""
 
     known: bool = setting(True, help="new terms may join the entities of the knowledge base")
@@ -196,47 +184,40 @@ class MineSettings:
         help="least probability for a new name to join a known set, if there are enough known "
         "sets for a rehearsal",
     )
-    order: Order = setting(
-        "frequent",
+    order: Order | None = setting(
+        None,
         help="order of the terms: as in their file (in the vector file for a file of sets), by "
-        "count, or random; the result of the paper's model depends on it",
+        "count, or random; by default by count, or as in the file if there are no counts; the "
+        "result of the paper's model depends on it",
+        example="random",
     )
     seed: int = seed_setting("seed of the order `random`")
     reviews: bool = setting(
         True, help="reviewers' decisions on earlier sets of this run count, also in training"
     )
 
-    def __post_init__(self) -> None:
-        check_settings(self)
-
 
 @dataclass(frozen=True, kw_only=True)
-class EvaluateSettings:
+class EvaluateSettings(Settings):
     """`[evaluate]`: scores on the entities held out."""
 
     orders: int = setting(10, ge=1, help="random orders of the terms to average over")
 
-    def __post_init__(self) -> None:
-        check_settings(self)
-
 
 @dataclass(frozen=True, kw_only=True)
-class ReportSettings:
+class ReportSettings(Settings):
     """`[report]`: the HTML page."""
 
     title: str = setting("Synonym sets", help="heading of the page")
     sentences: int = setting(3, ge=0, help="example sentences per term")
     map_terms: int = setting(1500, ge=0, help="terms on the map")
 
-    def __post_init__(self) -> None:
-        check_settings(self)
-
 
 # The settings of commands and functions that no project file has.
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelChoice:
+class ModelChoice(Settings):
     """The model to train, and the values of its settings that are not changed."""
 
     preset: Literal["general", PresetName] = setting(
@@ -246,7 +227,7 @@ class ModelChoice:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SetLimits:
+class SetLimits(Settings):
     """How many sets are mined, and how large those that are written."""
 
     max_sets: int | None = setting(
@@ -258,7 +239,7 @@ class SetLimits:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GroupSettings:
+class GroupSettings(Settings):
     """How a list of names is grouped."""
 
     precision: str = setting(
@@ -270,7 +251,7 @@ class GroupSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class JudgeSettings:
+class JudgeSettings(Settings):
     """A language model that is asked about unsure names: where, how much, and at what cost."""
 
     url: str = setting(
@@ -327,12 +308,9 @@ class JudgeSettings:
         option="--judge-dry-run",
     )
 
-    def __post_init__(self) -> None:
-        check_settings(self)
-
 
 @dataclass(frozen=True, kw_only=True)
-class TuningSettings:
+class TuningSettings(Settings):
     """How a sentence encoder is tuned on synonym sets."""
 
     epochs: int = setting(3, ge=1, help="passes over the sets")
@@ -344,12 +322,9 @@ class TuningSettings:
     )
     seed: int = seed_setting("seed of the split, the batches and dropout")
 
-    def __post_init__(self) -> None:
-        check_settings(self)
-
 
 @dataclass(frozen=True, kw_only=True)
-class EngineSettings:
+class EngineSettings(Settings):
     """Where the work on the corpus runs."""
 
     workers: int | None = setting(

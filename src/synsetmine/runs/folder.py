@@ -23,8 +23,9 @@ from typing import Any, Protocol
 
 from synsetmine import __version__
 from synsetmine.errors import DataError, SynsetmineError
-from synsetmine.io.files import read_json, sha256, write_text
+from synsetmine.io.files import read_json, sha256, write_json
 from synsetmine.io.temporary import check_plain_file, check_plain_folder, clear, kind_of, open_plain
+from synsetmine.schema import to_record
 
 MANIFEST = "manifest.json"
 LOCK = ".lock"
@@ -63,14 +64,26 @@ class SkippedRecords:
     examples: Sequence[str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class StageResult:
-    """What a stage reports; the manifest keeps it."""
+    """What a stage reports: the labelled fields of its class are counts, and `figures` are more.
 
-    counts: Mapping[str, int | float] = field(default_factory=dict)
+    The manifest keeps it, and the command line and the report print it.
+    """
+
+    figures: Mapping[str, int | float] = field(default_factory=dict)  # by name
     skipped: Sequence[SkippedRecords] = ()
     notes: Sequence[str] = ()  # warnings
     summary: Sequence[str] = ()  # sentences on the outcome of the run
+
+    @property
+    def counts(self) -> Mapping[str, int | float]:
+        return {**to_record(self), **self.figures}
+
+    @property
+    def table(self) -> tuple[Sequence[str], Sequence[Sequence[str]]] | None:
+        """Details for a terminal: the names of the columns, and rows."""
+        return None
 
     def __str__(self) -> str:
         """The counts on one line."""
@@ -88,14 +101,15 @@ class StageResult:
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> StageResult:
+        """The result as the manifest has it: all counts are figures."""
         others = {name: record[name] for name in _OTHERS if name in record}
         if "skipped" in others:
             others["skipped"] = [SkippedRecords(**records) for records in others["skipped"]]
-        counts = {name: value for name, value in record.items() if name not in _OTHERS}
-        return cls(counts, **others)
+        figures = {name: value for name, value in record.items() if name not in _OTHERS}
+        return StageResult(figures=figures, **others)
 
 
-_OTHERS = [each.name for each in fields(StageResult) if each.name != "counts"]
+_OTHERS = [each.name for each in fields(StageResult) if each.name != "figures"]
 
 
 @dataclass(frozen=True)
@@ -327,8 +341,7 @@ class RunFolder:
             "stages": {name: record.to_dict() for name, record in self._stages.items()},
             "files": self._files,
         }
-        text = json.dumps(manifest, indent=2, ensure_ascii=False)
-        write_text(self._at.manifest, f"{text}\n")
+        write_json(self._at.manifest, manifest)
 
 
 def is_run(folder: Path) -> bool:

@@ -23,10 +23,13 @@ from synsetmine.io.traces import read_trace
 from synsetmine.kb import KnowledgeBase
 from synsetmine.linking.supervision import Tally
 from synsetmine.models import StoredModel, load_model
+from synsetmine.pipeline.mining import RehearsalSummary
 from synsetmine.pipeline.settings import ReportSettings
+from synsetmine.pipeline.stage_results import KEPT, HeldOutScores, parse_tallies
 from synsetmine.runs import MinedSet, MinedTerm, describe_sets, example_sentences, read_counts
 from synsetmine.runs.folder import STAGES, Artefacts, RunFolder, StageRecord
-from synsetmine.types import Link, Progress, SynonymSets, Term
+from synsetmine.schema import from_record
+from synsetmine.types import Progress, SynonymSets, Term
 from synsetmine.views import TermVectors, read_vectors
 
 SCORES = {
@@ -58,40 +61,6 @@ class Score:
     value: float
     spread: float | None = None
     note: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class RehearsalLevel:
-    """Names with at least this probability: new ones, and hidden ones that were looked for."""
-
-    probability: float
-    new_names: int
-    expected_right: float  # of the new names
-    precision: float  # of the hidden names that were assigned
-    recall: float  # of all hidden names
-    without_entity: float  # share of names whose entity was removed that joined another
-
-
-@dataclass(frozen=True)
-class RehearsalFindings:
-    """How well known names that were hidden found their entities, the lowest level first."""
-
-    hidden: int
-    levels: Sequence[RehearsalLevel]
-    reliability: Sequence[tuple[float, float, int]]  # mean probability, share right, names
-    calibration_error: float
-
-    @property
-    def sentences(self) -> list[str]:
-        """Precision and recall at the highest level."""
-        best = self.levels[-1]
-        return [
-            f"In a rehearsal, {self.hidden:,} known names were hidden and looked for.",
-            f"At {best.probability:g} and above, it found {percent(best.recall)} of them, and "
-            f"{percent(best.precision)} of what it found was right.",
-            f"Of names whose entity had been removed, {percent(best.without_entity)} joined "
-            "another entity.",
-        ]
 
 
 @dataclass(frozen=True)
@@ -132,7 +101,7 @@ class Findings:
     points: Sequence[tuple[str, float, float, str]]  # term, x, y, set: the map
     notes: Sequence[tuple[str, str]] = ()  # stage, a sentence that readers should know
     summary: Sequence[str] = ()  # sentences on the new names and the groups of unknown terms
-    rehearsal: RehearsalFindings | None = None
+    rehearsal: RehearsalSummary | None = None
 
     @cached_property
     def term_count(self) -> int:
@@ -191,6 +160,19 @@ class Findings:
         """The sets as the page first lists them: two or more terms, most frequent first."""
         return sorted(self.several or self.sets, key=lambda mined: -mined.count)
 
+    @cached_property
+    def rehearsed(self) -> str:
+        """Sentences on the rehearsal: its precision and recall at the highest level."""
+        if self.rehearsal is None:
+            return ""
+        best = self.rehearsal.levels[-1]
+        return (
+            f"In a rehearsal, {self.rehearsal.hidden:,} known names were hidden and looked for. "
+            f"At {best.probability:g} and above, it found {percent(best.recall)} of them, and "
+            f"{percent(best.precision)} of what it found was right. Of names whose entity had "
+            f"been removed, {percent(best.without_entity)} joined another entity."
+        )
+
     def name_of(self, entity: str) -> str:
         return self.entity_names.get(entity, entity)
 
@@ -227,12 +209,14 @@ def gather_findings(settings: ReportSettings, folder: RunFolder, progress: Progr
     sets = describe_sets(mined, kb=kb, trace=trace, counts=counts, examples=examples)
     model = load_model(at.model)
     with _as_written(at.supervision) as record:
-        kept, dropped = _tallies(record)
-    with _as_written(at.scores) as scores:
-        shown, threshold = _scores(scores), float(scores["threshold"])
-        thresholds = [(θ, ari, fmi, f1) for θ, ari, fmi, f1 in scores.get("thresholds", [])]
+        dropped = parse_tallies(record)
+        kept = dropped.pop(KEPT)
+    with _as_written(at.scores) as record:
+        scores = from_record(HeldOutScores, record)
+        shown, threshold = _scores(scores), float(scores.threshold)
+        thresholds = [(θ, ari, fmi, f1) for θ, ari, fmi, f1 in scores.curve or ()]
     with _as_written(at.rehearsal) as record:
-        rehearsal = _rehearsal(record)
+        rehearsal = RehearsalSummary.from_dict(record)
     return Findings(
         title=settings.title,
         version=__version__,
@@ -284,38 +268,6 @@ def _as_written(path: Path) -> Iterator[Any]:
         raise DataError("not a valid file of a run; start the run again", path=path) from error
 
 
-def _tallies(record: Mapping[str, Any]) -> tuple[Tally, dict[str, Tally]]:
-    tallies = {
-        reason: Tally(
-            tally["links"], tally["mentions"], tuple(Link(*link) for link in tally["examples"])
-        )
-        for reason, tally in record.items()
-    }
-    return tallies.pop("kept"), tallies
-
-
-def _rehearsal(record: Mapping[str, Any]) -> RehearsalFindings | None:
-    """The figures of the rehearsal; None if there were too few known names for one."""
-    if "levels" not in record:
-        return None
-    return RehearsalFindings(
-        hidden=record["hidden names"],
-        levels=[
-            RehearsalLevel(
-                probability=level["probability"],
-                new_names=level["new names"],
-                expected_right=level["expected right"],
-                precision=level["precision"],
-                recall=level["recall"],
-                without_entity=level["names without an entity that joined one"],
-            )
-            for level in record["levels"]
-        ],
-        reliability=[(mean, right, count) for mean, right, count in record["reliability"]],
-        calibration_error=record["calibration error"],
-    )
-
-
 def _describe_files(record: StageRecord) -> str:
     """The files that a stage read, and how much it found in them."""
     names = record.inputs
@@ -331,23 +283,20 @@ def _entity_names(
     return {entity: kb.name(entity) for entity in sorted(entities) if entity in kb}
 
 
-def _scores(scores: Mapping[str, Any]) -> list[Score]:
+def _scores(scores: HeldOutScores) -> list[Score]:
     """The scores to show; none if no entity could be held out."""
-    if not scores["test sets"]:
+    if not scores.among or not scores.alone:
         return []
-    among, alone = scores["among all terms"], scores["on their own"]
-    strayed = f"{among['strayed_terms']} of {scores['test terms']} terms joined another entity"
+    strayed = f"{scores.among['strayed_terms']} of {scores.test_terms} terms joined another entity"
     notes = {"pair_precision": f"among all terms: {strayed}"}
-    return [
-        *(
-            Score(label, among[key], None, notes.get(key, "among all terms"))
-            for key, label in SCORES.items()
-        ),
-        *(
-            Score(label, alone[key][0], alone[key][1], "on their own")
-            for key, label in SCORES.items()
-        ),
+    shown = [
+        Score(label, scores.among[key], None, notes.get(key, "among all terms"))
+        for key, label in SCORES.items()
     ]
+    for key, label in SCORES.items():
+        mean, spread = scores.alone[key]
+        shown.append(Score(label, mean, spread, "on their own"))
+    return shown
 
 
 def _points(

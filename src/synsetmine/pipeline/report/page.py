@@ -35,8 +35,9 @@ from synsetmine.pipeline.report.findings import (
     percent,
 )
 from synsetmine.pipeline.settings import ReportSettings
+from synsetmine.pipeline.stage_results import ReportResult
 from synsetmine.runs import MinedSet, MinedTerm, Sentence
-from synsetmine.runs.folder import RunFolder, StageResult
+from synsetmine.runs.folder import RunFolder
 from synsetmine.runs.results import ACTIONS, description, probability, share
 from synsetmine.types import Progress
 
@@ -46,13 +47,11 @@ SETS_A_BLOCK = 200  # sentences are read in blocks, when a set of the block is f
 
 def write_run_report(
     settings: ReportSettings, folder: RunFolder, out: Path, progress: Progress
-) -> StageResult:
+) -> ReportResult:
     """Gather the findings of a run and write the HTML file."""
     findings = gather_findings(settings, folder, progress)
     write_report(out, findings)
-    return StageResult(
-        {"new names": len(findings.new_names), "groups of unknown terms": len(findings.groups)}
-    )
+    return ReportResult(new_names=len(findings.new_names), groups=len(findings.groups))
 
 
 def write_report(path: Path, findings: Findings) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import given
@@ -11,11 +12,18 @@ from hypothesis import strategies as st
 from synsetmine.io.traces import Decision
 from synsetmine.models import MiningResult
 from synsetmine.models.known import KnownSets, Rehearsal
-from synsetmine.pipeline.new_names import COMPARED, NewNames, describe_joins
-from synsetmine.pipeline.report.findings import RehearsalFindings, RehearsalLevel, percent
+from synsetmine.pipeline.mining import (
+    COMPARED,
+    MineResult,
+    RehearsalLevel,
+    RehearsalSummary,
+    describe_joins,
+)
+from synsetmine.pipeline.report.findings import percent
 from synsetmine.runs import MinedTerm
 from synsetmine.runs.results import description
 from synsetmine.types import SynonymSets, Term
+from tests.support.findings import sample
 
 HEART = (Term("heart failure"), Term("DALYs"), Term("Disability-Adjusted Life Year"))
 KNOWN = SynonymSets.of([HEART, [Term("fever")]], ["D1", "D2"])
@@ -52,7 +60,7 @@ def rehearsal() -> Rehearsal:
 )
 def test_every_mined_term_is_counted_once(joined: list[float], groups: list[int]) -> None:
     mined = mined_with({f"n{i}": p for i, p in enumerate(joined)}, groups, None)
-    new = NewNames.of(mined, KNOWN)
+    new = MineResult.of(mined, KNOWN)
     counts = new.counts
     assert counts["new names of known entities"] == len(joined)
     assert counts["groups of unknown terms"] == sum(size > 1 for size in groups)
@@ -61,20 +69,21 @@ def test_every_mined_term_is_counted_once(joined: list[float], groups: list[int]
         + counts["unknown terms in groups"]
         + counts["unknown terms that stand alone"]
     )
-    assert ("apart from these" in " ".join(new.sentences)) == any(size > 1 for size in groups)
+    assert ("apart from these" in " ".join(new.summary)) == any(size > 1 for size in groups)
 
 
 def test_the_sentences_of_a_run() -> None:
-    new = NewNames.of(mined_with({"a": 0.95, "b": 0.9, "c": 0.6}, [3, 2, 1], rehearsal()), KNOWN)
-    assert new.sentences == [
+    new = MineResult.of(mined_with({"a": 0.95, "b": 0.9, "c": 0.6}, [3, 2, 1], rehearsal()), KNOWN)
+    assert new.summary == [
         "3 new names for 1 entity; at 0.9 and above 2, of which about 2 should be right",
         "apart from these, 2 groups of 5 unknown terms",
     ]
-    (alone,) = NewNames.of(mined_with({"a": 0.95}, [], None), KNOWN).sentences
+    (alone,) = MineResult.of(mined_with({"a": 0.95}, [], None), KNOWN).summary
     assert alone == (
         "1 new name for 1 entity; there was no rehearsal, so the probabilities are the model's own"
     )
-    record = json.loads(json.dumps(new.to_dict()))
+    record = json.loads(json.dumps(new.record))
+    assert RehearsalSummary.from_dict(record) == new.rehearsal
     assert record["hidden names"] == 200
     highest = record["levels"][-1]
     assert highest["hidden names assigned"] == 110
@@ -84,10 +93,12 @@ def test_the_sentences_of_a_run() -> None:
 
 
 def test_the_rehearsal_in_words() -> None:
-    level = RehearsalLevel(0.9, 2, 1.9, 1.0, 0.545, 0.0)
-    said = RehearsalFindings(1200, [level], [], 0.01).sentences
-    assert said[0] == "In a rehearsal, 1,200 known names were hidden and looked for."
-    assert said[1].startswith("At 0.9 and above, it found 55 % of them, and 100 % of what it")
+    level = RehearsalLevel(0.9, 2, 1.9, 663, 1.0, 0.545, 0.0)
+    findings = replace(sample(), rehearsal=RehearsalSummary(1200, [level], 0.01, []))
+    assert findings.rehearsed.startswith(
+        "In a rehearsal, 1,200 known names were hidden and looked for. "
+        "At 0.9 and above, it found 55 % of them, and 100 % of what it"
+    )
     assert [percent(share) for share in (0, 0.0071, 0.5, 0.9959, 1)] == [
         *("0.0 %", "0.7 %", "50 %", "99.6 %", "100 %")
     ]

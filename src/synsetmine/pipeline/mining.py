@@ -1,0 +1,251 @@
+"""Mining: terms to sets, new names of known entities with their kinds, and groups of others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from synsetmine.errors import counted
+from synsetmine.io.sets import Vocabulary, lasting_ids
+from synsetmine.io.traces import Decision, Quote
+from synsetmine.models import MiningResult, StoredModel, generate_sets
+from synsetmine.models.known import Rehearsal
+from synsetmine.normalization import normal_form
+from synsetmine.pipeline.settings import MineSettings
+from synsetmine.runs.folder import StageResult
+from synsetmine.schema import from_record, labelled, to_record
+from synsetmine.text.evidence import Evidence
+from synsetmine.text.kinds import DifferingWords, name_kind, pair_kind, relation_of
+from synsetmine.types import Progress, SynonymSets, Term, order_terms
+from synsetmine.views import TermViews
+
+NO_SETS = SynonymSets((), ())
+LEVELS = (0.5, 0.8, 0.9)  # probabilities that the run reports on
+SURE = 0.9
+SENTENCES = 3  # of evidence for a term
+COMPARED = 50  # terms of a group without known names; a group may hold thousands
+
+
+def mine_terms(
+    model: StoredModel,
+    views: TermViews,
+    terms: Sequence[Term],
+    settings: MineSettings,
+    *,
+    seeds: SynonymSets = NO_SETS,
+    cannot_link: Iterable[tuple[Term, Term]] = (),
+    max_sets: int | None = None,
+    earlier: SynonymSets | None = None,
+    device: str,
+    progress: Progress,
+) -> MiningResult:
+    """Mine terms in this order; the trace describes each new name.
+
+    Sets that are those of `earlier` keep their ids.
+    """
+    mined = generate_sets(
+        model,
+        views,
+        terms,
+        threshold=threshold_of(model, settings),
+        known_threshold=settings.known_threshold,
+        max_sets=max_sets,
+        seeds=seeds,
+        cannot_link=cannot_link,
+        device=device,
+        progress=progress,
+    )
+    mined = describe_joins(mined, views.evidence)
+    return mined.renamed(lasting_ids(mined.sets, fixed=seeds.ids, earlier=earlier))
+
+
+def threshold_of(model: StoredModel, settings: MineSettings) -> float:
+    """The threshold of the settings, or else that of the model."""
+    return model.threshold if settings.threshold is None else settings.threshold
+
+
+def order_vocabulary(vocabulary: Vocabulary, settings: MineSettings) -> list[Term]:
+    """The terms in the order in which they are mined."""
+    counts = vocabulary.counts or None
+    order = settings.order or ("frequent" if counts else "given")
+    return order_terms(vocabulary.terms, order, seed=settings.seed, counts=counts)
+
+
+@dataclass(frozen=True)
+class RehearsalLevel:
+    """Names with at least this probability: new ones, and hidden ones that were looked for."""
+
+    probability: float = labelled("probability")
+    new_names: int = labelled("new names")
+    expected_right: float = labelled("expected right")  # of the new names
+    assigned: int = labelled("hidden names assigned")
+    precision: float = labelled("precision")  # of the hidden names that were assigned
+    recall: float = labelled("recall")  # of all hidden names
+    # The share of names whose entity was removed that joined another
+    without_entity: float = labelled("names without an entity that joined one")
+
+
+@dataclass(frozen=True)
+class RehearsalSummary:
+    """How well known names that were hidden found their entities, the lowest level first."""
+
+    hidden: int = labelled("hidden names")
+    levels: Sequence[RehearsalLevel] = labelled("levels")
+    calibration_error: float = labelled("calibration error")
+    # Mean probability, share that was right, and number of names of each bin
+    reliability: Sequence[tuple[float, float, int]] = labelled("reliability")
+
+    @classmethod
+    def of(cls, rehearsal: Rehearsal, probabilities: Sequence[float]) -> RehearsalSummary:
+        """What a rehearsal says of new names with these probabilities."""
+        levels = []
+        for probability in LEVELS:
+            level = rehearsal.level(probability)
+            above = [p for p in probabilities if p >= probability]
+            levels.append(
+                RehearsalLevel(
+                    probability,
+                    new_names=len(above),
+                    expected_right=round(sum(above), 1),
+                    assigned=level.assigned,
+                    precision=round(level.precision, 4),
+                    recall=round(level.recall, 4),
+                    without_entity=round(rehearsal.joined_without_set(probability), 4),
+                )
+            )
+        return cls(
+            rehearsal.level(0).hidden,
+            levels,
+            round(rehearsal.calibration_error(), 4),
+            [(round(m, 4), round(right, 4), n) for m, right, n in rehearsal.reliability()],
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return to_record(self) | {"levels": [to_record(level) for level in self.levels]}
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> RehearsalSummary | None:
+        """The figures of `rehearsal.json`; None if there was no rehearsal."""
+        if "levels" not in record:
+            return None
+        levels = [from_record(RehearsalLevel, level) for level in record["levels"]]
+        rows = [(mean, right, count) for mean, right, count in record["reliability"]]
+        return from_record(cls, {**record, "levels": levels, "reliability": rows})
+
+
+@dataclass(frozen=True, kw_only=True)
+class MineResult(StageResult):
+    """How many new names and unknown terms were mined; the summary says what to expect of them."""
+
+    new_names: int = labelled("new names of known entities")
+    entities: int = labelled("entities with new names")
+    groups: int = labelled("groups of unknown terms")
+    grouped: int = labelled("unknown terms in groups")
+    alone: int = labelled("unknown terms that stand alone")
+    without_vector: int = labelled("without vector")
+    in_one_set: int | None = labelled("in one set", default=None)
+    rehearsal: RehearsalSummary | None = None
+
+    @classmethod
+    def of(
+        cls, mined: MiningResult, known: SynonymSets, reviewed: Mapping[str, int] | None = None
+    ) -> MineResult:
+        """The terms that joined known sets, and the sets that hold no known term."""
+        ids = frozenset(known.ids)
+        joined = [d for d in mined.trace if d.action in ("joined", "forced") and d.best_set in ids]
+        probabilities = [decision.probability for decision in joined]
+        others = zip(mined.sets.ids, mined.sets.sizes, strict=True)
+        sizes = [size for set_id, size in others if set_id not in ids]
+        groups = [size for size in sizes if size > 1]
+        entities = len({decision.best_set for decision in joined})
+        rehearsal = None if mined.known is None else mined.known.rehearsal
+        giant = (
+            f"one set holds {mined.giant:,} terms, which the model does not tell apart: the "
+            "vectors may say too little, or the threshold be too low"
+        )
+        return cls(
+            new_names=len(joined),
+            entities=entities,
+            groups=len(groups),
+            grouped=sum(groups),
+            alone=sizes.count(1),
+            without_vector=len(mined.without_vector),
+            in_one_set=mined.giant or None,
+            rehearsal=RehearsalSummary.of(rehearsal, probabilities) if rehearsal else None,
+            figures=reviewed or {},
+            notes=[giant] if mined.giant else [],
+            summary=_expectations(probabilities, entities, groups, rehearsed=rehearsal is not None),
+        )
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The contents of `rehearsal.json`; without a rehearsal only counts."""
+        counts = {"new names": self.new_names, "entities": self.entities}
+        return counts | (self.rehearsal.to_dict() if self.rehearsal else {})
+
+
+def _expectations(
+    probabilities: Sequence[float], entities: int, groups: Sequence[int], *, rehearsed: bool
+) -> list[str]:
+    """What to expect of the new names, and how many other terms were grouped."""
+    names = f"{counted(len(probabilities), 'new name')} for {counted(entities, 'entity')}"
+    sure = [p for p in probabilities if p >= SURE]
+    expected = f"of which about {round(sum(sure)):,} should be right"
+    if rehearsed:
+        sentences = [f"{names}; at {SURE} and above {len(sure):,}, {expected}"]
+    else:
+        sentences = [f"{names}; there was no rehearsal, so the probabilities are the model's own"]
+    if groups:
+        unknown = counted(sum(groups), "unknown term")
+        sentences.append(f"apart from these, {counted(len(groups), 'group')} of {unknown}")
+    return sentences
+
+
+def describe_joins(mined: MiningResult, evidence: Evidence | None) -> MiningResult:
+    """The same result; decisions of terms that joined a set have kind, relation and evidence.
+
+    A term is compared with the known names of its set, and in a set without any with the others.
+    """
+    known = mined.known.sets if mined.known is not None else None
+    words = DifferingWords.learn(
+        [[term.surface for term in members] for members in (known or mined.sets)]
+    )
+    trace = []
+    for decision in mined.trace:
+        if decision.action in ("joined", "forced"):
+            members = mined.sets.set_of(decision.term)
+            names = [term for term in members if known is not None and term in known]
+            names = names or [term for term in members if term != decision.term][:COMPARED]
+            decision = _describe(decision, names, evidence, words)
+        trace.append(decision)
+    return replace(mined, trace=tuple(trace))
+
+
+def _describe(
+    decision: Decision, names: Sequence[Term], evidence: Evidence | None, words: DifferingWords
+) -> Decision:
+    surfaces = [name.surface for name in names]
+    term = decision.term.surface
+    kind, nearest = name_kind(term, surfaces)
+    if decision.nearest and pair_kind(term, decision.nearest) == kind:
+        nearest = decision.nearest
+    return replace(
+        decision,
+        kind=kind,
+        relation=relation_of(term, surfaces, decision.probability, words),
+        nearest=nearest,
+        evidence=_sentences(term, surfaces, evidence) if evidence is not None else (),
+    )
+
+
+def _sentences(term: str, names: Sequence[str], evidence: Evidence) -> tuple[Quote, ...]:
+    """Sentences that state that the term and a name of its set mean the same."""
+    own = normal_form(term)
+    examples = [
+        example
+        for form in dict.fromkeys(map(normal_form, names))
+        for example in evidence.examples(own, form)
+    ]
+    examples.sort(key=lambda example: example.relation)  # definitions of abbreviations first
+    return tuple(Quote(e.relation, e.document, e.text) for e in examples[:SENTENCES])
