@@ -55,7 +55,6 @@ SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
         "window 5": {"window": 5},
         "window 20": {"window": 20},
         "window 5, directed": {"window": 5, "directed": True},
-        "within sentences": {"within": "sentence"},
         "without texts": {"text_weight": 0.0},
         "without texts, window 5": {"text_weight": 0.0, "window": 5},
         "without texts, window 5, directed": {"text_weight": 0.0, "window": 5, "directed": True},

@@ -59,11 +59,16 @@ def test_scopes_are_predicates_and_the_preferred_name_is_the_label(tmp_path: Pat
     assert {mapping.source for mapping in found} == {"synsetmine"}
 
 
-def test_abbreviations_have_their_type(tmp_path: Path) -> None:
+def test_abbreviations_have_their_type_and_evidence(tmp_path: Path) -> None:
     write_ssslm(tmp_path / "x.tsv", [explained()], About())
     found = ssslm.read_literal_mappings(tmp_path / "x.tsv")
     typed = [(one.text, one.type.curie) for one in found if one.type is not None]
     assert typed == [("MI", "OMO:0003000")]
+    assert [one.comment for one in found[1:3]] == [
+        "probability 0.9; abbreviation in 399296: Acute myocardial infarction (AMI) is common; "
+        "myocardial infarction (MI) too.",
+        "probability 0.99",
+    ]
 
 
 def test_a_long_language_is_left_out(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from synsetmine.export.entries import names_of
 from synsetmine.export.ontologies import write_skos
 from synsetmine.kb import read_kb
 from synsetmine.runs import MinedSet
-from tests.support.curationentries import entries, infarction, nasty
+from tests.support.curationentries import entries, explained, infarction, nasty
 
 OIO = Namespace("http://www.geneontology.org/formats/oboInOwl#")
 LABELS = (
@@ -69,6 +69,15 @@ def test_scopes_and_doubts_decide_what_a_label_is(tmp_path: Path) -> None:
     assert (scheme, DCTERMS.title, Literal('Sets "of" mine')) in graph
     assert (scheme, DCTERMS.created, Literal("2026-01-31", datatype=XSD.date)) in graph
     assert (scheme, DCTERMS.license, URIRef(about.licence)) in graph
+
+
+def test_the_best_evidence_of_a_name_is_a_note(tmp_path: Path) -> None:
+    graph = written(tmp_path / "x.ttl", [explained()])
+    (note,) = graph.objects(URIRef("urn:synsetmine:D009203"), SKOS.editorialNote)
+    assert str(note) == (
+        "MI: abbreviation in 399296: Acute myocardial infarction (AMI) is common; myocardial "
+        "infarction (MI) too."
+    )
 
 
 def test_the_file_reads_well(tmp_path: Path) -> None:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from synsetmine.models.general import load_general
 from synsetmine.models.general.pair_evidence import DEFINED, DOUBTFUL, RULED_OUT, Statements
 from synsetmine.text.kinds import DifferingWords
+from synsetmine.types import Term
+from synsetmine.views import TermViews
 from tests.support.nameworlds import evidence_of
 
 NAMES = (
@@ -51,3 +54,13 @@ def test_a_higher_value_stays_and_a_doubtful_pair_is_not_looked_at() -> None:
     left, right = np.array([0, 0]), np.array([2, 1])
     values = np.array([DEFINED + 1, DOUBTFUL - 1], np.float32)
     assert statements.judge(left, right, values).tolist() == values.tolist()
+
+
+def test_no_group_holds_two_things() -> None:
+    names = ["MI", "mean interval", "median interval"]
+    texts = ["The mean interval (MI) fell.", "The median interval (MI) fell."]
+    terms = [Term(name) for name in names]
+    views = TermViews(evidence=evidence_of(texts, names))
+    groups = load_general().prepare(terms, views).generate(threshold=0.1).sets
+    assert sorted(map(len, groups)) == [1, 2]
+    assert groups.label_of(terms[1]) != groups.label_of(terms[2])

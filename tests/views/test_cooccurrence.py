@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,6 @@ def plain_matrix(
     forms: Sequence[str],
     *,
     window: int,
-    within: str = "text",
     directed: bool = False,
     text_weight: float,
     smoothing: float = 1.0,
@@ -46,22 +45,17 @@ def plain_matrix(
     contexts: int,
 ) -> dict[str, npt.NDArray[np.float64]]:
     """The rows of the matrix by form, counted pair by pair."""
-    places: list[list[str]] = []  # stretches within which units are neighbours
     texts: list[list[str]] = []
     for text in (text for batch in batches for text in batch):
         units = read_units([text], forms)
         texts.append([units.forms[unit] for unit in units.unit])
-        stretches = defaultdict(list)
-        for unit, place in zip(units.unit, units.sentence, strict=True):
-            stretches[int(place) if within == "sentence" else 0].append(units.forms[unit])
-        places += stretches.values()
     counts = Counter(unit for text in texts for unit in text)
     often = sorted((f for f in counts if counts[f] >= min_count), key=lambda f: (-counts[f], f))
     columns = often[:contexts]
     rows = [form for form in often if form in columns or form in forms]
     sides = ("left", "right") if directed else ("any",)
     near: Counter[tuple[str, str, str]] = Counter()
-    for place in places:
+    for place in texts:
         for i, one in enumerate(place):
             for j in range(max(0, i - window), min(len(place), i + window + 1)):
                 side = ("left" if j < i else "right") if directed else "any"
@@ -111,7 +105,6 @@ def corpus(seed: int, texts: int = 40) -> Batches:
     [
         {},
         {"directed": True},
-        {"within": "sentence", "window": 9},
         {"smoothing": 0.75, "shift": 0.4},
         {"text_weight": 0.0},
         {"text_weight": 2.5, "window": 1},

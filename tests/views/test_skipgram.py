@@ -18,7 +18,6 @@ from synsetmine.engines import LocalEngine
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.text.counters import TextBatch
 from synsetmine.text.matcher import NameMatcher
-from synsetmine.text.vocabulary import Within
 from synsetmine.types import Document, Term
 from synsetmine.views import TermVectors, skipgram
 from synsetmine.views.skipgram import train_skipgram
@@ -127,16 +126,15 @@ def test_no_unit_of_a_long_text_is_lost(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(skipgram, "LONGEST_LINE", 4)
     number_of = {"a b": 0, "c": 1, "d": 2}
 
-    def lines(within: Within, *texts: str) -> list[str]:
-        writer = skipgram._LineWriter(["a b"], number_of, within)
+    def lines(*texts: str) -> list[str]:
+        writer = skipgram._LineWriter(["a b"], number_of)
         documents = batch_of([Document("", text) for text in texts])
         batch = TextBatch(documents, NameMatcher.build(["a b"]))
         found: list[str] = writer(batch).column("line").to_pylist()
         return found
 
-    assert lines("text", "A b c. D rare c d c", "", "d", "rare") == ["0 1 2 1", "2 1", "2"]
-    assert lines("sentence", "A b c rare. D rare c d c", "d") == ["0 1", "2 1 2 1", "2"]
-    assert lines("text") == []
+    assert lines("A b c. D rare c d c", "", "d", "rare") == ["0 1 2 1", "2 1", "2"]
+    assert lines() == []
 
 
 def test_progress_ends_where_the_whole_is_done() -> None:

@@ -229,7 +229,7 @@ def show_finds(at: Artefacts) -> None:
     )
     for mined, term in stated[:SHOWN]:
         console.show(f"  {probability(term.probability)}  {term.text}  →  {mined.name}")
-        console.show(f"        {evidence_line(term.evidence[0])}")
+        console.show(f"        {evidence_line(term.evidence)}")
 
 
 def show_scores(scores: HeldOutScores) -> None:

@@ -221,6 +221,10 @@ def reviewer_curie(judgement: Judgement | None) -> str:
     return f"orcid:{orcid}" if orcid else ""
 
 
-def evidence_line(evidence: Sentence) -> str:
-    """Evidence on one line: how it relates the term to its set, where, and the sentence."""
-    return " ".join(f"{evidence.relation} in {evidence.document}: {evidence.text}".split())
+def evidence_line(evidence: Sequence[Sentence]) -> str:
+    """The best evidence on one line: how it relates the term to its set, where, and the sentence.
+
+    Empty without evidence.
+    """
+    lines = (f"{best.relation} in {best.document}: {best.text}" for best in evidence[:1])
+    return " ".join(" ".join(lines).split())

@@ -48,7 +48,8 @@ def write_skos(path: Path, entries: Sequence[MinedSet], about: About) -> list[Pa
     thing the name means elsewhere, and a skos:note would hide the name from programs. So such
     names are synonyms of OBO in OWL (oboInOwl:hasBroadSynonym, …): ontology tools know them, and
     those that know SKOS alone ignore them. An exact name of which a reviewer is not sure is a
-    skos:hiddenLabel: a search finds it, but no page shows it.
+    skos:hiddenLabel: a search finds it, but no page shows it. The best evidence of each name is a
+    skos:editorialNote.
     """
     head = [f"@prefix {name}: <{address}> .\n" for name, address in _SKOS_PREFIXES.items()]
     blocks = [_scheme(about), *(_concept(entry, about) for entry in entries)]
@@ -71,7 +72,13 @@ def _concept(entry: MinedSet, about: About) -> str:
         ("skos:notation", _quote(entry.id)),
         ("skos:prefLabel", _literal(entry.terms[0].text, about)),
     ]
-    facts += [(_property(term), _literal(term.text, about)) for term in names_of(entry)[1:]]
+    names = names_of(entry)
+    facts += [(_property(term), _literal(term.text, about)) for term in names[1:]]
+    facts += [
+        ("skos:editorialNote", _quote(f"{term.text}: {evidence_line(term.evidence)}"))
+        for term in names
+        if term.evidence
+    ]
     if entry.entity is not None and about.entity_iri(entry.entity) != about.iri(entry.id):
         facts.append(("skos:exactMatch", f"<{about.entity_iri(entry.entity)}>"))
     return _block(f"<{about.iri(entry.id)}>", "skos:Concept", facts)
@@ -139,7 +146,7 @@ def _frame(entry: MinedSet, about: About) -> list[str]:
 def _synonym(term: MinedTerm) -> str:
     sources = filter(None, [reviewer_curie(term.judgement)])
     kind = ABBREVIATION if term.kind == "abbreviation" else ""
-    comment = evidence_line(term.evidence[0]) if term.evidence else ""
+    comment = evidence_line(term.evidence)
     scope = synonym_scope(term)
     return synonym_clause(term.text, scope, tuple(sources), kind=kind, comment=comment)
 
@@ -239,7 +246,7 @@ def _mappings(
                 *_review(term.judgement, prefixes),
                 "" if sure is None else f"{sure:.6g}",
                 _AGREEMENT[term.verdict] if term.verdict else "",
-                evidence_line(term.evidence[0]) if term.evidence else "",
+                evidence_line(term.evidence),
             ]
 
 

@@ -16,6 +16,7 @@ from synsetmine.export.entries import (
     OBO_PROPERTIES,
     About,
     confidence,
+    evidence_line,
     names_of,
     new_names,
     reviewer_curie,
@@ -409,6 +410,8 @@ def _ssslm_rows(entries: Sequence[MinedSet], about: About) -> Iterator[list[str]
         curie = ":".join(about.curie(entry.id, entry.entity))
         for term in names_of(entry):
             judged, sure = term.judgement, confidence(term)
+            remarks = ["" if sure is None else f"probability {sure:.6g}"]
+            remarks.append(evidence_line(term.evidence))
             row = dict.fromkeys(SSSLM_COLUMNS, "") | {
                 "text": term.text,
                 "curie": curie,
@@ -420,7 +423,7 @@ def _ssslm_rows(entries: Sequence[MinedSet], about: About) -> Iterator[list[str]
                 "contributor": reviewer_curie(judged),
                 "date": "" if judged is None else judged.when[:10],
                 "language": language if len(language) == 2 else "",  # it has no longer ones
-                "comment": "" if sure is None else f"probability {sure:.6g}",
+                "comment": "; ".join(filter(None, remarks)),
                 "source": "synsetmine",
             }
             yield list(row.values())

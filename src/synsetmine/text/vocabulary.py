@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -141,18 +140,12 @@ def write_vocabulary(path: Path, counts: Mapping[Term, int]) -> None:
     write_text(path, "".join(f"{term}\t{count}\n" for term, count in counts.items()))
 
 
-Within = Literal["text", "sentence"]
-
 TERM, TEXT_END = "\0", "\1"
 _COLUMNS = ["form", "count"]
 MOST_FORMS = 4_000_000  # distinct units that are counted at a time; then the rare ones go
 
-# Words as in `text.tokens`, where a mark counts as a letter after `+` and `#`. A sentence ends
-# with a mark and whitespace, unless a small letter follows it or a single letter precedes it.
-_PARTS = re.compile(
-    rf"(?=[^\W_])(?:{SIGN}|{WORD}(?:[+#]+(?![^\W_]|{TERM}))?)|[{TERM}{TEXT_END}。！？]"
-    r"|(?<!\W[^\W\d_])[.!?]['\"”’)\]]*\s(?!\s*['\"“‘(\[]*[a-zß-öø-ÿ])|\n\s*\n"
-)
+# Words as in `text.tokens`, where a mark counts as a letter after `+` and `#`.
+_PARTS = re.compile(rf"(?=[^\W_])(?:{SIGN}|{WORD}(?:[+#]+(?![^\W_]|{TERM}))?)|[{TERM}{TEXT_END}]")
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +154,6 @@ class Units:
 
     forms: tuple[str, ...]  # the distinct units
     unit: NDArray[np.int32]  # the number of the form
-    sentence: NDArray[np.int32]  # from 0, through all the texts
     text: NDArray[np.int32]  # the number of the text
 
     @cached_property
@@ -169,16 +161,12 @@ class Units:
         """How often each form occurs."""
         return np.bincount(self.unit, minlength=len(self.forms))
 
-    def context(self, within: Within) -> NDArray[np.int32]:
-        """The number of the text or of the sentence in which each unit occurs."""
-        return self.text if within == "text" else self.sentence
-
 
 def units_of(texts: Sequence[str], matches: Matches, forms: Sequence[str]) -> Units:
     """The units of some texts, where the names of these forms were matched.
 
-    Each match is replaced by a mark, and one regular expression cuts what remains into words,
-    marks and the ends of sentences.
+    Each match is replaced by a mark, and one regular expression cuts what remains into words and
+    marks.
     """
     marked = _mark_terms(texts, matches)
     parts = _PARTS.findall(marked)
@@ -186,7 +174,7 @@ def units_of(texts: Sequence[str], matches: Matches, forms: Sequence[str]) -> Un
     part = np.fromiter(map(distinct.__getitem__, parts), np.int32, len(parts))
     number_of: dict[str, int] = {}
     unit_of = np.array([_unit(word, number_of) for word in distinct], np.int32)
-    unit = unit_of[part]  # of ends: -1
+    unit = unit_of[part]  # of the ends of texts: -1
     if TERM in distinct:
         known, form = np.unique(matches.form, return_inverse=True)
         names = [forms[number] for number in known.tolist()]
@@ -196,8 +184,7 @@ def units_of(texts: Sequence[str], matches: Matches, forms: Sequence[str]) -> Un
     return Units(
         forms=tuple(number_of),
         unit=unit[stays],
-        sentence=np.cumsum(~stays, dtype=np.int32)[stays],
-        text=np.cumsum(part == distinct.get(TEXT_END, -1), dtype=np.int32)[stays],
+        text=np.cumsum(~stays, dtype=np.int32)[stays],
     )
 
 
@@ -306,9 +293,9 @@ def frequent_units(counts: Mapping[str, int], min_count: int) -> list[str]:
 
 
 def _unit(part: str, number_of: dict[str, int]) -> int:
-    """The number of a word's form; -1 for an end. The mark of a term is no end."""
+    """The number of a word's form; -1 for the end of a text. Marks of terms get theirs later."""
     if part == TERM:
         return 0
-    if not part[0].isalnum():
+    if part == TEXT_END:
         return -1
     return number_of.setdefault(fold(part), len(number_of))

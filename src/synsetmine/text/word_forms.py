@@ -327,7 +327,10 @@ _OPPOSITES = _opposites(
     "congenital/acquired adult/child adult/juvenile agonist/antagonist donor/recipient "
     "ipsilateral/contralateral increase/decrease increased/decreased gain/loss input/output "
     "import/export public/private urban/rural civil/military day/night summer/winter black/white "
-    "heavy/light full/partial general/special supply/demand buyer/seller employer/employee"
+    "heavy/light full/partial general/special supply/demand buyer/seller employer/employee "
+    "older/younger older/young inclusion/exclusion success/failure complete/incomplete once/twice "
+    "direct/indirect mean/median mrna/mirna/lncrna/circrna/sirna/trna/rrna "
+    "january/february/march/april/may/june/july/august/september/october/november/december"
 )
 _OPPOSITE_PREFIXES = tuple(
     pair

@@ -27,7 +27,6 @@ from synsetmine.io.files import atomic_write
 from synsetmine.text.counters import TextBatch, count_together, one_row
 from synsetmine.text.matcher import NameMatcher
 from synsetmine.text.vocabulary import (
-    Within,
     WordCounter,
     count_forms,
     frequent_units,
@@ -54,7 +53,6 @@ def train_cooccurrence(
     *,
     dimension: int = 100,
     window: int = WINDOW,
-    within: Within = "text",
     directed: bool = False,
     text_weight: float = 1.4,
     smoothing: float = 1.0,
@@ -82,7 +80,6 @@ def train_cooccurrence(
         forms,
         words,
         window=window,
-        within=within,
         directed=directed,
         min_count=min_count,
         contexts=contexts,
@@ -154,7 +151,7 @@ class NeighbourCounter:
     """Counts the neighbours of units in a batch of texts, where names are matched.
 
     Units are the names that the matcher knows, by their forms, and some words. Two that occur d
-    apart count window + 1 - d, but not across the end of a text (or sentence: `within`).
+    apart count window + 1 - d, but not across the end of a text.
     `directed` counts the units before and after another one separately. One row has two matrices:
     `near` (units, units), which has each pair once, and `inside` (units, texts).
     """
@@ -162,7 +159,6 @@ class NeighbourCounter:
     forms: Sequence[str]  # of the matcher
     units: Sequence[str]  # the forms, and words
     window: int = WINDOW
-    within: Within = "text"
     directed: bool = False
 
     def __post_init__(self) -> None:
@@ -175,7 +171,6 @@ class NeighbourCounter:
         words: Mapping[str, int],
         *,
         window: int = WINDOW,
-        within: Within = "text",
         directed: bool = False,
         min_count: int = MIN_COUNT,
         contexts: int = CONTEXTS,
@@ -189,13 +184,13 @@ class NeighbourCounter:
             require(value >= 1, "expected a number of 1 or more", value)
         frequent = frequent_units(words, min_count)[: 2 * contexts]
         units = [*dict.fromkeys([*forms, *frequent])]
-        return cls(forms, units, window, within, directed)
+        return cls(forms, units, window, directed)
 
     def __call__(self, batch: TextBatch) -> pa.RecordBatch:
         units = units_of(batch.texts, batch.matches, self.forms)
         number_of = self._number_of
         numbers = np.array([number_of.get(form, -1) for form in units.forms], np.int64)
-        unit, place = numbers[units.unit], units.context(self.within)
+        unit, place = numbers[units.unit], units.text
         near = _Sum(len(self.units), len(self.units))
         for begin in range(0, len(unit), PIECE):
             reach = slice(begin, begin + PIECE + self.window)

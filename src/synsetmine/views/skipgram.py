@@ -21,7 +21,6 @@ from synsetmine.text.counters import TextBatch, count_together
 from synsetmine.text.matcher import NameMatcher
 from synsetmine.text.vocabulary import (
     UnitCounter,
-    Within,
     count_forms,
     frequent_units,
     term_forms,
@@ -39,7 +38,6 @@ def train_skipgram(
     *,
     dimension: int = 50,
     window: int = 5,
-    within: Within = "text",
     epochs: int = 15,
     negative: int = 5,
     smoothing: float = 0.75,
@@ -81,7 +79,7 @@ def train_skipgram(
         with naming_place(path), path.open("w", encoding="ascii") as stream:
             for counted in count_together(
                 documents,
-                {"lines": _LineWriter(forms, number_of, within)},
+                {"lines": _LineWriter(forms, number_of)},
                 matcher=matcher,
                 engine=engine,
                 progress=lambda done: tell(size + done, steps * size),
@@ -109,16 +107,15 @@ def train_skipgram(
 
 @dataclass(frozen=True)
 class _LineWriter:
-    """The units of texts by their numbers, a text or sentence a line; rare units are left out."""
+    """The units of texts by their numbers, a text a line; rare units are left out."""
 
     forms: Sequence[str]  # of the matcher
     number_of: Mapping[str, int]
-    within: Within
 
     def __call__(self, batch: TextBatch) -> pa.RecordBatch:
         units = units_of(batch.texts, batch.matches, self.forms)
         number_of = np.array([self.number_of.get(form, -1) for form in units.forms], np.int64)
-        unit, place = number_of[units.unit], units.context(self.within)
+        unit, place = number_of[units.unit], units.text
         unit, place = unit[unit >= 0], place[unit >= 0]
         names = [*map(str, unit.tolist())]
         borders = np.flatnonzero(np.diff(place, prepend=-1, append=-1)).tolist()

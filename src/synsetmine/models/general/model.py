@@ -186,7 +186,9 @@ class GeneralModel:
             statements = Statements([_name(term) for term in terms], views.evidence, words)
         compare = partial(self._compare, pairs, statements)
         graph = pair_graph(pairs.count, *pairs.candidates(), compare, progress)
-        return PreparedNames(tuple(new), terms, graph, self.function, known)
+        ruled_out = statements.ruled_out if statements is not None else ()
+        two_things = [(terms[one], terms[other]) for one, other in ruled_out]
+        return PreparedNames(tuple(new), terms, graph, self.function, known, two_things)
 
     def _prepare_in_context(
         self,
@@ -342,9 +344,11 @@ class PreparedNames:
         graph: Any,
         function: SetFunction,
         known: KnownSets | None = None,
+        two_things: Sequence[tuple[Term, Term]] = (),  # pairs that no group holds
     ) -> None:
         self._vocabulary = vocabulary
         self._known = known
+        self._two_things = two_things
         self._index = TermIndex(terms)
         self._graph = graph  # probabilities, symmetric
         self._function = function
@@ -448,7 +452,7 @@ class PreparedNames:
             sort=True,
             threshold=threshold,
             seeds=seeds,
-            cannot_link=cannot_link,
+            cannot_link=[*cannot_link, *self._two_things],
             max_sets=max_sets,
             must_link=must_link,
             types=types,

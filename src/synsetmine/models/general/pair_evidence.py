@@ -291,9 +291,13 @@ DOUBTFUL = -3.0  # log-odds below which a pair needs no look at its words
 
 
 class Statements:
-    """The definitions and oppositions of a corpus, for the names of a vocabulary."""
+    """The definitions and oppositions of a corpus, for the names of a vocabulary.
+
+    `ruled_out` has the pairs that were judged to be two things.
+    """
 
     def __init__(self, names: Sequence[str], evidence: Evidence, words: DifferingWords) -> None:
+        self.ruled_out: list[tuple[int, int]] = []
         self._names = names
         self._forms = [normal_form(name) for name in names]
         self._short_keys = [short_key(name) for name in names]
@@ -313,6 +317,7 @@ class Statements:
                 judged[pair] = max(judged[pair], DEFINED)
             elif log_odds[pair] >= DOUBTFUL and self._is_ruled_out(one, other):
                 judged[pair] = RULED_OUT
+                self.ruled_out.append((one, other))
         return judged
 
     def _is_defined(self, short: int, long: int) -> bool:
