@@ -136,9 +136,11 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             return self._group(X)
         X = validate_data(self, X, dtype=np.float32, reset=False)
         if surfaces is None and "strings" in self.model_.views:
-            raise ValueError("it was fitted with surfaces, so it predicts with them")
+            raise ValueError("the estimator was fitted with surfaces; pass them to predict too")
         if surfaces is not None and not self.surfaces_:
-            raise ValueError("it was fitted without surfaces, so it predicts without them")
+            raise ValueError(
+                "the estimator was fitted without surfaces; do not pass them to predict"
+            )
         vectors = TermVectors(tuple(_terms(len(X), surfaces)), X)
         return self._generate(vectors, strings=surfaces is not None)
 
@@ -183,7 +185,7 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def _group(self, names: Any) -> npt.NDArray[np.int64]:
         """The number of each name's set; sets are numbered by their first name."""
         if self.max_sets is not None:
-            raise ValueError("max_sets limits a model that is trained, not the general model")
+            raise ValueError("max_sets applies to trained models, not to the general model")
         precision = GroupSettings().precision if self.threshold is None else self.threshold
         with _value_errors():
             listed = list(names_in(names))
@@ -219,6 +221,6 @@ def _are_names(X: Any) -> bool:
 
 def _terms(count: int, surfaces: Surfaces | None) -> list[Term]:
     if surfaces is not None and len(surfaces) != count:
-        raise ValueError(f"{len(surfaces)} surfaces for {count} rows")
+        raise ValueError(f"expected a surface for each of the {count} rows; got {len(surfaces)}")
     # The row number as the sense keeps equal surfaces apart.
     return [Term("row" if surfaces is None else str(surfaces[i]), str(i)) for i in range(count)]

@@ -201,7 +201,7 @@ def evaluate_pairs(
     _check_shapes(scores, truth)
     possible = (scores >= 0) & (scores <= 1)  # also false for NaN
     if not possible.all():
-        raise DataError("a probability must lie between 0 and 1", value=scores[~possible][0].item())
+        raise DataError("a probability must be between 0 and 1", value=scores[~possible][0].item())
     binary = (truth == 0) | (truth == 1)
     if not binary.all():
         raise DataError("a set-instance label must be 0 or 1", value=truth[~binary][0].item())
@@ -216,7 +216,9 @@ def evaluate_pairs(
 
 def _check_shapes(left: NDArray[Any], right: NDArray[Any]) -> None:
     if left.ndim != 1 or left.shape != right.shape:
-        raise DataError(f"two lists of one length are needed, not {left.shape} and {right.shape}")
+        raise DataError(
+            f"expected two label lists of equal length; got shapes {left.shape} and {right.shape}"
+        )
     if not left.size:
         raise DataError("nothing to compare: there are no terms")
 

@@ -178,14 +178,14 @@ class SynonymSets:
 
     def split(self, fraction: float, *, seed: int) -> tuple[SynonymSets, SynonymSets]:
         """Split by entity into (rest, held out), `fraction` of the sets held out."""
-        require(0 < fraction < 1, "the held-out fraction must lie between 0 and 1", fraction)
+        require(0 < fraction < 1, "the held-out fraction must be between 0 and 1", fraction)
         order = self._shuffle(seed)
         cut = min(max(round(len(self) * fraction), 1), len(self) - 1)
         return self.pick(sorted(order[cut:])), self.pick(sorted(order[:cut]))
 
     def folds(self, k: int, *, seed: int) -> list[tuple[SynonymSets, SynonymSets]]:
         """k-fold cross validation by entity: a list of (training, held out)."""
-        require(2 <= k <= len(self), f"the number of folds must lie between 2 and {len(self)}", k)
+        require(2 <= k <= len(self), f"the number of folds must be between 2 and {len(self)}", k)
         order = self._shuffle(seed)
         held = [set(order[fold::k]) for fold in range(k)]
         return [

@@ -321,7 +321,7 @@ def test_no_memory_is_taken_for_weights_that_are_not_there(
     monkeypatch.setattr(SetScorer, "__init__", build)
     described = json.loads((folder / "config.json").read_text())["scorer"]
     change_config(folder, scorer=described | change)
-    assert_refused(folder, r"\d+ weights are described, \d+ are there")
+    assert_refused(folder, r"describes \d+ weights; the file has \d+")
 
 
 def test_links_out_of_the_folder_show_nothing_of_what_they_lead_to(

@@ -163,7 +163,7 @@ def test_search_filters_and_the_way_back(show: Show, address: str) -> None:
         wait_for_title(page, "Myocardial Infarction")
         page.get_by_label("Search terms, ids and names").fill("nothing of the kind")
         page.get_by_label("Search terms, ids and names").press("Enter")
-        wait_for_title(page, "No set is found")
+        wait_for_title(page, "No set matches")
         page.get_by_role("link", name="go back to the sets to review").click()
         wait_for_title(page, "Myocardial Infarction")
         page.get_by_label("Of a known entity").check()
@@ -254,7 +254,7 @@ def test_keys_alone_are_enough(browser: Browser, address: str, run: Path) -> Non
 def test_keys_can_be_switched_off(show: Show, address: str, run: Path) -> None:
     with show(address) as page:
         page.keyboard.press("?")
-        page.get_by_label("Single keys work").uncheck()
+        page.get_by_label("Use keyboard shortcuts").uncheck()
         page.get_by_role("button", name="Close").click()
         page.keyboard.press("a")
         page.reload()
@@ -263,7 +263,7 @@ def test_keys_can_be_switched_off(show: Show, address: str, run: Path) -> None:
         page.wait_for_timeout(200)
         assert decisions(run) == []
         page.keyboard.press("?")  # the only way to switch them on again
-        page.get_by_label("Single keys work").check()
+        page.get_by_label("Use keyboard shortcuts").check()
         page.keyboard.press("Escape")
         page.keyboard.press("a")
         wait_for_kinds(run, "accept")
@@ -354,7 +354,7 @@ def test_a_killed_server_loses_nothing(show: Show, run: Path) -> None:
         )
         assert server.stderr is not None
         assert server.stderr.readline() == "reading …\n"
-        assert "is reviewed at" in server.stderr.readline()
+        assert "reviewing " in server.stderr.readline()
         return server
 
     def kill(server: subprocess.Popen[str]) -> None:

@@ -62,7 +62,7 @@ def test_hostile_terms_are_shown_as_text(show: Show, tmp_path: Path, text: str) 
         page.keyboard.press("c")
         page.wait_for_selector("#term-1.correct")
         assert page.get_by_role("status").text_content() == (
-            f"{text} is correct. 0 of 2 sets reviewed, 1 begun."
+            f"{text} is correct. 0 of 2 sets reviewed, 1 partly."
         )
         page.keyboard.press("k")
         page.keyboard.press("x")

@@ -202,7 +202,7 @@ def test_reviews_that_are_gone_are_told(tmp_path: Path, change: str) -> None:
             answer = press(ada, page, button)
             assert answer.status_code == 503
             assert "reviews.sqlite was deleted or replaced" in answer.text
-            assert "Nothing is recorded any more" in answer.text
+            assert "no longer records decisions" in answer.text
             assert "reviewed</p>" not in answer.text  # no progress that would be wrong
         assert ada.client.get("/").status_code == 503
     if change.endswith("replaced"):

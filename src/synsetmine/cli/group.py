@@ -198,5 +198,5 @@ def _report(grouping: Grouping, out: Path | None) -> None:
         pairs = counted(counts.unused_pairs, "pair")
         console.warn(f"{pairs} of --never left out: a name is neither listed nor in a known set")
     if not counts.names:
-        console.warn("there are no names")
+        console.warn("the input has no names")
     console.say(grouping.summary + ("" if out is None else f"; written to {out}"))

@@ -156,7 +156,7 @@ def choose_encoder(named: str | None, stored: StoredModel) -> str | None:
     encoder = named or stored.training.get("encoder")
     if named or encoder in (None, MINILM):
         return encoder
-    problem = "is not a folder here"
+    problem = "is not a folder on this machine"
     if isinstance(encoder, str) and Path(encoder).is_dir():
         check_no_link_inside(Path(encoder))
         if not has_links(Path(encoder)):
@@ -223,7 +223,7 @@ Among = Annotated[
     Path | None,
     typer.Option(
         "--vocabulary",
-        help="For a model folder: the vocabulary, on which f depends; give the terms "
+        help="For a model folder: the vocabulary, which changes f; give the terms "
         "that were mined. Default: all terms that have vectors.",
     ),
 ]
@@ -288,7 +288,9 @@ def open_source(
 
     if is_run(source):
         if vectors or encoder or vocabulary:
-            raise SynsetmineError("a run has its own vectors; give them only with a model folder")
+            raise SynsetmineError(
+                "--vectors, --encoder and --vocabulary need a model folder; a run has its own"
+            )
         return _of_run(source)
     stored = load_model(source)
     tables = tuple(load_vectors(path, skip_bad) for path in vectors or ())
@@ -309,7 +311,7 @@ def _of_run(run: Path) -> ModelSource:
 
     at = Artefacts(run)
     if not at.mined.exists():
-        raise SynsetmineError(f"{run} is not the folder of a run with mined sets")
+        raise SynsetmineError(f"{run} is not a run folder with mined sets")
     encoded = read_vectors(at.encoded) if at.encoded.exists() else None
     tables = (read_vectors(at.vectors),)
     mined = read_sets(at.mined)

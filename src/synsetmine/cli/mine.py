@@ -144,7 +144,7 @@ def _report_strings(tables: Sequence[TermVectors], terms: Sequence[Term]) -> Non
     """Report terms without a vector: one of them may be a typing error."""
     missing = [term for term in terms if not any(term in table for table in tables)]
     if tables:
-        console.report_missing(missing, len(terms), "are judged by their strings alone")
+        console.report_missing(missing, len(terms), "are compared by their strings alone")
 
 
 def _show(rows: list[tuple[str, float]], as_json: bool) -> None:

@@ -226,7 +226,7 @@ def demo(
 
 
 def show_finds(at: Artefacts) -> None:
-    """New names of known entities that a sentence of the articles states, the surest first.
+    """New names of known entities that a sentence of the articles states, the most probable first.
 
     Variants in spelling, inflection and word order are left out: they convince no reader.
     """
@@ -250,8 +250,8 @@ def show_finds(at: Artefacts) -> None:
     ]
     stated.sort(key=lambda name: -(name[1].probability or 0))
     console.show(
-        f"\nOf {counted(len(names), 'new name')} of known entities, {len(stated)} are more "
-        "than variants in spelling and stated by a sentence of the articles, the surest first:"
+        f"\n{len(stated)} of {counted(len(names), 'new name')} of known entities are not just "
+        "spelling variants, and a sentence of the articles states them; the most probable first:"
     )
     for mined, term in stated[:SHOWN]:
         console.show(f"  {probability(term.probability)}  {term.text}  →  {mined.name}")
@@ -263,8 +263,8 @@ def show_scores(path: Path) -> None:
     scores = json.loads(path.read_text(encoding="utf-8"))
     exact = sorted(scores["found exactly"], key=lambda terms: (-len(terms), terms))
     console.show(
-        f"\nOf {scores['test sets']} entities kept out of training, the names of "
-        f"{len(exact)} were put together exactly, among all terms:"
+        f"\nOf {scores['test sets']} entities held out from training, {len(exact)} have exactly "
+        "their names in one mined set, among all terms:"
     )
     for terms in exact[:SHOWN]:
         console.show(f"  {', '.join(terms)}")
@@ -278,5 +278,6 @@ def show_scores(path: Path) -> None:
         f"{100 * among['pair_precision']:.1f}, recall {100 * among['pair_recall']:.1f})."
     )
     console.show(
-        "The general model has learned from links of these articles; elsewhere expect less."
+        "The general model was trained on links of these articles; expect lower scores "
+        "on other data."
     )

@@ -189,7 +189,9 @@ def vocabulary(
     ] = None,
     links: Annotated[
         Path | None,
-        typer.Option(help="Links as `synsetmine link` writes them: names to look for as well."),
+        typer.Option(
+            help="Links as `synsetmine link` writes them; their surfaces are known names too."
+        ),
     ] = None,
     details: Annotated[
         Path | None,

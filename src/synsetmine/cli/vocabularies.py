@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 def apply_names(
     patch: Annotated[
         Path,
-        typer.Argument(help="New names, as `export --format patch` has them.", show_default=False),
+        typer.Argument(
+            help="New names, as `export --format patch` writes them.", show_default=False
+        ),
     ],
     kb: Annotated[
         Path,
@@ -41,7 +43,7 @@ def apply_names(
         typer.Option(help="jsonl, csv, tsv or obo. Default: from the file name."),
     ] = None,
     reviewed: Annotated[
-        bool, typer.Option("--reviewed", help="Only names that a reviewer called correct.")
+        bool, typer.Option("--reviewed", help="Add only names that a reviewer called correct.")
     ] = False,
 ) -> None:
     """Add new names to a knowledge base; everything else in its file stays as it is.

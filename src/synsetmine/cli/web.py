@@ -93,7 +93,7 @@ def listen_and_serve(
         address = address_of(listening, host, policy.token)
 
         def ready() -> None:
-            console.say(f"{what} at {address} (Ctrl-C ends)")
+            console.say(f"{what} at {address} (Ctrl-C to stop)")
             if on_ready is not None:
                 on_ready(address)
 
@@ -155,7 +155,7 @@ def review(
             port=port,
             token=token,
             no_token=no_token,
-            what=f"{run} is reviewed",
+            what=f"reviewing {run}",
             on_ready=show,
         )
 
@@ -265,7 +265,9 @@ def serve(
 
     from_run = is_run(source)
     if from_run and (vectors or encoder or vocabulary):
-        raise SynsetmineError("a run has its own vectors; give them only with a model folder")
+        raise SynsetmineError(
+            "--vectors, --encoder and --vocabulary need a model folder; a run has its own"
+        )
     if sets_only and not from_run:
         raise SynsetmineError(f"--sets-only needs a run folder; {source} is not one")
 
@@ -279,7 +281,7 @@ def serve(
             model = _answers_of_model(opened, device)
             if not from_run:
                 missing = [term for term in opened.vocabulary if term not in model]
-                note = "are not known to the model"
+                note = "are unknown to the model"
                 console.report_missing(missing, len(opened.vocabulary), note)
         return serving_app(
             Answers(MinedAnswers.of_run(source) if from_run else None, model), policy
@@ -291,7 +293,7 @@ def serve(
         port=port,
         token=token,
         no_token=no_token,
-        what=f"{source} is served",
+        what=f"serving {source}",
     )
 
 

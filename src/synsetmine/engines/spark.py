@@ -32,17 +32,17 @@ from synsetmine.errors import DataError, SynsetmineError, shorten
 
 CAUSES = {
     "No space left on device": "the disk of a worker or of the driver is full (spark.local.dir)",
-    "No module named": "the Python of the workers lacks a package that is installed here",
-    "Cannot run program": "the workers have no such Python; PYSPARK_PYTHON names another",
-    "Python in worker has different version": "the workers have another version of Python",
+    "No module named": "the workers' Python lacks a package that this machine has",
+    "Cannot run program": "the workers lack this Python; set PYSPARK_PYTHON to one they have",
+    "Python in worker has different version": "the workers have a different version of Python",
     "exited unexpectedly": "its worker process died repeatedly, perhaps for lack of memory",
     "ExecutorLostFailure": "its worker died repeatedly, perhaps for lack of memory",
     "OutOfMemoryError": "Spark lacks memory (spark.driver.memory, spark.executor.memory)",
     "maxResultSize": "the results are too large (spark.driver.maxResultSize)",
-    "SparkContext was shut down": "the session of Spark ended; its master may have gone",
-    "stopped SparkContext": "the session of Spark ended; its master may have gone",
-    "Connection refused": "Java, in which Spark runs here, has ended",
-    "Answer from Java side is empty": "Java, in which Spark runs here, has ended",
+    "SparkContext was shut down": "the Spark session ended; its master may have stopped",
+    "stopped SparkContext": "the Spark session ended; its master may have stopped",
+    "Connection refused": "the Java process of Spark has ended",
+    "Answer from Java side is empty": "the Java process of Spark has ended",
 }
 _TASK = re.compile(r"Task (\d+) in stage \S+ failed \d+ times")
 
@@ -117,8 +117,8 @@ def start_session(master: str) -> tuple[Any, bool]:
     if (open_already := _open_session()) is not None:
         where = open_already.sparkContext.master
         if where not in (master, _patient(master)):
-            problem = f"this program already has a Spark session, at {where}"
-            raise SynsetmineError(f"{problem}; there can be no other at {master}")
+            problem = f"this program already has a Spark session at {where}"
+            raise SynsetmineError(f"{problem}; it cannot open another at {master}")
         return open_already, False
     conf = (
         SparkConf().setAppName("synsetmine").setMaster(_patient(master)).setAll([*SETTINGS.items()])

@@ -89,8 +89,8 @@ def write_gilda(path: Path, entries: Sequence[Entry], about: About) -> list[Path
 def gilda_problem(term: str) -> str:
     """Why Gilda cannot hold a term; empty if it can."""
     if re.search(r"[\r\n]", term):
-        return "a term with a line end in it"
-    return "" if norm_text(term).strip() else "a term of which Gilda's normal form leaves nothing"
+        return "a term with a line break"
+    return "" if norm_text(term).strip() else "a term whose normal form in Gilda is empty"
 
 
 def norm_text(text: str) -> str:

@@ -51,7 +51,7 @@ def lint_file(path: str | Path, *, limit: int = LIMIT) -> Lint:
         try:
             rule = parse_rule(line, number)
         except DataError as error:
-            problem = f"{error.problem}; engines refuse the whole file"
+            problem = f"{error.problem}; engines reject the whole file"
             findings.append(Finding(number, "error", "refused", problem))
             continue
         if rule is not None:
@@ -92,15 +92,15 @@ def _of_rule(rule: Rule, line: str) -> Iterator[Finding]:
         problem = "=> without a left or right side; it is read as a part of the term"
         yield finding("error", "empty-side", problem)
     elif not rule.inputs or rule.outputs == ():
-        yield finding("error", "empty-side", "a side without terms; the rule does nothing")
+        yield finding("error", "empty-side", "a side without terms; the rule has no effect")
     elif rule.outputs is None and len(set(rule.inputs)) == 1:
-        yield finding("warning", "one-term", "a rule of one term; it does nothing")
+        yield finding("warning", "one-term", "a rule of one term; it has no effect")
     for side in (rule.inputs, rule.outputs or ()):
         yield from _find_repeats(side, rule.line)
     for term in dict.fromkeys(rule.terms):
         if not _WORD.search(term):
             problem = f"no letter or digit in {_show(term)}; many analyzers drop it, and engines"
-            yield finding("warning", "no-word", f"{problem} then refuse the whole file")
+            yield finding("warning", "no-word", f"{problem} then reject the whole file")
         elif len(term) == 1 and unicodedata.category(term) != "Lo":  # one Chinese sign is a word
             yield finding("warning", "one-letter", f"a term of one letter: {_show(term)}")
 
@@ -131,9 +131,9 @@ def _of_file(rules: Sequence[Rule], limit: int) -> Iterator[Finding]:
     yield from _chains(rules, first_of)
     yield from _several_words(rules)
     if limit and len(rules) > limit:
-        problem = f"{len(rules)} rules, of which this is the first beyond {limit}, the most that"
+        problem = f"{len(rules)} rules; this is the first beyond {limit}, the maximum of"
         line = rules[limit].line
-        yield Finding(line, "warning", "limit", f"{problem} Elasticsearch's synonyms API takes")
+        yield Finding(line, "warning", "limit", f"{problem} Elasticsearch's synonyms API")
 
 
 def _ambiguous(rules: Sequence[Rule], first_of: Mapping[str, Rule]) -> Iterator[Finding]:
@@ -161,7 +161,7 @@ def _several_words(rules: Sequence[Rule]) -> Iterator[Finding]:
         term: rule.line for rule in reversed(rules) for term in rule.terms if len(term.split()) > 1
     }
     if line_of:
-        problem = f"{len(line_of)} terms of several words, here the first; they need"
+        problem = f"{len(line_of)} terms have several words, and this is the first; they need"
         message = f"{problem} `synonym_graph` at query time"
         yield Finding(min(line_of.values()), "note", "several-words", message)
 

@@ -210,9 +210,9 @@ def escape(term: str) -> str:
 def rule_problem(term: str) -> str:
     """Why no rule can hold the term; empty if one can."""
     if _LINE_END.search(term):
-        return "a term with a line end in it"
+        return "a term with a line break"
     if "\0" in term:
-        return "a term with a NUL in it, which Lucene has between words"
+        return "a term with a NUL, which Lucene uses between words"
     if term[0] <= " " or term[-1] <= " ":  # what Java's trim takes away, escaped or not
         return "a term with whitespace at its start or end"
     return ""
@@ -221,7 +221,7 @@ def rule_problem(term: str) -> str:
 def managed_problem(term: str) -> str:
     """Why Solr's map cannot hold the term; empty if it can."""
     if term in _MANAGED:
-        return "a term that Solr's managed resources take for a word of their own"
+        return "a term that is a reserved word of Solr's managed resources"
     return rule_problem(term)
 
 
@@ -236,12 +236,12 @@ Weights = Literal["probability", "none"]
 _QUERQY_SPECIAL = re.compile(r'[*#"]')
 # What has a meaning and no escape (or, the backslash, one that Querqy's comments get wrong).
 _UNWRITABLE = {
-    "a term with a line end in it": re.compile(r"[\x85\u2028\u2029]"),
-    "a term with a backslash in it": re.compile(r"\\"),
-    "a term with a colon in it, which Querqy has after names of fields": re.compile(":"),
-    "a term with a dollar and a digit, which refer to a wildcard": re.compile(r"\$\d"),
-    "a term that starts with @, as properties of rules do": re.compile(r"\A@"),
-    "a term that ends with =>, as inputs of rules do": re.compile(r"=>\Z"),
+    "a term with a line break": re.compile(r"[\x85\u2028\u2029]"),
+    "a term with a backslash": re.compile(r"\\"),
+    "a term with a colon, which ends the name of a field in Querqy": re.compile(":"),
+    "a term with a dollar sign and a digit, which refer to a wildcard": re.compile(r"\$\d"),
+    "a term that starts with @, like the properties of a rule": re.compile(r"\A@"),
+    "a term that ends with =>, like the input of a rule": re.compile(r"=>\Z"),
 }
 
 
@@ -252,7 +252,7 @@ def write_querqy(
 
     Two terms are synonyms with the probability of the less certain one.
     """
-    lines = [f"# {about.in_words}; the first rule of a set is that of its preferred term."]
+    lines = [f"# {about.in_words}; the first rule of a set has its preferred term as input."]
     for entry in entries:
         lines += ["", f"# {entry.id!r}"]
         terms = names_of(entry)

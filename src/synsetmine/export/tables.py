@@ -167,7 +167,9 @@ def write_patch(
     spreadsheets that would run them as formulas.
     """
     if all(entry.entity is None for entry in entries):
-        raise DataError("no set here grew from an entity of a knowledge base: nothing to patch")
+        raise DataError(
+            "none of these sets has an entity of a knowledge base, so there is nothing to patch"
+        )
     write_text(path, rows_of((PATCH_COLUMNS, *_patch_rows(entries)), "\t"))
     return [path]
 

@@ -73,9 +73,9 @@ def check_folder(folder: Path) -> None:
     while not there.exists() and there != there.parent:
         there = there.parent
     if not there.is_dir():
-        raise DataError("this is not a folder; nothing can be written in it", path=there)
+        raise DataError("this is not a folder; name a folder to write to", path=there)
     if not os.access(there, os.W_OK | os.X_OK):
-        raise DataError("nothing can be written in this folder", path=there)
+        raise DataError("this folder is not writable", path=there)
 
 
 def _check_links(path: Path) -> None:

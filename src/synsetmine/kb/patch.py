@@ -381,7 +381,7 @@ class _EntityRecord:
             return "a name without a letter or digit"
         # As in `KnowledgeBase.knows`: a name known as `usa` may be written `USA`.
         if {form, " ".join(tokens(name.name))} & self.forms:
-            return "a name that is there already"
+            return "a name that the entity already has"
         return self.record.refuses(name)
 
 

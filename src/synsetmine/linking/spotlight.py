@@ -52,7 +52,7 @@ class Annotation:
         try:
             stored = json.loads(text)
         except RecursionError as error:
-            raise ValueError("lists within lists within lists") from error
+            raise ValueError("lists nested in lists of lists") from error
         match stored:
             case {"mentions": list(mentions), "broken": list(broken)}:
                 return cls(tuple(map(_stored_mention, mentions)), tuple(map(_stored_pair, broken)))
@@ -192,7 +192,7 @@ class SpotlightLinker:
         seed: int = 0,
     ) -> None:
         _check_url(url)
-        require(0 <= confidence <= 1, "confidence must lie between 0 and 1", confidence)
+        require(0 <= confidence <= 1, "confidence must be between 0 and 1", confidence)
         require(support >= 0, "support must be 0 or more", support)
         require(entities in get_args(Entities), "entities must be 'title' or 'uri'", entities)
         require(concurrency >= 1, "concurrency must be 1 or more", concurrency)

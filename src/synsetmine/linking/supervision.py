@@ -24,7 +24,7 @@ UNKNOWN_ENTITY = "the entity is not in the knowledge base"
 UNKNOWN_NAME = "not a known name of its entity"
 RARE = "seen too seldom"
 SEVERAL = "names several entities"
-LOST = "another entity is named so more often"
+LOST = "more often a name of another entity"
 ALONE = "the only name of its entity that was seen"
 
 EXAMPLES = 5
@@ -168,7 +168,7 @@ def split_entities(
     empty if none can be held out: of no or one entity, or where all share surfaces.
     """
     if not 0 < fraction < 1:
-        raise DataError("the held-out fraction must lie between 0 and 1", value=fraction)
+        raise DataError("the held-out fraction must be between 0 and 1", value=fraction)
     groups = _linked_by_surface(sets) if len(sets) else []
     random.Random(seed).shuffle(groups)  # noqa: S311
     wanted = fraction * len(sets)

@@ -79,7 +79,7 @@ def read_documents(settings: CorpusSettings, out: Path, progress: Progress) -> S
     """Corpus files to one table of documents."""
     for path in corpus_files(settings.path, settings.format):
         if path.resolve() == out.resolve():
-            raise DataError("the command reads this file; name another output", path=out)
+            raise DataError("the command reads this file; name another output file", path=out)
     skipped = Skipped()
     documents = open_corpus(settings, skipped, progress)
     written = write_documents(out, _require_documents(documents, settings.path, skipped))
@@ -472,4 +472,4 @@ def _too_few_sets(supervision: Supervision, min_terms: int) -> str:
     seen = (
         f"only {len(supervision.sets)} entities have {min_terms} or more known names in the corpus"
     )
-    return f"{seen}, little training data{why}"
+    return f"{seen}, which is little training data{why}"

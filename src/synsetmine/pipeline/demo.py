@@ -32,7 +32,7 @@ path = {dump}
 format = "mediawiki"
 anchors = 1
 
-[link]  # the links that people made
+[link]  # the links of the articles
 linker = "wikilinks"
 
 [supervise]
@@ -42,7 +42,7 @@ min_count = 1
 min_count = 2
 phrases = 2000
 
-[vectors]  # the text is too small for vectors of its own
+[vectors]  # the text is too short to learn vectors from it
 method = "file"
 path = "glove.safetensors"
 

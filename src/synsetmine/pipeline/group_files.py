@@ -45,7 +45,7 @@ def check_ending(path: Path, *, alone: bool = False) -> str:
         known = f"{', '.join(_WRITERS)}; all but .parquet also with .gz, .bz2 or .zst"
         raise DataError(f"unknown file extension; expected {known}", value=str(path))
     if alone and ending == ".txt":
-        raise DataError("a rule needs two names, so names alone cannot be written", path=path)
+        raise DataError("a rule needs two names, so sets of one name cannot be written", path=path)
     return ending
 
 
@@ -84,7 +84,9 @@ def as_frame(grouping: Grouping, library: str) -> Any:
 
             return polars.from_arrow(table)
     except ImportError as error:
-        problem = f"to_frame needs {library}: pip install {library}; to_arrow does without"
+        problem = (
+            f"to_frame needs {library}: pip install {library}; to_arrow needs no extra package"
+        )
         raise SynsetmineError(problem) from error
     raise DataError("expected 'pandas' or 'polars'", value=library)
 

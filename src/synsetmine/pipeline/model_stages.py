@@ -253,8 +253,8 @@ def mining_notes(mined: MiningResult) -> list[str]:
     if not mined.giant:
         return []
     return [
-        f"one set holds {mined.giant:,} terms, which the model does not tell apart: the vectors "
-        "may say too little, or the threshold be too low"
+        f"one set has {mined.giant:,} terms that the model does not separate: the vectors may "
+        "carry too little information, or the threshold may be too low"
     ]
 
 
@@ -331,7 +331,7 @@ def score_held_out(
         "thresholds": [[θ, at.ari, at.fmi, at.pair_f1] for θ, at in curve.items()],
     }
     write_text(at.scores, json.dumps(scores, indent=2, ensure_ascii=False) + "\n")
-    rough = f"scores on so few entities are rough: {len(gold)} held out"
+    rough = f"only {len(gold)} entities were held out, so the scores are imprecise"
     return StageResult(
         {
             "ARI among all terms": round(among.ari, 4),

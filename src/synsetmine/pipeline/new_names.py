@@ -64,7 +64,7 @@ class NewNames:
     def sentences(self) -> list[str]:
         """What to expect of the new names, and how many other terms were grouped."""
         unknown = counted(sum(self.groups), "unknown term")
-        groups = f"apart from these, {counted(len(self.groups), 'group')} of {unknown}"
+        groups = f"besides, {counted(len(self.groups), 'group')} of {unknown}"
         return [self._expectation, groups] if self.groups else [self._expectation]
 
     @property
@@ -74,7 +74,7 @@ class NewNames:
             return f"{names}; there was no rehearsal, so the probabilities are the model's own"
         sure = [p for p in self.probabilities if p >= SURE]
         return (
-            f"{names}; at {SURE} and above {len(sure):,}, "
+            f"{names}; {len(sure):,} with probability {SURE} or more, "
             f"of which about {round(sum(sure)):,} should be right"
         )
 

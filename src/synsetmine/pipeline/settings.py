@@ -69,8 +69,8 @@ class LinkSettings:
     linker: LinkerName = setting("dictionary", help="")
     ambiguous: Ambiguous = setting(
         "common",
-        help="treatment of a name of several entities: no link, a link to the most common one, "
-        "or one term for each sense",
+        help="a name of several entities gets no link, a link to the most common one, or one "
+        "term for each sense",
     )
     url: str = setting(
         "https://api.dbpedia-spotlight.org/en",
@@ -155,7 +155,7 @@ class VectorSettings:
     )
     window: int = setting(0, ge=0, help="words to each side; 0: the method's default")
     min_count: int = setting(
-        0, ge=0, help="a term seen less often gets no vector; 0: the method's default"
+        0, ge=0, help="minimum occurrences of a term for a vector; 0: the method's default"
     )
     seed: int = seed_setting("seed of the decomposition or the training")
 
@@ -193,7 +193,7 @@ class MineSettings:
         KNOWN_THRESHOLD,
         ge=0,
         le=1,
-        help="least probability for a new name to join a known set, if there are enough known "
+        help="minimum probability for a new name to join a known set, if there are enough known "
         "sets for a rehearsal",
     )
     order: Order = setting(

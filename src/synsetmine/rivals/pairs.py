@@ -373,7 +373,7 @@ class LearnedPairs:
         parts = _parts(terms, self.needs, views, np.arange(count))
         if len(parts) != len(self.weights):
             problem = f"learned from {len(self.weights)} tables and strings"
-            raise DataError(f"{problem}, but there are others here", value=len(parts))
+            raise DataError(f"{problem}; the input has different ones", value=len(parts))
         slices = blocks(count, count * max(map(len, self.weights)), most=LINKAGE_VALUES)
         return condensed_distances((self._block(parts, rows, count) for rows in slices), count)
 

@@ -88,7 +88,9 @@ class TermVectors:
     def replaced(self, other: TermVectors) -> TermVectors:
         """This table, with the rows of `other` in place of ours where both know a term."""
         if other.dimension != self.dimension:
-            raise DataError(f"vectors of {other.dimension} dimensions for {self.dimension}")
+            raise DataError(
+                f"expected vectors of {self.dimension} dimensions; got {other.dimension}"
+            )
         shared = [term for term in other.terms if term in self]
         matrix = np.array(self.matrix)
         matrix[self.rows(shared)] = other.matrix[other.rows(shared)]

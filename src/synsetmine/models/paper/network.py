@@ -153,6 +153,6 @@ def _check_size(description: Mapping[str, Any], stored: int) -> None:
     embed = [description["dimension"], *description["embed_sizes"]]
     layers = (*pairwise(embed), *pairwise([embed[-1], *description["post_sizes"], 1]))
     if any(width < 1 for layer in layers for width in layer):
-        raise ModelError("a layer without a width")
+        raise ModelError("a layer has no width")
     if (needed := sum(width * following for width, following in layers)) > stored:
-        raise ModelError(f"{needed} weights are described, {stored} are there")
+        raise ModelError(f"the config describes {needed} weights; the file has {stored}")

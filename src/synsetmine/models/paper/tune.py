@@ -71,7 +71,7 @@ def tune(
     of the rest, so the score is one of sets that had no part in training or choosing.
     """
     if not candidates:
-        raise DataError("there is nothing to choose from")
+        raise DataError("the grid has no settings to choose from")
     for changes in candidates:
         base.updated(changes)  # a wrong name or value is an error before anything runs
     usable = sets.restrict(term for term in sets.terms if term in vectors)
@@ -130,7 +130,7 @@ def _run(
             for future in as_completed(key_of):
                 yield key_of[future], future.result()
     except WorkerDiedError as error:
-        problem = "a worker process died, perhaps for lack of memory; fewer --workers need less"
+        problem = "a worker process died, perhaps for lack of memory; try fewer --workers"
         raise SynsetmineError(f"{problem}; run the same command again to continue") from error
 
 

@@ -175,7 +175,7 @@ def _refuse(request: Request, error: Exception) -> Response:
         case HTTPException():  # of Starlette and of the access checks
             status, message, headers = error.status_code, error.detail, error.headers
             if status == 404:
-                message = f"there is nothing at {request.url.path}; see /openapi.json"
+                message = f"no such path: {request.url.path}; /openapi.json lists all"
             detail = ErrorDetail(ERROR_CODES.get(status, "refused"), message)
         case SynsetmineError():
             status, detail = 500, ErrorDetail("failed", str(error))
@@ -220,7 +220,7 @@ def openapi_document() -> Schema:
                     "type": "apiKey",
                     "in": "cookie",
                     "name": "synsetmine_token_PORT",
-                    "description": "Below the path to which the printed address leads.",
+                    "description": "The printed address sets it, for the paths below its own.",
                 },
             },
         },

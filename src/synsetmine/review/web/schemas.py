@@ -125,7 +125,10 @@ class Synonym(_Message):
     term: str
     probability: Annotated[
         float | None,
-        Meta(description="With which it joined; null for terms that were there before."),
+        Meta(
+            description="The probability with which it joined the set; null for a known name "
+            "and for the term that opened the set."
+        ),
     ]
     count: Annotated[Count, Meta(description="How often it occurs in the corpus.")] | UnsetType = (
         UNSET
@@ -133,12 +136,24 @@ class Synonym(_Message):
     known: (
         Annotated[bool, Meta(description="Whether the knowledge base has this name.")] | UnsetType
     ) = UNSET
-    kind: Annotated[NameKind, Meta(description="Of a new name; see the docs.")] | UnsetType = UNSET
+    kind: (
+        Annotated[
+            NameKind,
+            Meta(
+                description="How a new name differs from the known names, such as `abbreviation`."
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
     relation: (
-        Annotated[Scope, Meta(description="To the set, as the run proposes it.")] | UnsetType
+        Annotated[
+            Scope, Meta(description="The relation of a new name to the set that the run proposes.")
+        ]
+        | UnsetType
     ) = UNSET
     nearest: (
-        Annotated[str, Meta(description="The name of the set that it is nearest to.")] | UnsetType
+        Annotated[str, Meta(description="The known name of the set that is most similar.")]
+        | UnsetType
     ) = UNSET
     evidence: (
         Annotated[list[Evidence], Meta(description="The best sentence first.")] | UnsetType

@@ -274,7 +274,7 @@ class ReviewSession:
         return self._decisions_on.get(set_id, [])[::-1]
 
     def stands(self, decision: Decision) -> bool:
-        """Whether it was not taken back."""
+        """Whether it was not undone."""
         return decision.id in self._decisions_by.get(decision.reviewer, {})
 
     def last_of(self, reviewer: str) -> Decision | None:
