@@ -28,7 +28,7 @@ general model. It needs 10 (`fewest_sets`) to adapt at all, and keeps the genera
 the adapted one is not clearly better on held-out sets; `train`, `run` and the report say so.
 
 Both kinds of models take reviewers' decisions on mined sets into account: `--reviews` of `train`
-and `mine`, in a project file `reviews` in `[mine]`; [its effects](reviews.md#what-follows).
+and `mine`, in a project file `reviews` in `[mine]`; [its effects](reviews.md#effects).
 """
 PAPER = """\
 ## The paper's model

@@ -53,8 +53,8 @@ def test_weights_may_be_left_out(tmp_path: Path) -> None:
         ("$100", "a dollar sign and a digit"),
         ("@home", "starts with @"),
         ("then =>", "ends with =>"),
-        ("a\u2028b", "a line end"),
-        ("a\nb", "a line end"),
+        ("a\u2028b", "a line break"),
+        ("a\nb", "a line break"),
     ],
 )
 def test_what_querqy_cannot_express_is_left_out(text: str, problem: str) -> None:

@@ -320,7 +320,7 @@ def test_two_reviewers_conflict_and_nothing_is_lost(run: Path) -> None:
         assert answer.status_code == 409
         said = alert(answer.text)
         assert said.startswith("Ada accepted it on ")
-        assert "What you decided (reject) was not recorded." in said
+        assert "Your decision (reject) was not recorded." in said
         assert title(answer.text) == "aspirin"
         assert [d.kind for d in decisions(run)] == ["accept"]
         bea.decide("reject", "s1")  # now she has seen it
@@ -402,4 +402,4 @@ def test_any_set_can_be_found_to_merge(run: Path) -> None:
         near = page.partition('id="near-title"')[2]
         assert "1 set with “<bdi>fev</bdi>”" in near
         assert 'aria-label="Merge fever into this set"' in near
-        assert "None is found." in visit().open(set="s1", find="aspirin")  # not with itself
+        assert "None matches." in visit().open(set="s1", find="aspirin")  # not with itself

@@ -328,7 +328,7 @@ def test_two_reviewers_at_once(show: Show, address: str, run: Path) -> None:
         bea.wait_for_selector(".alert")
         said = bea.get_by_role("alert").inner_text()
         assert said.startswith("Ada accepted it on ")
-        assert "What you decided (reject) was not recorded" in said
+        assert "Your decision (reject) was not recorded" in said
         wait_for_title(bea, "Myocardial Infarction")
         assert bea.locator(".state").inner_text() == "accepted"
         wait_for_kinds(run, "accept")
