@@ -39,11 +39,11 @@ class DataError(SynsetmineError):
         return DataError(self.problem, path=path, line=line, value=self.value)
 
     def _message(self) -> str:
-        place = "" if self.path is None else str(self.path)
+        location = "" if self.path is None else str(self.path)
         if self.line is not None:
-            place += f":{self.line}"
+            location += f":{self.line}"
         quoted = "" if self.value is None else f": {_show(self.value)}"
-        return f"{place}: {self.problem}{quoted}" if place else f"{self.problem}{quoted}"
+        return f"{location}: {self.problem}{quoted}" if location else f"{self.problem}{quoted}"
 
     def __reduce__(self) -> tuple[object, ...]:
         # Keyword-only arguments: errors must survive the way back from a worker process.

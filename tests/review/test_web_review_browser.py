@@ -192,7 +192,7 @@ def test_keys_alone_are_enough(browser: Browser, address: str, run: Path) -> Non
     press("Enter")
     page.wait_for_selector("html.live #set-title")
     press("?")
-    assert page.get_by_role("dialog", name="Keys").is_visible()
+    assert page.get_by_role("dialog", name="Keyboard shortcuts").is_visible()
     press("Escape")
     assert not page.locator("#keys").is_visible()
     for _ in range(4):
@@ -291,7 +291,7 @@ def test_fast_fingers_lose_nothing_and_decide_nothing_unseen(
         wait_for_kinds(run, "judge", "judge", "judge", "accept")
         page.keyboard.press("r")
         page.keyboard.press("z")  # it takes back what is still on its way
-        page.wait_for_function("() => document.querySelector('#said').textContent.includes('back')")
+        page.wait_for_function("() => document.querySelector('#said').textContent.includes('Undone')")
         wait_for_kinds(run, "judge", "judge", "judge", "accept", "reject", "undo")
     terms = [decision.terms for decision in decisions(run)[:3]]
     assert terms == [("myocardial infarction",), ("heart attack",), ("heart attacks",)]

@@ -42,8 +42,8 @@ def check_unicode(text: str) -> None:
         raise DataError("not valid Unicode", value=_around(text, error.start)) from None
 
 
-def _around(text: str, place: int) -> str:
-    return text[max(place - 40, 0) : place + 40]
+def _around(text: str, offset: int) -> str:
+    return text[max(offset - 40, 0) : offset + 40]
 
 
 BATCH_DOCUMENTS = 1000
@@ -178,8 +178,8 @@ def document_schema() -> pa.Schema:
 
 def _check(schema: pa.Schema, path: Path) -> None:
     if not schema.equals(document_schema()):
-        found = ", ".join(schema.names)
-        raise DataError("not a file of documents; its columns", path=path, value=found)
+        names = ", ".join(schema.names)
+        raise DataError("not a file of documents; its columns", path=path, value=names)
 
 
 def _mention_type() -> Any:

@@ -160,15 +160,15 @@ def _files_in(folder: Path) -> list[Path]:
     def refuse(error: OSError) -> None:
         raise DataError(error.strerror or "cannot be read", path=error.filename) from error
 
-    found: list[Path] = []
+    files: list[Path] = []
     for parent, folders, names in os.walk(folder, onerror=refuse):
         folders[:] = [name for name in folders if not name.startswith(".")]
         paths = [Path(parent, name) for name in names if not name.startswith(".")]
-        found += [path for path in paths if _known_format(path) and path.exists()]
-    if not found:
+        files += [path for path in paths if _known_format(path) and path.exists()]
+    if not files:
         endings = ", ".join(ENDINGS)
         raise DataError(f"no corpus files in this folder (extensions: {endings})", path=folder)
-    return sorted(found)
+    return sorted(files)
 
 
 def _format_of(path: Path) -> CorpusFormat:

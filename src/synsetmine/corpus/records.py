@@ -159,7 +159,7 @@ def parquet_columns(
         raise parquet_error(error, source.path) from error
 
 
-def _document(record: Mapping[str, object], fields: Fields, place: str) -> Document:
+def _document(record: Mapping[str, object], fields: Fields, location: str) -> Document:
     parts: list[str] = []
     for name in fields.texts:
         value = record.get(name)
@@ -171,13 +171,13 @@ def _document(record: Mapping[str, object], fields: Fields, place: str) -> Docum
     if not parts:
         raise DataError("the record has no text field", value=", ".join(fields.texts))
     text = "\n".join(part for part in parts if part and not part.isspace())
-    return Document(_id(record.get(fields.id), place), sound_text(text))
+    return Document(_id(record.get(fields.id), location), sound_text(text))
 
 
-def _id(value: object, place: str) -> str:
+def _id(value: object, location: str) -> str:
     """The id of a record as a string; its place in the file where it has none."""
     if value is None or value == "":
-        return place
+        return location
     if isinstance(value, str):
         check_unicode(value)
         return value
@@ -199,8 +199,8 @@ def _check_columns(header: list[str], fields: Fields, path: Path) -> list[str]:
     """The columns to read; all text columns must be there."""
     for name in fields.texts:
         if name not in header:
-            found = f"{name} is not among {', '.join(header)}"
-            raise DataError("a text column is missing", path=path, value=found[:1000])
+            columns = f"{name} is not among {', '.join(header)}"
+            raise DataError("a text column is missing", path=path, value=columns[:1000])
     return [name for name in dict.fromkeys((*fields.texts, fields.id)) if name in header]
 
 

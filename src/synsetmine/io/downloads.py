@@ -220,8 +220,8 @@ def _find_copy(source: Path, name: str) -> Path:
     for folder in (*inner, source):
         if all((folder / file).is_file() for file in _REQUIRED):
             return folder
-    wanted = f"{TRAINING_SETS} and {TEST_SETS}"
-    raise DataError(f"{wanted} not found in this folder or in its folder {name!r}", path=source)
+    names = f"{TRAINING_SETS} and {TEST_SETS}"
+    raise DataError(f"{names} not found in this folder or in its folder {name!r}", path=source)
 
 
 @dataclass(frozen=True)
@@ -331,10 +331,10 @@ def _mismatch(path: Path, pin: str | None, git_hash: str | None = None) -> str |
         header = b"blob %d\0" % path.stat().st_size
         with path.open("rb") as stream:
             blob = hashlib.file_digest(stream, lambda: hashlib.sha1(header, usedforsecurity=False))
-        if (found := blob.hexdigest()) != git_hash:
-            return f"wrong git hash: expected {git_hash}, found {found}"
-    if pin is not None and (found := sha256(path)) != pin:
-        return f"wrong sha256: expected {pin}, found {found}"
+        if (digest := blob.hexdigest()) != git_hash:
+            return f"wrong git hash: expected {git_hash}, found {digest}"
+    if pin is not None and (digest := sha256(path)) != pin:
+        return f"wrong sha256: expected {pin}, found {digest}"
     return None
 
 
@@ -388,8 +388,8 @@ def redact(url: str) -> str:
     >>> shown("https://me:secret@example.org/data?token=abc")
     'https://example.org/data?…'
     """
-    place, mark, _ = _CREDENTIALS.sub(r"\1", url).partition("?")
-    return f"{place}?…" if mark else place
+    address, mark, _ = _CREDENTIALS.sub(r"\1", url).partition("?")
+    return f"{address}?…" if mark else address
 
 
 def is_private(url: str) -> bool:
@@ -410,7 +410,7 @@ def _is_global(number: str) -> bool:
 def _numbers(host: str) -> set[str]:
     """The addresses of a host name."""
     try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         return set()
-    return {str(address[0]).partition("%")[0] for *_, address in found}
+    return {str(address[0]).partition("%")[0] for *_, address in addresses}

@@ -69,13 +69,13 @@ def check_file(path: Path) -> None:
 def check_folder(folder: Path) -> None:
     """Refuse a folder in which no file can be written; one that is missing can be made."""
     _check_links(folder)
-    there = folder
-    while not there.exists() and there != there.parent:
-        there = there.parent
-    if not there.is_dir():
-        raise DataError("this is not a folder; name a folder to write to", path=there)
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise DataError("this folder is not writable", path=there)
+    parent = folder
+    while not parent.exists() and parent != parent.parent:
+        parent = parent.parent
+    if not parent.is_dir():
+        raise DataError("this is not a folder; name a folder to write to", path=parent)
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise DataError("this folder is not writable", path=parent)
 
 
 def _check_links(path: Path) -> None:
@@ -105,8 +105,8 @@ def _system_number(error: Exception) -> int | None:
     """The operating system's number of a problem, which libraries in Rust have in words only."""
     if isinstance(error, OSError):
         return error.errno
-    found = re.search(r"\(os error (\d+)\)", str(error))
-    return int(found[1]) if found else None
+    match = re.search(r"\(os error (\d+)\)", str(error))
+    return int(match[1]) if match else None
 
 
 @contextmanager

@@ -205,15 +205,15 @@ def _set_literal(literal: str) -> Iterator[str]:
 
     Term by term: a syntax tree of the line would take fifty times its size.
     """
-    place, end = 1, len(literal.rstrip()) - 1
+    position, end = 1, len(literal.rstrip()) - 1
     if end < 1 or literal[end] != "}":
         raise DataError("expected a set of quoted terms", value=literal)
-    while place < end:
-        found = _QUOTED.match(literal, place, end)
-        if found is None:
-            raise DataError("expected a quoted term", value=literal[place : min(place + 120, end)])
-        yield _unquote(found[1])
-        place = found.end()
+    while position < end:
+        match = _QUOTED.match(literal, position, end)
+        if match is None:
+            raise DataError("expected a quoted term", value=literal[position:end][:120])
+        yield _unquote(match[1])
+        position = match.end()
     if end == 1:
         raise DataError("expected a set of quoted terms", value=literal)  # {} is no set
 

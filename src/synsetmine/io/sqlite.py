@@ -71,14 +71,14 @@ def make_database(path: Path, commands: Iterable[str]) -> None:
 
 def identity(path: Path) -> Identity:
     """Which files a database and its log are; other files under the same names differ in it."""
-    found: list[tuple[int, int] | None] = []
+    files: list[tuple[int, int] | None] = []
     for suffix in ("", *_BESIDE):
         try:
             stat = os.lstat(f"{path}{suffix}")
-            found.append((stat.st_dev, stat.st_ino))
+            files.append((stat.st_dev, stat.st_ino))
         except (FileNotFoundError, NotADirectoryError):
-            found.append(None)
-    return tuple(found)
+            files.append(None)
+    return tuple(files)
 
 
 @contextmanager
@@ -230,10 +230,10 @@ def _read(path: Path, size: int) -> bytes:
 
 def _copy_file(path: Path, copy: Path) -> None:
     with copy.open("wb") as target, suppress(FileNotFoundError), shared_descriptor(path) as handle:
-        place = 0
-        while piece := os.pread(handle, _PIECE, place):
+        offset = 0
+        while piece := os.pread(handle, _PIECE, offset):
             target.write(piece)
-            place += len(piece)
+            offset += len(piece)
 
 
 def _schema(connection: sqlite3.Connection) -> list[tuple[str, ...]]:

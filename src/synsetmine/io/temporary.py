@@ -61,11 +61,11 @@ def check_no_link_inside(path: Path) -> None:
     A user may name the path, but the links in such a folder are those of its sender.
     """
     below = path.absolute()
-    for place in (below, *below.parents):
-        is_link = os.path.islink(place)  # noqa: PTH114 (no error where it may not be looked at)
-        if is_link and any(map(_is_run_or_model, place.parents)):
+    for ancestor in (below, *below.parents):
+        is_link = os.path.islink(ancestor)  # noqa: PTH114 (no error where it may not be looked at)
+        if is_link and any(map(_is_run_or_model, ancestor.parents)):
             problem = "this is a symbolic link in a run or model folder, which is not followed"
-            raise DataError(problem, path=place)
+            raise DataError(problem, path=ancestor)
 
 
 def _is_run_or_model(folder: Path) -> bool:

@@ -178,8 +178,8 @@ class KnowledgeBuilder:
 
     def _alive(self, ids: Any) -> NDArray[np.bool_]:
         left_out = pa.array(sorted(self._left_out), pa.large_string())
-        found: NDArray[np.bool_] = pc.is_in(ids, value_set=left_out).to_numpy(zero_copy_only=False)
-        return ~found
+        is_out: NDArray[np.bool_] = pc.is_in(ids, value_set=left_out).to_numpy(zero_copy_only=False)
+        return ~is_out
 
     def _steps(
         self, ids: Any, named: NDArray[np.bool_], *, merge: bool

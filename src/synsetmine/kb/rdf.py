@@ -174,15 +174,15 @@ class _LimitedStream:
 
     def _check_elements(self, chunk: bytes) -> None:
         text = self._markup + chunk
-        place = text.find(b"<")
-        while place >= 0 and (found := _MARKUP.match(text, place)):
-            is_tag = found[0][1:2] not in b"!?"
-            self._depth += is_tag * (0 if found[2] else -1 if found[1] else 1)
+        position = text.find(b"<")
+        while position >= 0 and (match := _MARKUP.match(text, position)):
+            is_tag = match[0][1:2] not in b"!?"
+            self._depth += is_tag * (0 if match[2] else -1 if match[1] else 1)
             if self._depth > _DEEPEST_XML:
                 problem = f"more than {_DEEPEST_XML:,} nested elements"
-                raise DataError(problem, value=found[0][:80])
-            place = text.find(b"<", found.end())
-        self._markup = text[place:] if place >= 0 else b""  # it waits for its end
+                raise DataError(problem, value=match[0][:80])
+            position = text.find(b"<", match.end())
+        self._markup = text[position:] if position >= 0 else b""  # it waits for its end
         if len(self._markup) > _LONGEST_MARKUP:
             raise DataError("a tag or comment is longer than 1 MiB", value=self._markup[:80])
 
@@ -196,17 +196,17 @@ def _after_entities(text: bytes) -> tuple[bytes, int]:
     """Check the declarations of entities; what may start another, and how long the longest is."""
     mark = b"<!ENTITY"
     longest = 0
-    place = text.find(mark)
-    while place >= 0:
-        end = text.find(b"<", place + len(mark))
-        declaration = text[place:] if end < 0 else text[place:end]
+    position = text.find(mark)
+    while position >= 0:
+        end = text.find(b"<", position + len(mark))
+        declaration = text[position:] if end < 0 else text[position:end]
         longest = max(longest, len(declaration))
         if longest > _LONGEST_ENTITY or (end >= 0 and _REFERENCE.search(declaration)):
             problem = "an XML entity that is too long or refers to other entities"
             raise DataError(problem, value=declaration[:80])
         if end < 0:
             return declaration, longest
-        place = text.find(mark, end)
+        position = text.find(mark, end)
     return text[-len(mark) + 1 :], longest
 
 

@@ -67,11 +67,12 @@ def read_annotation(body: bytes, text: str) -> Annotation:
     """
     resources = _resources(body)
     units = [0, *accumulate(2 if char > "\uffff" else 1 for char in text)]
-    as_utf16 = _place_resources(resources, text, {unit: place for place, unit in enumerate(units)})
+    offset_of = {unit: offset for offset, unit in enumerate(units)}
+    as_utf16 = _place_resources(resources, text, offset_of)
     if units[-1] == len(text):
         return as_utf16
     as_characters = _place_resources(
-        resources, text, {place: place for place in range(len(text) + 1)}
+        resources, text, {offset: offset for offset in range(len(text) + 1)}
     )
     return max(as_utf16, as_characters, key=lambda annotation: len(annotation.mentions))
 
@@ -223,13 +224,13 @@ class SpotlightLinker:
         After an error, what was answered so far is in the cache.
         """
         cut = [(document, list(pieces(document.text))) for document in documents]
-        asked = {
+        document_of = {
             text: document.id
             for document, parts in cut
             for _, text in parts
             if any(map(str.isalnum, text))  # the service refuses empty texts
         }
-        answers = self._answers(asked)
+        answers = self._answers(document_of)
         linked: list[tuple[Mention, ...]] = []
         for document, parts in cut:
             mentions: list[Mention] = []
@@ -241,17 +242,17 @@ class SpotlightLinker:
             linked.append(tuple(mentions))
         return linked
 
-    def _answers(self, asked: Mapping[str, str]) -> dict[str, Annotation]:
+    def _answers(self, document_of: Mapping[str, str]) -> dict[str, Annotation]:
         """Each text's annotation; `asked` names the document of each text."""
         opened: AbstractContextManager[AnswerCache | None] = (
             nullcontext() if self._cache is None else open_cache(self._cache)
         )
         with opened as cache:
-            answers = {} if cache is None else self._read_cache(cache, asked)
-            missing = [text for text in asked if text not in answers]
+            answers = {} if cache is None else self._read_cache(cache, document_of)
+            missing = [text for text in document_of if text not in answers]
             if missing:
-                found = self._ask([(text, asked[text]) for text in missing], cache)
-                answers.update(zip(missing, found, strict=True))
+                new = self._ask([(text, document_of[text]) for text in missing], cache)
+                answers.update(zip(missing, new, strict=True))
         return answers
 
     def _read_cache(self, cache: AnswerCache, texts: Mapping[str, str]) -> dict[str, Annotation]:

@@ -171,10 +171,10 @@ def split_entities(
         raise DataError("the held-out fraction must be between 0 and 1", value=fraction)
     groups = _linked_by_surface(sets) if len(sets) else []
     random.Random(seed).shuffle(groups)  # noqa: S311
-    wanted = fraction * len(sets)
+    target = fraction * len(sets)
     test: set[int] = set()
     for group in groups:
-        if len(test) + len(group) / 2 <= max(wanted, 1) and len(test) + len(group) < len(sets):
+        if len(test) + len(group) / 2 <= max(target, 1) and len(test) + len(group) < len(sets):
             test.update(group)
     return sets.pick(i for i in range(len(sets)) if i not in test), sets.pick(sorted(test))
 
@@ -220,10 +220,10 @@ def _most_written(written: Counter[str]) -> str:
 
 
 def _sets_of(
-    members: Mapping[str, Mapping[Term, int]], wanted: Callable[[int], bool]
+    members: Mapping[str, Mapping[Term, int]], is_size: Callable[[int], bool]
 ) -> SynonymSets:
     """The entities with a wanted number of terms, in the order of their ids."""
-    kept = [entity for entity in sorted(members) if wanted(len(members[entity]))]
+    kept = [entity for entity in sorted(members) if is_size(len(members[entity]))]
     return SynonymSets.of([_sort_counts(members[entity]) for entity in kept], kept)
 
 
@@ -242,9 +242,9 @@ def _tally(links: Iterable[Link]) -> Tally:
 
 
 def _reasons(fate: Mapping[Link, str]) -> list[str]:
-    given = set(fate.values())
+    reasons = set(fate.values())
     order = (NO_WORD, UNKNOWN_ENTITY, UNKNOWN_NAME, RARE, SEVERAL, LOST, ALONE)
-    return [reason for reason in order if reason in given]
+    return [reason for reason in order if reason in reasons]
 
 
 def _linked_by_surface(sets: SynonymSets) -> list[list[int]]:

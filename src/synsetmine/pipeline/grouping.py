@@ -332,9 +332,9 @@ def _with_senses(
     for mention, sense in zip(several, senses, strict=True):
         counts.setdefault(mention[0], Counter())[sense] += mentions[mention]
     rank = {
-        (name, sense): place
+        (name, sense): number
         for name, own in counts.items()
-        for place, sense in enumerate(sorted(own, key=lambda sense: (-own[sense], sense)))
+        for number, sense in enumerate(sorted(own, key=lambda sense: (-own[sense], sense)))
     }
     sense_of = {
         mention: rank[mention[0], sense] for mention, sense in zip(several, senses, strict=True)
@@ -619,17 +619,17 @@ class _Result:
             sets.append((NameSet(set_id, tuple(members)), keys))
         sets.sort(key=lambda pair: (name_key(pair[0].name), pair[0].name, pair[0].id))
         alone.sort(key=lambda pair: (pair[1], pair[0].name))
-        place_of = {key: place for place, (_, keys) in enumerate(sets) for key in keys}
-        place_of |= {key: len(sets) + place for place, (_, key) in enumerate(alone)}
+        position_of = {key: position for position, (_, keys) in enumerate(sets) for key in keys}
+        position_of |= {key: len(sets) + position for position, (_, key) in enumerate(alone)}
         names = [name_set.name for name_set, _ in sets] + [member.name for member, _ in alone]
         return Grouping(
             sets=tuple(name_set for name_set, _ in sets),
             alone=tuple(member for member, _ in alone),
-            mapping=self._mapping(place_of, names),
+            mapping=self._mapping(position_of, names),
             unsure=tuple(unsure),
             threshold=threshold,
             counts=self._counts(unused_pairs),
-            rows=tuple(None if key is None else place_of[key] for key in vocabulary.keys),
+            rows=tuple(None if key is None else position_of[key] for key in vocabulary.keys),
         )
 
     def _rank(self, key: _Key) -> tuple[Any, ...]:

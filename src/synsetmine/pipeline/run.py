@@ -214,8 +214,8 @@ def _check_inputs(project: Project, folder: Path) -> None:
         require_torch("the paper's model")
     sources = [*corpus_files(project.corpus.path, project.corpus.format)]
     others = [project.kb.path, project.vocabulary.list, project.vectors.path]
-    given = [Path(other) for other in others if other]
-    for path in [*sources, *given, *_encoder_files(project)]:
+    named = [Path(other) for other in others if other]
+    for path in [*sources, *named, *_encoder_files(project)]:
         if not path.is_file():
             raise DataError("no such file", path=path)
         if path.resolve().is_relative_to(folder.resolve()):

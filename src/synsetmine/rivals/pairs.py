@@ -442,9 +442,9 @@ def _tables(needs: frozenset[View], views: TermViews) -> list[tuple[TermVectors,
 def _density(unit: Floats, pool: Rows) -> Floats:
     itself = (np.arange(len(unit)), pool)
     _, cosine = nearest_in(unit[pool], unit, NEIGHBOURS, groups=itself)
-    there = np.isfinite(cosine)
-    total = np.where(there, cosine, 0).sum(axis=1)
-    density: Floats = total / np.maximum(there.sum(axis=1), 1).astype(np.float32)
+    finite = np.isfinite(cosine)
+    total = np.where(finite, cosine, 0).sum(axis=1)
+    density: Floats = total / np.maximum(finite.sum(axis=1), 1).astype(np.float32)
     return density
 
 

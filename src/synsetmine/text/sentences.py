@@ -28,11 +28,11 @@ def sentence_around(document: str, text: str, start: int, end: int, longest: int
     # Farther away than this everything would be cut off anyway.
     first, last = max(start - 2 * longest, 0), min(end + 2 * longest, len(text))
     begin, stop = None, None
-    for place in sentence_ends(text, first, last):
-        if place <= start:
-            begin = place
-        elif place >= end:
-            stop = place
+    for border in sentence_ends(text, first, last):
+        if border <= start:
+            begin = border
+        elif border >= end:
+            stop = border
             break
     before = one_space(text[first if begin is None else begin : start]).lstrip()
     term = one_space(text[start:end])
@@ -91,8 +91,8 @@ def _is_end(text: str, match: re.Match[str]) -> bool:
         return False
     if match["mark"] != ".":
         return True
-    found = _LAST_WORD.search(text, max(match.start() - 40, 0), match.start())
-    word = found.group() if found else ""
+    last = _LAST_WORD.search(text, max(match.start() - 40, 0), match.start())
+    word = last.group() if last else ""
     if word.lower() in _NEVER_LAST:
         return False
     if word.lower() in _BEFORE_NUMBERS and following[0].isdigit():

@@ -46,28 +46,28 @@ class WordTable:
     def find(self, letters: NDArray[np.uint8], starts: IntArray, ends: IntArray) -> IntArray:
         """The numbers of the words at these places of a UTF-8 text; -1 for an unknown word."""
         first, second = keys = _keys(letters, starts, ends)
-        found = np.full(len(starts), -1, np.int64)
+        numbers = np.full(len(starts), -1, np.int64)
         left, slot = np.arange(len(starts)), self._slots(keys)
         while len(left):  # up to a free slot
             number = self._number[slot]
             same = (self._first[slot] == first[left]) & (self._second[slot] == second[left])
-            found[left[same]] = number[same]
+            numbers[left[same]] = number[same]
             on = ~same & (number >= 0)
             left, slot = left[on], self._next(slot[on])
         for word in np.flatnonzero(ends - starts > _SHORT).tolist():
-            found[word] = self._long.get(letters[starts[word] : ends[word]].tobytes(), -1)
-        return found
+            numbers[word] = self._long.get(letters[starts[word] : ends[word]].tobytes(), -1)
+        return numbers
 
     def _fill(self, keys: Keys, numbers: IntArray) -> None:
         first, second = keys[0][numbers], keys[1][numbers]
         left, slot = np.arange(len(numbers)), self._slots((first, second))
         while len(left):  # of those that want one slot the first gets it, if it is free
-            wanted, place = np.unique(slot, return_index=True)
-            place = place[self._number[wanted] < 0]
-            self._first[slot[place]] = first[left[place]]
-            self._second[slot[place]] = second[left[place]]
-            self._number[slot[place]] = numbers[left[place]]
-            left, slot = np.delete(left, place), self._next(np.delete(slot, place))
+            distinct, winner = np.unique(slot, return_index=True)
+            winner = winner[self._number[distinct] < 0]
+            self._first[slot[winner]] = first[left[winner]]
+            self._second[slot[winner]] = second[left[winner]]
+            self._number[slot[winner]] = numbers[left[winner]]
+            left, slot = np.delete(left, winner), self._next(np.delete(slot, winner))
 
     def _slots(self, keys: Keys) -> IntArray:
         mixed = keys[0] * _FACTORS[0] + keys[1] * _FACTORS[1]
@@ -185,7 +185,7 @@ def _any(joined: str, borders: IntArray) -> TokenArrays:
 
 def _tokens_with_marks(joined: str, borders: IntArray) -> TokenArrays:
     """One by one: what a letter is folded to depends on the marks behind it."""
-    spans = sorted([*token_spans(joined), *((place, place + 1) for place in borders.tolist())])
+    spans = sorted([*token_spans(joined), *((border, border + 1) for border in borders.tolist())])
     starts, ends = np.array(spans, np.int64).reshape(-1, 2).T
     words = [fold(joined[start:end]).replace(" ", BORDER).encode() for start, end in spans]
     letters = np.frombuffer(b" " + b" ".join(words) + b" ", np.uint8)
@@ -218,11 +218,11 @@ def _spread(
     size[alone] = 3
     size[several] = [*map(len, folded)]
     origins = np.repeat(np.arange(len(letters)), size)
-    places = np.cumsum(size) - size
+    positions = np.cumsum(size) - size
     spread = letters[origins]
-    spread[places[alone]] = spread[places[alone] + 2] = _SPACE
-    for place, points in zip(places[several].tolist(), folded, strict=True):
-        spread[place : place + len(points)] = points
+    spread[positions[alone]] = spread[positions[alone] + 2] = _SPACE
+    for position, points in zip(positions[several].tolist(), folded, strict=True):
+        spread[position : position + len(points)] = points
     return spread, origins
 
 

@@ -147,8 +147,8 @@ class ContextPairs:
         keys = [pair_keys(joined.row.astype(np.int64), joined.col.astype(np.int64), self.count)]
         for table in self._tables:
             nearest = table.nearest[:, :NEAR]
-            node, place = np.nonzero(nearest >= 0)
-            keys.append(pair_keys(node, nearest[node, place].astype(np.int64), self.count))
+            node, rank = np.nonzero(nearest >= 0)
+            keys.append(pair_keys(node, nearest[node, rank].astype(np.int64), self.count))
         return pairs_of(np.concatenate(keys), self.count)
 
     def log_odds(
@@ -222,12 +222,12 @@ class ContextPairs:
         values = np.where(left == right, LARGEST, -LARGEST).astype(np.float32)
         values[np.minimum(left, right) < 0] = -LARGEST
         some = np.flatnonzero((left != right) & (np.minimum(left, right) >= 0))
-        keys, place = np.unique(
+        keys, inverse = np.unique(
             pair_keys(left[some], right[some], len(self.forms)), return_inverse=True
         )
         ends = np.divmod(keys, max(len(self.forms), 1))
         if len(some):
-            values[some] = np.clip(compare(*ends), -LARGEST, LARGEST)[place]
+            values[some] = np.clip(compare(*ends), -LARGEST, LARGEST)[inverse]
         return values
 
     def _text_features(self, left: Positions, right: Positions) -> Floats:
@@ -281,11 +281,11 @@ class ContextPairs:
         matcher = NameMatcher.build(distinct)
         texts = [text for texts in self._contexts for text in texts]
         node = np.repeat(np.arange(self.count), [len(texts) for texts in self._contexts])
-        found = matcher.find(texts)
+        matches = matcher.find(texts)
         shape = (self.count, len(distinct) + 1)
-        places = node[found.text], found.form
-        mentions = sparse.csr_array((np.ones(len(found), np.bool_), places), shape=shape)
-        position = {form: place for place, form in enumerate(distinct)}
+        cells = node[matches.text], matches.form
+        mentions = sparse.csr_array((np.ones(len(matches), np.bool_), cells), shape=shape)
+        position = {form: column for column, form in enumerate(distinct)}
         # The last column, of a form without letters, is empty.
         columns = [position.get(normal_form(form), len(distinct)) for form in self.forms]
         return sparse.csr_array(mentions[:, columns])
@@ -307,9 +307,9 @@ def split_senses(
 
     left, right = _pairs_of_names(np.asarray(names))
     chances = sigmoid(pairs.log_odds(left, right, compare, classifier.pairs))
-    places = np.concatenate([left, right]), np.concatenate([right, left])
+    cells = np.concatenate([left, right]), np.concatenate([right, left])
     graph = sparse.csr_array(
-        (np.concatenate([chances, chances]), places), shape=(len(names), len(names))
+        (np.concatenate([chances, chances]), cells), shape=(len(names), len(names))
     )
     linkage = Linkage(graph, classifier.function)
     linkage.merge(float(np.log(threshold / (1 - threshold))) if 0 < threshold < 1 else 0.0)
