@@ -36,20 +36,20 @@ FEWEST = 10  # entities of two or more terms, to hold some out
 
 
 class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
-    """Learns from labelled terms how synonym sets look; groups new terms into sets.
+    """A scikit-learn estimator: learns from labelled terms, groups new terms into synonym sets.
 
-    `fit(X, y)` takes term vectors and the entity each term names; `predict(X)` gives each row of X
-    the number of its set. With `surfaces`, the terms' strings, the model looks at those too, and
-    then `predict` needs them as well. Training and prediction vocabularies are usually disjoint.
-    Cross-validate with folds that keep an entity together (`GroupKFold`, groups=y).
+    `fit(X, y)` takes term vectors and the entity of each term; `predict(X)` returns the number of
+    the set of each row of X. With `surfaces`, the terms' strings, the model uses those too, and
+    `predict` needs them as well. Training and prediction vocabularies are usually disjoint.
+    Cross-validate with folds that do not split an entity (`GroupKFold`, groups=y).
 
-    Without y, X is a list or a Series of names: nothing is learned, and the general model groups
-    them as `synsetmine.group` does. A missing name has the label -1.
+    Without y, X is a list or a Series of names: there is no training, and the general model groups
+    them like `synsetmine.group`. A missing name has the label -1.
 
-    `preset` is "general", the default model, or a preset of the paper's model, which walks the rows
-    once in random order. The parameters from `architecture` to `patience` belong to the paper's
-    model; None keeps the value of the preset. A `threshold` of None is 0.5 for a model that is
-    trained, and that of "balanced" precision for names without y.
+    `preset` is "general", the default model, or a preset of the paper's model, which takes the
+    rows once in random order. The parameters from `architecture` to `patience` belong to the
+    paper's model; None keeps the value of the preset. A `threshold` of None is 0.5 for a trained
+    model, and that of "balanced" precision for names without y.
     """
 
     def __init__(
@@ -86,8 +86,8 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None, *, surfaces: Surfaces | None = None) -> Self:
         """Train on vectors X (terms, dimension) of entities y (terms,), or group names X.
 
-        `surfaces` are the terms' strings: one more view, and for some strategies of the paper's
-        model what they draw by.
+        `surfaces` are the terms' strings: a further view, and the tokens for some sampling
+        strategies of the paper's model.
         """
         with _value_errors():
             settings_in(MineSettings)["threshold"].check(self.threshold)

@@ -128,12 +128,12 @@ class SetInstanceReport:
 def evaluate(
     predicted: SynonymSets, gold: SynonymSets, *, known: SynonymSets | None = None
 ) -> ClusterReport:
-    """Compare on gold's terms: unknown terms are left out, missing ones are sets of one.
+    """Compare on the terms of `gold`: other terms are left out, missing terms are sets of one.
 
-    `known` are sets of other entities. A known set with members in a predicted set that has gold
-    terms too takes part as one more term there, alone in gold: a gold term that joined another
-    entity is an error in every measure. The members of a known set count once, since to put them
-    together was not the task.
+    `known` are sets of other entities. If a predicted set has gold terms and members of a known
+    set, the known set counts as one further term there, alone in gold: a gold term that joined
+    another entity is an error in every measure. The members of a known set count once, because
+    grouping them was not the task.
     """
     present = [term for term in gold.terms if term in predicted]
     missing = [term for term in gold.terms if term not in predicted]

@@ -17,7 +17,7 @@ Progress: TypeAlias = Callable[[int, int], None]  # done, of how much
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """Where a text names an entity: `document.text[start:end]` is the surface."""
+    """A part of a text that names an entity: `document.text[start:end]` is the surface."""
 
     start: int
     end: int
@@ -26,7 +26,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A piece of the corpus; `mentions` are those that its file already marks (PubTator, wikis)."""
+    """A document of the corpus; `mentions` are the annotations of its file (PubTator, wikis)."""
 
     id: str
     text: str
@@ -44,10 +44,10 @@ class Link:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Term:
-    """A word or phrase, with a sense where one surface names several things.
+    """A word or phrase, with a sense if one surface names several things.
 
-    The paper's files write `surface||entity-id`. There the sense *is* the label, so nothing that
-    computes features may read it; it only keeps two senses of one surface apart.
+    The paper's files write `surface||entity-id`. There the sense *is* the label, so features must
+    not use it; it only distinguishes the senses of one surface.
     """
 
     surface: str
@@ -80,10 +80,10 @@ class Term:
 
 @dataclass(frozen=True)
 class SynonymSets:
-    """A partition of terms into synonym sets, each with an id: supervision, gold and output alike.
+    """A partition of terms into synonym sets, each with an id: training, gold or mined sets.
 
-    Sets and their terms keep the order they were given in. Every set has at least one term, no
-    term is in two sets, and no two sets share an id.
+    Sets and terms keep their order. Every set has at least one term, no term is in two sets, and
+    no two sets share an id.
     """
 
     sets: tuple[tuple[Term, ...], ...]
@@ -133,7 +133,7 @@ class SynonymSets:
 
     @cached_property
     def partition(self) -> frozenset[frozenset[Term]]:
-        """The sets without their ids and order; two results agree when these are equal."""
+        """The sets without their ids and order, to compare two results."""
         return frozenset(frozenset(members) for members in self.sets)
 
     @cached_property
@@ -163,7 +163,7 @@ class SynonymSets:
         return [self.label_of(term) for term in terms]
 
     def restrict(self, terms: Iterable[Term]) -> SynonymSets:
-        """Only these terms; sets that lose all their terms go."""
+        """Only these terms, without sets that have none of them."""
         keep = frozenset(terms)
         kept = [tuple(t for t in members if t in keep) for members in self.sets]
         left = [
@@ -223,7 +223,7 @@ def order_terms(
     seed: int = 0,
     counts: Mapping[Term, int] | None = None,
 ) -> list[Term]:
-    """The order in which a vocabulary is walked; the result of set generation depends on it.
+    """The terms in an order for set generation, on which the paper's model depends.
 
     `frequent` sorts by count, most frequent first; equal counts keep their given order.
     """

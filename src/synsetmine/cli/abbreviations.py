@@ -59,7 +59,7 @@ def abbreviations(
 
     Example: `synsetmine abbreviations abstracts.jsonl.gz`
 
-    Those that are defined twice or more, as a file:
+    Write the abbreviations with two or more definitions to a file:
 
     Example: `synsetmine abbreviations texts/ --min-count 2 --out abbreviations.tsv`
     """

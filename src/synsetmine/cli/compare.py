@@ -54,7 +54,7 @@ def datasets(
         str | None, typer.Option(help="Address of another server with the GitHub contents API.")
     ] = None,
 ) -> None:
-    """Get the paper's benchmark data: downloaded once, checked, kept in a cache.
+    """Download, check and cache the paper's benchmark data.
 
     Run the command again to resume an interrupted download. A cached data set is not downloaded
     again; delete its folder to do so.
@@ -161,7 +161,7 @@ def compare(
     device: Device = "auto",
     skip_bad: SkipBad = False,
 ) -> None:
-    """Run methods side by side on the same sets and vectors, and see which to trust.
+    """Compare methods on the same sets and vectors.
 
     Each method learns from the training sets and groups the terms of the test sets. Its
     hyper-parameters are tuned on training sets alone.

@@ -185,7 +185,7 @@ def export(
 
     Example: `synsetmine export run -f skos -o sets.ttl --entities http://id.nlm.nih.gov/mesh/`
 
-    The same without variants that an analyzer handles:
+    A file without variants that an analyzer handles:
 
     Example: `synsetmine export run -f solr -o s.txt --without spelling --without inflection`
 
@@ -197,7 +197,7 @@ def export(
 
     Example: `synsetmine export run --accepted --format obo --out synonyms.obo`
 
-    Sets of a file, with frequencies that say which term is preferred:
+    Sets of a file, with frequencies that select the preferred term:
 
     Example: `synsetmine export mined.jsonl --counts vocabulary.tsv -f solr -o synonyms.txt`
     """

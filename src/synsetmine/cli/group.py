@@ -104,7 +104,7 @@ def group(
 ) -> None:
     """Group a list of names: which of them mean the same thing?
 
-    It needs no known sets, no corpus and no training; a general model knows how names vary.
+    It needs no known sets, no corpus and no training; a general model compares the names.
 
     Example: `synsetmine group names.txt`
 
@@ -112,7 +112,7 @@ def group(
 
     Example: `synsetmine group products.csv --column title --precision cautious -o synonyms.txt`
 
-    New names for sets that are known:
+    New names for known sets:
 
     Example: `synsetmine group new.txt --known sets.jsonl --never pairs.tsv -o sets-more.jsonl`
     """

@@ -114,7 +114,7 @@ def report(
 ) -> None:
     """Write the report of a finished run again: one self-contained HTML file.
 
-    Options that are not given keep the values of the run.
+    Options default to the values of the run.
 
     Example: `synsetmine report run --title "Names of diseases" --out diseases.html`
     """
@@ -202,10 +202,10 @@ def demo(
     *,
     work: Annotated[EngineSettings, SettingOptions(only=("workers",))],
 ) -> None:
-    """Run everything on real data that comes with packages (extra `demo`).
+    """Run all stages on real data from packages (extra `demo`).
 
-    106 articles of Wikipedia: their links become training sets, a model is trained, new names of
-    known entities are found, and the report shows them with scores on held-out entities.
+    The links of 106 articles of Wikipedia become training sets. The run trains a model, finds new
+    names of known entities, and reports them with scores on held-out entities.
 
     Example: `synsetmine demo --out demo`
     """

@@ -63,7 +63,7 @@ def stage_files(**named: Path | None) -> Iterator[Artefacts]:
 def read(out: Out, settings: CorpusOptions) -> None:
     """Read a corpus of any format into one file of documents.
 
-    Plain, .gz, .bz2 or .zst. Broken or empty documents are left out, counted and reported.
+    Files may be compressed (.gz, .bz2, .zst). Broken or empty documents are skipped and counted.
 
     Example: `synsetmine read abstracts.jsonl.gz --out documents.parquet`
     """
@@ -108,7 +108,7 @@ def link(
     ] = Path("spotlight.sqlite"),
     work: EngineOptions,
 ) -> None:
-    """Find which words of the documents name which entity.
+    """Link names in the documents to entities.
 
     Example: `synsetmine link documents.parquet knowledge.arrow --out links.tsv`
     """

@@ -92,7 +92,7 @@ def train(
     one table of vectors and chooses its epoch on held-out training sets; run the same command
     again to resume an interrupted training.
 
-    With --reviews, terms that reviewers called correct and exact in one set join the training
+    With --reviews, terms that reviewers judged correct and exact in one set join the training
     sets, and terms that they removed from a set are negatives.
 
     Example: `synsetmine train train.set --vectors vectors.txt --out model`
@@ -248,9 +248,9 @@ def finetune(
 ) -> None:
     """Tune a sentence encoder on synonym sets, so that synonyms get similar embeddings.
 
-    It pays off with thousands of training sets. The folder is an encoder like any other: give it to
-    `train` with `--encoder`, together with the same sets. It lists the sets that it was tuned on,
-    and `train` learns from the other sets only.
+    It needs thousands of training sets. Pass the folder to `train` with `--encoder`, together
+    with the same sets. It lists the sets that it was tuned on, and `train` uses the other sets
+    only.
 
     Example: `synsetmine finetune train.set --out tuned` (extra `encoder`)
 

@@ -46,10 +46,10 @@ def apply_names(
         bool, typer.Option("--reviewed", help="Add only names that a reviewer called correct.")
     ] = False,
 ) -> None:
-    """Add new names to a knowledge base; everything else in its file stays as it is.
+    """Add new names to a knowledge base, and leave the rest of its file unchanged.
 
-    Names that a reviewer called incorrect or was unsure of are left out, as are names that are
-    there already and names of entities that the knowledge base lacks.
+    Names with the verdict incorrect or unsure are left out, and so are names that the entity
+    already has and names of entities that the knowledge base lacks.
 
     Example: `synsetmine apply-names new-names.tsv mesh.jsonl.gz --out mesh-more.jsonl.gz`
     """
@@ -108,10 +108,10 @@ def lint(
     ] = 10_000,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Check synonyms.txt files, from any source, before Solr or Elasticsearch reads them.
+    """Check synonyms.txt files before Solr or Elasticsearch reads them.
 
-    An error is a rule that an engine refuses or misreads, a warning a rule that is probably a
-    mistake, a note is for information. With an error the exit code is 1.
+    An error is a rule that an engine rejects or misreads, a warning a probable mistake, a note
+    information. With an error the exit code is 1.
 
     Example: `synsetmine lint synonyms.txt`
     """

@@ -70,7 +70,7 @@ def listen_and_serve(
     what: str,
     on_ready: Callable[[str], None] | None = None,
 ) -> None:
-    """Open the port first, since all else takes longer; then serve until Ctrl-C."""
+    """Open the port first, since loading takes longer; then serve until Ctrl-C."""
     from synsetmine.review.web.server import (
         LOOPBACK,
         AccessPolicy,
@@ -103,7 +103,7 @@ def listen_and_serve(
 
 
 def check_installed() -> None:
-    """The web's packages are optional; without them there is one clear line."""
+    """Raise an error of one line if the packages of the extra `web` are missing."""
     try:
         import msgspec
         import starlette
@@ -126,9 +126,9 @@ def review(
 ) -> None:
     """Review mined sets in a browser: accept, reject, correct, split and merge them.
 
-    The least certain sets come first. Decisions are kept in the run's `reviews.sqlite`, each as
-    soon as it is made; several people may review at the same time. Whoever opens the printed
-    address may decide; it has a token that is new at each start.
+    The least certain sets come first. The run's `reviews.sqlite` stores each decision at
+    once; several people may review at the same time. Everyone with the printed address can
+    decide; each start makes a new token for it.
 
     Example: `synsetmine review run`
     """
@@ -189,7 +189,7 @@ def export_reviews(
         Path, typer.Option("--out", "-o", callback=output_file, help="TSV file for the decisions.")
     ],
 ) -> None:
-    """Write reviewers' decisions to a TSV file, to keep under git and import into other runs.
+    """Write reviewers' decisions to a TSV file, for git and for other runs.
 
     The same decisions always give the same bytes; new ones are new lines.
 
@@ -207,9 +207,9 @@ def import_reviews(
     run: Run,
     file: Annotated[Path, typer.Argument(help="TSV file of `export-reviews`.", show_default=False)],
 ) -> None:
-    """Import decisions made elsewhere or on an earlier run, each one only once.
+    """Import decisions of another run from a TSV file; known decisions are skipped.
 
-    They apply to the sets of this run as far as it has their terms.
+    They apply to those sets of this run that have their terms.
 
     Example: `synsetmine import-reviews run reviews.tsv`
     """
@@ -249,7 +249,7 @@ def serve(
     device: Device = "auto",
     skip_bad: SkipBad = False,
 ) -> None:
-    """Answer questions about synonyms over HTTP, with JSON.
+    """Answer queries for synonyms over HTTP, with JSON.
 
     A run folder answers from its mined sets, without the sets and terms that reviewers rejected,
     and with its model. A model folder needs `--vectors`, and expands a term by ranking.

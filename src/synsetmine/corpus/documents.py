@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 def sound_text(text: str) -> str:
-    """A text that was checked, in Unicode's form NFC."""
+    """The text after a check, in Unicode NFC."""
     check_text(text)
     return nfc(text)
 
 
 def check_text(text: str) -> None:
-    """Refuse a text that is blank, or that cannot be stored."""
+    """Raise a DataError for an empty text, or one that cannot be stored."""
     if not text or text.isspace():
         raise DataError("the document is empty")
     if "\0" in text:
@@ -51,7 +51,7 @@ BATCH_CHARACTERS = 4 * 2**20
 
 
 def write_documents(path: Path, documents: Iterable[Document]) -> int:
-    """Write a corpus, whole or not at all; the number of its documents."""
+    """Write a corpus completely or not at all; returns the number of documents."""
     import pyarrow.parquet as pq
 
     count = 0

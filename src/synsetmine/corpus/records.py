@@ -20,8 +20,8 @@ LONGEST_BLOCK = 2**20  # characters: a file without blank lines must not become 
 def read_paragraphs(source: Source) -> Iterator[Document]:
     """Blocks of lines between blank lines, with the ids `name#1`, `name#2`, …
 
-    A whole file as one document would not fit into memory where the file is large, and what is
-    mined from a corpus, which words occur together, is settled within a paragraph anyway.
+    A large file as one document would not fit into memory, and co-occurrence is counted within
+    paragraphs anyway.
     """
     name = source.name
     blocks = _blocks(source.lines())
@@ -31,7 +31,7 @@ def read_paragraphs(source: Source) -> Iterator[Document]:
 
 
 def read_lines(source: Source) -> Iterator[Document]:
-    """One document a line, with the ids `name:1`, `name:2`, …"""
+    """One document per line, with the ids `name:1`, `name:2`, …"""
     name = source.name
     for number, line in source.lines():
         with source.skipping(number):
@@ -76,7 +76,7 @@ class Fields:
 
 
 def read_jsonl(source: Source, fields: Fields) -> Iterator[Document]:
-    """One JSON object a line; blank lines are passed over."""
+    """One JSON object per line; empty lines are ignored."""
     name = source.name
     for number, line in source.lines():
         if not line or line.isspace():
@@ -126,7 +126,7 @@ def table_rows(source: Source, *, quotes: bool = True) -> Iterator[tuple[int, li
 
 
 def read_parquet(source: Source, fields: Fields) -> Iterator[Document]:
-    """The rows of a Parquet file; only the columns in question are read."""
+    """The rows of a Parquet file; only the needed columns are read."""
     name = source.name
     number = 0
     batches = parquet_columns(source, lambda names: _check_columns(names, fields, source.path))

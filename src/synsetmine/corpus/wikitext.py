@@ -65,7 +65,7 @@ LONGEST_TITLE = 255  # bytes, as in MediaWiki
 
 @dataclass(frozen=True)
 class Site:
-    """What a wiki calls its namespaces other than that of articles, in lower case."""
+    """The names of a wiki's namespaces other than that of articles, in lower case."""
 
     hidden: frozenset[str] = FILES | {"category"}  # a link to them shows nothing in the text
     others: frozenset[str] = OTHERS
@@ -85,7 +85,7 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a link leads; `title` is "" where that is no article."""
+    """The target of a link; `title` is "" if it is no article."""
 
     title: str
     hidden: bool = False  # whether the link shows something outside of the running text
@@ -113,7 +113,7 @@ def read_target(written: str, site: Site) -> Target:
 
 
 def label_of(written: str) -> str:
-    """What a link without an anchor of its own shows."""
+    """The text that a link without an anchor shows."""
     plain = _plain(written).removeprefix(":").lstrip()
     page, _, section = plain.partition("#")
     return page.strip() or section.strip()

@@ -1,4 +1,4 @@
-"""What a search engine would refuse or misread in a `synonyms.txt`, whoever wrote it."""
+"""Finds rules of a `synonyms.txt` that a search engine would reject or misread."""
 
 from __future__ import annotations
 

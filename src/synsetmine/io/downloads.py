@@ -65,10 +65,10 @@ def receive(url: str, limit: int, timeout: float, start: int = 0) -> Iterator[tu
 
 
 def check_address(url: str, source: str | None = None) -> None:
-    """Refuse what is no address of the web, or none that `source` may lead to.
+    """Raise an error for an address that is not http(s), or that `source` must not redirect to.
 
-    Whoever is out in the world must not make us ask for what only we can reach: the services of
-    this machine and of its network. Nor may encryption be given up on the way.
+    A public server must not make this program request private services, of this machine or its
+    network. A redirect must not drop encryption either.
     """
     if not is_web_address(url) or re.search(r"[^!-~]", url):
         raise DataError("not a usable http(s) address", value=redact(url))
@@ -150,7 +150,7 @@ _LONGEST_PAUSE = 30.0  # seconds
 
 @dataclass(frozen=True)
 class Dataset:
-    """A benchmark on disk; `vectors` has those of `VECTOR_FILES` that the dataset comes with."""
+    """A benchmark on disk; `vectors` has those files of `VECTOR_FILES` that the dataset has."""
 
     name: str
     folder: Path
@@ -173,9 +173,9 @@ def fetch_dataset(
 ) -> Dataset:
     """The dataset from the cache or, the first time, from `home` or from a local copy `source`.
 
-    An interrupted download resumes where it ended, in this call (`retries` times a file, after
-    pauses of `backoff` seconds that double) or in a later one. `progress` is called with
-    (file name, bytes done, bytes in all). A `source` given always replaces what the cache holds.
+    An interrupted download resumes, in this call (`retries` times per file, after pauses of
+    `backoff` seconds that double) or in a later one. `progress` is called with (file name, bytes
+    done, bytes in total). A `source` always replaces the cached files.
     """
     if name not in DATASETS:
         raise DataError(f"no such dataset; expected one of {', '.join(DATASETS)}", value=name)

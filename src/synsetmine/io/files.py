@@ -1,4 +1,4 @@
-"""Opens and writes files so that no file is ever half-written under its name."""
+"""Opens files, and writes them so that no partial file has the final name."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ def atomic_write(path: Path) -> Iterator[Path]:
 
 
 def check_file(path: Path) -> None:
-    """Refuse a path at which no file can be written, before any work is done for it.
+    """Raise a DataError for a path that cannot be written, before any work is done for it.
 
-    A device or a pipe would be replaced by a file, so they are refused too.
+    This includes devices and pipes, which a file would replace.
     """
     _check_links(path)
     if path.is_dir():
@@ -67,7 +67,7 @@ def check_file(path: Path) -> None:
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a folder in which no file can be written; one that is missing can be made."""
+    """Raise a DataError for a folder that cannot be written; a missing one can be made."""
     _check_links(folder)
     parent = folder
     while not parent.exists() and parent != parent.parent:
@@ -89,7 +89,7 @@ def _check_links(path: Path) -> None:
 
 @contextmanager
 def naming_place(path: Path, temporary: Path | None = None) -> Iterator[None]:
-    """A full disk and its like as an error that names the file, which the system's own does not."""
+    """Turn a full disk and similar errors of the system into one that names the file."""
     try:
         yield
     except Exception as error:
@@ -134,7 +134,7 @@ def numbered_lines(
 ) -> Iterator[tuple[int, str]]:
     """Yield (line number, line without its end) of a UTF-8 text file, plain or compressed.
 
-    With `skipped`, lines that are too long or not UTF-8 are left out and their errors kept there.
+    With `skipped`, lines that are too long or not UTF-8 are skipped and their errors go there.
     """
     for number, raw in byte_lines(path, skipped=skipped, on_read=on_read):
         try:
@@ -171,7 +171,7 @@ def byte_lines(
 
 
 def read_text(path: Path) -> str:
-    """The whole text of a small UTF-8 file, without a byte order mark."""
+    """The text of a small UTF-8 file, without a byte order mark."""
     raw = read_whole(path).removeprefix(codecs.BOM_UTF8)
     try:
         return raw.decode()
@@ -182,7 +182,7 @@ def read_text(path: Path) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """What a small JSON file holds."""
+    """The value in a small JSON file."""
     text = read_text(path)
     try:
         return json.loads(text)
@@ -193,7 +193,7 @@ def read_json(path: Path) -> Any:
 
 
 def parse_json(text: str) -> Any:
-    """What a line of JSON holds."""
+    """The value in a line of JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

@@ -74,11 +74,10 @@ _QUOTED = re.compile(
 def read_sets(
     path: str | Path, *, skipped: list[DataError] | None = None, allow_empty: bool = False
 ) -> SynonymSets:
-    """Read a `.set` or `.jsonl` file (either may be .gz, .bz2 or .zst).
+    """Read a `.set` or `.jsonl` file (also .gz, .bz2 or .zst).
 
-    A broken line raises a DataError with file, line and value. With a list `skipped`, broken
-    lines are left out and their errors collected there. A file without sets is an error too,
-    unless it may be empty.
+    A broken line raises a DataError with file, line and value. With `skipped`, broken lines are
+    skipped and their errors go there. A file without sets is an error unless `allow_empty`.
     """
     path = Path(path)
     parse = _parser_for(path)
@@ -103,7 +102,7 @@ def read_sets(
 
 
 def write_sets(path: str | Path, sets: SynonymSets) -> None:
-    """Write a `.set` or `.jsonl` file, whole or not at all."""
+    """Write a `.set` or `.jsonl` file completely or not at all."""
     path = Path(path)
     check_ids(path, sets.ids)
     line_of = _format_jsonl if _is_jsonl(path) else _format_paper
@@ -113,7 +112,7 @@ def write_sets(path: str | Path, sets: SynonymSets) -> None:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Terms to mine in the order of their file, with counts where the file has them."""
+    """Terms to mine in the order of their file, with counts if the file has them."""
 
     terms: tuple[Term, ...]
     counts: dict[Term, int]
@@ -125,7 +124,7 @@ def read_vocabulary(
     skipped: list[DataError] | Skipped | None = None,
     allow_empty: bool = False,
 ) -> Vocabulary:
-    """Read one term a line, optionally followed by a tab and its count."""
+    """Read one term per line, optionally followed by a tab and its count."""
     path = Path(path)
     terms: dict[Term, None] = {}
     counts: dict[Term, int] = {}

@@ -164,7 +164,7 @@ _UNSENDABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]
 
 
 class SpotlightLinker:
-    """Asks a DBpedia Spotlight service; what it answered is asked only once if there is a cache.
+    """Links with a DBpedia Spotlight service; a cache stores its answers.
 
     An entity is called by its `title`, the last part of its address written as a person would
     (`http://dbpedia.org/resource/New_York_City` is `New York City`, as in Wikipedia), or by its

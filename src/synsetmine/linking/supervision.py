@@ -1,7 +1,7 @@
 """Distant supervision: training sets from links between surfaces and entities.
 
-Linkers err, so a link counts only if its surface is among the entity's known names (the paper's
-filter). The surfaces that stay linked to one entity are a training set; no labels are needed.
+Linkers make errors, so a link counts only if its surface is a known name of the entity (the
+paper's filter). The remaining surfaces of one entity are a training set, without any labels.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class KnownNames(Protocol):
 
 @dataclass(frozen=True)
 class Tally:
-    """How many links, and mentions behind them, met one fate, with the most frequent of them."""
+    """The number of links and mentions with one outcome, with the most frequent links."""
 
     links: int
     mentions: int
@@ -49,7 +49,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class Supervision:
-    """Training sets, one an entity (its id is the set's), and what became of every link."""
+    """Training sets, one per entity with its id, and the counts of kept and dropped links."""
 
     sets: SynonymSets  # of `min_terms` or more terms, each set's most frequent first
     alone: SynonymSets  # known names of the other entities: known, but no use for training
@@ -69,10 +69,10 @@ def supervise(
 ) -> Supervision:
     """Filter links by known names and group what stays by entity.
 
-    Surfaces of one normal form are one term, shown as it is written most often. A term that names
-    several entities goes to the one it is linked to most often, and to none if two are equal
-    (`common`), to none (`skip`), or to each as a sense of its own (`senses`). Terms seen fewer
-    than `min_count` times are left out, and so are sets of fewer than `min_terms` terms.
+    Surfaces of one normal form are one term, in its most frequent spelling. A term of several
+    entities belongs to the most frequent one, or to none if two are equally frequent (`common`),
+    to none (`skip`), or to each as a sense (`senses`). Terms with fewer than `min_count`
+    occurrences are left out, and so are sets of fewer than `min_terms` terms.
     """
     if ambiguous not in get_args(Ambiguous):
         raise DataError(f"ambiguous must be one of {get_args(Ambiguous)}", value=ambiguous)
@@ -164,8 +164,8 @@ def split_entities(
 ) -> tuple[SynonymSets, SynonymSets]:
     """Split by entity into (training, test) that share no surface, about `fraction` for testing.
 
-    Entities that share a surface, as senses do, go to the same side together. The test part is
-    empty if none can be held out: of no or one entity, or where all share surfaces.
+    Entities that share a surface, as senses do, are in the same part. The test part is empty if
+    no entity can be held out: with fewer than two entities, or if all share surfaces.
     """
     if not 0 < fraction < 1:
         raise DataError("the held-out fraction must be between 0 and 1", value=fraction)

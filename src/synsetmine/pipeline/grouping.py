@@ -102,7 +102,7 @@ class UnsurePair(NamedTuple):
 
 @dataclass(frozen=True)
 class NameSet:
-    """Names of one thing; `name` stands for it and comes first among the members."""
+    """Names of one thing; `name` is the canonical one and the first of the members."""
 
     id: str
     entries: tuple[Member, ...]
@@ -132,7 +132,7 @@ class NameSet:
 
 @dataclass(frozen=True)
 class NameCounts:
-    """What happened to the entries of a list."""
+    """Counts of the names of a list."""
 
     names: int = 0  # entries that are not missing
     duplicates: int = 0  # entries that repeat another one
@@ -145,7 +145,7 @@ class NameCounts:
 
 @dataclass(frozen=True, repr=False)
 class Grouping:
-    """The sets of two or more names, and what becomes of each name of the list."""
+    """The sets of two or more names, and the set of each name of the list."""
 
     sets: tuple[NameSet, ...]  # by their names
     alone: tuple[Member, ...]  # names without a set
@@ -160,13 +160,13 @@ class Grouping:
 
     @property
     def canonical(self) -> tuple[str | None, ...]:
-        """Of each row of the list the name of its set, or its own; None for a missing name."""
+        """For each row of the list the name of its set, or its own; None for a missing name."""
         names = [s.name for s in self.sets] + [member.name for member in self.alone]
         return tuple(None if row is None else names[row] for row in self.rows)
 
     @property
     def ids(self) -> tuple[str | None, ...]:
-        """Of each row of the list the id of its set; a name that stands alone has one too."""
+        """For each row of the list the id of its set; a name that stands alone has an id too."""
         ids = [s.id for s in self.sets] + list(self.ids_alone)
         return tuple(None if row is None else ids[row] for row in self.rows)
 
@@ -182,7 +182,7 @@ class Grouping:
 
     @property
     def summary(self) -> str:
-        """What was found and what was left out, on one line."""
+        """The numbers of names and sets on one line."""
         counts = self.counts
         distinct = counts.names - counts.duplicates
         in_sets = distinct - self._entries_alone
@@ -204,7 +204,7 @@ class Grouping:
         return sum(name in names for name in self.mapping.values())
 
     def to_arrow(self, *, alone: bool = True) -> Any:
-        """A table of pyarrow, a row a name: set_id, canonical, name, count, probability, known."""
+        """A pyarrow table, one row per name: set_id, canonical, name, count, probability, known."""
         from synsetmine.pipeline.group_files import as_table
 
         return as_table(self, alone=alone)
@@ -224,7 +224,7 @@ class Grouping:
     ) -> None:
         """Write .jsonl, .csv, .parquet, or .txt for Solr's and Elasticsearch's `synonyms.txt`.
 
-        `alone` adds names that have no set. Names that the format cannot hold go to `skipped`.
+        `alone` adds names without a set. Names that the format cannot represent go to `skipped`.
         """
         from synsetmine.pipeline.group_files import write_grouping
 
@@ -255,25 +255,25 @@ def group(
 
     `names` is any iterable of strings, a Series of pandas or polars, or a DataFrame with a
     `column`. Their order makes no difference. Names that differ only in case, width or whitespace
-    are one name. `precision` is "cautious", "balanced" or "bold", or a threshold from 0 to 1. New
-    names may join the `known` sets, whose own names stay where they are: sets as `read_sets` reads
-    them, lists of names, or a mapping from names to their other names. The two names of a pair in
-    `never` come into different sets, those of a pair in `always` into one.
+    are one name. `precision` is "cautious", "balanced" or "bold", or a threshold from 0 to 1.
+    `known` are sets that new names may join: the result of `read_sets`, lists of names, or a
+    mapping from names to their other names. Pairs in `never` are cannot-link pairs, those in
+    `always` must-link pairs.
 
     `contexts` has for each name a sentence or a description, or a list of them, or None; `types`
     has the type of each name, or None. Both are as long as `names`, or the names of columns if
-    `names` is a table. Names of different types never share a set. A name in several rows is split
-    if its contexts show that it stands for several things: `ids` and `canonical` of the result
-    have the answer for each row.
+    `names` is a table. Names of different types never share a set. If the contexts of a name in
+    several rows show several meanings, its rows are in different sets: `ids` and `canonical` of
+    the result have the answer for each row.
 
-    The name of a set is its most frequent one in the list; among equals the one with most letters,
-    then one that is not all capitals unless it is as short as `USA`, then the one with fewest
-    other characters (`Heart Failure`, not `Failure, Heart`), then the first in the alphabet. A
-    known set is called by its first name.
+    The name of a set is its most frequent one in the list; ties go to the name with most letters,
+    then to one that is not all capitals unless it is as short as `USA`, then to the one with
+    fewest other characters (`Heart Failure`, not `Failure, Heart`), then to the first in the
+    alphabet. The name of a known set is its first one.
 
     `model` is the general model by default. `encoder` is a sentence encoder, `minilm` or a folder,
-    whose vectors of the names and contexts are one more view; the folder `cache` keeps them.
-    `unsure` is how many pairs near the threshold to return.
+    whose vectors of the names and contexts are a further view; the folder `cache` stores them.
+    `unsure` is the number of pairs near the threshold to return.
     """
     threshold = threshold_of(precision)
     rows = rows_in(names, column, contexts=contexts, types=types)

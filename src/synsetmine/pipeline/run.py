@@ -1,4 +1,4 @@
-"""The straight line from a corpus and a knowledge base to synonym sets and their report."""
+"""All stages of a run, from a corpus and a knowledge base to synonym sets and a report."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def run_project(
     device: str = "cpu",
     until: str | None = None,
 ) -> RunFolder:
-    """Carry out all stages, or those up to `until`; what is done and unchanged is skipped.
+    """Run all stages, or those up to `until`; finished and unchanged stages are skipped.
 
-    The engine is where the work on the corpus runs: by default all cores of this machine. The
-    files are the same on every engine, so that a run may go on with another one.
+    The engine runs the work on the corpus, by default on all cores of this machine. The files are
+    the same on every engine, so a run may continue on another one.
     """
     if until is not None and until not in STAGES:
         raise DataError(f"no such stage; expected one of {', '.join(STAGES)}", value=until)

@@ -1,4 +1,4 @@
-"""What a person decided on a set: one value for each click, and the TSV file of decisions."""
+"""A reviewer's decision on a set, and the TSV file of decisions."""
 
 from __future__ import annotations
 

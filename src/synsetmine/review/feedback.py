@@ -1,4 +1,4 @@
-"""What follows from reviews for training, mining and exports."""
+"""The effects of reviews on training, mining and exports."""
 
 from __future__ import annotations
 

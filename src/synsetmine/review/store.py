@@ -183,7 +183,7 @@ class ReviewStore:
             return self._insert_now(decision)
 
     def undo(self, reviewer: str, target: str | None = None) -> Decision:
-        """Take back a decision, by its id, or one's own last; that is a decision too.
+        """Undo a decision, by its id, or the reviewer's last one; the undo is a decision too.
 
         It is a `Conflict` if a later one depends on it: then that one must be undone first.
         """

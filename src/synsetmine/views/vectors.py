@@ -30,7 +30,7 @@ from synsetmine.types import Term, first_duplicate
 
 @dataclass(frozen=True, eq=False)
 class TermVectors:
-    """One float32 row a term; the matrix may be memory-mapped."""
+    """Vectors of terms, one float32 row per term; the matrix may be memory-mapped."""
 
     terms: tuple[Term, ...]
     matrix: npt.NDArray[np.float32]  # (terms, dimension)
@@ -60,7 +60,7 @@ class TermVectors:
         return term in self._row_of
 
     def missing(self, terms: Iterable[Term]) -> list[Term]:
-        """Those of the terms that have no vector."""
+        """The terms without a vector."""
         return [term for term in terms if term not in self._row_of]
 
     def rows(self, terms: Iterable[Term]) -> npt.NDArray[np.int64]:
@@ -81,12 +81,12 @@ class TermVectors:
         return chosen
 
     def only(self, terms: Iterable[Term]) -> TermVectors:
-        """The part of the table that these terms have, in their order."""
+        """The rows of these terms, in their order; terms without a vector are left out."""
         known = tuple(dict.fromkeys(term for term in terms if term in self))
         return TermVectors(known, np.array(self.matrix[self.rows(known)]), self.source)
 
     def replaced(self, other: TermVectors) -> TermVectors:
-        """This table, with the rows of `other` in place of ours where both know a term."""
+        """This table, with the rows of `other` for the terms that both have."""
         if other.dimension != self.dimension:
             raise DataError(
                 f"expected vectors of {self.dimension} dimensions; got {other.dimension}"
@@ -112,7 +112,7 @@ View: TypeAlias = Literal["vectors", "strings", "encoder"]
 
 @dataclass(frozen=True)
 class TermViews:
-    """The views of terms besides their surfaces."""
+    """The views of terms besides their surfaces: tables of vectors, and those of an encoder."""
 
     vectors: tuple[TermVectors, ...] = ()  # corpus vectors, the main table first
     encoder: TermVectors | None = None  # a sentence encoder's vectors of the surfaces
@@ -123,7 +123,7 @@ class TermViews:
     in_context: TermVectors | None = None  # a sentence encoder's vectors of terms with contexts
 
     def table(self, view: View) -> TermVectors:
-        """The table of a view that is one."""
+        """The table of a view."""
         table = self.encoder if view == "encoder" else next(iter(self.vectors), None)
         if table is None or view == "strings":
             raise DataError("no vector table for this view", value=view)
@@ -189,8 +189,8 @@ LARGEST_DIMENSION = 1_000_000  # a first line that promises more is not a header
 def read_vectors(path: str | Path, *, skipped: list[DataError] | None = None) -> TermVectors:
     """Read a vector file of any of the three formats.
 
-    A broken line raises a DataError with file, line (or record) and value. With a list
-    `skipped`, broken lines are left out and their errors collected there.
+    A broken line raises a DataError with file, line (or record) and value. With `skipped`, broken
+    lines are skipped and their errors go there.
     """
     path = Path(path)
     if path.suffix == ".safetensors":
@@ -208,7 +208,7 @@ def read_vectors(path: str | Path, *, skipped: list[DataError] | None = None) ->
 
 
 def write_vectors(path: str | Path, vectors: TermVectors) -> None:
-    """Write a vector file, whole or not at all; in the format of its ending."""
+    """Write a vector file completely or not at all, in the format of its extension."""
     path = Path(path)
     finite = np.isfinite(vectors.matrix).all(
         axis=1

@@ -92,7 +92,7 @@ def decide(session: ReviewSession, form: Form, reviewer: str) -> QueueQuery:
 
 
 def undo(session: ReviewSession, form: Form, reviewer: str) -> QueueQuery:
-    """Take back a decision, or one's own last; the set that it was about is shown."""
+    """Undo a decision, or the reviewer's last one, and show its set."""
     undone = session.undo(reviewer, form.get("target") or None, shown=form.get("last"))
     return QueueQuery.of(form).open_set(undone.set_id)
 

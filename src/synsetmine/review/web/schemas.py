@@ -216,7 +216,7 @@ class ModelSize(_Message):
 
 
 class Health(_Message):
-    """What the server has."""
+    """The status of the server: its sets and model."""
 
     status: Literal["ok"]
     version: str
@@ -225,7 +225,7 @@ class Health(_Message):
 
 
 class ErrorDetail(_Message):
-    """Why a question has no answer: a code for programs, a message for people."""
+    """The reason why a query has no answer: a code for programs, a message for people."""
 
     code: str
     message: str
