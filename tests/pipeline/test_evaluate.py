@@ -201,7 +201,7 @@ def test_set_instances_agree_with_a_loop(
     ("probabilities", "labels", "problem"),
     [
         ([], [], "nothing to compare"),
-        ([0.5], [0, 1], "one length"),
+        ([0.5], [0, 1], "equal length"),
         ([0.5, math.nan], [0, 1], "between 0 and 1: nan"),
         ([0.5, 1.5], [0, 1], r"between 0 and 1: 1\.5"),
         ([0.5, 0.5], [0, 2], "must be 0 or 1: 2"),

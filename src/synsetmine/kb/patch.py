@@ -193,7 +193,7 @@ class _TableRecord:
         if name.scope != "exact":
             return UNSCOPED
         if self.layout.more and SEPARATOR in name.name:
-            return f"a name with {SEPARATOR!r} in it, which separates names here"
+            return f"a name with {SEPARATOR!r}, which separates the names here"
         return ""
 
     def with_names(self, names: Sequence[NewName]) -> bytes:
