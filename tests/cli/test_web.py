@@ -24,7 +24,7 @@ from synsetmine.models import StoredModel, save_model
 from synsetmine.runs.folder import Artefacts
 from synsetmine.views import write_vectors
 from tests.cli.test_project import synsetmine
-from tests.models.test_classifier import VECTORS, make_scorer
+from tests.models.paper.test_classifier import VECTORS, make_scorer
 from tests.support.webserver import started, write_run
 
 

@@ -32,7 +32,7 @@ from synsetmine.review.web.schemas import SetCounts
 from synsetmine.review.web.session import ReviewSession, SentenceCache
 from synsetmine.runs.folder import RunFolder
 from synsetmine.views.encoder import encoder_digest
-from tests.models.test_classifier import make_scorer
+from tests.models.paper.test_classifier import make_scorer
 from tests.support.hostilefolders import (
     FILES,
     KINDS,

@@ -18,7 +18,7 @@ from synsetmine.review import ReviewStore
 from synsetmine.review.web.routes import reviewing_app
 from synsetmine.review.web.server import AccessPolicy
 from synsetmine.review.web.session import ReviewSession
-from tests.review.test_web_review import alert, decisions, reviewing, title
+from tests.review.web.test_review import alert, decisions, reviewing, title
 from tests.support.webserver import Sets, Visitor, hidden, served, write_run
 
 FORM = re.compile(r'<form method="post" action="([^"]*)"[^>]*>(.*?)</form>', re.S)

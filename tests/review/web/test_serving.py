@@ -26,7 +26,7 @@ from synsetmine.review.web.server import AccessPolicy
 from synsetmine.runs import MinedSet, MinedTerm, Sentence, read_results
 from synsetmine.runs.folder import Artefacts
 from synsetmine.views import TermViews
-from tests.models.test_classifier import VECTORS, make_scorer
+from tests.models.paper.test_classifier import VECTORS, make_scorer
 from tests.support.webserver import served, write_run
 
 
@@ -368,7 +368,7 @@ def test_the_document_is_openapi_and_is_served(client: httpx.Client) -> None:
 
 
 def test_the_reference_page_has_every_address_field_and_code(client: httpx.Client) -> None:
-    page = (Path(__file__).parents[2] / "docs/reference/http-api.md").read_text("utf-8")
+    page = (Path(__file__).parents[3] / "docs/reference/http-api.md").read_text("utf-8")
     for path, methods in openapi_document()["paths"].items():
         (method,) = methods
         assert f"`{method.upper()} {path}`" in page

@@ -18,7 +18,7 @@ import pytest
 from synsetmine.review.web.routes import reviewing_app
 from synsetmine.review.web.server import AccessPolicy
 from synsetmine.review.web.session import ReviewSession
-from tests.review.test_web_review import decisions
+from tests.review.web.test_review import decisions
 from tests.support.webserver import served, write_run
 
 if TYPE_CHECKING:
