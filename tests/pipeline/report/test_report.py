@@ -126,7 +126,7 @@ def test_the_training_of_the_default_model_is_shown_by_penalty(folder: Path) -> 
     assert "The penalty chosen is 10." in (curve.attributes["aria-label"] or "")
     best = [row.text for row in page.all("tr") if row.attributes.get("class") == "best"]
     assert "100.7000" in best
-    assert "by the penalty" in page.text
+    assert "training sets by penalty" in page.text
     assert "epoch" not in page.text
 
 
@@ -292,7 +292,7 @@ def empty() -> Findings:
 def test_a_run_without_anything_still_has_a_page(folder: Path) -> None:
     page = Page.of(folder, empty())
     assert page.text.count("Nothing to show") == 8
-    assert "nothing was left out" in page.text
+    assert "Nothing was left out" in page.text
     assert page.json("data")["sets"] == []
     assert not [e for e in page.all("svg") if e.attributes.get("role") == "img"]
 
