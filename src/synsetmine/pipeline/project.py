@@ -31,7 +31,7 @@ from synsetmine.views.encoder import MINILM
 
 PROJECT_FILE = "synsetmine.toml"
 HEADER = """\
-# A run of synsetmine: `synsetmine run` carries it out, stage by stage.
+# Project file of synsetmine: `synsetmine run` runs its stages.
 # Lines that begin with `# ` and a name show defaults. Paths are relative to this file.
 
 """

@@ -20,7 +20,7 @@ PRECISION: Mapping[str, float] = {"cautious": 0.9, "balanced": 0.3, "bold": 0.15
 
 @dataclass(frozen=True, kw_only=True)
 class AdaptationSettings:
-    """`[train]`: the model.
+    """`[train]`: training of the model.
 
     `docs/decisions/0018-adaptation.md` has the measurements.
     """
