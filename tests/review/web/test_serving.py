@@ -211,7 +211,7 @@ def test_a_batch_answers_each_question_by_itself(client: httpx.Client) -> None:
 def test_an_unknown_term_names_those_that_are_written_alike(client: httpx.Client) -> None:
     error = get(client, "/v1/expand", 404, term="asprin")["error"]
     assert error["near"] == ["aspirin"]
-    assert error["message"] == "there is no term 'asprin'; there is aspirin"
+    assert error["message"] == "unknown term 'asprin'; similar: aspirin"
     assert get(client, "/v1/expand", 404, term="zzz")["error"]["near"] == []
     assert problem(client, "/v1/rank", 404, set="aspirin")[0] == "unknown_term"
 

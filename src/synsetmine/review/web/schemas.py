@@ -37,7 +37,7 @@ class _Message(Struct, forbid_unknown_fields=True):
 TermText = Annotated[str, Meta(min_length=1, max_length=500, pattern=r"\S")]
 Terms = Annotated[tuple[TermText, ...], Meta(min_length=1, max_length=100)]
 SetField = Annotated[Terms, Meta(description="The terms of the set.")]
-TopField = Annotated[int, Meta(ge=1, le=1000, description="How many terms to return at most.")]
+TopField = Annotated[int, Meta(ge=1, le=1000, description="Maximum number of terms to return.")]
 
 
 class ExpandQuestion(_Message):
@@ -51,8 +51,8 @@ class ExpandQuestion(_Message):
             Meta(
                 ge=0,
                 le=1,
-                description="Leave out terms of a lower probability. Default: none of a mined "
-                "set; in a ranking those below the model's threshold.",
+                description="Minimum probability. Default: 0 for a mined set; the model's "
+                "threshold for a ranking.",
             ),
         ]
         | UnsetType
@@ -130,9 +130,7 @@ class Synonym(_Message):
             "and for the term that opened the set."
         ),
     ]
-    count: Annotated[Count, Meta(description="How often it occurs in the corpus.")] | UnsetType = (
-        UNSET
-    )
+    count: Annotated[Count, Meta(description="Its frequency in the corpus.")] | UnsetType = UNSET
     known: (
         Annotated[bool, Meta(description="Whether the knowledge base has this name.")] | UnsetType
     ) = UNSET
@@ -309,7 +307,7 @@ def read_batch(body: bytes) -> list[tuple[Kind, Raw]]:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ApiError(400, "not_json", f"the body is not JSON ({error})") from None
     if (count := len(batch.questions)) > MAX_QUESTIONS:
-        message = f"a batch has at most {MAX_QUESTIONS} questions; got {count}"
+        message = f"a batch has at most {MAX_QUESTIONS} queries; got {count}"
         raise ApiError(400, "too_many", message)
     return [item for question in batch.questions for item in question.items()]
 
