@@ -233,7 +233,7 @@ def export(
     if chosen.sentences and source.is_dir():
         written = _with_sentences(written, source)
     files = chosen.write(out, written, about, **options)
-    console.say(f"{_held(chosen, written)} written to {', '.join(map(str, files))}")
+    console.say(f"{_content(chosen, written)} written to {', '.join(map(str, files))}")
 
 
 def _check_taken(options: Mapping[str, Any], chosen: Format) -> None:
@@ -316,8 +316,8 @@ def _with_sentences(entries: Sequence[Entry], run: Path) -> list[Entry]:
     return with_sentences(entries, sentences)
 
 
-def _held(chosen: Format, entries: Sequence[Entry]) -> str:
-    """What a file holds, in words."""
+def _content(chosen: Format, entries: Sequence[Entry]) -> str:
+    """The content of the file in words."""
     from synsetmine.export.entries import new_names
 
     if chosen.new_names:

@@ -291,7 +291,7 @@ def test_fast_fingers_lose_nothing_and_decide_nothing_unseen(
         wait_for_kinds(run, "judge", "judge", "judge", "accept")
         page.keyboard.press("r")
         page.keyboard.press("z")  # it takes back what is still on its way
-        undone = "() => document.querySelector('#said').textContent.includes('Undone')"
+        undone = "() => document.querySelector('#announcement').textContent.includes('Undone')"
         page.wait_for_function(undone)
         wait_for_kinds(run, "judge", "judge", "judge", "accept", "reject", "undo")
     terms = [decision.terms for decision in decisions(run)[:3]]

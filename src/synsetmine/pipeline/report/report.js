@@ -241,8 +241,8 @@
 
   function details(set) {
     const address = `#set-${encodeURIComponent(set.id)}`;
-    const said = set.entity === undefined ? "No known entity" : `Entity ${set.entity}`;
-    const facts = [said];
+    const entity = set.entity === undefined ? "No known entity" : `Entity ${set.entity}`;
+    const facts = [entity];
     if (set.id !== set.entity) facts.push(`set ${set.id}`);
     facts.push(counted(set.count, "occurrence"));
     if (set.least !== null) facts.push(`least certain ${probability(set.least)}`);
