@@ -74,7 +74,7 @@ def test_every_form_can_be_chosen_and_is_explained() -> None:
     assert get_args(FormatName) == tuple(FORMATS)
     assert synsetmine("export", "--help").stdout.count("Example") == 7
     header, *rows = synsetmine("export", "--formats").stdout.splitlines()
-    assert header == "format\tending\twhat it is\textra"
+    assert header == "format\tending\tcontent\textra"
     assert [row.split("\t")[0] for row in rows] == list(FORMATS)
     assert "solr\t.txt\tsynonyms.txt of Solr, Elasticsearch and OpenSearch\t" in rows
 
