@@ -1,7 +1,8 @@
-"""Mentions of known entities in real text, each with the sentence in which it stands.
+"""Mentions of known entities in real text, each with the text in which it stands.
 
-Three sources: the mentions of the NCBI Disease corpus by concept, the links of Wikipedia articles
-by the page that they lead to, and names of MeSH in abstracts of MEDLINE.
+Three sources: the mentions of the NCBI Disease corpus by concept and the links of Wikipedia
+articles by the page that they lead to, both with their sentences, and names of MeSH with the
+abstracts of MEDLINE.
 """
 
 from __future__ import annotations
@@ -18,23 +19,24 @@ from synsetmine.corpus import read_corpus
 from synsetmine.errors import Skipped
 from synsetmine.kb import read_kb
 from synsetmine.linking.linkers import DictionaryLinker
-from synsetmine.normalization import name_key
+from synsetmine.normalization import name_key, tokens
 from synsetmine.text.sentences import one_space, sentence_around
+from synsetmine.text.word_forms import stem
 from synsetmine.types import Document, Mention
 
 SENTENCE = 400  # characters of a sentence at most
-AROUND = 700  # characters of a paragraph on either side of a mention
+AROUND = 700  # characters of an abstract on either side of a mention
 PER_NAME = 30  # mentions of a name of an entity that are kept
+
+Context = Callable[[Document, Mention], str]
 
 
 class Row(NamedTuple):
     """A mention: what a list of extracted entities has, and the entity that it should find."""
 
     name: str
-    sentence: str
-    paragraph: str  # the text around: of an abstract all of it
+    context: str
     entity: str
-    document: str
 
 
 def ncbi_rows(folder: Path) -> list[Row]:
@@ -46,11 +48,15 @@ def ncbi_rows(folder: Path) -> list[Row]:
                 kept = [m for m in document.mentions if not set(m.entity) & set("|+,;")]
                 yield Document(document.id, document.text, tuple(kept))
 
-    return list(_rows(documents()))
+    return list(_rows(documents(), _sentence))
 
 
 def wikipedia_rows() -> list[Row]:
-    """Links of the articles inside gensim; a redirect stands for the page that it leads to."""
+    """Links of the articles inside gensim.
+
+    A redirect stands for the page that it leads to. Titles of the same stems are one page, since
+    most redirects ("Gametes", "Gamete") are not among the articles.
+    """
     path = package_file("gensim", f"gensim/test/test_data/{DUMP}")
     kb = read_kb(path)
 
@@ -58,13 +64,13 @@ def wikipedia_rows() -> list[Row]:
         for document in read_corpus([path], format="mediawiki", skipped=Skipped()):
             mentions = []
             for start, end, title in ((m.start, m.end, m.entity) for m in document.mentions):
-                entity = kb.current(title) or title
-                if not any(map(str.isalpha, document.text[start:end])):
-                    continue
-                mentions.append(Mention(start, end, entity))
+                if any(map(str.isalpha, document.text[start:end])):
+                    page = kb.current(title) or title
+                    stems = " ".join(map(stem, tokens(page)))
+                    mentions.append(Mention(start, end, stems or page))
             yield Document(document.id, document.text, tuple(mentions))
 
-    return list(_rows(documents()))
+    return list(_rows(documents(), _sentence))
 
 
 def mesh_rows(folder: Path, *, seed: int = 0) -> list[Row]:
@@ -79,11 +85,20 @@ def mesh_rows(folder: Path, *, seed: int = 0) -> list[Row]:
             for document, mentions in zip(some, linker.link(some), strict=True):
                 yield Document(document.id, document.text, mentions)
 
-    return list(_rows(linked()))
+    return list(_rows(linked(), _abstract))
 
 
-def _rows(documents: Iterable[Document]) -> Iterator[Row]:
-    """The first mention of each name in each document, with its sentence."""
+def _sentence(document: Document, mention: Mention) -> str:
+    span = mention.start, mention.end
+    return sentence_around(document.id, document.text, *span, SENTENCE).text
+
+
+def _abstract(document: Document, mention: Mention) -> str:
+    return one_space(document.text[max(mention.start - AROUND, 0) : mention.end + AROUND])
+
+
+def _rows(documents: Iterable[Document], context: Context) -> Iterator[Row]:
+    """The first mention of each name in each document."""
     counts: defaultdict[tuple[str, str], int] = defaultdict(int)
     for document in documents:
         seen = set()
@@ -94,18 +109,13 @@ def _rows(documents: Iterable[Document]) -> Iterator[Row]:
                 continue
             seen.add(key)
             counts[key] += 1
-            sentence = sentence_around(
-                document.id, document.text, mention.start, mention.end, SENTENCE
-            )
-            first, last = max(mention.start - AROUND, 0), mention.end + AROUND
-            paragraph = one_space(document.text[first:last])
-            yield Row(name, sentence.text, paragraph, mention.entity, document.id)
+            yield Row(name, context(document, mention), mention.entity)
 
 
 SOURCES: Mapping[str, Callable[[Path], list[Row]]] = {
-    "ncbi": lambda data: ncbi_rows(data / "ncbi-disease"),
-    "mesh": lambda data: mesh_rows(data / "medline"),
-    "wikipedia": lambda _: wikipedia_rows(),
+    "NCBI Disease": lambda data: ncbi_rows(data / "ncbi-disease"),
+    "MeSH in MEDLINE": lambda data: mesh_rows(data / "medline"),
+    "Wikipedia links": lambda _: wikipedia_rows(),
 }
 
 
@@ -115,3 +125,24 @@ def entities_of(rows: Sequence[Row]) -> dict[str, dict[str, list[Row]]]:
     for row in rows:
         names.setdefault(row.entity, {}).setdefault(name_key(row.name), []).append(row)
     return names
+
+
+def draw(rows: Sequence[Row], *, count: int, per_name: int, seed: int) -> list[Row]:
+    """Mentions of random entities: half of them of entities with several names, if there are.
+
+    An entity comes with all of its names, and a name with up to `per_name` mentions.
+    """
+    entities = entities_of(rows)
+    rng = random.Random(seed)  # noqa: S311
+    several = [entity for entity, names in entities.items() if len(names) > 1]
+    single = [entity for entity, names in entities.items() if len(names) == 1]
+    rng.shuffle(several)
+    rng.shuffle(single)
+    drawn: list[Row] = []
+    for limit, own in ((count / 2, several), (count, single)):
+        for entity in own:
+            if len(drawn) >= limit:
+                break
+            for mentions in entities[entity].values():
+                drawn += rng.sample(mentions, min(per_name, len(mentions)))
+    return drawn

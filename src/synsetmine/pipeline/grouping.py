@@ -31,7 +31,7 @@ ENCODED_TEXT = 1_000  # characters of each; an encoder cuts longer texts itself
 LONGEST_NAME = 10_000  # characters; a longer text is no name, and stands alone
 DEFAULTS = GroupSettings()
 
-_Encode: TypeAlias = Callable[[Sequence[Term]], TermVectors]
+Encode: TypeAlias = Callable[[Sequence[Term]], TermVectors]
 KnownSets: TypeAlias = SynonymSets | Mapping[str, Iterable[str]] | Iterable[Iterable[str]]
 
 
@@ -278,7 +278,7 @@ def group(
     threshold = threshold_of(precision)
     rows = rows_in(names, column, contexts=contexts, types=types)
     model = model or _general_model(encoder=encoder is not None)
-    encode: _Encode | None = None
+    encode: Encode | None = None
     if encoder is not None:
         encode = partial(
             encode_terms, model=find_encoder(encoder), cache=cache, device=device, progress=progress
@@ -296,7 +296,7 @@ def group(
         views = TermViews(
             encoder=None if encode is None else encode(terms),
             contexts=texts or None,
-            in_context=_in_context(texts, encode),
+            in_context=vectors_in_context(texts, encode),
         )
         prepared = model.prepare(terms, views, progress=progress)
         mined = prepared.generate(
@@ -313,7 +313,7 @@ def group(
 
 
 def _with_senses(
-    rows: Sequence[Row], model: NameModel, encode: _Encode | None, threshold: float
+    rows: Sequence[Row], model: NameModel, encode: Encode | None, threshold: float
 ) -> Sequence[Row]:
     """The rows with the senses that the contexts of a name show, the most frequent one first.
 
@@ -327,7 +327,9 @@ def _with_senses(
     names = [name for name, _ in several]
     terms = [Term(name, str(position)) for position, name in enumerate(names)]
     texts = {term: contexts for term, (_, contexts) in zip(terms, several, strict=True)}
-    senses = model.senses(names, [*texts.values()], _in_context(texts, encode), threshold=threshold)
+    senses = model.senses(
+        names, [*texts.values()], vectors_in_context(texts, encode), threshold=threshold
+    )
     counts: dict[str, Counter[int]] = {}
     for mention, sense in zip(several, senses, strict=True):
         counts.setdefault(mention[0], Counter())[sense] += mentions[mention]
@@ -342,8 +344,8 @@ def _with_senses(
     return [row._replace(sense=sense_of.get((name_key(row.name), row.contexts), 0)) for row in rows]
 
 
-def _in_context(
-    contexts: Mapping[Term, Sequence[str]], encode: _Encode | None
+def vectors_in_context(
+    contexts: Mapping[Term, Sequence[str]], encode: Encode | None
 ) -> TermVectors | None:
     """The mean of a sentence encoder's vectors of a term with each of its contexts."""
     if encode is None or not contexts:

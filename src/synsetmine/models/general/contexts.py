@@ -28,8 +28,9 @@ from synsetmine.models.general.linkage import Linkage, SetFunction, sigmoid
 from synsetmine.models.general.neighbours import Floats, nearest_sparse_rows
 from synsetmine.models.general.pairs import PairClassifier
 from synsetmine.normalization import name_key, normal_form, tokens
-from synsetmine.text.matcher import NameMatcher
-from synsetmine.text.patterns import find_definitions
+from synsetmine.text.evidence import Evidence, EvidenceTable, connections_in
+from synsetmine.text.matcher import Matches, NameMatcher
+from synsetmine.text.patterns import SUPPORTING, find_definitions
 from synsetmine.text.word_forms import stem
 from synsetmine.text.words import FUNCTION_WORDS
 from synsetmine.types import Progress
@@ -63,6 +64,8 @@ TEXT_FEATURES = (
     "words of the shorter context",
     "words of the longer context",
     "one context has the other name",
+    "a context says that both are one",
+    "a context lists both",
 )
 
 # The log-odds of pairs of forms: (pairs,)
@@ -75,6 +78,15 @@ class ContextClassifier:
 
     pairs: PairClassifier
     function: SetFunction
+
+    def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
+        function = np.array([self.function.bias, self.function.scale], np.float32)
+        return {**self.pairs.arrays(), "set_function": function}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray[Any, Any]]) -> ContextClassifier:
+        bias, scale = (float(value) for value in arrays["set_function"])
+        return cls(PairClassifier.from_arrays(arrays), SetFunction(bias, scale))
 
 
 class _Texts(NamedTuple):
@@ -236,6 +248,7 @@ class ContextPairs:
         lengths = self._lengths[left], self._lengths[right]
         forms = self._form_of[left, 0], self._form_of[right, 0]
         mentioned = _holds(self._mentions, left, forms[1]) | _holds(self._mentions, right, forms[0])
+        supporting, opposing = (_holds(matrix, *forms) for matrix in self._statements)
         return np.stack(
             [
                 cosine,
@@ -245,6 +258,8 @@ class ContextPairs:
                 np.minimum(*lengths),
                 np.maximum(*lengths),
                 mentioned & (forms[0] != forms[1]),
+                supporting,
+                opposing,
             ],
             axis=1,
         ).astype(np.float32)
@@ -277,18 +292,47 @@ class ContextPairs:
         """Which forms the contexts of each node mention, as names of their own."""
         from scipy import sparse
 
-        distinct = [form for form in dict.fromkeys(map(normal_form, self.forms)) if form]
-        matcher = NameMatcher.build(distinct)
-        texts = [text for texts in self._contexts for text in texts]
-        node = np.repeat(np.arange(self.count), [len(texts) for texts in self._contexts])
-        matches = matcher.find(texts)
+        distinct, matches, _, node = self._matches
         shape = (self.count, len(distinct) + 1)
         cells = node[matches.text], matches.form
         mentions = sparse.csr_array((np.ones(len(matches), np.bool_), cells), shape=shape)
+        return sparse.csr_array(mentions[:, self._columns])
+
+    @cached_property
+    def _statements(self) -> tuple[Any, Any]:
+        """Which pairs of forms some context says to be one, and which it lists: (forms, forms)"""
+        from scipy import sparse
+
+        distinct, matches, texts, _ = self._matches
+        table = EvidenceTable()
+        table.add(connections_in([""] * len(texts), texts, matches, distinct))
+        number = {form: column for column, form in enumerate(distinct)}
+        ends: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
+        for first, second, relation, _ in Evidence(table.table()).pairs():
+            pair = number[first], number[second]
+            ends[relation not in SUPPORTING].extend((pair, pair[::-1]))
+        matrices = []
+        for pairs in ends:
+            rows, columns = np.array(pairs or np.empty((0, 2)), np.int64).T
+            shape = (len(distinct) + 1, len(distinct) + 1)
+            matrix = sparse.csr_array((np.ones(len(rows), np.bool_), (rows, columns)), shape=shape)
+            matrices.append(sparse.csr_array(matrix[self._columns][:, self._columns]))
+        return matrices[0], matrices[1]
+
+    @cached_property
+    def _matches(self) -> tuple[list[str], Matches, list[str], Positions]:
+        """The normal forms, where all contexts have them, and the contexts with their nodes."""
+        distinct = [form for form in dict.fromkeys(map(normal_form, self.forms)) if form]
+        texts = [text for texts in self._contexts for text in texts]
+        node = np.repeat(np.arange(self.count), [len(texts) for texts in self._contexts])
+        return distinct, NameMatcher.build(distinct).find(texts), texts, node
+
+    @cached_property
+    def _columns(self) -> list[int]:
+        """The position of each form among the normal forms; the last of one without letters."""
+        distinct = self._matches[0]
         position = {form: column for column, form in enumerate(distinct)}
-        # The last column, of a form without letters, is empty.
-        columns = [position.get(normal_form(form), len(distinct)) for form in self.forms]
-        return sparse.csr_array(mentions[:, columns])
+        return [position.get(normal_form(form), len(distinct)) for form in self.forms]
 
 
 def split_senses(

@@ -13,6 +13,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
 from synsetmine.errors import ModelError, shorten
+from synsetmine.models.general.contexts import ContextClassifier
 from synsetmine.models.general.features import WordWeights
 from synsetmine.models.general.linkage import SetFunction
 from synsetmine.models.general.model import GeneralModel
@@ -44,10 +45,12 @@ def _read(folder: Path, encoder: bool) -> GeneralModel:
     pieces = (folder / "pieces.txt").read_text(encoding="utf8").splitlines()
     static = load_file(folder / "encoder.safetensors")
     kind = "encoder" if encoder else "strings"
+    contexts = folder / f"contexts-{kind}.safetensors"  # not in folders of earlier versions
     return GeneralModel(
         StaticEncoder(tuple(pieces), static["table"], static["scales"].astype(np.float32)),
         WordWeights(static["word_weights"].astype(np.float32)),
         PairClassifier.from_arrays(load_file(folder / f"comparer-{kind}.safetensors")),
         SetFunction(**config["set_function"][kind]),
         uses_encoder=encoder,
+        contexts=ContextClassifier.from_arrays(load_file(contexts)) if contexts.exists() else None,
     )
