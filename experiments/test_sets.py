@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from experiments.pages import mean_sd, table, write_page
-from experiments.sources.measuring import LINKAGES, curve, rivals
+from experiments.sources.measurement import LINKAGES, curve, rivals
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.io.sets import read_sets
 from synsetmine.metrics import evaluate

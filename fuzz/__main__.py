@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from fuzz.running import HERE, TARGET_NAMES, fuzz_process, fuzz_target, replay
+from fuzz.runner import HERE, TARGET_NAMES, fuzz_process, fuzz_target, replay
 
 
 def main() -> int:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-import torch
 from hypothesis import settings
 
 if TYPE_CHECKING:
@@ -21,8 +20,7 @@ settings.register_profile("explore", print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 # Two test processes with two threads each would only wait for each other, and so would the
-# programs that they start.
-torch.set_num_threads(1)
+# programs that they start. numpy and torch read this when they load.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # A shell starts background jobs with interrupts ignored, and the programs that a test starts and

@@ -302,8 +302,8 @@ def test_scores_are_fractions_and_perfect_for_gold_itself(
     ("predicted", "gold", "problem"),
     [
         ([], [], "nothing to compare"),
-        ([0, 1], [0], r"one length.*\(2,\) and \(1,\)"),
-        ([[0], [1]], [[0], [1]], "one length"),
+        ([0, 1], [0], r"equal length.*\(2,\) and \(1,\)"),
+        ([[0], [1]], [[0], [1]], "equal length"),
         ([0.5, 1.0], [0, 1], r"must be integers: 0\.5"),
     ],
 )

@@ -38,7 +38,7 @@ from synsetmine import (
 from synsetmine.models.general import load_general
 from synsetmine.progress import showing
 from synsetmine.types import pairs_of, terms_of
-from tests.models.test_classifier import make_scorer
+from tests.models.paper.test_classifier import make_scorer
 
 NAMES = ["IBM", "I.B.M.", "International Business Machines", "Apple||fruit", "apple"]
 TERMS = [Term("IBM"), Term("I.B.M."), Term("International Business Machines")]

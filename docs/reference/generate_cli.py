@@ -16,10 +16,9 @@ from synsetmine.cli import app
 
 PAGE = Path(__file__).with_name("cli.md")
 INTRODUCTION = """\
-Exit codes: 0 done, 1 an error that the message names (or a reader that closed the pipe, such as
-`head`), 2 wrong usage, 130 interrupted.
-Results go to stdout, messages and progress to stderr; a terminal gets tables and bars, a pipe
-plain lines.
+Exit codes: 0 success, 1 an error with a message (or a reader that closed the pipe, such as `head`),
+2 wrong usage, 130 interrupted. Results go to stdout, messages and progress to stderr; a terminal
+shows tables and bars, a pipe gets plain lines.
 """
 
 

@@ -17,24 +17,24 @@ INTRODUCTION = """\
 
 | exit code | |
 | --- | --- |
-| 0 | Done. A warning counts input that was left out. |
-| 1 | An error, which the last line on stderr names; or a reader, such as `head`, closed the pipe. |
+| 0 | Success. A warning counts skipped input. |
+| 1 | An error, described by the last line on stderr; or a reader such as `head` closed the pipe. |
 | 2 | Wrong usage: an unknown option or command, a value that an option does not take. |
 | 130 | Interrupted with Ctrl-C. |
 
-An error is one line, `synsetmine: error: file:line: problem: 'value'`, without the parts that do
-not apply; long values are cut. A warning is `synsetmine: warning: …`. No partial file is left
-behind: a file gets its name only when it is complete. `synsetmine --debug COMMAND …` shows the
+An error is one line, `synsetmine: error: file:line: problem: 'value'`, without parts that do not
+apply; long values are shortened. A warning is `synsetmine: warning: …`. Commands leave no partial
+files: a file gets its name only when it is complete. `synsetmine --debug COMMAND …` shows the
 traceback of an error.
 
 Files are read as UTF-8; a byte order mark and CRLF are accepted. Names that only look alike, such
-as those with a Latin and a Cyrillic `a`, are different names. Limits protect the memory, also from
+as those with a Latin and a Cyrillic `a`, are different names. Limits bound the memory, also for
 compressed files: 64 MiB for a line, a wiki page, a record of a table, a PubTator article, and a
 file that is read as a whole (settings, descriptions of models and runs, synonyms.txt); 10,000
 characters for a name in a knowledge base.
 
-The tables list the bad input that the tests try, with its message. `…` stands for text that
-depends on the machine or was cut. Input without a message is read as it is.
+The tables list the bad input of the tests, with its message. `…` stands for shortened text, or text
+that depends on the machine. Input without a message is valid.
 """
 
 

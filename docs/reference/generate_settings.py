@@ -21,23 +21,24 @@ Each setting is defined once, in a dataclass of `synsetmine.pipeline.settings` o
 project file that `synsetmine init` writes, the options of the commands and the parameters of
 `SynSetMiner` are made from the same definitions, and so is this page.
 
-The preset `general` is the default of `synsetmine train` and `synsetmine run`: it adapts the
-general model; [how it works](../decisions/0018-adaptation.md). It takes any number of `--vectors`,
-and an `--encoder` (in a project file `model` in `[encoder]`). With few sets it stays close to the
-general model. It needs 10 (`fewest_sets`) to adapt at all, and keeps the general model as it is if
-the adapted one is not clearly better on held-out sets; `train`, `run` and the report say so.
+The preset `general` is the default of `synsetmine train` and `synsetmine run`: it
+[adapts](../decisions/0018-adaptation.md) the general model. It takes any number of `--vectors`, and
+an `--encoder` (in a project file `model` in `[encoder]`). With few sets the model stays close to
+the general model. With fewer than 10 sets (`fewest_sets`), or if the adapted model is not clearly
+better on held-out sets, the general model stays unchanged; `train`, `run` and the report warn of
+that.
 
-Both kinds of models take reviewers' decisions on mined sets into account: `--reviews` of `train`
-and `mine`, in a project file `reviews` in `[mine]`; [its effects](reviews.md#what-follows).
+Both kinds of models use reviewers' decisions on mined sets: `--reviews` of `train`
+and `mine`, in a project file `reviews` in `[mine]`; [its effects](reviews.md#effects).
 """
 PAPER = """\
 ## The paper's model
 
-A project file selects it by `preset = "project"`, or another of these names, in `[train]`, where
-its settings may be set too. It takes no encoder, and refuses fewer than two sets. Its defaults are
-the preset `paper`: the values that the paper states and, where it is silent, those of its released
-program. `project` is meant for a corpus of your own: it learns faster than the released program and
-stops sooner, and was chosen on held-out training sets of MEDLINE with MeSH
+A project file selects it by `preset = "project"`, or another of these presets, in `[train]`, where
+its settings may be set too. It takes no encoder, and needs two sets or more. Its defaults are the
+preset `paper`: the values of the paper and, if the paper lacks one, that of its released program.
+`project` suits a corpus of your own: it learns faster than the released program and stops sooner,
+and was chosen on held-out training sets of MEDLINE with MeSH
 ([how](../results/medline-mesh.md#how-the-preset-was-chosen)).
 
 An empty cell is the value of `paper`. `architecture` sets both sizes by the paper's names:

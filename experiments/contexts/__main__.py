@@ -19,7 +19,7 @@ from pathlib import Path
 
 from safetensors.numpy import save_file
 
-from experiments.contexts.judging import SourceScores, judge_source, write_page
+from experiments.contexts.judgement import SourceScores, judge_source, write_page
 from experiments.contexts.learning import Nodes, learn
 from experiments.contexts.mentions import SOURCES, Row, draw
 from synsetmine.models.general import load_general

@@ -22,7 +22,7 @@ from itertools import chain
 from pathlib import Path
 
 from experiments.hidden_names.hiding import HALVES, Half, half_of
-from experiments.hidden_names.measuring import Measured
+from experiments.hidden_names.measurement import Measured
 from experiments.hidden_names.mining import Report, Task, best_candidates
 from experiments.hidden_names.page import NAME, write
 from experiments.hidden_names.ranking import Answers

@@ -18,7 +18,7 @@ from experiments.hidden_names.hiding import (
     name_group,
     write_reduced,
 )
-from experiments.hidden_names.measuring import DEFINED, PHRASES
+from experiments.hidden_names.measurement import DEFINED, PHRASES
 from experiments.hidden_names.ranking import Answer, Answers
 from synsetmine.engines import LocalEngine
 from synsetmine.io.files import write_text

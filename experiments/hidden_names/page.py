@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.hidden_names.hiding import ALTOGETHER, FEWEST, SHARE, Half
-from experiments.hidden_names.measuring import (
+from experiments.hidden_names.measurement import (
     KINDS,
     LEVELS,
     PHRASES,

@@ -16,7 +16,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from experiments.sources.measuring import measure
+from experiments.sources.measurement import measure
 from experiments.sources.page import NAME, SEEDS, write
 from experiments.sources.source import read_sources
 from synsetmine.errors import DataError, SynsetmineError

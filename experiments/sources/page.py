@@ -12,7 +12,7 @@ import numpy as np
 
 from experiments.line_chart import Series, line_chart
 from experiments.pages import mean_sd, table, write_page, write_plot
-from experiments.sources.measuring import (
+from experiments.sources.measurement import (
     ADAPTED,
     CSLS,
     CSLS_DISTANCES,

@@ -1,6 +1,6 @@
 """Entity synonym sets: groups of terms that name the same thing.
 
-Names are imported when they are first used, so that `import synsetmine` costs nothing.
+Names are imported on first use, so `import synsetmine` is fast.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What can go wrong with outside data, said in one line that names the place and the value."""
+"""Errors in input data: one line that names the location and the value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WIDTH = 120  # characters of a value that are shown
 
 
 class SynsetmineError(Exception):
-    """Base of all errors that a user can mend; the command line prints them without a traceback."""
+    """Base of all errors that a user can fix; the command line prints them without a traceback."""
 
 
 class DataError(SynsetmineError):
@@ -37,15 +37,15 @@ class DataError(SynsetmineError):
         super().__init__(self._message())
 
     def at(self, path: str | PathLike[str], line: int | None = None) -> DataError:
-        """The same problem, with the place where it was met."""
+        """The same problem, with its file and line."""
         return DataError(self.problem, path=path, line=line, value=self.value)
 
     def _message(self) -> str:
-        place = "" if self.path is None else str(self.path)
+        location = "" if self.path is None else str(self.path)
         if self.line is not None:
-            place += f":{self.line}"
+            location += f":{self.line}"
         quoted = "" if self.value is None else f": {_show(self.value)}"
-        return f"{place}: {self.problem}{quoted}" if place else f"{self.problem}{quoted}"
+        return f"{location}: {self.problem}{quoted}" if location else f"{self.problem}{quoted}"
 
     def __reduce__(self) -> tuple[object, ...]:
         # Keyword-only arguments: errors must survive the way back from a worker process.
@@ -61,9 +61,9 @@ class CheckpointError(SynsetmineError):
 
 
 class Skipped:
-    """What was left out of a long stream: how much of each problem, and the first with places.
+    """Counts of skipped records by problem, with the first errors as examples.
 
-    It takes errors by `append` as a list does, but a million broken records cost no memory.
+    It has the method `append` of a list, but a million broken records need no memory.
     """
 
     EXAMPLES = 3
@@ -82,14 +82,14 @@ class Skipped:
         return self.counts.total()
 
     def hint(self) -> str:
-        """What to add to an error that says that nothing is left."""
+        """A note on the skipped records, for an error message."""
         for examples in self.examples.values():
             return f"; {len(self)} left out, such as {examples[0]}"
         return ""
 
 
 def require(holds: bool, problem: str, value: object) -> None:
-    """Raise a DataError unless what is asked of a value holds."""
+    """Raise a DataError unless a condition on a value holds."""
     if not holds:
         raise DataError(problem, value=value)
 
@@ -101,16 +101,16 @@ def require_type(value: object, expected: type, problem: str) -> None:
 
 
 def raise_or_keep(error: DataError, skipped: list[DataError] | Skipped | None) -> None:
-    """Raise the error, or keep it where broken pieces are to be left out and reported."""
+    """Raise the error, or append it to `skipped`."""
     if skipped is None:
         raise error
     skipped.append(error)
 
 
 class skipping:  # noqa: N801 (used as a statement: `with skipping(…):`)
-    """Leave out a broken record: a DataError in the block gets its file and line, and is kept.
+    """Skip a broken record: a DataError in the block gets its file and line, and goes to `skipped`.
 
-    Without `skipped` it is raised. A class, because a generator costs three times as much a record.
+    Without `skipped` it is raised. A class is three times as fast as a generator here.
     """
 
     __slots__ = ("_line", "_path", "_skipped")
@@ -136,7 +136,7 @@ class skipping:  # noqa: N801 (used as a statement: `with skipping(…):`)
 
 @contextmanager
 def in_one_line() -> Iterator[None]:
-    """For scripts: what a user can mend ends them with one line, and exit code 1."""
+    """For scripts: an error that a user can fix ends the script with one line and exit code 1."""
     try:
         yield
     except (SynsetmineError, OSError) as error:
@@ -153,7 +153,7 @@ def import_extra(package: str, purpose: str, extra: str) -> Any:
 
 
 def shorten(text: str, width: int = WIDTH) -> str:
-    """Cut a long value so that an error stays one readable line."""
+    """Shorten a long value for a message of one line."""
     return text if len(text) <= width else text[: width - 1] + "…"
 
 

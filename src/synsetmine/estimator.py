@@ -56,15 +56,15 @@ _DEFAULTS = {
 
 
 class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
-    """Learns from labelled terms how synonym sets look; groups new terms into sets.
+    """A scikit-learn estimator: learns from labelled terms, groups new terms into synonym sets.
 
-    `fit(X, y)` takes term vectors and the entity each term names; `predict(X)` gives each row of X
-    the number of its set. With `surfaces`, the terms' strings, the model looks at those too, and
-    then `predict` needs them as well. Training and prediction vocabularies are usually disjoint.
-    Cross-validate with folds that keep an entity together (`GroupKFold`, groups=y).
+    `fit(X, y)` takes term vectors and the entity of each term; `predict(X)` returns the number of
+    the set of each row of X. With `surfaces`, the terms' strings, the model uses those too, and
+    `predict` needs them as well. Training and prediction vocabularies are usually disjoint.
+    Cross-validate with folds that do not split an entity (`GroupKFold`, groups=y).
 
-    Without y, X is a list or a Series of names: nothing is learned, and the general model groups
-    them as `synsetmine.group` does. A missing name has the label -1.
+    Without y, X is a list or a Series of names: there is no training, and the general model groups
+    them like `synsetmine.group`. A missing name has the label -1.
 
     `preset` is "general", the default model, or a preset of the paper's model, which walks the rows
     once in random order. Each setting of these models is a parameter, `architecture` in place of
@@ -90,8 +90,8 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None, *, surfaces: Surfaces | None = None) -> Self:
         """Train on vectors X (terms, dimension) of entities y (terms,), or group names X.
 
-        `surfaces` are the terms' strings: one more view, and for some strategies of the paper's
-        model what they draw by.
+        `surfaces` are the terms' strings: a further view, and the tokens for some sampling
+        strategies of the paper's model.
         """
         with _value_errors():
             settings_in(MineSettings)["threshold"].check(self.threshold)
@@ -151,9 +151,11 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         surfaces = _names_of(surfaces)
         X = validate_data(self, X, dtype=np.float32, reset=False)
         if surfaces is None and "strings" in self.model_.views:
-            raise ValueError("it was fitted with surfaces, so it predicts with them")
+            raise ValueError("the estimator was fitted with surfaces; pass them to predict too")
         if surfaces is not None and not self.surfaces_:
-            raise ValueError("it was fitted without surfaces, so it predicts without them")
+            raise ValueError(
+                "the estimator was fitted without surfaces; do not pass them to predict"
+            )
         vectors = TermVectors(tuple(_terms(len(X), surfaces)), X)
         return self._generate(vectors, strings=surfaces is not None)
 
@@ -195,7 +197,7 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def _group(self, names: Any) -> npt.NDArray[np.int64]:
         """The number of each name's set; sets are numbered by their first name."""
         if self.max_sets is not None:
-            raise ValueError("max_sets limits a model that is trained, not the general model")
+            raise ValueError("max_sets applies to trained models, not to the general model")
         precision = GroupSettings().precision if self.threshold is None else self.threshold
         with _value_errors():
             listed = list(names_in(names))
@@ -258,6 +260,6 @@ def _names_of(surfaces: Surfaces | None) -> list[str] | None:
 
 def _terms(count: int, surfaces: Surfaces | None) -> list[Term]:
     if surfaces is not None and len(surfaces) != count:
-        raise ValueError(f"{len(surfaces)} surfaces for {count} rows")
+        raise ValueError(f"expected a surface for each of the {count} rows; got {len(surfaces)}")
     # The row number as the sense keeps equal surfaces apart.
     return [Term("row" if surfaces is None else str(surfaces[i]), str(i)) for i in range(count)]

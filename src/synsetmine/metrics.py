@@ -114,7 +114,7 @@ class ClusterReport:
 def evaluate(
     predicted: SetsLike, gold: SetsLike, *, known: SetsLike | None = None
 ) -> ClusterReport:
-    """Compare on gold's terms: unknown terms are left out, missing ones are sets of one.
+    """Compare on the terms of `gold`: other terms are left out, missing terms are sets of one.
 
     Sets are `SynonymSets`, results that hold some, or lists of strings.
 
@@ -183,7 +183,9 @@ def compare_labels(predicted: Labels, gold: Labels) -> ClusterReport:
 
 def _check_shapes(left: NDArray[Any], right: NDArray[Any]) -> None:
     if left.ndim != 1 or left.shape != right.shape:
-        raise DataError(f"two lists of one length are needed, not {left.shape} and {right.shape}")
+        raise DataError(
+            f"expected two label lists of equal length; got shapes {left.shape} and {right.shape}"
+        )
     if not left.size:
         raise DataError("nothing to compare: there are no terms")
 

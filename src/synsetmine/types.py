@@ -19,7 +19,7 @@ Progress: TypeAlias = Callable[[int, int], None]  # done, of how much
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """Where a text names an entity: `document.text[start:end]` is the surface."""
+    """A part of a text that names an entity: `document.text[start:end]` is the surface."""
 
     start: int
     end: int
@@ -28,7 +28,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A piece of the corpus; `mentions` are those that its file already marks (PubTator, wikis)."""
+    """A document of the corpus; `mentions` are the annotations of its file (PubTator, wikis)."""
 
     id: str
     text: str
@@ -46,10 +46,10 @@ class Link:
 
 @dataclass(frozen=True, slots=True, order=True, repr=False)
 class Term:
-    """A word or phrase, with a sense where one surface names several things.
+    """A word or phrase, with a sense if one surface names several things.
 
-    The paper's files write `surface||entity-id`. There the sense *is* the label, so nothing that
-    computes features may read it; it only keeps two senses of one surface apart.
+    The paper's files write `surface||entity-id`. There the sense *is* the label, so features must
+    not use it; it only distinguishes the senses of one surface.
     """
 
     surface: str
@@ -139,10 +139,10 @@ def holds(index: Container[Term], term: object) -> bool:
 
 @dataclass(frozen=True, repr=False)
 class SynonymSets:
-    """A partition of terms into synonym sets, each with an id: supervision, gold and output alike.
+    """A partition of terms into synonym sets, each with an id: training, gold or mined sets.
 
-    Sets and their terms keep the order they were given in. Every set has at least one term, no
-    term is in two sets, and no two sets share an id.
+    Sets and terms keep their order. Every set has at least one term, no term is in two sets, and
+    no two sets share an id.
     """
 
     sets: tuple[tuple[Term, ...], ...]
@@ -209,7 +209,7 @@ class SynonymSets:
 
     @cached_property
     def partition(self) -> frozenset[frozenset[Term]]:
-        """The sets without their ids and order; two results agree when these are equal."""
+        """The sets without their ids and order, to compare two results."""
         return frozenset(frozenset(members) for members in self.sets)
 
     @cached_property
@@ -264,7 +264,7 @@ class SynonymSets:
         return [self.label_of(term) for term in terms_of(terms)]
 
     def restrict(self, terms: Iterable[TermLike]) -> SynonymSets:
-        """Only these terms; sets that lose all their terms go."""
+        """Only these terms, without sets that have none of them."""
         keep = frozenset(terms_of(terms))
         kept = [tuple(t for t in members if t in keep) for members in self.sets]
         left = [
@@ -279,14 +279,14 @@ class SynonymSets:
 
     def split(self, fraction: float, *, seed: int) -> tuple[SynonymSets, SynonymSets]:
         """Split by entity into (rest, held out), `fraction` of the sets held out."""
-        require(0 < fraction < 1, "the held-out fraction must lie between 0 and 1", fraction)
+        require(0 < fraction < 1, "the held-out fraction must be between 0 and 1", fraction)
         order = self._shuffle(seed)
         cut = min(max(round(len(self) * fraction), 1), len(self) - 1)
         return self.pick(sorted(order[cut:])), self.pick(sorted(order[:cut]))
 
     def folds(self, k: int, *, seed: int) -> list[tuple[SynonymSets, SynonymSets]]:
         """k-fold cross validation by entity: a list of (training, held out)."""
-        require(2 <= k <= len(self), f"the number of folds must lie between 2 and {len(self)}", k)
+        require(2 <= k <= len(self), f"the number of folds must be between 2 and {len(self)}", k)
         order = self._shuffle(seed)
         held = [set(order[fold::k]) for fold in range(k)]
         return [
@@ -335,7 +335,7 @@ def order_terms(
     seed: int = 0,
     counts: Mapping[Term, int] | Mapping[str, int] | None = None,
 ) -> list[Term]:
-    """The order in which a vocabulary is walked; the result of set generation depends on it.
+    """The terms in an order for set generation, on which the paper's model depends.
 
     `frequent` sorts by count, most frequent first; equal counts keep their given order.
     """

@@ -124,7 +124,7 @@ def test_a_set_of_most_terms_is_warned_of(place: Path) -> None:
         ).stderr
         for threshold in ("0", "0.9")
     }
-    assert f"warning: one set holds {terms} terms, which the model does not tell" in said["0"]
+    assert f"warning: one set has {terms} terms that the model does not separate" in said["0"]
     assert "warning" not in said["0.9"]
 
 

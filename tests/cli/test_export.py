@@ -73,7 +73,7 @@ def test_every_form_can_be_chosen_and_is_explained() -> None:
     assert get_args(FormatName) == tuple(FORMATS)
     assert synsetmine("export", "--help").stdout.count("Example") == 7
     header, *rows = synsetmine("export", "--formats").stdout.splitlines()
-    assert header == "format\tending\twhat it is\textra"
+    assert header == "format\tending\tcontent\textra"
     assert [row.split("\t")[0] for row in rows] == list(FORMATS)
     assert "solr\t.txt\tsynonyms.txt of Solr, Elasticsearch and OpenSearch\t" in rows
 
@@ -83,7 +83,7 @@ def test_a_run_is_exported(place: Path) -> None:
     assert done.stdout == ""
     assert done.stderr.splitlines() == [
         "left out: 1 set of fewer than 2 terms",
-        "synsetmine: warning: left out 1: a term with a line end in it, such as 'two\\nlines'",
+        "synsetmine: warning: left out 1: a term with a line break, such as 'two\\nlines'",
         "synsetmine: warning: left out 1: a set of which fewer than 2 terms can be written, "
         "such as 'line'",
         "2 sets of 6 terms written to x/s.txt",
@@ -159,8 +159,8 @@ def test_options_of_a_form_reach_it(place: Path, capsys: pytest.CaptureFixture[s
             "expected a run folder, or sets in .jsonl or .set: 'kb.arrow'",
         ),
         (["missing.jsonl", "-f", "solr"], "missing.jsonl: No such file or directory"),
-        ([".", "-f", "solr"], "is not the folder of a run with mined sets"),
-        (["run", "-f", "solr", "--threshold", "2"], "the threshold must lie between 0 and 1: 2.0"),
+        ([".", "-f", "solr"], "is not a run folder with mined sets"),
+        (["run", "-f", "solr", "--threshold", "2"], "the threshold must be between 0 and 1: 2.0"),
         (["run", "-f", "solr", "--min-size", "0"], "the smallest size must be 1 or more: 0"),
         (["run", "-f", "solr", "--min-size", "9"], "no set of run is left to export"),
     ],
@@ -191,7 +191,7 @@ def test_lint_tells_lines_and_fails_on_errors(tmp_path: Path) -> None:
     )
     done = synsetmine("lint", "good.txt", "bad.txt", cwd=tmp_path, code=1)
     assert done.stdout.splitlines() == [
-        "bad.txt:2: error: more than one => in a rule; engines refuse the whole file",
+        "bad.txt:2: error: more than one => in a rule; engines reject the whole file",
         "bad.txt:3: warning: a term of one letter: 'x'",
     ]
     assert done.stderr.splitlines()[1] == (
@@ -205,7 +205,7 @@ def test_lint_tells_lines_and_fails_on_errors(tmp_path: Path) -> None:
         "line": 2,
         "severity": "error",
         "check": "refused",
-        "message": "more than one => in a rule; engines refuse the whole file",
+        "message": "more than one => in a rule; engines reject the whole file",
     }
     done = synsetmine("lint", "missing.txt", cwd=tmp_path, code=1)
     assert done.stderr == "synsetmine: error: missing.txt: No such file or directory\n"

@@ -97,7 +97,7 @@ def test_unsure_pairs_are_written_on_request(place: Path) -> None:
 def test_an_empty_list_is_an_answer(place: Path) -> None:
     (place / "none.txt").write_text("\n")
     done = synsetmine("group", "none.txt", "-o", "x.jsonl", cwd=place)
-    assert "warning: there are no names" in done.stderr
+    assert "warning: the input has no names" in done.stderr
     assert "0 names: 0 sets" in done.stderr
     assert (place / "x.jsonl").read_text() == ""
 

@@ -200,8 +200,10 @@ def test_the_demo_runs(tmp_path: Path) -> None:
     said = synsetmine(tmp_path, "demo", "--out", "demo")
     assert "106 documents" in said
     assert "759 training sets, 190 test sets" in said
-    assert "Of 190 entities kept out of training" in said
-    assert re.search(r"^\d+ new names for \d+ entities; at 0.9 and above \d+", said, re.M)
+    assert "Of 190 entities held out from training" in said
+    assert re.search(
+        r"^\d+ new names for \d+ entities; \d+ with probability 0.9 or more", said, re.M
+    )
     finds = re.findall(r"^  (\S.*)  (\S.*)  →  (.*)\n        (\w+ in .*: .*)$", said, re.M)
     assert len(finds) == 15
     names = {name: entity for _, name, entity, _ in finds}

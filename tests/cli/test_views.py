@@ -89,7 +89,7 @@ def test_a_term_without_vector_is_told(folder: Path) -> None:
     """It may be a typing error."""
     one = str(HELD_OUT.terms[0])
     tables = ["-v", "vectors.safetensors", "--set"]
-    told = "have no vector and are judged by their strings alone: nonesuch"
+    told = "have no vector and are compared by their strings alone: nonesuch"
     assert told in synsetmine("rank", "model", *tables, "nonesuch", cwd=folder).stderr
     assert told in synsetmine("score", "model", "nonesuch", *tables, one, cwd=folder).stderr
     assert "warning" not in synsetmine("rank", "model", *tables, one, cwd=folder).stderr

@@ -24,7 +24,7 @@ from synsetmine.models import StoredModel, save_model
 from synsetmine.runs.folder import Artefacts
 from synsetmine.views import write_vectors
 from tests.cli.test_project import synsetmine
-from tests.models.test_classifier import VECTORS, make_scorer
+from tests.models.paper.test_classifier import VECTORS, make_scorer
 from tests.support.webserver import started, write_run
 
 
@@ -185,14 +185,14 @@ def test_folders_that_are_no_runs(
         assert isinstance(found, SynsetmineError)
         return str(found)
 
-    assert "empty is not the folder of a run with mined sets" in error("review", "empty")
+    assert "empty is not a run folder with mined sets" in error("review", "empty")
     assert "empty contains no finished model" in error("serve", "empty")
     assert "nowhere does not exist; a model is a folder" in error("serve", "nowhere")
     assert "--sets-only needs a run folder; empty is not one" in error(
         "serve", "empty", "--sets-only"
     )
     said = error("serve", str(run), "--vectors", "x.txt")
-    assert "a run has its own vectors; give them only with a model folder" in said
+    assert "--vectors, --encoder and --vocabulary need a model folder; a run has its own" in said
     said = error("serve", str(Artefacts(run).model))
     assert "no terms to mine; give --vocabulary or --vectors" in said
 

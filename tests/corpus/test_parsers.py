@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fuzz.running import TARGET_NAMES
+from fuzz.runner import TARGET_NAMES
 from fuzz.target import FIRST
 from fuzz.targets import TARGETS
 from synsetmine.corpus import read_corpus, read_pages

@@ -193,7 +193,7 @@ def test_an_error_that_cannot_travel_is_told(source: Path) -> None:
 @pytest.mark.slow
 def test_a_second_session_elsewhere_is_refused(spark: SparkEngine) -> None:
     spark.sql("SELECT 1")
-    with pytest.raises(SynsetmineError, match=r"Spark session, at local\[2,4\]"):
+    with pytest.raises(SynsetmineError, match=r"Spark session at local\[2,4\]"):
         start_session("local[1]")
     assert start_session("local[2]")[1] is False  # the same, and not to be ended
 

@@ -22,7 +22,7 @@ from experiments.hidden_names.hiding import (
     stem_bag,
     write_reduced,
 )
-from experiments.hidden_names.measuring import PHRASES, Measured
+from experiments.hidden_names.measurement import PHRASES, Measured
 from experiments.hidden_names.ncbi_disease import Point, points, score
 from experiments.hidden_names.ontologies import write_ontology
 from experiments.hidden_names.page import write

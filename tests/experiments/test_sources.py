@@ -17,7 +17,7 @@ from sklearn.metrics import adjusted_rand_score
 import synsetmine
 from experiments.calibration import Decisions, half_alone
 from experiments.sources.__main__ import main
-from experiments.sources.measuring import (
+from experiments.sources.measurement import (
     CSLS,
     CSLS_DISTANCES,
     NEIGHBOURS,

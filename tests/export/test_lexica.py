@@ -144,8 +144,8 @@ def test_normal_forms_are_gildas(text: str, normal: str) -> None:
 
 
 def test_what_gilda_cannot_hold_is_told(tmp_path: Path) -> None:
-    assert gilda_problem("two\nlines") == "a term with a line end in it"
-    assert gilda_problem("--") == "a term of which Gilda's normal form leaves nothing"
+    assert gilda_problem("two\nlines") == "a term with a line break"
+    assert gilda_problem("--") == "a term whose normal form in Gilda is empty"
     assert gilda_problem("x") == ""
     with pytest.raises(DataError, match=r"reads gzipped files only; end the name in \.tsv\.gz"):
         write_gilda(tmp_path / "x.tsv", [infarction()], About())

@@ -93,7 +93,7 @@ def test_terms_of_several_words_are_told_of_once(tmp_path: Path) -> None:
     (tmp_path / "s.txt").write_text("tv, telly\nhot dog, wiener\nice cream => hot dog\n")
     notes = [note for note in lint_file(tmp_path / "s.txt").findings if note.severity == "note"]
     assert [(note.line, note.message.split(",")[0]) for note in notes] == [
-        (2, "2 terms of several words")
+        (2, "2 terms have several words")
     ]
 
 

@@ -255,7 +255,7 @@ def test_from_a_run_to_a_richer_knowledge_base(place: Path) -> None:
     done = synsetmine("apply-names", "new.tsv", "kb.jsonl", "--out", "more.jsonl.gz", cwd=place)
     assert done.stdout == ""
     assert done.stderr.splitlines() == [
-        "synsetmine: warning: left out 1: a name that is there already, such as "
+        "synsetmine: warning: left out 1: a name that the entity already has, such as "
         "'D009203: Heart Attack'",
         "synsetmine: warning: left out 1: a name of an entity that is not in the knowledge base, "
         "such as 'D9'",

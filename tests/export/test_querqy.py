@@ -24,7 +24,7 @@ def test_each_term_has_a_rule_with_weights(tmp_path: Path) -> None:
     path = tmp_path / "rules.txt"
     assert write_querqy(path, [MinedSet("D1", (term("heart attack"), *others))], ABOUT) == [path]
     assert path.read_text("utf-8") == (
-        "# Hearts, by a test; the first rule of a set is that of its preferred term.\n"
+        "# Hearts, by a test; the first rule of a set has its preferred term as input.\n"
         "\n"
         "# 'D1'\n"
         "heart attack =>\n"
@@ -51,11 +51,11 @@ def test_weights_may_be_left_out(tmp_path: Path) -> None:
     [
         ("AC\\DC", "a backslash"),
         ("title:heart", "a colon"),
-        ("$100", "a dollar and a digit"),
+        ("$100", "a dollar sign and a digit"),
         ("@home", "starts with @"),
         ("then =>", "ends with =>"),
-        ("a\u2028b", "a line end"),
-        ("a\nb", "a line end"),
+        ("a\u2028b", "a line break"),
+        ("a\nb", "a line break"),
     ],
 )
 def test_what_querqy_cannot_express_is_left_out(text: str, problem: str) -> None:

@@ -90,9 +90,9 @@ def test_what_no_rule_can_hold_is_left_out_and_counted() -> None:
     assert [surfaces(one) for one in kept] == [("b1", "c1"), ("d1", "e1")]
     assert kept[0].terms[0].text == "b1"  # the best of those that are left
     assert skipped.counts == {
-        "a term with a line end in it": 2,
+        "a term with a line break": 2,
         "a term with whitespace at its start or end": 2,
-        "a term with a NUL in it, which Lucene has between words": 1,
+        "a term with a NUL, which Lucene uses between words": 1,
         "a set of which fewer than 2 terms can be written": 1,
     }
 

@@ -114,7 +114,7 @@ def test_columns_with_nothing_in_them_are_left_out(tmp_path: Path) -> None:
 
 
 def test_sets_that_grew_from_nothing_known_have_nothing_to_map_to(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no set here grew from one of a knowledge base"):
+    with pytest.raises(DataError, match="none of these sets has an entity of a knowledge base"):
         write_sssom(tmp_path / "x.tsv", [infarction(None)], About())
     assert not (tmp_path / "x.tsv").exists()
 

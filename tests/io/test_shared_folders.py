@@ -28,7 +28,7 @@ from synsetmine.review.web.answers import MinedAnswers
 from synsetmine.review.web.schemas import SetCounts
 from synsetmine.review.web.session import ReviewSession
 from synsetmine.runs.folder import MODEL_FILES, Artefacts, RunFolder
-from tests.models.test_classifier import make_scorer
+from tests.models.paper.test_classifier import make_scorer
 from tests.support.webserver import write_run
 
 PROJECT = 'corpus.path = "corpus.jsonl"\nkb.path = "kb.jsonl"\nrun = "run"\n'

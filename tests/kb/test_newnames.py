@@ -99,7 +99,7 @@ def test_what_cannot_be_added_is_counted(tmp_path: Path) -> None:
     done = apply_names(kb, tmp_path / "y.jsonl", names, refused=refused)
     assert done == PatchResult(names=1, entities=1)
     assert refused.counts == {
-        "a name that is there already": 3,
+        "a name that the entity already has": 3,
         "a name that is not exact, in a format that has exact names only": 1,
         "a name without a letter or digit": 1,
         "a name of an entity that is not in the knowledge base": 2,
@@ -139,7 +139,7 @@ def test_a_table_with_a_row_a_name_gets_rows(tmp_path: Path) -> None:
         'id,name,preferred,"more\nthings"\r\nD2,"a, b",yes,1\r\n\r\nD1,MI,no,\r\n'
         'D1,heart attack,,\r\nD2,c,,\r\nD2,"say ""x""",,\r\n'
     )
-    assert refused == {"a name that is there already": 1}
+    assert refused == {"a name that the entity already has": 1}
     assert content_of(read_kb(tmp_path / "new-x.csv")) == {
         "D2": ("a, b", "c", 'say "x"'),
         "D1": ("MI", "heart attack"),
@@ -159,7 +159,7 @@ def test_a_table_with_a_column_of_names_gets_them_there(tmp_path: Path) -> None:
     assert content.decode() == (
         '\ufeffID;Name;Synonyms;x\n\nD1; MI ;a|b|heart attack;1\nD2;y;"p;q|r";2\n'
     )
-    assert refused == {"a name with '|' in it, which separates names here": 1}
+    assert refused == {"a name with '|', which separates the names here": 1}
 
 
 def test_a_table_with_tabs(tmp_path: Path) -> None:
@@ -337,4 +337,4 @@ def test_all_scopes_of_an_ontology_count_as_known(tmp_path: Path) -> None:
     every = read_kb(kb, scopes=ALL).names("DOID:14330")
     content, refused = applied(kb, *(NewName("DOID:14330", name) for name in every))
     assert content.decode() == OBO
-    assert refused == {"a name that is there already": len(every)}
+    assert refused == {"a name that the entity already has": len(every)}

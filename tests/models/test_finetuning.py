@@ -203,4 +203,6 @@ def test_the_command_and_train_after_it(tiny: Path, tmp_path: Path) -> None:
     shutil.rmtree(tuned)
     wish = ["mine", str(model), "--vocabulary", str(tmp_path / "train.jsonl")]
     gone = runner.invoke(app, [*wish, "-o", str(tmp_path / "mined.jsonl")])
-    assert "the model was trained with an encoder that is not a folder here" in str(gone.exception)
+    assert "the model was trained with an encoder that is not a folder on this machine" in str(
+        gone.exception
+    )

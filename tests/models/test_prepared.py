@@ -8,7 +8,7 @@ from synsetmine.errors import DataError
 from synsetmine.models import probabilities, rank
 from synsetmine.types import Term
 from synsetmine.views import TermViews
-from tests.models.test_classifier import TERMS, VECTORS, make_scorer
+from tests.models.paper.test_classifier import TERMS, VECTORS, make_scorer
 
 
 def test_a_set_scorer() -> None:

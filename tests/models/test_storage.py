@@ -310,7 +310,9 @@ def test_a_threshold_that_is_no_number_is_refused(folder: Path, value: float) ->
 @pytest.mark.parametrize("named", ["evil/encoder", "/nowhere/encoder", 7, ["a"], {"a": 1}], ids=str)
 def test_a_model_cannot_have_an_encoder_fetched(named: object) -> None:
     stored = StoredModel(make_model().model, 0.5, {"encoder": named})
-    with pytest.raises(SynsetmineError, match="not a folder here; if you trust it, give --encoder"):
+    with pytest.raises(
+        SynsetmineError, match="not a folder on this machine; if you trust it, give --encoder"
+    ):
         choose_encoder(None, stored)
     assert choose_encoder("mine/own", stored) == "mine/own"
 

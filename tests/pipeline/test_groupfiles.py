@@ -114,7 +114,7 @@ def test_names_that_no_rule_can_hold_are_counted(tmp_path: Path) -> None:
     skipped = Skipped()
     result = group(["a\0 b", "b a\0", "c d", "d c"], model=WordModel())
     result.write(tmp_path / "synonyms.txt", skipped=skipped)
-    assert skipped.counts["a term with a NUL in it, which Lucene has between words"] == 2
+    assert skipped.counts["a term with a NUL, which Lucene uses between words"] == 2
     assert len(read_rules(tmp_path / "synonyms.txt")) == 1
 
 

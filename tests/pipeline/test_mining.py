@@ -69,14 +69,15 @@ def test_every_mined_term_is_counted_once(joined: list[float], groups: list[int]
         + counts["unknown terms in groups"]
         + counts["unknown terms that stand alone"]
     )
-    assert ("apart from these" in " ".join(new.summary)) == any(size > 1 for size in groups)
+    assert ("besides, " in " ".join(new.summary)) == any(size > 1 for size in groups)
 
 
 def test_the_sentences_of_a_run() -> None:
     new = MineResult.of(mined_with({"a": 0.95, "b": 0.9, "c": 0.6}, [3, 2, 1], rehearsal()), KNOWN)
     assert new.summary == [
-        "3 new names for 1 entity; at 0.9 and above 2, of which about 2 should be right",
-        "apart from these, 2 groups of 5 unknown terms",
+        "3 new names for 1 entity; 2 with probability 0.9 or more, "
+        "of which about 2 should be right",
+        "besides, 2 groups of 5 unknown terms",
     ]
     (alone,) = MineResult.of(mined_with({"a": 0.95}, [], None), KNOWN).summary
     assert alone == (

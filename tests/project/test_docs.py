@@ -108,6 +108,21 @@ def test_every_public_name_has_a_docstring_and_is_on_the_page() -> None:
             assert re.search(rf"^::: synsetmine\.{name}\n\n\w", page, re.M), name
 
 
+def test_recipes_for_contributors_have_five_steps_and_name_what_exists() -> None:
+    page = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    recipes = re.findall(r"^## Add an? (\w+)\n(.*?)(?=^## )", page, re.M | re.S)
+    assert [name for name, _ in recipes] == ["exporter", "reader", "view"]
+    definitions = "\n".join(p.read_text("utf-8") for p in (ROOT / "src").rglob("*.py"))
+    for name, recipe in recipes:
+        assert re.findall(r"^(\d)\. ", recipe, re.M) == ["1", "2", "3", "4", "5"], name
+        for quoted in re.findall(r"`([^`]+)`", recipe):
+            if re.fullmatch(r"[\w/]+(\.\w+|/)", quoted):  # a file or folder
+                assert [*ROOT.glob(quoted), *(ROOT / "src").rglob(quoted)], f"{name}: {quoted}"
+            elif re.fullmatch(r"\w+", quoted) and quoted != "test":
+                pattern = rf"^(?:def|class) {quoted}\b|^{quoted}\b.* = "
+                assert re.search(pattern, definitions, re.M), f"{name}: {quoted}"
+
+
 def test_functions_of_the_architecture_page_exist() -> None:
     page = (ROOT / "docs/architecture.md").read_text("utf-8")
     rows = re.findall(r"^\| \d+ \| `(\w+)` \| `(synsetmine[\w.]+)` \|", page, re.M)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fuzz.mutation import mutated
-from fuzz.running import TARGET_NAMES, replay
+from fuzz.runner import TARGET_NAMES, replay
 from fuzz.target import FIRST, Form, Target, both_ways
 from fuzz.targets import TARGETS
 from synsetmine.errors import DataError, Skipped, SynsetmineError

@@ -118,6 +118,21 @@ def test_wheel_and_sdist_have_valid_metadata_and_all_files(built: Path) -> None:
 
 
 @pytest.mark.slow
+def test_the_sdist_builds_the_same_wheel(built: Path, tmp_path: Path) -> None:
+    (wheel,) = built.glob("*.whl")
+    (sdist,) = built.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (root,) = tmp_path.iterdir()
+    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel"]
+    run([*command, "--directory", str(tmp_path / "dist")], root)
+    with ZipFile(wheel) as first, ZipFile(tmp_path / "dist" / wheel.name) as second:
+        assert {name: first.read(name) for name in first.namelist()} == {
+            name: second.read(name) for name in second.namelist()
+        }
+
+
+@pytest.mark.slow
 def test_the_wheel_works_in_a_clean_environment_without_extras(built: Path, tmp_path: Path) -> None:
     (wheel,) = built.glob("*.whl")
     venv.create(tmp_path / "env", with_pip=True)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import urldefrag, urlsplit
 
 import pytest
 
+import synsetmine
 from docs.sitepages import OUTSIDE
 from tests.support.walks import run
 
@@ -51,6 +54,19 @@ def test_every_page_is_on_the_site(site: Path) -> None:
     names += [f"project/{re.sub('README$', 'index', name[:-3])}" for name in OUTSIDE]
     missing = [name for name in names if not (site / f"{name}.html").is_file()]
     assert not missing
+
+
+def test_the_page_of_the_python_api_has_every_name_with_its_docstring(site: Path) -> None:
+    page = unescape((site / "reference/python.html").read_text("utf-8"))
+    text = " ".join(re.sub("<[^>]*>", "", page).split())
+    for name in synsetmine.__all__:
+        assert f'id="synsetmine.{name}"' in page, name
+        public = getattr(synsetmine, name)
+        if callable(public):  # docstrings are Markdown: compare the text before any code
+            first = (inspect.getdoc(public) or "").split("\n\n")[0]
+            words = " ".join(first.split("`")[0].split())
+            assert words, name
+            assert words in text, name
 
 
 def test_every_page_is_in_the_nav_and_in_the_index() -> None:

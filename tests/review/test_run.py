@@ -136,7 +136,7 @@ def test_what_cannot_be_done_is_told(tmp_path: Path) -> None:
     assert isinstance(done.exception, SynsetmineError)
     assert str(done.exception) == f"{tmp_path / 'run'} has no reviews yet"
     done = call("import-reviews", tmp_path / "run", tmp_path / "x.tsv")
-    assert "not the folder of a run with mined sets" in str(done.exception)
+    assert "not a run folder with mined sets" in str(done.exception)
     assert RunFolder(tmp_path / "run").stages == {}
     assert not list((tmp_path / "run").iterdir())
 

@@ -108,7 +108,8 @@ def sample(
         sets=mined,
         points=[(term, math.cos(i), math.sin(3 * i), s) for i, (term, s) in enumerate(terms)],
         summary=[
-            "6 new names for 3 entities; at 0.9 and above 3, of which about 3 should be right"
+            "6 new names for 3 entities; 3 with probability 0.9 or more, "
+            "of which about 3 should be right"
         ],
         rehearsal=REHEARSAL,
     )

@@ -137,7 +137,7 @@ def process_of(
     try:
         assert process.stderr is not None
         line = process.stderr.readline() + process.stderr.readline()
-        found = re.fullmatch(r"reading …\n.* at (http\S+) \(Ctrl-C ends\)\n", line)
+        found = re.fullmatch(r"reading …\n.* at (http\S+) \(Ctrl-C to stop\)\n", line)
         assert found, line + process.stderr.read()
         yield found[1], process
         process.send_signal(signal.SIGINT)

@@ -168,4 +168,4 @@ def test_the_command_refuses_what_it_cannot_write(tmp_path: Path) -> None:
     other = synsetmine("abbreviations", corpus, "--out", str(tmp_path / "x.csv"), code=1)
     assert "expected .tsv or .jsonl" in other.stderr
     same = synsetmine("abbreviations", corpus, "--out", corpus, code=1)
-    assert "uses this file already" in same.stderr
+    assert "already uses this file" in same.stderr

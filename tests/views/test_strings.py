@@ -167,7 +167,7 @@ def test_a_block_is_any_rows_with_any_columns() -> None:
     assert view.block(rows, nothing).shape == (3, 0, len(FEATURES))
     assert view.pairs(nothing, nothing).shape == (0, len(FEATURES))
     assert StringView([]).block(nothing).shape == (0, 0, len(FEATURES))
-    with pytest.raises(DataError, match="3 left sides but 2 right sides"):
+    with pytest.raises(DataError, match="3 left terms but 2 right terms"):
         view.pairs(rows, columns)
 
 

@@ -159,7 +159,7 @@ def test_rows_are_replaced_where_both_tables_know_a_term() -> None:
     assert found.terms == ours.terms
     assert found.matrix.tolist() == [[9, 9], [2, 3], [8, 8]]
     assert ours.matrix.tolist() == [[0, 1], [2, 3], [4, 5]]
-    with pytest.raises(DataError, match="vectors of 3 dimensions for 2"):
+    with pytest.raises(DataError, match="expected vectors of 2 dimensions; got 3"):
         ours.replaced(table(A, dimension=3))
 
 

@@ -52,7 +52,7 @@ def datasets(
         str | None, typer.Option(help="Address of another server with the GitHub contents API.")
     ] = None,
 ) -> None:
-    """Get the paper's benchmark data: downloaded once, checked, kept in a cache.
+    """Download, check and cache the paper's benchmark data.
 
     Run the command again to resume an interrupted download. A cached data set is not downloaded
     again; delete its folder to do so.
@@ -83,7 +83,7 @@ def datasets(
                 shutil.copyfile(file, temporary)
         files = [copy_to / file.name for file in files]
     if not dataset.vectors:
-        console.warn(f"{name} came without vectors")
+        console.warn(f"{name} has no vector files")
     console.show_table(("file", "bytes"), [(str(f), str(f.stat().st_size)) for f in files])
 
 
@@ -94,15 +94,15 @@ def compare(
         typer.Option(
             "--vectors",
             "-v",
-            help="Term vectors; give it again for more tables. Methods that take one table take "
-            "the first, pair classifiers take all.",
+            help="Term vectors; repeat it for more tables. Methods of one table use the first, "
+            "pair classifiers use all.",
         ),
     ] = None,
     test: Annotated[
         Path | None, typer.Option(help="Test sets. Default: a held-out share of the training sets.")
     ] = None,
     held_out: Annotated[
-        float, typer.Option(help="The share of the sets to hold out without --test.")
+        float, typer.Option(help="Share of the sets to hold out, without --test.")
     ] = 0.2,
     methods: Annotated[
         str,
@@ -110,7 +110,7 @@ def compare(
             "--methods",
             "-m",
             help="Comma-separated names, or the groups ours, paper, today, all; "
-            "--list shows them. A group leaves out methods that need other data.",
+            "--list shows them. A group skips methods whose input is missing.",
         ),
     ] = "all",
     encoder: Encoder = None,
@@ -128,8 +128,8 @@ def compare(
         int,
         typer.Option(
             min=1,
-            help="Tune on sets of at least this many terms as far as there are any. Give 3 or "
-            "more if the sets you look for are larger than most training sets.",
+            help="Prefer sets of at least this many terms for tuning. Give 3 or more if you "
+            "expect larger sets than most training sets.",
         ),
     ] = 2,
     out: Annotated[
@@ -150,7 +150,7 @@ def compare(
     device: Device = "auto",
     skip_bad: SkipBad = False,
 ) -> None:
-    """Run methods side by side on the same sets and vectors, and see which to trust.
+    """Compare methods on the same sets and vectors.
 
     Each method learns from the training sets and groups the terms of the test sets. Its
     hyper-parameters are tuned on training sets alone.
@@ -239,7 +239,7 @@ def _views(
                 problem = f"no term of the {kind} sets has a vector"
                 raise DataError(problem, path=path, value=str(sets.terms[0]))
         missing = table.missing(terms)
-        console.report_missing(missing, len(terms), f"are left out by methods that need {path}")
+        console.report_missing(missing, len(terms), f"are left out by methods that use {path}")
     return load_views(tables, encoder, terms, device=device)
 
 
@@ -261,7 +261,7 @@ def _possible(
         for what in lacking:
             left_out.setdefault(what, []).append(entry.name)
     for what, names in left_out.items():
-        console.say(f"left out, since they need {what}: {', '.join(names)}")
+        console.say(f"methods left out, since they need {what}: {', '.join(names)}")
     if not possible:
         raise SynsetmineError("none of these methods can run on these inputs")
     return possible

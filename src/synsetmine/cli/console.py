@@ -40,16 +40,16 @@ def show(message: str) -> None:
 
 
 def printable(text: str) -> str:
-    """A text that does nothing to a terminal: what would steer it is spelled out, as JSON does.
+    """The text with escaped control characters, as in JSON.
 
-    Names come from anywhere. One with an escape sequence in it could clear the screen or write
-    over other lines, one with a change of direction could show them backwards.
+    Names are untrusted. An escape sequence in a name could clear the screen or overwrite other
+    lines, and a change of direction could show them backwards.
     """
     return _STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def one_line(text: str) -> str:
-    """The same on one line, so that no name can make up another line."""
+    """The same on one line, so that a name cannot add a line."""
     return printable(text).replace("\n", "\\n").replace("\t", " ")
 
 
@@ -96,14 +96,14 @@ def report_skipped(skipped: Sequence[DataError]) -> None:
 
 
 def report_left_out(skipped: Skipped) -> None:
-    """Say how much of what could not be used, each with an example."""
+    """Warn of skipped terms, with the number and an example of each problem."""
     for problem, count in skipped.counts.items():
         first = shorten(repr(skipped.examples[problem][0].value), 60)
         warn(f"left out {count:,}: {problem}, such as {first}")
 
 
 def report_missing(terms: Sequence[Term], total: int, consequence: str) -> None:
-    """Say which terms have no vector and what that means for them."""
+    """Warn of terms without a vector and of the consequence."""
     if not terms:
         return
     named = ", ".join(shorten(str(term), 60) for term in terms[:SHOWN])
@@ -112,7 +112,7 @@ def report_missing(terms: Sequence[Term], total: int, consequence: str) -> None:
 
 
 def report_reviews(counts: Mapping[str, int]) -> None:
-    """Print what was taken from reviews."""
+    """Print the counts of applied reviews."""
     if counts:
         say(f"from reviews: {', '.join(f'{count} {what}' for what, count in counts.items())}")
 

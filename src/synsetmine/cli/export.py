@@ -48,7 +48,7 @@ def _list_formats(show: bool) -> None:
     from synsetmine.export import FORMATS
 
     rows = [(each.name, each.ending, each.help, each.extra) for each in FORMATS.values()]
-    console.show_table(("format", "ending", "what it is", "extra"), rows)
+    console.show_table(("format", "ending", "content", "extra"), rows)
     raise typer.Exit
 
 
@@ -56,7 +56,7 @@ def _list_formats(show: bool) -> None:
 class FormatOptions:
     """What some formats take; each has its own defaults."""
 
-    title: str | None = setting(None, help="what the file calls itself; Synonym sets by default")
+    title: str | None = setting(None, help="title of the file; `Synonym sets` by default")
     explicit: bool | None = setting(
         None,
         help="rules that replace the other terms by the preferred one",
@@ -66,18 +66,19 @@ class FormatOptions:
     limit: int | None = setting(
         None,
         ge=0,
-        help="rules in a file, 10000 by default; further rules go into FILE-2, …; 0: no limit",
+        help="maximum number of rules in a file, 10000 by default; further rules go into "
+        "FILE-2, …; 0: no limit",
         panel=ENGINES,
     )
     weights: Literal["probability", "none"] | None = setting(
         None, help="weights of Querqy's synonyms; probability by default", panel=ENGINES
     )
     base: str | None = setting(
-        None, help="address before the ids of sets; urn:synsetmine: by default", panel=GRAPHS
+        None, help="URI prefix of the ids of sets; urn:synsetmine: by default", panel=GRAPHS
     )
     entities: str | None = setting(
         None,
-        help="address before the knowledge base's ids, such as http://id.nlm.nih.gov/mesh/; by "
+        help="URI prefix of the knowledge base's ids, such as http://id.nlm.nih.gov/mesh/; by "
         "default OBO's for ids such as DOID:14330, else --base",
         panel=GRAPHS,
     )
@@ -87,14 +88,12 @@ class FormatOptions:
         panel=GRAPHS,
     )
     language: str | None = setting(
-        None, help="of the terms, such as en; none by default", panel=GRAPHS
+        None, help="language tag of the terms, such as en; none by default", panel=GRAPHS
     )
     created: str | None = setting(
         None, help="date of the file, such as 2026-01-31; none by default", panel=GRAPHS
     )
-    licence: str | None = setting(
-        None, help="address of the licence; none by default", panel=GRAPHS
-    )
+    licence: str | None = setting(None, help="URL of the licence; none by default", panel=GRAPHS)
 
 
 @with_settings
@@ -132,7 +131,7 @@ def export(
         list[str] | None,
         typer.Option(
             metavar="KIND",
-            help="Of each set only the first known term and terms of this kind: spelling, "
+            help="Keep only the first known term of each set and its terms of this kind: spelling, "
             "inflection, word-order, abbreviation or other-words. May be given several times.",
             show_default=False,
         ),
@@ -147,7 +146,7 @@ def export(
     ] = None,
     reviews: Reviews = None,
     accepted: Annotated[
-        bool, typer.Option("--accepted", help="Only sets that a reviewer has accepted.")
+        bool, typer.Option("--accepted", help="Export only sets that a reviewer has accepted.")
     ] = False,
     *,
     options: Annotated[dict[str, Any], SettingOptions(changes=FormatOptions)],
@@ -173,7 +172,7 @@ def export(
 
     Example: `synsetmine export run -f skos -o sets.ttl --entities http://id.nlm.nih.gov/mesh/`
 
-    The same without variants that an analyzer handles:
+    A file without variants that an analyzer handles:
 
     Example: `synsetmine export run -f solr -o s.txt --without spelling --without inflection`
 
@@ -185,7 +184,7 @@ def export(
 
     Example: `synsetmine export run --accepted --format obo --out synonyms.obo`
 
-    Sets of a file, with frequencies that say which term is preferred:
+    Sets of a file, with frequencies that select the preferred term:
 
     Example: `synsetmine export mined.jsonl --counts vocabulary.tsv -f solr -o synonyms.txt`
     """
@@ -310,7 +309,7 @@ def _held(chosen: Format, entries: Sequence[MinedSet]) -> str:
     if chosen.new_names:
         names = [term for entry in entries for term in new_names(entry)]
         known = sum(term.known for term in names)
-        note = f" ({known:,} of which the knowledge base has, mostly for other entities)"
+        note = f" ({known:,} of them already in the knowledge base, mostly for other entities)"
         return counted(len(names), "new name") + (note if known else "")
     return f"{counted(len(entries), 'set')} of {counted(_terms(entries), 'term')}"
 

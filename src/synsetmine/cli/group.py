@@ -148,7 +148,7 @@ def group(
 ) -> None:
     """Group a list of names: which of them mean the same thing?
 
-    It needs no known sets, no corpus and no training; a general model knows how names vary.
+    It needs no known sets, no corpus and no training; a general model compares the names.
 
     Example: `synsetmine group names.txt`
 
@@ -164,7 +164,7 @@ def group(
 
     Example: `synsetmine group people.csv --context-column text --plan plan.jsonl`
 
-    New names for sets that are known:
+    New names for known sets:
 
     Example: `synsetmine group new.txt --known sets.jsonl --never pairs.tsv -o sets-more.jsonl`
 
@@ -295,5 +295,5 @@ def _report(grouping: Grouping, out: Path | None) -> None:
         problem = "a name is neither listed nor in a known set"
         console.warn(f"{pairs} of --never or --always left out: {problem}")
     if not counts.names:
-        console.warn("there are no names")
+        console.warn("the input has no names")
     console.say(grouping.summary + ("" if out is None else f"; written to {out}"))

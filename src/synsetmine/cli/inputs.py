@@ -143,7 +143,7 @@ def choose_encoder(named: str | None, stored: StoredModel) -> str | None:
         return encoder
     if isinstance(encoder, str) and Path(encoder).is_dir():
         return encoder
-    problem = "the model was trained with an encoder that is not a folder here; if you trust it"
+    problem = "the model was trained with an encoder that is not a folder on this machine; if you trust it"
     raise SynsetmineError(f"{problem}, give --encoder {shorten(repr(encoder))}")
 
 
@@ -202,7 +202,7 @@ Among = Annotated[
     Path | None,
     typer.Option(
         "--vocabulary",
-        help="For a model folder: the vocabulary, on which f depends; give the terms "
+        help="For a model folder: the vocabulary, which changes f; give the terms "
         "that were mined. Default: all terms that have vectors.",
     ),
 ]
@@ -261,7 +261,9 @@ def open_source(
 
     if is_run(source):
         if vectors or encoder or vocabulary:
-            raise SynsetmineError("a run has its own vectors; give them only with a model folder")
+            raise SynsetmineError(
+                "--vectors, --encoder and --vocabulary need a model folder; a run has its own"
+            )
         return _of_run(source)
     stored = load_model(source)
     tables = tuple(load_vectors(path, skip_bad) for path in vectors or ())
@@ -281,7 +283,7 @@ def _of_run(run: Path) -> ModelSource:
 
     at = Artefacts(run)
     if not at.mined.exists():
-        raise SynsetmineError(f"{run} is not the folder of a run with mined sets")
+        raise SynsetmineError(f"{run} is not a run folder with mined sets")
     encoded = read_vectors(at.encoded) if at.encoded.exists() else None
     tables = (read_vectors(at.vectors),)
     mined = read_sets(at.mined)

@@ -94,7 +94,7 @@ def mcp(
     else:
         server = make_server()
         if sys.stdin.isatty():
-            console.say("waiting for an MCP client on standard input (Ctrl-C ends)")
+            console.say("waiting for an MCP client on standard input (Ctrl-C to stop)")
         run_stdio(server)
 
 

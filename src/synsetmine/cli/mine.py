@@ -57,8 +57,8 @@ def evaluate(
 ) -> None:
     """Compare mined sets with true ones: ARI, FMI, NMI, pairs, B-cubed, whole sets.
 
-    Terms that are in no true or known set are left out; true terms that were not mined count as
-    sets of one. The numbers of both are shown.
+    Terms of no true or known set are left out; true terms that were not mined count as sets of
+    one. The command reports both numbers.
 
     Example: `synsetmine evaluate mined.jsonl test.set`
     """
@@ -101,8 +101,8 @@ def score(
     """Show the probability f that terms belong to a set; a member is scored by the other members.
 
     A run folder uses its mined vocabulary, and gives the values of its trace and exports. With a
-    model folder, f depends on --vocabulary. The surface alone is enough for a term if no other term
-    has the same.
+    model folder, f depends on --vocabulary. A surface suffices for a term if no other term
+    has it.
 
     Example: `synsetmine score run uk italy --set u.k. --set united_kingdom`
 
@@ -149,7 +149,7 @@ def _report_strings(tables: Sequence[TermVectors], terms: Sequence[Term]) -> Non
     """Report terms without a vector: one of them may be a typing error."""
     missing = [term for term in terms if not any(term in table for table in tables)]
     if tables:
-        console.report_missing(missing, len(terms), "are judged by their strings alone")
+        console.report_missing(missing, len(terms), "are compared by their strings alone")
 
 
 def _show(rows: list[tuple[str, float]], as_json: bool) -> None:
@@ -195,12 +195,12 @@ def mine(
 ) -> None:
     """Mine synonym sets from a vocabulary.
 
-    With --seeds, terms may join known sets. A rehearsal, which hides known names and looks for
-    them, calibrates the probability. The trace gives the kind of each new name and its likely
+    With --seeds, terms may join known sets. A rehearsal, which hides known names and assigns
+    them again, calibrates the probability. The trace gives the kind of each new name and its likely
     relation.
 
-    With --reviews, terms that reviewers called correct in one set also form a known set, and terms
-    that they separated cannot be linked again.
+    With --reviews, terms that reviewers judged correct in one set also form a known set, and
+    terms that they separated are cannot-link pairs.
 
     Example: `synsetmine mine model --vectors vectors.txt --vocabulary terms.txt --out mined.jsonl`
     """

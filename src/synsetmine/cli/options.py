@@ -130,7 +130,9 @@ def check_not_input(out: Path, *others: Path | None) -> None:
     """Refuse to write a file over another one that the command reads or writes."""
     for other in others:
         if other is not None and os.path.realpath(other) == os.path.realpath(out):
-            raise DataError("the command uses this file already; name another output", path=out)
+            raise DataError(
+                "the command already uses this file; name another output file", path=out
+            )
 
 
 def _keyword(

@@ -105,7 +105,7 @@ def report(
 ) -> None:
     """Write the report of a finished run again: one self-contained HTML file.
 
-    Options that are not given keep the values of the run.
+    Options default to the values of the run.
 
     Example: `synsetmine report run --title "Names of diseases" --out diseases.html`
     """
@@ -175,10 +175,10 @@ def demo(
     *,
     work: Annotated[EngineSettings, SettingOptions(only=("workers"))],
 ) -> None:
-    """Run everything on real data that comes with packages (extra `demo`).
+    """Run all stages on real data from packages (extra `demo`).
 
-    106 articles of Wikipedia: their links become training sets, a model is trained, new names of
-    known entities are found, and the report shows them with scores on held-out entities.
+    The links of 106 articles of Wikipedia become training sets. The run trains a model, finds new
+    names of known entities, and reports them with scores on held-out entities.
 
     Example: `synsetmine demo --out demo`
     """
@@ -200,7 +200,7 @@ def demo(
 
 
 def show_finds(at: Artefacts) -> None:
-    """New names of known entities that a sentence of the articles states, the surest first.
+    """New names of known entities that a sentence of the articles states, the most probable first.
 
     Variants in spelling, inflection and word order are left out: they convince no reader.
     """
@@ -224,8 +224,8 @@ def show_finds(at: Artefacts) -> None:
     ]
     stated.sort(key=lambda name: -(name[1].probability or 0))
     console.show(
-        f"\nOf {counted(len(names), 'new name')} of known entities, {len(stated)} are more "
-        "than variants in spelling and stated by a sentence of the articles, the surest first:"
+        f"\n{len(stated)} of {counted(len(names), 'new name')} of known entities are not just "
+        "spelling variants, and a sentence of the articles states them; the most probable first:"
     )
     for mined, term in stated[:SHOWN]:
         console.show(f"  {probability(term.probability)}  {term.text}  →  {mined.name}")
@@ -254,5 +254,6 @@ def show_scores(scores: HeldOutScores) -> None:
             f"(pair precision {precision}, recall {recall})."
         )
     console.show(
-        "The general model has learned from links of these articles; elsewhere expect less."
+        "The general model was trained on links of these articles; expect lower scores "
+        "on other data."
     )

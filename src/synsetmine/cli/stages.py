@@ -71,7 +71,7 @@ def stage_context(
 def read(out: Out, settings: CorpusOptions) -> None:
     """Read a corpus of any format into one file of documents.
 
-    Plain, .gz, .bz2 or .zst. Broken or empty documents are left out, counted and reported.
+    Files may be compressed (.gz, .bz2, .zst). Broken or empty documents are skipped and counted.
 
     Example: `synsetmine read abstracts.jsonl.gz --out documents.parquet`
     """
@@ -114,7 +114,7 @@ def link(
     ] = Path("spotlight.sqlite"),
     work: EngineOptions,
 ) -> None:
-    """Find which words of the documents name which entity.
+    """Link names in the documents to entities.
 
     Example: `synsetmine link documents.parquet knowledge.arrow --out links.tsv`
     """
@@ -190,7 +190,9 @@ def vocabulary(
     ] = None,
     links: Annotated[
         Path | None,
-        typer.Option(help="Links as `synsetmine link` writes them: names to look for as well."),
+        typer.Option(
+            help="Links as `synsetmine link` writes them; their surfaces are known names too."
+        ),
     ] = None,
     details: Annotated[
         Path | None,

@@ -89,7 +89,7 @@ def train(
     one table of vectors and chooses its epoch on held-out training sets; run the same command
     again to resume an interrupted training.
 
-    With --reviews, terms that reviewers called correct and exact in one set join the training
+    With --reviews, terms that reviewers judged correct and exact in one set join the training
     sets, and terms that they removed from a set are negatives.
 
     Example: `synsetmine train train.set --vectors vectors.txt --out model`
@@ -117,7 +117,7 @@ def train(
     views = load_views(tables, encoder, training_sets.terms, device=device)
     _report_missing(vectors or (), views, training_sets, chosen)
     if (out / CHECKPOINT).exists():
-        console.say(f"there is a checkpoint in {out}")
+        console.say(f"found a checkpoint in {out}")
     with console.progress_bar("training") as bar, _curves(tensorboard) as draw:
 
         def on_step(step: TrainingStep) -> None:
@@ -190,10 +190,10 @@ def _report_missing(
             raise DataError("no term of the training sets has a vector", path=path)
         elsewhere = [term for term in missing if term in known]
         console.report_missing(
-            elsewhere, len(sets.terms), f"in {path} are known by other views alone"
+            elsewhere, len(sets.terms), f"in {path} are known to other views only"
         )
     unknown = [term for term in sets.terms if term not in known]
-    console.report_missing(unknown, len(sets.terms), "are not trained on")
+    console.report_missing(unknown, len(sets.terms), "are left out of training")
 
 
 @contextmanager
@@ -229,9 +229,9 @@ def finetune(
 ) -> None:
     """Tune a sentence encoder on synonym sets, so that synonyms get similar embeddings.
 
-    It pays off with thousands of training sets. The folder is an encoder like any other: give it to
-    `train` with `--encoder`, together with the same sets. It lists the sets that it was tuned on,
-    and `train` learns from the other sets only.
+    It needs thousands of training sets. Pass the folder to `train` with `--encoder`, together
+    with the same sets. It lists the sets that it was tuned on, and `train` uses the other sets
+    only.
 
     Example: `synsetmine finetune train.set --out tuned` (extra `encoder`)
 
@@ -278,13 +278,15 @@ def tune(
         int | None, typer.Option(min=1, help="Try only this many random combinations of the grid.")
     ] = None,
     preset: Annotated[
-        PresetName, typer.Option(help="Where settings outside the grid come from.")
+        PresetName, typer.Option(help="Preset of the settings outside the grid.")
     ] = "paper",
     settings: Annotated[
         Path | None, typer.Option(help="JSON file of settings that override the preset.")
     ] = None,
-    folds: Annotated[int, typer.Option(min=2, help="Folds, split by entity.")] = 5,
-    workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="Processes.")] = 1,
+    folds: Annotated[int, typer.Option(min=2, help="Number of folds; no entity is in two.")] = 5,
+    workers: Annotated[
+        int, typer.Option("--workers", "-w", min=1, help="Number of processes.")
+    ] = 1,
     *,
     options: Annotated[
         dict[str, Any],
@@ -312,7 +314,7 @@ def tune(
         candidates = pick(candidates, sample, seed=base.seed)
     training_sets, table = load_sets(sets, skip_bad), load_vectors(vectors, skip_bad)
     missing = table.missing(training_sets.terms)
-    console.report_missing(missing, len(training_sets.terms), "take no part")
+    console.report_missing(missing, len(training_sets.terms), "are left out")
     with console.progress_bar("tuning") as bar:
         results = cross_validate(
             training_sets,
@@ -338,7 +340,7 @@ def parse_grid(axes: Sequence[str]) -> dict[str, list[Any]]:
         if not equals or not name or not values:
             raise DataError("expected --grid name=value,value", value=axis)
         if name in grid:
-            raise DataError("this setting has a --grid already", value=axis)
+            raise DataError("this setting already has a --grid", value=axis)
         grid[name] = [_value(value.strip()) for value in re.split(r",(?![^\[]*\])", values)]
     return grid
 

@@ -61,7 +61,7 @@ def abbreviations(
 
     Example: `synsetmine abbreviations abstracts.jsonl.gz`
 
-    Those that are defined twice or more, as a file:
+    Write the abbreviations with two or more definitions to a file:
 
     Example: `synsetmine abbreviations texts/ --min-count 2 --out abbreviations.tsv`
     """
@@ -109,7 +109,9 @@ def _write_abbreviations(out: Path, listed: Sequence[Abbreviation]) -> None:
 
 
 def apply_names(
-    patch: Annotated[Path, typer.Argument(help="New names, as `export --format patch` has them.")],
+    patch: Annotated[
+        Path, typer.Argument(help="New names, as `export --format patch` writes them.")
+    ],
     kb: Annotated[Path, typer.Argument(help="The knowledge base's file: JSONL, CSV, TSV, OBO.")],
     out: Annotated[Path, out_file("File for the new knowledge base.")],
     format: Annotated[
@@ -117,13 +119,13 @@ def apply_names(
         typer.Option(help="jsonl, csv, tsv or obo. Default: from the file name."),
     ] = None,
     reviewed: Annotated[
-        bool, typer.Option("--reviewed", help="Only names that a reviewer called correct.")
+        bool, typer.Option("--reviewed", help="Add only names that a reviewer called correct.")
     ] = False,
 ) -> None:
-    """Add new names to a knowledge base; everything else in its file stays as it is.
+    """Add new names to a knowledge base, and leave the rest of its file unchanged.
 
-    Names that a reviewer called incorrect or was unsure of are left out, as are names that are
-    there already and names of entities that the knowledge base lacks.
+    Names with the verdict incorrect or unsure are left out, and so are names that the entity
+    already has and names of entities that the knowledge base lacks.
 
     Example: `synsetmine apply-names new-names.tsv mesh.jsonl.gz --out mesh-more.jsonl.gz`
     """
@@ -175,10 +177,10 @@ def lint(
     ] = 10_000,
     as_json: AsJson = False,
 ) -> None:
-    """Check synonyms.txt files, from any source, before Solr or Elasticsearch reads them.
+    """Check synonyms.txt files before Solr or Elasticsearch reads them.
 
-    An error is a rule that an engine refuses or misreads, a warning a rule that is probably a
-    mistake, a note is for information. With an error the exit code is 1.
+    An error is a rule that an engine rejects or misreads, a warning a probable mistake, a note
+    information. With an error the exit code is 1.
 
     Example: `synsetmine lint synonyms.txt`
     """

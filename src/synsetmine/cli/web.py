@@ -74,7 +74,7 @@ def listen_and_serve(
     what: str,
     on_ready: Callable[[str], None] | None = None,
 ) -> None:
-    """Open the port first, since all else takes longer; then serve until Ctrl-C."""
+    """Open the port first, since loading takes longer; then serve until Ctrl-C."""
     from synsetmine.review.web.server import (
         LOOPBACK,
         AccessPolicy,
@@ -97,7 +97,7 @@ def listen_and_serve(
         address = address_of(listening, host, policy.token)
 
         def ready() -> None:
-            console.say(f"{what} at {address} (Ctrl-C ends)")
+            console.say(f"{what} at {address} (Ctrl-C to stop)")
             if on_ready is not None:
                 on_ready(address)
 
@@ -107,7 +107,7 @@ def listen_and_serve(
 
 
 def check_installed() -> None:
-    """The web's packages are optional; without them there is one clear line."""
+    """Raise an error of one line if the packages of the extra `web` are missing."""
     try:
         import msgspec
         import starlette
@@ -130,9 +130,9 @@ def review(
 ) -> None:
     """Review mined sets in a browser: accept, reject, correct, split and merge them.
 
-    The least certain sets come first. Decisions are kept in the run's `reviews.sqlite`, each as
-    soon as it is made; several people may review at the same time. Whoever opens the printed
-    address may decide; it has a token that is new at each start.
+    The least certain sets come first. The run's `reviews.sqlite` stores each decision at
+    once; several people may review at the same time. Everyone with the printed address can
+    decide; each start makes a new token for it.
 
     Example: `synsetmine review run`
     """
@@ -160,7 +160,7 @@ def review(
             port=port,
             token=token,
             no_token=no_token,
-            what=f"{run} is reviewed",
+            what=f"reviewing {run}",
             on_ready=show,
         )
 
@@ -192,7 +192,7 @@ def export_reviews(
     run: Run,
     out: Annotated[Path, out_file("TSV file for the decisions.")],
 ) -> None:
-    """Write reviewers' decisions to a TSV file, to keep under git and import into other runs.
+    """Write reviewers' decisions to a TSV file, for git and for other runs.
 
     The same decisions always give the same bytes; new ones are new lines.
 
@@ -210,9 +210,9 @@ def import_reviews(
     run: Run,
     file: Annotated[Path, typer.Argument(help="TSV file of `export-reviews`.")],
 ) -> None:
-    """Import decisions made elsewhere or on an earlier run, each one only once.
+    """Import decisions of another run from a TSV file; known decisions are skipped.
 
-    They apply to the sets of this run as far as it has their terms.
+    They apply to those sets of this run that have their terms.
 
     Example: `synsetmine import-reviews run reviews.tsv`
     """
@@ -247,7 +247,7 @@ def serve(
     device: Device = "auto",
     skip_bad: SkipBad = False,
 ) -> None:
-    """Answer questions about synonyms over HTTP, with JSON.
+    """Answer queries for synonyms over HTTP, with JSON.
 
     A run folder answers from its mined sets, without the sets and terms that reviewers rejected,
     and with its model. A model folder needs `--vectors`, and expands a term by ranking.
@@ -275,7 +275,7 @@ def serve(
         port=port,
         token=token,
         no_token=no_token,
-        what=f"{source} is served",
+        what=f"serving {source}",
     )
 
 
@@ -292,7 +292,9 @@ def check_source(
 
     from_run = is_run(source)
     if from_run and (vectors or encoder or vocabulary):
-        raise SynsetmineError("a run has its own vectors; give them only with a model folder")
+        raise SynsetmineError(
+            "--vectors, --encoder and --vocabulary need a model folder; a run has its own"
+        )
     if sets_only and not from_run:
         raise SynsetmineError(f"--sets-only needs a run folder; {source} is not one")
 
@@ -318,7 +320,7 @@ def open_answers(
         model = _answers_of_model(opened, device)
         if not from_run:
             missing = [term for term in opened.vocabulary if term not in model]
-            note = "are not known to the model"
+            note = "are unknown to the model"
             console.report_missing(missing, len(opened.vocabulary), note)
     return Answers(MinedAnswers.of_run(source) if from_run else None, model)
 

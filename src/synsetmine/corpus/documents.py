@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 
 def sound_text(text: str) -> str:
-    """A text that was checked, in Unicode's form NFC."""
+    """The text after a check, in Unicode NFC."""
     check_text(text)
     return nfc(text)
 
 
 def check_text(text: str) -> None:
-    """Refuse a text that is blank, or that cannot be stored."""
+    """Raise a DataError for an empty text, or one that cannot be stored."""
     if not text or text.isspace():
         raise DataError("the document is empty")
     if "\0" in text:
@@ -46,8 +46,8 @@ def check_unicode(text: str) -> None:
         raise DataError("not valid Unicode", value=_around(text, error.start)) from None
 
 
-def _around(text: str, place: int) -> str:
-    return text[max(place - 40, 0) : place + 40]
+def _around(text: str, offset: int) -> str:
+    return text[max(offset - 40, 0) : offset + 40]
 
 
 BATCH_DOCUMENTS = 1000
@@ -55,7 +55,7 @@ BATCH_CHARACTERS = 4 * 2**20
 
 
 def write_documents(path: Path, documents: Iterable[Document]) -> int:
-    """Write a corpus, whole or not at all; the number of its documents."""
+    """Write a corpus completely or not at all; returns the number of documents."""
     import pyarrow.parquet as pq
 
     count = 0
@@ -182,8 +182,8 @@ def document_schema() -> pa.Schema:
 
 def _check(schema: pa.Schema, path: Path) -> None:
     if not schema.equals(document_schema()):
-        found = ", ".join(schema.names)
-        raise DataError("not a file of documents; its columns", path=path, value=found)
+        names = ", ".join(schema.names)
+        raise DataError("not a file of documents; its columns", path=path, value=names)
 
 
 def _mention_type() -> Any:
@@ -212,8 +212,8 @@ LONGEST_BLOCK = 2**20  # characters: a file without blank lines must not become 
 def read_paragraphs(source: Source) -> Iterator[Document]:
     """Blocks of lines between blank lines, with the ids `name#1`, `name#2`, …
 
-    A whole file as one document would not fit into memory where the file is large, and what is
-    mined from a corpus, which words occur together, is settled within a paragraph anyway.
+    A large file as one document would not fit into memory, and co-occurrence is counted within
+    paragraphs anyway.
     """
     name = source.name
     blocks = _blocks(source.lines())
@@ -223,7 +223,7 @@ def read_paragraphs(source: Source) -> Iterator[Document]:
 
 
 def read_lines(source: Source) -> Iterator[Document]:
-    """One document a line, with the ids `name:1`, `name:2`, …"""
+    """One document per line, with the ids `name:1`, `name:2`, …"""
     name = source.name
     for number, line in source.lines():
         with source.skipping(number):
@@ -268,7 +268,7 @@ class Fields:
 
 
 def read_jsonl(source: Source, fields: Fields) -> Iterator[Document]:
-    """One JSON object a line; blank lines are passed over."""
+    """One JSON object per line; empty lines are ignored."""
     name = source.name
     for number, line in source.lines():
         if not line or line.isspace():
@@ -318,7 +318,7 @@ def table_rows(source: Source, *, quotes: bool = True) -> Iterator[tuple[int, li
 
 
 def read_parquet(source: Source, fields: Fields) -> Iterator[Document]:
-    """The rows of a Parquet file; only the columns in question are read."""
+    """The rows of a Parquet file; only the needed columns are read."""
     name = source.name
     number = 0
     batches = parquet_columns(source, lambda names: _check_columns(names, fields, source.path))

@@ -36,8 +36,7 @@ _WANTED = frozenset(
 class Page:
     """A page of a wiki; namespace 0 holds the articles.
 
-    `redirect` is the title that a redirect leads to, "" where it does not tell, and None for a
-    page that is no redirect.
+    `redirect` is the target of a redirect, "" if it has none, and None for other pages.
     """
 
     id: str
@@ -52,7 +51,7 @@ class Page:
 def read_pages(source: Source) -> Iterator[Page]:
     """All pages of a dump, those of other namespaces and redirects too.
 
-    Of a damaged file come the pages before the damage; its error is raised or kept.
+    A damaged file gives the pages before the damage; its error is raised or kept.
     """
     dump = _Dump(source)
     try:
@@ -68,7 +67,7 @@ def read_pages(source: Source) -> Iterator[Page]:
 def page_document(page: Page) -> Document:
     """The text of a page with its links as mentions of the articles that they lead to.
 
-    The id is the title, which is what links and redirects call the page.
+    The id is the title, which links and redirects use.
     """
     text, mentions = plain_text(page.wikitext, page.site)
     return Document(page.title, text, mentions)

@@ -1,4 +1,4 @@
-"""Lists of names and pairs of names: files of several formats, and what Python programs hold."""
+"""Lists of names and pairs of names, from files of several formats and from Python objects."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def read_names(
 ) -> list[str]:
     """The names in a file, in its order; a missing one is an empty string.
 
-    The ending says which format it is: CSV, TSV, JSON lines or Parquet, anything else is text with
-    one name a line. `-` is standard input. A table needs a `column`, unless it has only one or one
-    with a usual name (`name`, `term`, `label`, `surface`, `title`); `on_column` is called with the
-    column that was chosen. With `skipped`, broken lines are left out and their errors kept there.
+    The file extension determines the format: CSV, TSV, JSON lines or Parquet; anything else is
+    text with one name per line. `-` is standard input. A table needs a `column`, unless it has
+    only one column or one called `name`, `term`, `label`, `surface` or `title`; `on_column` is
+    called with the column used. With `skipped`, broken lines are skipped and their errors go there.
     """
     rows = read_rows(path, column=column, format=format, skipped=skipped, on_column=on_column)
     return [row.name for row in rows]
@@ -131,7 +131,7 @@ class _Columns:
 
 
 def format_of(path: Path) -> ListFormat:
-    """The format that the ending of a file says."""
+    """The format of a file, from its extension."""
     ending = Path(plain_name(path)).suffix.lower().removeprefix(".")
     return next((kind for kind in LIST_FORMATS if kind == ending), "text")
 
@@ -173,7 +173,7 @@ def read_pairs(
 
 
 def names_in(names: Any, column: str | None = None) -> Iterator[str]:
-    """The names that an object of Python holds; a missing one is an empty string.
+    """The names in a Python object; a missing one is an empty string.
 
     Any iterable of strings: a list, an array, a Series of pandas or polars, a column of Arrow; or a
     table of these with a `column`, which is chosen as in a file. None and NaN are missing.
@@ -201,7 +201,7 @@ def names_in(names: Any, column: str | None = None) -> Iterator[str]:
 def rows_in(
     names: Any, column: str | None = None, *, contexts: Any = None, types: Any = None
 ) -> list[Row]:
-    """The names that an object of Python holds, with a context and a type for each.
+    """The names in a Python object, with a context and a type for each.
 
     `contexts` and `types` are as long as the names, or columns of the table that has the names. A
     context is a string, several strings, or missing.
@@ -442,7 +442,7 @@ def _pair(
 def check_pair(
     one: str, other: str, sets_of: Mapping[str, set[int]], *, together: bool = False
 ) -> None:
-    """Refuse a pair that cannot hold; `sets_of` has the known sets of a name's key.
+    """Reject a pair that contradicts known sets; `sets_of` has the known sets of a key.
 
     The names of a cannot-link pair may not be one name or share a known set; those of a must-link
     pair, which are `together`, may not be in two known sets.

@@ -55,25 +55,25 @@ def read_corpus(
 ) -> Iterator[Document]:
     """The documents of a file, a folder, a pattern such as `abstracts/*.jsonl.gz`, or a list.
 
-    The ending of a file determines its format, after `.gz`, `.bz2` or `.zst` is taken off:
+    The file extension, without `.gz`, `.bz2` or `.zst`, determines the format:
 
     - `text` (.txt, .text, .md): a document is a block of lines between blank lines, `notes.txt#1`;
-      a block that grows over a million characters is cut at a line end;
-    - `lines`: a document a line;
-    - `jsonl` (.jsonl, .ndjson, .json): a JSON object a line;
-    - `csv` and `tsv`: with a header; a TSV file knows no quotes;
+      blocks of more than a million characters are split at a line break;
+    - `lines`: one document per line;
+    - `jsonl` (.jsonl, .ndjson, .json): one JSON object per line;
+    - `csv` and `tsv`: with a header; quotes have no meaning in TSV;
     - `parquet`;
-    - `pubtator` (.pubtator, .pubtator.txt): title and abstract, with the marked mentions;
+    - `pubtator` (.pubtator, .pubtator.txt): title and abstract, with the annotated mentions;
     - `mediawiki` (.xml): the articles of a wiki's dump, with their links as mentions.
 
-    Records have their text in `text_field`, which may name several fields: with "title,text" they
-    are joined by a line end, and those that a record lacks are left out. Their id is in `id_field`;
-    without one it is `file name:line`. Texts are brought into Unicode's form NFC, except those of
-    PubTator files, whose offsets count characters of the file.
+    `text_field` names the field with the text, or several fields ("title,text"), which are joined
+    by a line break; missing ones are left out. `id_field` names the field with the id; the
+    default id is `file name:line`. Texts are normalised to Unicode NFC, except those of PubTator
+    files, whose offsets count characters of the file.
 
-    A broken record, an empty document, or a file that is damaged from some place on raises a
-    DataError. With `skipped` it is kept there, and the next record or file is read. `progress` is
-    called with the bytes read and the bytes of all files, as stored on disk.
+    A broken record, an empty document or a damaged file raises a DataError. With `skipped` the
+    error goes there, and the next record or file is read. `progress` is called with the bytes
+    read and the bytes of all files, as stored on disk.
     """
     files = corpus_files(source, format)
     fields = Fields.named(text_field, id_field)
@@ -118,11 +118,11 @@ def _read_one(source: Source, format: CorpusFormat, fields: Fields) -> Iterator[
 def corpus_files(where: Where, format: CorpusFormat | None = None) -> dict[Path, CorpusFormat]:
     """The files of a corpus with their formats.
 
-    They are named by a file, a folder, a pattern (`abstracts/*.jsonl.gz`), or a list of these.
+    The path is a file, a folder, a pattern (`abstracts/*.jsonl.gz`), or a list of these.
 
-    Of a folder come all files with a known ending, also from folders below, in sorted order;
-    hidden ones are left out. A file that is named twice is read once. `format` overrules what the
-    endings say.
+    A folder stands for all files with a known extension, also in its subfolders, in sorted order,
+    without hidden ones. A file that is named twice is read once. `format` overrides the
+    extensions.
     """
     if format is not None and format not in get_args(CorpusFormat):
         raise DataError(
@@ -159,15 +159,15 @@ def _files_in(folder: Path) -> list[Path]:
     def refuse(error: OSError) -> None:
         raise DataError(error.strerror or "cannot be read", path=error.filename) from error
 
-    found: list[Path] = []
+    files: list[Path] = []
     for parent, folders, names in os.walk(folder, onerror=refuse):
         folders[:] = [name for name in folders if not name.startswith(".")]
         paths = [Path(parent, name) for name in names if not name.startswith(".")]
-        found += [path for path in paths if _known_format(path) and path.exists()]
-    if not found:
+        files += [path for path in paths if _known_format(path) and path.exists()]
+    if not files:
         endings = ", ".join(ENDINGS)
         raise DataError(f"no corpus files in this folder (extensions: {endings})", path=folder)
-    return sorted(found)
+    return sorted(files)
 
 
 def _format_of(path: Path) -> CorpusFormat:

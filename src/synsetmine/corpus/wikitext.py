@@ -65,7 +65,7 @@ LONGEST_TITLE = 255  # bytes, as in MediaWiki
 
 @dataclass(frozen=True)
 class Site:
-    """What a wiki calls its namespaces other than that of articles, in lower case."""
+    """The names of a wiki's namespaces other than that of articles, in lower case."""
 
     hidden: frozenset[str] = FILES | {"category"}  # a link to them shows nothing in the text
     others: frozenset[str] = OTHERS
@@ -85,7 +85,7 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a link leads; `title` is "" where that is no article."""
+    """The target of a link; `title` is "" if it is no article."""
 
     title: str
     hidden: bool = False  # whether the link shows something outside of the running text
@@ -113,7 +113,7 @@ def read_target(written: str, site: Site) -> Target:
 
 
 def label_of(written: str) -> str:
-    """What a link without an anchor of its own shows."""
+    """The text that a link without an anchor shows."""
     plain = _plain(written).removeprefix(":").lstrip()
     page, _, section = plain.partition("#")
     return page.strip() or section.strip()
@@ -299,8 +299,8 @@ def _with_apostrophe(line: str) -> str:
     starts = [run.start() for run in runs if len(run[0]) == 3]
     short = [i for i in starts if i > 1 and line[i - 1] != " " and line[i - 2] == " "]
     long = [i for i in starts if i > 0 and line[i - 1] != " "]
-    for place in (short or long or starts)[:1]:
-        return f"{line[:place]}&#39;{line[place + 1 :]}"
+    for position in (short or long or starts)[:1]:
+        return f"{line[:position]}&#39;{line[position + 1 :]}"
     return line
 
 
@@ -400,11 +400,11 @@ def _write_inline(text: str, site: Site, writer: _Writer) -> None:
     links: list[_Link] = []
     outside = 0  # links out of the wiki that are open
     position = 0
-    while found := _MARKS.search(text, position):
-        mark = found[0]
-        if found.start() > position:
-            writer.write(text[position : found.start()])
-        position = found.end()
+    while match := _MARKS.search(text, position):
+        mark = match[0]
+        if match.start() > position:
+            writer.write(text[position : match.start()])
+        position = match.end()
         if mark == "[[":
             position = _open_link(text, position, site, writer, links)
         elif mark == "]]":
@@ -412,7 +412,7 @@ def _write_inline(text: str, site: Site, writer: _Writer) -> None:
         elif mark[0] == "'":
             writer.write("'" if len(mark) == 4 else "'" * (len(mark) - 5))
         elif mark[0] == "<":
-            writer.write(_tag_text(mark, found[1].lower()))
+            writer.write(_tag_text(mark, match[1].lower()))
         elif mark[0] == "&":
             writer.write(unescape(mark))
         elif mark[0] == "[":

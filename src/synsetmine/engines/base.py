@@ -99,8 +99,8 @@ class LocalEngine:
                         database.read_parquet(glob.escape(str(path))).create_view(name)
                     return database.sql(query).to_arrow_table()
             except duckdb.Error as error:
-                said = " ".join(str(error).split())
-                raise SynsetmineError(f"DuckDB: {shorten(said, 300)}") from error
+                message = " ".join(str(error).split())
+                raise SynsetmineError(f"DuckDB: {shorten(message, 300)}") from error
 
 
 _sent: bytes
@@ -172,8 +172,8 @@ class Batch:
                 error = alone
                 where = f"{self.source}: document {self.first + row}{self._id(row)}"
                 break
-        said = " ".join(f"{type(error).__name__}: {error}".split())
-        return f"{where}: {shorten(said)}"
+        message = " ".join(f"{type(error).__name__}: {error}".split())
+        return f"{where}: {shorten(message)}"
 
     def _id(self, row: int) -> str:
         try:

@@ -32,17 +32,17 @@ from synsetmine.errors import DataError, SynsetmineError, shorten
 
 CAUSES = {
     "No space left on device": "the disk of a worker or of the driver is full (spark.local.dir)",
-    "No module named": "the Python of the workers lacks a package that is installed here",
-    "Cannot run program": "the workers have no such Python; PYSPARK_PYTHON names another",
-    "Python in worker has different version": "the workers have another version of Python",
+    "No module named": "the workers' Python lacks a package that this machine has",
+    "Cannot run program": "the workers lack this Python; set PYSPARK_PYTHON to one they have",
+    "Python in worker has different version": "the workers have a different version of Python",
     "exited unexpectedly": "its worker process died repeatedly, perhaps for lack of memory",
     "ExecutorLostFailure": "its worker died repeatedly, perhaps for lack of memory",
     "OutOfMemoryError": "Spark lacks memory (spark.driver.memory, spark.executor.memory)",
     "maxResultSize": "the results are too large (spark.driver.maxResultSize)",
-    "SparkContext was shut down": "the session of Spark ended; its master may have gone",
-    "stopped SparkContext": "the session of Spark ended; its master may have gone",
-    "Connection refused": "Java, in which Spark runs here, has ended",
-    "Answer from Java side is empty": "Java, in which Spark runs here, has ended",
+    "SparkContext was shut down": "the Spark session ended; its master may have stopped",
+    "stopped SparkContext": "the Spark session ended; its master may have stopped",
+    "Connection refused": "the Java process of Spark has ended",
+    "Answer from Java side is empty": "the Java process of Spark has ended",
 }
 _TASK = re.compile(r"Task (\d+) in stage \S+ failed \d+ times")
 
@@ -102,10 +102,10 @@ def check_installed() -> None:
         problem = f"the engine spark needs Java {JAVA}, and there is none"
         hint = f"in JAVA_HOME, {home}" if home else "on the PATH"
         raise SynsetmineError(f"{problem} {hint}") from error
-    said = done.stderr.decode(errors="replace")
-    found = re.search(r'version "(\d+)', said)
-    if found and int(found[1]) < JAVA:
-        raise SynsetmineError(f"the engine spark needs Java {JAVA}, but {java} is {found[1]}")
+    output = done.stderr.decode(errors="replace")
+    version = re.search(r'version "(\d+)', output)
+    if version and int(version[1]) < JAVA:
+        raise SynsetmineError(f"the engine spark needs Java {JAVA}, but {java} is {version[1]}")
 
 
 def start_session(master: str) -> tuple[Any, bool]:
@@ -117,8 +117,8 @@ def start_session(master: str) -> tuple[Any, bool]:
     if (open_already := _open_session()) is not None:
         where = open_already.sparkContext.master
         if where not in (master, _patient(master)):
-            problem = f"this program already has a Spark session, at {where}"
-            raise SynsetmineError(f"{problem}; there can be no other at {master}")
+            problem = f"this program already has a Spark session at {where}"
+            raise SynsetmineError(f"{problem}; it cannot open another at {master}")
         return open_already, False
     conf = (
         SparkConf().setAppName("synsetmine").setMaster(_patient(master)).setAll([*SETTINGS.items()])
@@ -127,16 +127,16 @@ def start_session(master: str) -> tuple[Any, bool]:
         conf.set("spark.sql.shuffle.partitions", "8")
     if _is_here(master):  # whatever the name of this machine may resolve to
         conf.set("spark.driver.host", "127.0.0.1").set("spark.driver.bindAddress", "127.0.0.1")
-    with tempfile.TemporaryFile() as said, _own_python(), warnings.catch_warnings():
+    with tempfile.TemporaryFile() as output, _own_python(), warnings.catch_warnings():
         # Spark warns of a pandas that it does not know; we use none.
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
         try:
-            _launch(conf, said)
+            _launch(conf, output)
             return SparkSession(SparkContext.getOrCreate(conf)), True
         except Exception as error:
-            said.seek(0)
-            heard = f"{error}\n{said.read().decode(errors='replace')}"
-            problem = f"no Spark session at {master}; {in_one_line(heard)}"
+            output.seek(0)
+            message = f"{error}\n{output.read().decode(errors='replace')}"
+            problem = f"no Spark session at {master}; {in_one_line(message)}"
             raise SynsetmineError(problem) from error
 
 
@@ -168,13 +168,13 @@ def _open_session() -> Any:
     return SparkSession.getActiveSession() or SparkSession(context)
 
 
-def _launch(conf: Any, said: IO[bytes]) -> None:
+def _launch(conf: Any, output: IO[bytes]) -> None:
     """Start Java with its messages in a file, unless it runs already."""
     from pyspark import SparkContext
     from pyspark.java_gateway import launch_gateway
 
     if SparkContext._gateway is None:
-        gateway = launch_gateway(conf, {"stderr": said, "stdout": said})  # type: ignore[no-untyped-call]
+        gateway = launch_gateway(conf, {"stderr": output, "stdout": output})  # type: ignore[no-untyped-call]
         SparkContext._ensure_initialized(gateway=gateway, conf=conf)
 
 
@@ -182,8 +182,8 @@ def _patient(master: str) -> str:
     """On this machine too, Spark is to do the task of a worker that died again."""
     if master == "local":
         master = "local[1]"
-    found = re.fullmatch(r"local\[([^,\]]+)\]", master)
-    return f"local[{found[1]},4]" if found else master
+    match = re.fullmatch(r"local\[([^,\]]+)\]", master)
+    return f"local[{match[1]},4]" if match else master
 
 
 def _check_answers(master: str) -> None:
@@ -301,8 +301,8 @@ class SparkEngine:
                 return session.sql(query).toArrow()
 
         with _jobs(session.sparkContext, 1) as submit:
-            found = self._wait_for(submit(answer))
-        return found.cast(pa.schema([field.with_nullable(True) for field in found.schema]))
+            table = self._wait_for(submit(answer))
+        return table.cast(pa.schema([field.with_nullable(True) for field in table.schema]))
 
     def _start(self) -> Any:
         if self._session is None:
@@ -407,12 +407,12 @@ def _serialized_error(error: Exception) -> bytes:
     try:
         return pickle.dumps((error, format_exc()))
     except Exception:  # an error of a kind that cannot travel
-        said = SynsetmineError(f"{type(error).__name__}: {error}")
-        return pickle.dumps((said, format_exc()))
+        summary = SynsetmineError(f"{type(error).__name__}: {error}")
+        return pickle.dumps((summary, format_exc()))
 
 
-def _result(found: tuple[bool, bytes]) -> pa.RecordBatch:
-    is_good, content = found
+def _result(outcome: tuple[bool, bytes]) -> pa.RecordBatch:
+    is_good, content = outcome
     if is_good:
         with pa.ipc.open_stream(content) as reader:
             return reader.read_next_batch()

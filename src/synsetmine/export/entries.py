@@ -123,7 +123,7 @@ def choose_entries(
     frequent one; a name that is not exact only where there is no other.
     """
     if not 0 <= threshold <= 1:
-        raise DataError("the threshold must lie between 0 and 1", value=threshold)
+        raise DataError("the threshold must be between 0 and 1", value=threshold)
     if min_size < 1:
         raise DataError("the smallest size must be 1 or more", value=min_size)
     entries = []

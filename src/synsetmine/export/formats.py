@@ -141,7 +141,7 @@ _ALL = (
     Format(
         name="obo",
         ending=".obo",
-        help="terms with their synonyms, as ontologies have them",
+        help="terms with their synonyms, for ontologies",
         writer=write_obo,
         takes=frozenset({"title", "created", "prefix"}),
         refuses=obo_problem,
@@ -171,14 +171,14 @@ _ALL = (
         refuses=text_problem,
         exact=True,
     ),
-    Format(name="csv", ending=".csv", help="a row a term, for spreadsheets", writer=write_csv),
+    Format(name="csv", ending=".csv", help="one row per term, for spreadsheets", writer=write_csv),
     Format(
-        name="jsonl", ending=".jsonl", help="a line a set, with all details", writer=write_jsonl
+        name="jsonl", ending=".jsonl", help="one line per set, with all details", writer=write_jsonl
     ),
     Format(
         name="parquet",
         ending=".parquet",
-        help="a row a term, with types",
+        help="one row per term, with typed columns",
         writer=write_parquet,
         takes=frozenset({"title", "created"}),
     ),

@@ -194,7 +194,9 @@ def write_sssom(path: Path, entries: Sequence[MinedSet], about: About) -> list[P
     `object_label` is the knowledge base's own name of the entity.
     """
     if all(entry.entity is None for entry in entries):
-        problem = "SSSOM maps names to entities, and no set here grew from one of a knowledge base"
+        problem = (
+            "SSSOM maps names to entities, but none of these sets has an entity of a knowledge base"
+        )
         raise DataError(problem)
     prefixes = _Prefixes({OWN_PREFIX: f"{about.base}name/"})
     rows = list(_mappings(entries, about, prefixes))

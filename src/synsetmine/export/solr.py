@@ -214,9 +214,9 @@ def escape(term: str) -> str:
 def rule_problem(term: str) -> str:
     """Why no rule can hold the term; empty if one can."""
     if _LINE_END.search(term):
-        return "a term with a line end in it"
+        return "a term with a line break"
     if "\0" in term:
-        return "a term with a NUL in it, which Lucene has between words"
+        return "a term with a NUL, which Lucene uses between words"
     if term[0] <= " " or term[-1] <= " ":  # what Java's trim takes away, escaped or not
         return "a term with whitespace at its start or end"
     return ""
@@ -225,7 +225,7 @@ def rule_problem(term: str) -> str:
 def managed_problem(term: str) -> str:
     """Why Solr's map cannot hold the term; empty if it can."""
     if term in _MANAGED:
-        return "a term that Solr's managed resources take for a word of their own"
+        return "a term that is a reserved word of Solr's managed resources"
     return rule_problem(term)
 
 
@@ -240,12 +240,12 @@ Weights = Literal["probability", "none"]
 _QUERQY_SPECIAL = re.compile(r'[*#"]')
 # What has a meaning and no escape (or, the backslash, one that Querqy's comments get wrong).
 _UNWRITABLE = {
-    "a term with a line end in it": re.compile(r"[\x85\u2028\u2029]"),
-    "a term with a backslash in it": re.compile(r"\\"),
-    "a term with a colon in it, which Querqy has after names of fields": re.compile(":"),
-    "a term with a dollar and a digit, which refer to a wildcard": re.compile(r"\$\d"),
-    "a term that starts with @, as properties of rules do": re.compile(r"\A@"),
-    "a term that ends with =>, as inputs of rules do": re.compile(r"=>\Z"),
+    "a term with a line break": re.compile(r"[\x85\u2028\u2029]"),
+    "a term with a backslash": re.compile(r"\\"),
+    "a term with a colon, which ends the name of a field in Querqy": re.compile(":"),
+    "a term with a dollar sign and a digit, which refer to a wildcard": re.compile(r"\$\d"),
+    "a term that starts with @, like the properties of a rule": re.compile(r"\A@"),
+    "a term that ends with =>, like the input of a rule": re.compile(r"=>\Z"),
 }
 
 
@@ -256,7 +256,7 @@ def write_querqy(
 
     Two terms are synonyms with the probability of the less certain one.
     """
-    lines = [f"# {about.in_words}; the first rule of a set is that of its preferred term."]
+    lines = [f"# {about.in_words}; the first rule of a set has its preferred term as input."]
     for entry in entries:
         lines += ["", f"# {entry.id!r}"]
         terms = names_of(entry)
@@ -320,7 +320,7 @@ def lint_file(path: str | Path, *, limit: int = LIMIT) -> Lint:
         try:
             rule = parse_rule(line, number)
         except DataError as error:
-            problem = f"{error.problem}; engines refuse the whole file"
+            problem = f"{error.problem}; engines reject the whole file"
             findings.append(Finding(number, "error", "refused", problem))
             continue
         if rule is not None:
@@ -361,15 +361,15 @@ def _of_rule(rule: Rule, line: str) -> Iterator[Finding]:
         problem = "=> without a left or right side; it is read as a part of the term"
         yield finding("error", "empty-side", problem)
     elif not rule.inputs or rule.outputs == ():
-        yield finding("error", "empty-side", "a side without terms; the rule does nothing")
+        yield finding("error", "empty-side", "a side without terms; the rule has no effect")
     elif rule.outputs is None and len(set(rule.inputs)) == 1:
-        yield finding("warning", "one-term", "a rule of one term; it does nothing")
+        yield finding("warning", "one-term", "a rule of one term; it has no effect")
     for side in (rule.inputs, rule.outputs or ()):
         yield from _find_repeats(side, rule.line)
     for term in dict.fromkeys(rule.terms):
         if not _WORD.search(term):
             problem = f"no letter or digit in {_show(term)}; many analyzers drop it, and engines"
-            yield finding("warning", "no-word", f"{problem} then refuse the whole file")
+            yield finding("warning", "no-word", f"{problem} then reject the whole file")
         elif len(term) == 1 and unicodedata.category(term) != "Lo":  # one Chinese sign is a word
             yield finding("warning", "one-letter", f"a term of one letter: {_show(term)}")
 
@@ -400,9 +400,9 @@ def _of_file(rules: Sequence[Rule], limit: int) -> Iterator[Finding]:
     yield from _chains(rules, first_of)
     yield from _several_words(rules)
     if limit and len(rules) > limit:
-        problem = f"{len(rules)} rules, of which this is the first beyond {limit}, the most that"
+        problem = f"{len(rules)} rules; this is the first beyond {limit}, the maximum of"
         line = rules[limit].line
-        yield Finding(line, "warning", "limit", f"{problem} Elasticsearch's synonyms API takes")
+        yield Finding(line, "warning", "limit", f"{problem} Elasticsearch's synonyms API")
 
 
 def _ambiguous(rules: Sequence[Rule], first_of: Mapping[str, Rule]) -> Iterator[Finding]:
@@ -430,7 +430,7 @@ def _several_words(rules: Sequence[Rule]) -> Iterator[Finding]:
         term: rule.line for rule in reversed(rules) for term in rule.terms if len(term.split()) > 1
     }
     if line_of:
-        problem = f"{len(line_of)} terms of several words, here the first; they need"
+        problem = f"{len(line_of)} terms have several words, and this is the first; they need"
         message = f"{problem} `synonym_graph` at query time"
         yield Finding(min(line_of.values()), "note", "several-words", message)
 

@@ -179,7 +179,9 @@ def write_patch(
     spreadsheets that would run them as formulas.
     """
     if all(entry.entity is None for entry in entries):
-        raise DataError("no set here grew from an entity of a knowledge base: nothing to patch")
+        raise DataError(
+            "none of these sets has an entity of a knowledge base, so there is nothing to patch"
+        )
     write_text(path, rows_of((PATCH_COLUMNS, *_patch_rows(entries)), "\t"))
     return [path]
 
@@ -353,8 +355,8 @@ def write_gilda(path: Path, entries: Sequence[MinedSet], about: About) -> list[P
 def gilda_problem(term: str) -> str:
     """Why Gilda cannot hold a term; empty if it can."""
     if re.search(r"[\r\n]", term):
-        return "a term with a line end in it"
-    return "" if norm_text(term).strip() else "a term of which Gilda's normal form leaves nothing"
+        return "a term with a line break"
+    return "" if norm_text(term).strip() else "a term whose normal form in Gilda is empty"
 
 
 def norm_text(text: str) -> str:

@@ -100,7 +100,7 @@ _LONGEST_PAUSE = 30.0  # seconds
 
 @dataclass(frozen=True)
 class Dataset:
-    """A benchmark on disk; `vectors` has those of `VECTOR_FILES` that the dataset comes with."""
+    """A benchmark on disk; `vectors` has those files of `VECTOR_FILES` that the dataset has."""
 
     name: str
     folder: Path
@@ -154,8 +154,8 @@ def _find_copy(source: Path, name: str) -> Path:
     for folder in (*inner, source):
         if all((folder / file).is_file() for file in _REQUIRED):
             return folder
-    wanted = f"{TRAINING_SETS} and {TEST_SETS}"
-    raise DataError(f"{wanted} not found in this folder or in its folder {name!r}", path=source)
+    names = f"{TRAINING_SETS} and {TEST_SETS}"
+    raise DataError(f"{names} not found in this folder or in its folder {name!r}", path=source)
 
 
 @dataclass(frozen=True)
@@ -246,10 +246,10 @@ def _mismatch(path: Path, pin: str | None, git_hash: str | None = None) -> str |
         header = b"blob %d\0" % path.stat().st_size
         with path.open("rb") as stream:
             blob = hashlib.file_digest(stream, lambda: hashlib.sha1(header, usedforsecurity=False))
-        if (found := blob.hexdigest()) != git_hash:
-            return f"wrong git hash: expected {git_hash}, found {found}"
-    if pin is not None and (found := sha256(path)) != pin:
-        return f"wrong sha256: expected {pin}, found {found}"
+        if (digest := blob.hexdigest()) != git_hash:
+            return f"wrong git hash: expected {git_hash}, found {digest}"
+    if pin is not None and (digest := sha256(path)) != pin:
+        return f"wrong sha256: expected {pin}, found {digest}"
     return None
 
 
@@ -303,5 +303,5 @@ def redact(url: str) -> str:
     >>> shown("https://me:secret@example.org/data?token=abc")
     'https://example.org/data?…'
     """
-    place, mark, _ = _CREDENTIALS.sub(r"\1", url).partition("?")
-    return f"{place}?…" if mark else place
+    address, mark, _ = _CREDENTIALS.sub(r"\1", url).partition("?")
+    return f"{address}?…" if mark else address

@@ -58,9 +58,9 @@ def atomic_write(path: Path) -> Iterator[Path]:
 
 
 def check_file(path: Path) -> None:
-    """Refuse a path at which no file can be written, before any work is done for it.
+    """Raise a DataError for a path that cannot be written, before any work is done for it.
 
-    A device or a pipe would be replaced by a file, so they are refused too.
+    This includes devices and pipes, which a file would replace.
     """
     _check_loops(path)
     if path.is_dir():
@@ -71,15 +71,15 @@ def check_file(path: Path) -> None:
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a folder in which no file can be written; one that is missing can be made."""
+    """Raise a DataError for a folder that cannot be written; a missing one can be made."""
     _check_loops(folder)
-    there = folder
-    while not there.exists() and there != there.parent:
-        there = there.parent
-    if not there.is_dir():
-        raise DataError("this is not a folder; nothing can be written in it", path=there)
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise DataError("nothing can be written in this folder", path=there)
+    parent = folder
+    while not parent.exists() and parent != parent.parent:
+        parent = parent.parent
+    if not parent.is_dir():
+        raise DataError("this is not a folder; name a folder to write to", path=parent)
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise DataError("this folder is not writable", path=parent)
 
 
 def check_plain(path: Path) -> None:
@@ -99,7 +99,7 @@ def _check_loops(path: Path) -> None:
 
 @contextmanager
 def naming_place(path: Path, temporary: Path | None = None) -> Iterator[None]:
-    """A full disk and its like as an error that names the file, which the system's own does not."""
+    """Turn a full disk and similar errors of the system into one that names the file."""
     try:
         yield
     except Exception as error:
@@ -115,8 +115,8 @@ def _system_number(error: Exception) -> int | None:
     """The operating system's number of a problem, which libraries in Rust have in words only."""
     if isinstance(error, OSError):
         return error.errno
-    found = re.search(r"\(os error (\d+)\)", str(error))
-    return int(found[1]) if found else None
+    match = re.search(r"\(os error (\d+)\)", str(error))
+    return int(match[1]) if match else None
 
 
 @contextmanager
@@ -144,7 +144,7 @@ def numbered_lines(
 ) -> Iterator[tuple[int, str]]:
     """Yield (line number, line without its end) of a UTF-8 text file, plain or compressed.
 
-    With `skipped`, lines that are too long or not UTF-8 are left out and their errors kept there.
+    With `skipped`, lines that are too long or not UTF-8 are skipped and their errors go there.
     """
     for number, raw in byte_lines(path, skipped=skipped, on_read=on_read):
         try:
@@ -181,7 +181,7 @@ def byte_lines(
 
 
 def read_text(path: Path) -> str:
-    """The whole text of a small UTF-8 file, without a byte order mark."""
+    """The text of a small UTF-8 file, without a byte order mark."""
     raw = read_whole(path).removeprefix(codecs.BOM_UTF8)
     try:
         return raw.decode()
@@ -192,7 +192,7 @@ def read_text(path: Path) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """What a small JSON file holds."""
+    """The value in a small JSON file."""
     text = read_text(path)
     try:
         return json.loads(text)
@@ -208,7 +208,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def parse_json(text: str) -> Any:
-    """What a line of JSON holds."""
+    """The value in a line of JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

@@ -75,11 +75,10 @@ _QUOTED = re.compile(
 def read_sets(
     path: str | Path, *, skipped: list[DataError] | None = None, allow_empty: bool = False
 ) -> SynonymSets:
-    """Read a `.set` or `.jsonl` file (either may be .gz, .bz2 or .zst).
+    """Read a `.set` or `.jsonl` file (also .gz, .bz2 or .zst).
 
-    A broken line raises a DataError with file, line and value. With a list `skipped`, broken
-    lines are left out and their errors collected there. A file without sets is an error too,
-    unless it may be empty.
+    A broken line raises a DataError with file, line and value. With `skipped`, broken lines are
+    skipped and their errors go there. A file without sets is an error unless `allow_empty`.
     """
     path = Path(path)
     parse = _parser_for(path)
@@ -104,7 +103,7 @@ def read_sets(
 
 
 def write_sets(path: str | Path, sets: SetsLike) -> None:
-    """Write a `.set` or `.jsonl` file, whole or not at all."""
+    """Write a `.set` or `.jsonl` file completely or not at all."""
     path, sets = Path(path), SynonymSets.of(sets)
     check_ids(path, sets.ids)
     line_of = _format_jsonl if _is_jsonl(path) else _format_paper
@@ -114,7 +113,7 @@ def write_sets(path: str | Path, sets: SetsLike) -> None:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Terms to mine in the order of their file, with counts where the file has them."""
+    """Terms to mine in the order of their file, with counts if the file has them."""
 
     terms: tuple[Term, ...]
     counts: dict[Term, int]
@@ -126,7 +125,7 @@ def read_vocabulary(
     skipped: list[DataError] | Skipped | None = None,
     allow_empty: bool = False,
 ) -> Vocabulary:
-    """Read one term a line, optionally followed by a tab and its count."""
+    """Read one term per line, optionally followed by a tab and its count."""
     path = Path(path)
     terms: dict[Term, None] = {}
     counts: dict[Term, int] = {}
@@ -206,15 +205,15 @@ def _set_literal(literal: str) -> Iterator[str]:
 
     Term by term: a syntax tree of the line would take fifty times its size.
     """
-    place, end = 1, len(literal.rstrip()) - 1
+    position, end = 1, len(literal.rstrip()) - 1
     if end < 1 or literal[end] != "}":
         raise DataError("expected a set of quoted terms", value=literal)
-    while place < end:
-        found = _QUOTED.match(literal, place, end)
-        if found is None:
-            raise DataError("expected a quoted term", value=literal[place : min(place + 120, end)])
-        yield _unquote(found[1])
-        place = found.end()
+    while position < end:
+        match = _QUOTED.match(literal, position, end)
+        if match is None:
+            raise DataError("expected a quoted term", value=literal[position:end][:120])
+        yield _unquote(match[1])
+        position = match.end()
     if end == 1:
         raise DataError("expected a set of quoted terms", value=literal)  # {} is no set
 

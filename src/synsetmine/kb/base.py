@@ -26,7 +26,7 @@ _BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A thing with its preferred name and further known names."""
+    """An entity of a knowledge base: its id, its preferred name and further known names."""
 
     id: str
     name: str
@@ -98,11 +98,11 @@ IntArray = NDArray[np.int64]
 
 
 class KnowledgeBuilder:
-    """Takes names as they come; the memory is that of the strings and a few bytes a name.
+    """Collects names in any order; it needs the memory of the strings and a few bytes per name.
 
-    What one source says of an entity may be in many places (lines of a table, triples of a
-    graph): names with the same id belong together. What cannot be used is left out and counted in
-    `skipped`: names without a letter or digit, and entities of which no name is left.
+    A source may have the names of an entity in several records (lines of a table, triples of a
+    graph): names with the same id belong together. Names without a letter or digit, and entities
+    without any other name, are left out and counted in `skipped`.
     """
 
     def __init__(self, *, path: Path | None = None, skipped: Skipped | None = None) -> None:
@@ -139,7 +139,7 @@ class KnowledgeBuilder:
                 self._skip("a name without a letter or digit", line, name)
 
     def leave_out(self, entity: str) -> None:
-        """Drop an entity, whatever was or will be said about it."""
+        """Drop an entity, with its earlier and later names."""
         self._left_out.add(entity)
 
     def replace(self, old: str, new: str) -> None:
@@ -149,7 +149,7 @@ class KnowledgeBuilder:
         self._new.append(pair[1])
 
     def columns(self, *, merge: bool = False) -> Columns:
-        """Sort it all out; the builder is used up afterwards.
+        """Build the columns; the builder cannot be used afterwards.
 
         With `merge`, names of an id that is replaced go to the replacing entity. Otherwise an id
         that has names of its own is an entity, whatever is said to replace it.
@@ -178,8 +178,8 @@ class KnowledgeBuilder:
 
     def _alive(self, ids: Any) -> NDArray[np.bool_]:
         left_out = pa.array(sorted(self._left_out), pa.large_string())
-        found: NDArray[np.bool_] = pc.is_in(ids, value_set=left_out).to_numpy(zero_copy_only=False)
-        return ~found
+        is_out: NDArray[np.bool_] = pc.is_in(ids, value_set=left_out).to_numpy(zero_copy_only=False)
+        return ~is_out
 
     def _steps(
         self, ids: Any, named: NDArray[np.bool_], *, merge: bool
@@ -268,8 +268,8 @@ class KnowledgeBase:
     """Entities with their preferred and other known names, in Arrow and numpy arrays.
 
     Two names with the same normal form are one name. Entities have rows and normal forms have
-    numbers, so that a linker can go from a form that it found in a text to entities without
-    touching a string: the entities with a name of form number f are in rows
+    numbers, so a linker can map a form in a text to entities without string operations: the
+    entities with a name of form number f are in rows
     `form_entities[form_starts[f] : form_starts[f + 1]]`, those that prefer such a name first.
     """
 
@@ -289,12 +289,11 @@ class KnowledgeBase:
         replaced: Mapping[str, str] = _NONE,
         skipped: Skipped | None = None,
     ) -> KnowledgeBase:
-        """Build from entities; `replaced` maps ids that are no longer used to those in use.
+        """Build from entities; `replaced` maps retired ids to current ones.
 
-        Entities with the same id become one: their names are united, and the first
-        preferred name stays. Names without a letter or digit are left out, and entities that
-        have no other; `skipped` counts them, and entities with a broken id or name, which
-        otherwise raise a DataError.
+        Entities with the same id are merged; the first preferred name stays. Names without a
+        letter or digit are left out, and so are entities without other names; `skipped` counts
+        them, and entities with a broken id or name, which otherwise raise a DataError.
         """
         builder = KnowledgeBuilder(skipped=skipped)
         for entity in entities:
@@ -309,7 +308,7 @@ class KnowledgeBase:
 
     @classmethod
     def load(cls, path: str | Path) -> KnowledgeBase:
-        """Open what `save` wrote; the arrays stay in the file and are read as they are needed."""
+        """Open a file of `save`; the arrays are memory-mapped."""
         return cls(read_columns(Path(path)))
 
     def save(self, path: str | Path) -> None:
@@ -346,13 +345,13 @@ class KnowledgeBase:
         return tuple(self._columns.names[start:end].to_pylist())
 
     def knows(self, entity: str, surface: str) -> bool:
-        """Whether a surface is among the known names of an entity: the paper's filter of links."""
+        """Whether a surface is a known name of an entity: the paper's filter of links."""
         return self.known_form(entity, surface) is not None
 
     def known_form(self, entity: str, surface: str) -> str | None:
         """The normal form under which an entity has this surface as a name, or None.
 
-        A name that is known as `usa` only may be written `USA`, as the dictionary has it too.
+        A name known as `usa` may be written `USA`, as in the dictionary linker.
         """
         row = self.row(entity)
         for form in (normal_form(surface), " ".join(tokens(surface))):
@@ -371,7 +370,7 @@ class KnowledgeBase:
         return self._columns.ids[int(self._columns.replaced_rows[number])]
 
     def replaced(self) -> Iterator[tuple[str, str]]:
-        """Ids that are no longer used, each with the one that replaced it."""
+        """Retired ids, each with the id that replaced it."""
         rows = self._columns.replaced_rows.tolist()
         for old, row in zip(self._columns.replaced, rows, strict=True):
             yield old, self._columns.ids[row]

@@ -51,12 +51,12 @@ class Strings:
         except UnicodeEncodeError:  # half a character, which no stored string holds
             return None
         hashes = self.hashes.data  # gives Python's own numbers; numpy would wrap each of them
-        place = bisect_left(hashes, checksum)
-        while place < len(hashes) and hashes[place] == checksum:
-            number = int(self.order[place])
+        position = bisect_left(hashes, checksum)
+        while position < len(hashes) and hashes[position] == checksum:
+            number = int(self.order[position])
             if self.array[number].as_py() == text:
                 return number
-            place += 1
+            position += 1
         return None
 
 

@@ -236,7 +236,7 @@ def add_umls(
     marked as obsolete or suppressible go unless `keep_suppressed`. A `MRCUI.RRF` in the same
     folder lists the concepts that were merged into others.
     """
-    wanted = umls_language(language)
+    code = umls_language(language)
     for number, line in source.lines():
         fields = line.split("|")
         if len(fields) != _WIDTH or fields[-1] or not fields[0]:
@@ -244,7 +244,7 @@ def add_umls(
                 problem = "expected the 18 columns of MRCONSO.RRF, each followed by '|'"
                 source.reject(DataError(problem, value=line), number)
             continue
-        if wanted is not None and fields[1] != wanted:
+        if code is not None and fields[1] != code:
             continue
         if sources and fields[11] not in sources:
             continue

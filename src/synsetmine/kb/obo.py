@@ -64,8 +64,8 @@ def _quoted(text: str) -> str:
     return f'"{_IN_QUOTES.sub(_escape, text)}"'
 
 
-def _escape(found: re.Match[str]) -> str:
-    char = found.group()
+def _escape(match: re.Match[str]) -> str:
+    char = match.group()
     return _LETTERS.get(char, f"\\{char}")
 
 
@@ -143,8 +143,8 @@ def parse_frame(frame: Frame) -> Any:
     try:
         return import_extra("fastobo", "reading OBO", "ontology").loads(frame.text)[0]
     except SyntaxError as error:
-        place = min(error.lineno or 1, len(frame.lines)) - 1
-        problem = DataError("not OBO", line=frame.numbers[place], value=frame.lines[place])
+        row = min(error.lineno or 1, len(frame.lines)) - 1
+        problem = DataError("not OBO", line=frame.numbers[row], value=frame.lines[row])
         raise problem from None
 
 

@@ -193,7 +193,7 @@ class _TableRecord:
         if name.scope != "exact":
             return UNSCOPED
         if self.layout.more and SEPARATOR in name.name:
-            return f"a name with {SEPARATOR!r} in it, which separates names here"
+            return f"a name with {SEPARATOR!r}, which separates the names here"
         return ""
 
     def with_names(self, names: Sequence[NewName]) -> bytes:
@@ -203,8 +203,8 @@ class _TableRecord:
         if self.layout.more:
             cells = list(self.row)
             column = self.layout.more[-1]
-            given = [cells[column]] if cells[column].strip() else []
-            cells[column] = SEPARATOR.join([*given, *(name.name for name in names)])
+            names_before = [cells[column]] if cells[column].strip() else []
+            cells[column] = SEPARATOR.join([*names_before, *(name.name for name in names)])
             return self._row_text(cells).encode() + end
         rows = [body, *(self._row_text(self._row(name.name)) for name in names)]
         return (end.decode() or "\n").join(rows).encode() + end
@@ -275,9 +275,9 @@ class _OboRecord:
 
     def with_names(self, names: Sequence[NewName]) -> bytes:
         """The frame with the synonyms after those that it has."""
-        place = max(i for i, line in enumerate(self.lines) if i == 0 or _EARLIER.match(line)) + 1
+        position = max(i for i, line in enumerate(self.lines) if i == 0 or _EARLIER.match(line)) + 1
         end = line_end(self.lines[0]) or b"\n"
-        before = b"".join(self.lines[:place])
+        before = b"".join(self.lines[:position])
         if not line_end(before):  # the last line of the file
             before += end
         clauses = (
@@ -290,7 +290,7 @@ class _OboRecord:
             for name in names
         )
         added = b"".join(clause.encode() + end for clause in clauses)
-        return before + added + b"".join(self.lines[place:])
+        return before + added + b"".join(self.lines[position:])
 
 
 _FORMATS: Mapping[str, Callable[[Path], Iterator[bytes | Record]]] = {
@@ -363,8 +363,8 @@ class _EntityRecord:
     def choose(self, refused: Skipped) -> list[NewName]:
         """The names that can be added, as they are written."""
         chosen = []
-        for wanted in self.wanted:
-            name = replace(wanted, name=clean_name(wanted.name))
+        for new in self.wanted:
+            name = replace(new, name=clean_name(new.name))
             if problem := self._problem(name):
                 value = name.entity if self.record is None else f"{name.entity}: {name.name}"
                 refused.append(DataError(problem, value=value))
@@ -381,7 +381,7 @@ class _EntityRecord:
             return "a name without a letter or digit"
         # As in `KnowledgeBase.knows`: a name known as `usa` may be written `USA`.
         if {form, " ".join(tokens(name.name))} & self.forms:
-            return "a name that is there already"
+            return "a name that the entity already has"
         return self.record.refuses(name)
 
 

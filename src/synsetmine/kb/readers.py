@@ -50,13 +50,13 @@ def read_kb(
     skipped: Skipped | None = None,
     progress: Progress | None = None,
 ) -> KnowledgeBase:
-    """Read a knowledge base; its format follows from the ending or the content unless it is given.
+    """Read a knowledge base; the default format follows from the file extension or the content.
 
-    - `saved`: what `KnowledgeBase.save` wrote;
-    - `jsonl`: `{"id": "D1", "name": "…", "synonyms": ["…"]}` a line; `names` or `aliases` will do
-      for `synonyms`, and the three fields can be named;
-    - `csv` and `tsv`: with a header; one row a name (the first of an id is preferred, or the one
-      with a true value in the column `preferred`), or further names in one column between `|`;
+    - `saved`: a file of `KnowledgeBase.save`;
+    - `jsonl`: lines `{"id": "D1", "name": "…", "synonyms": ["…"]}`; `names` or `aliases` work
+      instead of `synonyms`, and other field names can be set;
+    - `csv` and `tsv`: with a header; one row per name (the first of an id is preferred, or the one
+      with a true value in the column `preferred`), or further names in one column, split at `|`;
     - `obo` and `rdf` (SKOS, SKOS-XL, OWL; Turtle, N-Triples, RDF/XML, JSON-LD, …): synonyms of
       these `scopes`; with `short_ids`, `http://purl.obolibrary.org/obo/DOID_1` is `DOID:1`. In
       RDF, `name_field` and `names_field` may be IRIs of further properties;
@@ -66,9 +66,9 @@ def read_kb(
     - `mediawiki`: titles and redirects of a dump, with `anchors` also the words of links.
 
     Names must be in `language` (`*` for all) where the format has languages. Names without a
-    letter or digit are left out, and entities with no other name; entities with the same id
-    become one. A broken record raises a DataError; with `skipped` it is left out and counted, as
-    are those names and entities. `progress` gets the bytes read so far and in all.
+    letter or digit are left out, and so are entities without other names; entities with the same
+    id are merged. A broken record raises a DataError; with `skipped` it is skipped and counted, as
+    are those names and entities. `progress` gets the bytes read so far and in total.
     """
     path = Path(path)
     format = format or guess_format(path)

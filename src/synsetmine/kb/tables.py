@@ -46,32 +46,32 @@ def json_fields(text: str) -> Iterator[tuple[str, object, int, int]]:
 
     A ValueError or IndexError if the object is broken up to there.
     """
-    place = _after(text, 0, "{")
-    while text[place] != "}":
-        name, place = _DECODE(text, place)
+    position = _after(text, 0, "{")
+    while text[position] != "}":
+        name, position = _DECODE(text, position)
         if not isinstance(name, str):
             raise ValueError("the name of a field must be a string")
-        start = _after(text, place, ":")
+        start = _after(text, position, ":")
         value, end = _DECODE(text, start)
         yield name, value, start, end
-        place = _skip(text, end)
-        if text[place] != "}":
-            place = _after(text, place, ",")
-            if text[place] == "}":
+        position = _skip(text, end)
+        if text[position] != "}":
+            position = _after(text, position, ",")
+            if text[position] == "}":
                 raise ValueError("a comma without a field")
 
 
-def _after(text: str, place: int, mark: str) -> int:
+def _after(text: str, position: int, mark: str) -> int:
     """The place of what follows a mark, with whitespace on both sides."""
-    place = _skip(text, place)
-    if text[place] != mark:
+    position = _skip(text, position)
+    if text[position] != mark:
         raise ValueError(f"expected {mark!r}")
-    return _skip(text, place + 1)
+    return _skip(text, position + 1)
 
 
-def _skip(text: str, place: int) -> int:
-    match = _WHITESPACE.match(text, place)
-    return place if match is None else match.end()
+def _skip(text: str, position: int) -> int:
+    match = _WHITESPACE.match(text, position)
+    return position if match is None else match.end()
 
 
 def parse_record(line: str, fields: KbFields) -> tuple[str, list[str]]:
@@ -156,20 +156,20 @@ class Layout:
 def table_layout(header: Sequence[str], fields: KbFields) -> Layout:
     columns = [column.strip().casefold() for column in header]
 
-    def place(field: str) -> int | None:
+    def column_of(field: str) -> int | None:
         return columns.index(field.casefold()) if field.casefold() in columns else None
 
-    entity, name = place(fields.id), place(fields.name)
+    entity, name = column_of(fields.id), column_of(fields.name)
     if entity is None or name is None:
         problem = f"expected a header with the columns {fields.id!r} and {fields.name!r}; found"
         raise DataError(problem, value=", ".join(header))
-    more = [column for field in fields.names if (column := place(field)) is not None]
+    more = [column for field in fields.names if (column := column_of(field)) is not None]
     return Layout(
         width=len(columns),
         id=entity,
         name=name,
         more=tuple(column for column in more if column not in (entity, name)),
-        preferred=place(_PREFERRED),
+        preferred=column_of(_PREFERRED),
     )
 
 

@@ -111,9 +111,9 @@ class DictionaryLinker:
         return linker
 
     def link(self, documents: Sequence[Document]) -> list[tuple[Mention, ...]]:
-        found = self._matcher.find([document.text for document in documents])
-        first, end = self._starts[found.form], self._starts[found.form + 1]
-        match = np.repeat(np.arange(len(found)), end - first)  # (mentions,)
+        matches = self._matcher.find([document.text for document in documents])
+        first, end = self._starts[matches.form], self._starts[matches.form + 1]
+        match = np.repeat(np.arange(len(matches)), end - first)  # (mentions,)
         # Counted from the last mention of its match, for which this is `end - 1`.
         target = end[match] + np.arange(len(match)) - np.cumsum(end - first)[match]
         rows, which = np.unique(self._rows[target], return_inverse=True)
@@ -121,12 +121,12 @@ class DictionaryLinker:
         mentions = list(
             map(
                 Mention,
-                found.start[match].tolist(),
-                found.end[match].tolist(),
+                matches.start[match].tolist(),
+                matches.end[match].tolist(),
                 map(ids.__getitem__, which.tolist()),
             )
         )
-        borders = np.searchsorted(found.text[match], np.arange(len(documents) + 1)).tolist()
+        borders = np.searchsorted(matches.text[match], np.arange(len(documents) + 1)).tolist()
         return [tuple(mentions[start:end]) for start, end in pairwise(borders)]
 
     def _targets(self) -> tuple[IntArray, NDArray[np.int32]]:

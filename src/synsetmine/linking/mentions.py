@@ -125,8 +125,8 @@ def count_links(mentions: Path, *, engine: Engine | None = None) -> list[Link]:
         SELECT surface, entity, count(*) AS n FROM mentions
         GROUP BY surface, entity ORDER BY n DESC, surface, entity
     """
-    found = (engine or LocalEngine(1)).sql(query, mentions=mentions)
-    return list(map(Link, *(column.to_pylist() for column in found.columns)))
+    table = (engine or LocalEngine(1)).sql(query, mentions=mentions)
+    return list(map(Link, *(column.to_pylist() for column in table.columns)))
 
 
 def write_links(path: Path, links: Iterable[Link]) -> None:

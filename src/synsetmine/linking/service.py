@@ -48,15 +48,15 @@ class AnswerCache:
 
     def get(self, keys: Iterable[str]) -> dict[str, str]:
         """The texts of those keys that are here."""
-        wanted = list(keys)
-        found: dict[str, str] = {}
+        texts = list(keys)
+        answers: dict[str, str] = {}
         with self._lock, _clear_errors(self.path):
-            for first in range(0, len(wanted), _ASKED_AT_ONCE):
-                some = wanted[first : first + _ASKED_AT_ONCE]
+            for first in range(0, len(texts), _ASKED_AT_ONCE):
+                some = texts[first : first + _ASKED_AT_ONCE]
                 marks = ",".join("?" * len(some))
                 query = f"SELECT key, answer FROM answers WHERE key IN ({marks})"  # noqa: S608
-                found.update(self._connection.execute(query, some).fetchall())
-        return found
+                answers.update(self._connection.execute(query, some).fetchall())
+        return answers
 
     def put(self, key: str, answer: str) -> None:
         with self._lock, _clear_errors(self.path), self._connection:
@@ -269,9 +269,9 @@ class Service:
 def _split_credentials(url: str) -> tuple[str, tuple[str, str] | None]:
     """An address without user and password, which others might log with it, and the two."""
     parts = urlsplit(url)
-    place = parts.netloc.rpartition("@")[2]
+    host = parts.netloc.rpartition("@")[2]
     person = (unquote(parts.username or ""), unquote(parts.password or ""))
-    return urlunsplit(parts._replace(netloc=place)), person if any(person) else None
+    return urlunsplit(parts._replace(netloc=host)), person if any(person) else None
 
 
 class _FailedError(Exception):
@@ -353,8 +353,8 @@ def _failure(response: httpx.Response, body: bytes) -> _FailedError:
     if response.has_redirect_location:
         target = shorten(redact(response.headers["Location"]))
         return _FailedError(f"{what}: redirects are not followed, this one to {target}", final=True)
-    if said := _excerpt(body):
-        what += f": {said}"
+    if excerpt := _excerpt(body):
+        what += f": {excerpt}"
     return _FailedError(
         what,
         final=status not in (408, 425, 429) and 300 <= status < 500,

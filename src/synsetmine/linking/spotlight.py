@@ -72,11 +72,12 @@ def read_annotation(body: bytes, text: str) -> Annotation:
     """
     resources = _resources(body)
     units = [0, *accumulate(2 if char > "\uffff" else 1 for char in text)]
-    as_utf16 = _place_resources(resources, text, {unit: place for place, unit in enumerate(units)})
+    offset_of = {unit: offset for offset, unit in enumerate(units)}
+    as_utf16 = _place_resources(resources, text, offset_of)
     if units[-1] == len(text):
         return as_utf16
     as_characters = _place_resources(
-        resources, text, {place: place for place in range(len(text) + 1)}
+        resources, text, {offset: offset for offset in range(len(text) + 1)}
     )
     return max(as_utf16, as_characters, key=lambda annotation: len(annotation.mentions))
 
@@ -154,7 +155,7 @@ _UNSENDABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]
 
 
 class SpotlightLinker:
-    """Asks a DBpedia Spotlight service; what it answered is asked only once if there is a cache.
+    """Links with a DBpedia Spotlight service; a cache stores its answers.
 
     An entity is called by its `title`, the last part of its address written as a person would
     (`http://dbpedia.org/resource/New_York_City` is `New York City`, as in Wikipedia), or by its
@@ -183,7 +184,7 @@ class SpotlightLinker:
         seed: int = 0,
     ) -> None:
         _check_url(url)
-        require(0 <= confidence <= 1, "confidence must lie between 0 and 1", confidence)
+        require(0 <= confidence <= 1, "confidence must be between 0 and 1", confidence)
         require(support >= 0, "support must be 0 or more", support)
         require(entities in get_args(Entities), "entities must be 'title' or 'uri'", entities)
         require(concurrency >= 1, "concurrency must be 1 or more", concurrency)
@@ -214,13 +215,13 @@ class SpotlightLinker:
         After an error, what was answered so far is in the cache.
         """
         cut = [(document, list(pieces(document.text))) for document in documents]
-        asked = {
+        document_of = {
             text: document.id
             for document, parts in cut
             for _, text in parts
             if any(map(str.isalnum, text))  # the service refuses empty texts
         }
-        answers = self._answers(asked)
+        answers = self._answers(document_of)
         linked: list[tuple[Mention, ...]] = []
         for document, parts in cut:
             mentions: list[Mention] = []
@@ -232,17 +233,17 @@ class SpotlightLinker:
             linked.append(tuple(mentions))
         return linked
 
-    def _answers(self, asked: Mapping[str, str]) -> dict[str, Annotation]:
+    def _answers(self, document_of: Mapping[str, str]) -> dict[str, Annotation]:
         """Each text's annotation; `asked` names the document of each text."""
         opened: AbstractContextManager[AnswerCache | None] = (
             nullcontext() if self._cache is None else open_cache(self._cache)
         )
         with opened as cache:
-            answers = {} if cache is None else self._read_cache(cache, asked)
-            missing = [text for text in asked if text not in answers]
+            answers = {} if cache is None else self._read_cache(cache, document_of)
+            missing = [text for text in document_of if text not in answers]
             if missing:
-                found = self._ask([(text, asked[text]) for text in missing], cache)
-                answers.update(zip(missing, found, strict=True))
+                new = self._ask([(text, document_of[text]) for text in missing], cache)
+                answers.update(zip(missing, new, strict=True))
         return answers
 
     def _read_cache(self, cache: AnswerCache, texts: Mapping[str, str]) -> dict[str, Annotation]:

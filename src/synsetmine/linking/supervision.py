@@ -1,7 +1,7 @@
 """Distant supervision: training sets from links between surfaces and entities.
 
-Linkers err, so a link counts only if its surface is among the entity's known names (the paper's
-filter). The surfaces that stay linked to one entity are a training set; no labels are needed.
+Linkers make errors, so a link counts only if its surface is a known name of the entity (the
+paper's filter). The remaining surfaces of one entity are a training set, without any labels.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ UNKNOWN_ENTITY = "the entity is not in the knowledge base"
 UNKNOWN_NAME = "not a known name of its entity"
 RARE = "seen too seldom"
 SEVERAL = "names several entities"
-LOST = "another entity is named so more often"
+LOST = "more often a name of another entity"
 ALONE = "the only name of its entity that was seen"
 
 EXAMPLES = 5
@@ -40,7 +40,7 @@ class KnownNames(Protocol):
 
 @dataclass(frozen=True)
 class Tally:
-    """How many links, and mentions behind them, met one fate, with the most frequent of them."""
+    """The number of links and mentions with one outcome, with the most frequent links."""
 
     links: int
     mentions: int
@@ -49,7 +49,7 @@ class Tally:
 
 @dataclass(frozen=True, repr=False)
 class Supervision:
-    """Training sets, one an entity (its id is the set's), and what became of every link."""
+    """Training sets, one per entity with its id, and the counts of kept and dropped links."""
 
     sets: SynonymSets  # of `min_terms` or more terms, each set's most frequent first
     alone: SynonymSets  # known names of the other entities: known, but no use for training
@@ -73,10 +73,10 @@ def supervise(
 ) -> Supervision:
     """Filter links by known names and group what stays by entity.
 
-    Surfaces of one normal form are one term, shown as it is written most often. A term that names
-    several entities goes to the one it is linked to most often, and to none if two are equal
-    (`common`), to none (`skip`), or to each as a sense of its own (`senses`). Terms seen fewer
-    than `min_count` times are left out, and so are sets of fewer than `min_terms` terms.
+    Surfaces of one normal form are one term, in its most frequent spelling. A term of several
+    entities belongs to the most frequent one, or to none if two are equally frequent (`common`),
+    to none (`skip`), or to each as a sense (`senses`). Terms with fewer than `min_count`
+    occurrences are left out, and so are sets of fewer than `min_terms` terms.
     """
     if ambiguous not in get_args(Ambiguous):
         raise DataError(f"ambiguous must be one of {get_args(Ambiguous)}", value=ambiguous)
@@ -170,18 +170,18 @@ def split_entities(
 ) -> tuple[SynonymSets, SynonymSets]:
     """Split by entity into (training, test) that share no surface, about `fraction` for testing.
 
-    Entities that share a surface, as senses do, go to the same side together. The test part is
-    empty if none can be held out: of no or one entity, or where all share surfaces.
+    Entities that share a surface, as senses do, are in the same part. The test part is empty if
+    no entity can be held out: with fewer than two entities, or if all share surfaces.
     """
     if not 0 < fraction < 1:
-        raise DataError("the held-out fraction must lie between 0 and 1", value=fraction)
+        raise DataError("the held-out fraction must be between 0 and 1", value=fraction)
     sets = SynonymSets.of(sets)
     groups = _linked_by_surface(sets) if len(sets) else []
     random.Random(seed).shuffle(groups)  # noqa: S311
-    wanted = fraction * len(sets)
+    target = fraction * len(sets)
     test: set[int] = set()
     for group in groups:
-        if len(test) + len(group) / 2 <= max(wanted, 1) and len(test) + len(group) < len(sets):
+        if len(test) + len(group) / 2 <= max(target, 1) and len(test) + len(group) < len(sets):
             test.update(group)
     return sets.pick(i for i in range(len(sets)) if i not in test), sets.pick(sorted(test))
 
@@ -230,10 +230,10 @@ def _most_written(written: Counter[str]) -> str:
 
 
 def _sets_of(
-    members: Mapping[str, Mapping[Term, int]], wanted: Callable[[int], bool]
+    members: Mapping[str, Mapping[Term, int]], is_size: Callable[[int], bool]
 ) -> SynonymSets:
     """The entities with a wanted number of terms, in the order of their ids."""
-    kept = [entity for entity in sorted(members) if wanted(len(members[entity]))]
+    kept = [entity for entity in sorted(members) if is_size(len(members[entity]))]
     return SynonymSets.of([_sort_counts(members[entity]) for entity in kept], kept)
 
 
@@ -252,9 +252,9 @@ def _tally(links: Iterable[Link]) -> Tally:
 
 
 def _reasons(fate: Mapping[Link, str]) -> list[str]:
-    given = set(fate.values())
+    reasons = set(fate.values())
     order = (NO_WORD, UNKNOWN_ENTITY, UNKNOWN_NAME, RARE, SEVERAL, LOST, ALONE)
-    return [reason for reason in order if reason in given]
+    return [reason for reason in order if reason in reasons]
 
 
 def _linked_by_surface(sets: SynonymSets) -> list[list[int]]:

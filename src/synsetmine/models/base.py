@@ -1,8 +1,8 @@
 """One interface for all models: f(S, t), the probability that term t belongs to set S.
 
-How sure a model can be of a term depends on the other terms around it, so a model is first
-prepared over a vocabulary. The `PreparedModel` then answers everything: probabilities, rankings
-and set generation. `generate_sets`, `probabilities` and `rank` do both steps in one call.
+The probability of a term depends on the other terms of the vocabulary, so a model is first
+prepared over a vocabulary. The `PreparedModel` then gives probabilities, rankings and sets.
+`generate_sets`, `probabilities` and `rank` do both steps in one call.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Arrays: TypeAlias = dict[str, np.ndarray[Any, Any]]
 
 
 class SetModel(Protocol):
-    """A trained model. `storage` writes it by its `kind` and `state`, and reads it again."""
+    """A trained model. `storage` saves its `kind` and `state`, and loads it again."""
 
     @property
     def kind(self) -> str:
@@ -61,9 +61,9 @@ class SetModel(Protocol):
         *,
         progress: Progress | None = None,
     ) -> KnownSets | None:
-        """The known sets that new terms may belong to, learned from these sets.
+        """Assign new terms to known sets, after training on these sets.
 
-        None if the model does not learn from them, or if they are too few.
+        None if the model cannot learn that, or if there are too few sets.
         """
         ...
 
@@ -76,17 +76,16 @@ class SetModel(Protocol):
         device: str | None = None,
         progress: Progress | None = None,
     ) -> PreparedModel:
-        """The model over a vocabulary, which may have terms that it cannot judge.
+        """The model over a vocabulary, which may have terms that the model cannot judge.
 
-        `known` is what `assign` returned for its new terms; known names need not be in it then.
-
-        `device` is where it computes: by default where its weights are. A model ignores the
-        options that do not concern it.
+        `known` is the result of `assign` for the new terms; the vocabulary then need not have the
+        known names. `device` is the device of the computation, by default that of the weights.
+        A model ignores options that it does not need.
         """
         ...
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
-        """A description for JSON, and the weights; `from_state` of its class takes both."""
+        """A description for JSON, and the weights; `from_state` of the class restores the model."""
         ...
 
 
@@ -119,7 +118,7 @@ class PreparedModel(Protocol):
     ) -> MiningResult:
         """Group the vocabulary into sets; see `generate_sets` for the arguments.
 
-        Terms of seeds take part if they are in the vocabulary. `order` has the terms of the
+        Terms of seeds count only if the vocabulary has them. `order` has the terms of the
         vocabulary in another order, for models whose result depends on it.
         """
         ...
@@ -129,7 +128,7 @@ class PreparedModel(Protocol):
 class StoredModel:
     """A model with its threshold, the record of its training, and the vectors that it tuned.
 
-    It is a `SetModel` too, which replaces the vectors of a table by the tuned ones.
+    It is a `SetModel` too, and replaces vectors of a table by the tuned ones.
     """
 
     model: SetModel
@@ -194,7 +193,7 @@ class StoredModel:
 
 @dataclass(frozen=True)
 class TrainingStep:
-    """A step of training that is done, with the values measured in it."""
+    """A completed step of training, with its measured values."""
 
     done: int
     total: int
@@ -246,7 +245,7 @@ class ModelSettings(Protocol):
         ...
 
     def check_inputs(self, *, tables: int, encoder: bool = False) -> None:
-        """Raise a DataError if a model cannot learn from so many vector tables and an encoder."""
+        """Raise a DataError if a model cannot use this number of vector tables, or an encoder."""
         ...
 
     def known(self, terms: Sequence[Term], views: TermViews) -> list[Term]:
@@ -266,15 +265,14 @@ class ModelSettings(Protocol):
     ) -> TrainingResult:
         """Train on the sets' terms that the model can judge.
 
-        Without `hold_out` the model is learned and chosen on the same sets, for when there are too
-        few to hold some out. A model that writes a `checkpoint` resumes from it when it is called
-        again.
+        Without `hold_out` the same sets train and select the model, for when there are too few to
+        hold some out. Training that writes a `checkpoint` resumes from it when it is called again.
         """
         ...
 
 
 def fingerprint(described: object, arrays: Iterable[npt.NDArray[np.float32]]) -> str:
-    """A digest of what decides the result of a training run: plain values and vectors."""
+    """A digest of the inputs of a training run: plain values and vectors."""
     digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode())
     for array in arrays:
         digest.update(np.ascontiguousarray(array).tobytes())
@@ -296,13 +294,13 @@ def generate_sets(
 ) -> MiningResult:
     """Group the terms of a vocabulary, terms or strings: each joins its best set, or opens one.
 
-    A term joins the set of the highest probability if that is above `threshold`; among equals
-    the set opened first wins. `seeds` are known sets that terms may join; they keep their ids, and
-    their terms stay where they are. Where the seeds are enough to learn from (`SetModel.assign`),
-    a term joins one of them from `known_threshold` on, and the other terms are grouped among
-    themselves. `max_sets` limits the number of sets, seeds included. A term
-    that the model cannot judge stands alone, beyond that limit, and is listed. Two terms that are
-    in `cannot_link` never come into one set, also beyond the limit, unless a seed has both.
+    A set is extended while its probability is above `threshold`. `seeds` are known sets that terms
+    may join; they keep their ids and terms. If there are enough seeds to learn from
+    (`SetModel.assign`), a term joins one of them if its probability is at least `known_threshold`,
+    and the other terms are grouped among themselves. `max_sets` limits the number of sets,
+    including seeds. A term that the model cannot judge is a set of its own, beyond that limit, and
+    is listed. `cannot_link` pairs never share a set, even if that exceeds `max_sets`, unless a
+    seed has both terms.
 
     The paper's model takes the terms in the order of the vocabulary, and its result depends on
     that order. `device` is that of `SetModel.prepare`. `progress` is True for a progress bar, or a
@@ -342,9 +340,9 @@ def probabilities(
 ) -> list[float]:
     """f(S, t) of each term t, for the set S of these members.
 
-    f depends on the vocabulary, since a term may have better partners elsewhere: the same
-    vocabulary as in mining gives the same values. By default it is all terms of the first table
-    of vectors. For many questions prepare the model once.
+    f depends on the vocabulary, since a term may fit other sets better: the vocabulary of mining
+    gives the values of mining. The default is all terms of the first table of vectors. For many
+    queries prepare the model once.
     """
     _check_model(model)
     views, members, terms = TermViews.of(views), terms_of(members), terms_of(terms)

@@ -1,9 +1,8 @@
 """Tunes a sentence encoder on synonym sets: synonyms become closer than all other terms.
 
-The sets of a batch are near each other, as the encoder sees them at the time, since far ones
-teach little. What an encoder has learned by heart says nothing of how it does on new terms, so
-some sets are kept from it: the folder of a tuned encoder lists those that it has learned, and
-training of the scorer compares terms of the others only.
+The sets of a batch are near each other in the present vectors, since far ones teach little. An
+encoder memorises its training sets, so some sets are withheld from it: the folder of a tuned
+encoder lists its training sets, and the training of the scorer uses the other sets only.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ def tune_encoder(
     device: str = "cpu",
     progress: Progress | None = None,
 ) -> SynonymSets:
-    """Tune the encoder and write its folder, whole or not at all; the sets that it learned.
+    """Tune the encoder and write its folder completely or not at all; returns its training sets.
 
     A share `held_out` of the sets of two or more terms is withheld from it.
     """

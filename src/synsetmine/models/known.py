@@ -168,7 +168,7 @@ def read_candidates(path: Path) -> dict[Term, list[Candidate]]:
     for text, *values in zip(*(column.to_pylist() for column in table.columns), strict=True):
         candidate = Candidate(*values)
         if not 0 <= candidate.probability <= 1:
-            problem = "the probability of a candidate must lie between 0 and 1"
+            problem = "the probability of a candidate must be between 0 and 1"
             raise DataError(problem, path=path, value=candidate.probability)
         try:
             candidates.setdefault(Term.parse(text), []).append(candidate)

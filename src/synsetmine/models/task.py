@@ -123,7 +123,7 @@ class Task:
 
         With `sort` the positions of new terms do not depend on the order of the vocabulary.
         """
-        require(0 <= threshold <= 1, "the threshold must lie between 0 and 1", threshold)
+        require(0 <= threshold <= 1, "the threshold must be between 0 and 1", threshold)
         if max_sets is not None:
             require(max_sets >= 1, "the largest number of sets must be at least 1", max_sets)
         seeds = SynonymSets.of(() if seeds is None else seeds)
@@ -187,7 +187,7 @@ def joins(
 
     A term joins no set that holds a term which it cannot be linked with, known or joined before.
     """
-    require(0 <= threshold <= 1, "the threshold must lie between 0 and 1", threshold)
+    require(0 <= threshold <= 1, "the threshold must be between 0 and 1", threshold)
     members = {i: list(names) for i, names in zip(known.sets.ids, known.sets, strict=True)}
     joined: dict[Term, Candidate] = {}
     first = sorted(

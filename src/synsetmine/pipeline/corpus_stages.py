@@ -90,7 +90,7 @@ def read_documents(settings: CorpusSettings, context: StageContext) -> ReadResul
     out = context.at.documents
     for path in corpus_files(settings.path, settings.format):
         if path.resolve() == out.resolve():
-            raise DataError("the command reads this file; name another output", path=out)
+            raise DataError("the command reads this file; name another output file", path=out)
     skipped = Skipped()
     documents = open_corpus(settings, skipped, context.progress)
     written = write_documents(out, _require_documents(documents, settings.path, skipped))
@@ -441,4 +441,4 @@ def _too_few_sets(supervision: Supervision, min_terms: int) -> str:
     seen = (
         f"only {len(supervision.sets)} entities have {min_terms} or more known names in the corpus"
     )
-    return f"{seen}, little training data{why}"
+    return f"{seen}, which is little training data{why}"

@@ -46,7 +46,7 @@ def check_ending(path: Path, *, alone: bool = False) -> str:
         known = f"{', '.join(_WRITERS)}; all but .parquet also with .gz, .bz2 or .zst"
         raise DataError(f"unknown file extension; expected {known}", value=str(path))
     if alone and ending == ".txt":
-        raise DataError("a rule needs two names, so names alone cannot be written", path=path)
+        raise DataError("a rule needs two names, so sets of one name cannot be written", path=path)
     return ending
 
 

@@ -126,7 +126,7 @@ class UnsurePair(NamedTuple):
 
 @dataclass(frozen=True)
 class NameSet:
-    """Names of one thing; `name` stands for it and comes first among the members."""
+    """Names of one thing; `name` is the canonical one and the first of the members."""
 
     id: str
     entries: tuple[Member, ...]
@@ -156,7 +156,7 @@ class NameSet:
 
 @dataclass(frozen=True)
 class NameCounts:
-    """What happened to the entries of a list."""
+    """Counts of the names of a list."""
 
     names: int = 0  # entries that are not missing
     duplicates: int = 0  # entries that repeat another one
@@ -179,7 +179,7 @@ class ComparedTerms(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Grouping:
-    """The sets of two or more names, and what becomes of each name of the list."""
+    """The sets of two or more names, and the set of each name of the list."""
 
     sets: tuple[NameSet, ...]  # by their names
     alone: tuple[Member, ...]  # names without a set
@@ -198,13 +198,13 @@ class Grouping:
 
     @property
     def canonical(self) -> tuple[str | None, ...]:
-        """Of each row of the list the name of its set, or its own; None for a missing name."""
+        """For each row of the list the name of its set, or its own; None for a missing name."""
         names = [s.name for s in self.sets] + [member.name for member in self.alone]
         return tuple(None if row is None else names[row] for row in self.rows)
 
     @property
     def ids(self) -> tuple[str | None, ...]:
-        """Of each row of the list the id of its set; a name that stands alone has one too."""
+        """For each row of the list the id of its set; a name that stands alone has an id too."""
         ids = [s.id for s in self.sets] + list(self.ids_alone)
         return tuple(None if row is None else ids[row] for row in self.rows)
 
@@ -221,7 +221,7 @@ class Grouping:
 
     @property
     def summary(self) -> str:
-        """What was found and what was left out, on one line."""
+        """The numbers of names and sets on one line."""
         counts = self.counts
         distinct = counts.names - counts.duplicates
         in_sets = distinct - self._entries_alone
@@ -243,7 +243,7 @@ class Grouping:
         return sum(name in names for name in self.mapping.values())
 
     def to_arrow(self, *, alone: bool = True) -> Any:
-        """A table of pyarrow, a row a name: set_id, canonical, name, count, probability, known."""
+        """A pyarrow table, one row per name: set_id, canonical, name, count, probability, known."""
         from synsetmine.pipeline.group_files import as_table
 
         return as_table(self, alone=alone)
@@ -261,7 +261,7 @@ class Grouping:
     ) -> None:
         """Write .jsonl, .csv, .parquet, or .txt for Solr's and Elasticsearch's `synonyms.txt`.
 
-        `alone` adds names that have no set. Names that the format cannot hold go to `skipped`.
+        `alone` adds names without a set. Names that the format cannot represent go to `skipped`.
         """
         from synsetmine.pipeline.group_files import write_grouping
 
@@ -335,19 +335,19 @@ def group(
 
     `contexts` has for each name a sentence or a description, or a list of them, or None; `types`
     has the type of each name, or None. Both are as long as `names`, or the names of columns if
-    `names` is a table. Names of different types never share a set. A name in several rows is split
-    if its contexts show that it stands for several things: `ids` and `canonical` of the result
-    have the answer for each row.
+    `names` is a table. Names of different types never share a set. If the contexts of a name in
+    several rows show several meanings, its rows are in different sets: `ids` and `canonical` of
+    the result have the answer for each row.
 
-    The name of a set is its most frequent one in the list; among equals the one with most letters,
-    then one that is not all capitals unless it is as short as `USA`, then the one with fewest
-    other characters (`Heart Failure`, not `Failure, Heart`), then the first in the alphabet. A
-    known set is called by its first name.
+    The name of a set is its most frequent one in the list; ties go to the name with most letters,
+    then to one that is not all capitals unless it is as short as `USA`, then to the one with
+    fewest other characters (`Heart Failure`, not `Failure, Heart`), then to the first in the
+    alphabet. The name of a known set is its first one.
 
     `model` is the general model by default. `encoder` is a sentence encoder, `minilm` or a folder,
-    whose vectors of the names and contexts are one more view; the folder `cache` keeps them.
-    `unsure` is how many pairs near the threshold to return. `progress` is True for a progress bar,
-    or a function that is called with what is done, of how much.
+    whose vectors of the names and contexts are a further view; the folder `cache` stores them.
+    `unsure` is the number of pairs near the threshold to return. `progress` is True for a progress
+    bar, or a function that is called with the finished work and the total.
 
     `judge` is the address of an OpenAI-compatible endpoint, or `JudgeSettings`: a language model
     decides on names whose probability is near the threshold. `judged` of the result says what was
@@ -467,9 +467,9 @@ def _with_senses(
     for mention, sense in zip(several, senses, strict=True):
         counts.setdefault(mention[0], Counter())[sense] += mentions[mention]
     rank = {
-        (name, sense): place
+        (name, sense): number
         for name, own in counts.items()
-        for place, sense in enumerate(sorted(own, key=lambda sense: (-own[sense], sense)))
+        for number, sense in enumerate(sorted(own, key=lambda sense: (-own[sense], sense)))
     }
     sense_of = {
         mention: rank[mention[0], sense] for mention, sense in zip(several, senses, strict=True)
@@ -828,21 +828,21 @@ class _Result:
             sets.append((NameSet(set_id, tuple(members)), keys))
         sets.sort(key=lambda pair: (name_key(pair[0].name), pair[0].name, pair[0].id))
         alone.sort(key=lambda pair: (pair[1], pair[0].name))
-        place_of = {key: place for place, (_, keys) in enumerate(sets) for key in keys}
-        place_of |= {key: len(sets) + place for place, (_, key, _) in enumerate(alone)}
+        position_of = {key: position for position, (_, keys) in enumerate(sets) for key in keys}
+        position_of |= {key: len(sets) + position for position, (_, key, _) in enumerate(alone)}
         names = [name_set.name for name_set, _ in sets] + [member.name for member, _, _ in alone]
         return Grouping(
             sets=tuple(name_set for name_set, _ in sets),
             alone=tuple(member for member, _, _ in alone),
-            mapping=self._mapping(place_of, names),
+            mapping=self._mapping(position_of, names),
             unsure=tuple(unsure),
             threshold=threshold,
             counts=self._counts(unused_pairs),
-            rows=tuple(None if key is None else place_of[key] for key in vocabulary.keys),
+            rows=tuple(None if key is None else position_of[key] for key in vocabulary.keys),
             compared=self._compared(
                 explainer, [keys for _, keys in sets], [[key] for _, key, _ in alone]
             ),
-            known_ids={place: i for place, (_, _, i) in enumerate(alone) if i is not None},
+            known_ids={position: i for position, (_, _, i) in enumerate(alone) if i is not None},
             taken_ids=frozenset(self._known),
         )
 

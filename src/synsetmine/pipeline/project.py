@@ -32,7 +32,7 @@ from synsetmine.views.encoder import MINILM
 
 PROJECT_FILE = "synsetmine.toml"
 HEADER = """\
-# A run of synsetmine: `synsetmine run` carries it out, stage by stage.
+# Project file of synsetmine: `synsetmine run` runs its stages.
 # Lines that begin with `# ` and a name show defaults. Paths are relative to this file.
 
 """
@@ -54,7 +54,7 @@ path = {dump}
 format = "mediawiki"
 anchors = 1
 
-[link]  # the links that people made
+[link]  # the links of the articles
 linker = "wikilinks"
 
 [supervise]
@@ -64,7 +64,7 @@ min_count = 1
 min_count = 2
 phrases = 2000
 
-[vectors]  # the text is too small for vectors of its own
+[vectors]  # the text is too short to learn vectors from it
 method = "file"
 path = "glove.safetensors"
 

@@ -1,4 +1,4 @@
-"""The straight line from a corpus and a knowledge base to synonym sets and their report."""
+"""All stages of a run, from a corpus and a knowledge base to synonym sets and a report."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def run_project(
     until: str | None = None,
     progress: ShowProgress = None,
 ) -> RunFolder:
-    """Carry out all stages, or those up to `until`; what is done and unchanged is skipped.
+    """Run all stages, or those up to `until`; finished and unchanged stages are skipped.
 
     The engine is where the work on the corpus runs: by default all cores of this machine. The
     files are the same on every engine, so that a run may go on with another one. The project may
@@ -237,8 +237,8 @@ def _check_inputs(project: Project, folder: Path) -> None:
         require_torch("the paper's model")
     sources = [*corpus_files(project.corpus.path, project.corpus.format)]
     others = [project.kb.path, project.vocabulary.list, project.vectors.path]
-    given = [Path(other) for other in others if other]
-    for path in [*sources, *given, *_encoder_files(project)]:
+    named = [Path(other) for other in others if other]
+    for path in [*sources, *named, *_encoder_files(project)]:
         if not path.is_file():
             raise DataError("no such file", path=path)
         if path.resolve().is_relative_to(folder.resolve()):

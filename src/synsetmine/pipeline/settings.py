@@ -30,7 +30,7 @@ class CorpusSettings(Settings):
         help='a file, a folder, a pattern such as "texts/*.jsonl.gz", or a list of these'
     )
     format: CorpusFormat | None = setting(
-        None, help="guessed from the name of the file by default", example="jsonl"
+        None, help="by default from the file name", example="jsonl"
     )
     text_field: str = setting(
         "text", help="field with the text, of JSONL, CSV and Parquet; `title,text` joins two"
@@ -43,12 +43,10 @@ class KbSettings(Settings):
     """`[kb]`: the knowledge base, entities and their known names."""
 
     path: str = setting(help="file with entities")
-    format: KbFormat | None = setting(
-        None, help="guessed from the name of the file by default", example="jsonl"
-    )
+    format: KbFormat | None = setting(None, help="by default from the file name", example="jsonl")
     language: str = setting("en", help="language of the names of RDF, UMLS and Wikidata")
     sources: tuple[str, ...] = setting(
-        (), help="UMLS: only these vocabularies", example=("MSH",), option="--source"
+        (), help="UMLS: only names of these vocabularies", example=("MSH",), option="--source"
     )
     keep_suppressed: bool = setting(False, help="UMLS: suppressed names too")
     anchors: int = setting(
@@ -58,13 +56,13 @@ class KbSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class LinkSettings(Settings):
-    """`[link]`: which words of the text name which entity."""
+    """`[link]`: links from names in the text to entities."""
 
     linker: LinkerName = setting("dictionary", help="")
     ambiguous: Ambiguous = setting(
         "common",
-        help="treatment of a name of several entities: no link, a link to the most common one, "
-        "or one term for each sense",
+        help="a name of several entities gets no link, a link to the most common one, or one "
+        "term for each sense",
     )
     url: str = setting(
         "https://api.dbpedia-spotlight.org/en",
@@ -83,13 +81,13 @@ class LinkSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class SuperviseSettings(Settings):
-    """`[supervise]`: links to training sets."""
+    """`[supervise]`: training sets from links."""
 
     # A name seen less often has no vector either.
     min_count: int = setting(5, ge=1, help="minimum occurrences of a name")
     min_terms: int = setting(2, ge=2, help="minimum number of names of an entity")
     held_out: float = setting(
-        0.2, gt=0, lt=1, help="share of the entities kept for testing, in (0, 1)"
+        0.2, gt=0, lt=1, help="share of the entities held out for testing, in (0, 1)"
     )
     seed: int = seed_setting("seed of the split")
 
@@ -105,12 +103,14 @@ class VocabularySettings(Settings):
     )
     only_list: bool = setting(False, help="mine only the terms of the list")
     known: bool = setting(True, help="known names that occur in the text")
-    rejected: bool = setting(True, help="surfaces that lost their links")
-    phrases: int = setting(2000, ge=0, help="number of frequent phrases of the text")
-    abbreviations: bool = setting(True, help="short and long forms that the text defines")
+    rejected: bool = setting(True, help="surfaces whose links were all dropped")
+    phrases: int = setting(2000, ge=0, help="number of frequent phrases to mine")
+    abbreviations: bool = setting(
+        True, help="abbreviations that the text defines, and their long forms"
+    )
     min_count: int = setting(5, ge=1, help="minimum occurrences of a term that is not in the list")
     max_terms: int = setting(
-        30_000, ge=1, help="number of terms to keep, the most frequent, besides the list"
+        30_000, ge=1, help="maximum number of terms besides the list, the most frequent ones"
     )
 
     def __post_init__(self) -> None:
@@ -125,7 +125,7 @@ class VocabularySettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class VectorSettings(Settings):
-    """`[vectors]`: what the text says about a term."""
+    """`[vectors]`: vectors of the terms from the corpus."""
 
     method: Literal["cooccurrence", "skipgram", "file"] = setting(
         "cooccurrence",
@@ -141,9 +141,9 @@ class VectorSettings(Settings):
     dimension: int = setting(
         100, ge=0, le=MAX_DIMENSION, help="dimension of the vectors; 0: the method's default"
     )
-    window: int = setting(0, ge=0, help="words to each side; 0: the method's default")
+    window: int = setting(0, ge=0, help="context words on each side; 0: the method's default")
     min_count: int = setting(
-        0, ge=0, help="a term seen less often gets no vector; 0: the method's default"
+        0, ge=0, help="minimum occurrences of a term for a vector; 0: the method's default"
     )
     seed: int = seed_setting("seed of the decomposition or the training")
 
@@ -167,7 +167,7 @@ class EncoderSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class MineSettings(Settings):
-    """`[mine]`: terms to sets."""
+    """`[mine]`: synonym sets from the terms."""
 
     known: bool = setting(True, help="new terms may join the entities of the knowledge base")
     threshold: float | None = setting(
@@ -181,7 +181,7 @@ class MineSettings(Settings):
         KNOWN_THRESHOLD,
         ge=0,
         le=1,
-        help="least probability for a new name to join a known set, if there are enough known "
+        help="minimum probability for a new name to join a known set, if there are enough known "
         "sets for a rehearsal",
     )
     order: Order | None = setting(
@@ -193,13 +193,13 @@ class MineSettings(Settings):
     )
     seed: int = seed_setting("seed of the order `random`")
     reviews: bool = setting(
-        True, help="reviewers' decisions on earlier sets of this run count, also in training"
+        True, help="apply reviewers' decisions on earlier sets of this run, also in training"
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateSettings(Settings):
-    """`[evaluate]`: scores on the entities held out."""
+    """`[evaluate]`: scores on the held-out entities."""
 
     orders: int = setting(10, ge=1, help="random orders of the terms to average over")
 

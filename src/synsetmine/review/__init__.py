@@ -1,4 +1,4 @@
-"""What people decide on mined sets: kept, carried out, exported, learned from."""
+"""Reviewers' decisions on mined sets: storage, effects, export, and use in training."""
 
 from synsetmine.review.changes import QueuePosition, ReviewedSet, Status
 from synsetmine.review.decisions import Decision, Kind

@@ -134,8 +134,8 @@ def _reject(decision: Decision, draft: Draft) -> tuple[int, int]:
             draft.put(_with(home, unjudged, "rejected"))
         elif count > 1:
             mixed += count
-    there = held.total() - mixed
-    return there if there > 1 or len(members) == 1 else 0, len(members)
+    matching = held.total() - mixed
+    return matching if matching > 1 or len(members) == 1 else 0, len(members)
 
 
 def _unsure(decision: Decision, draft: Draft) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""What a person decided on a set: one value for each click, and the TSV file of decisions."""
+"""A reviewer's decision on a set, and the TSV file of decisions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Decision:
     - remove, split: the terms that go, one or several; `other` is the id of their new set
     - merge: `other` is the set that is taken in, `others` are its members
     - rename: the term that represents the set
-    - undo: `undoes` is the id of the decision that is taken back; the rest is that one's
+    - undo: `undoes` is the id of the decision that is undone; the rest is that one's
     """
 
     kind: Kind
@@ -101,7 +101,7 @@ def in_order(decisions: Iterable[Decision]) -> list[Decision]:
 
 
 def standing_decisions(decisions: Iterable[Decision]) -> list[Decision]:
-    """Those that were not taken back, first made first."""
+    """Those that were not undone, first made first."""
     ordered = in_order(decisions)
     undone = {decision.undoes for decision in ordered if decision.kind == "undo"}
     return [d for d in ordered if d.kind != "undo" and d.id not in undone]

@@ -1,4 +1,4 @@
-"""What follows from reviews for training, mining and exports."""
+"""The effects of reviews on training, mining and exports."""
 
 from __future__ import annotations
 
@@ -172,14 +172,14 @@ def reviewed_sets(
     Those that were rejected are left out, or with `accepted_only` all that were not accepted.
     """
     state = ReviewState(mined, decisions)
-    place = {one.id: number for number, one in enumerate(mined)}
+    position = {one.id: number for number, one in enumerate(mined)}
     kept = [
         reviewed.mined
         for reviewed in state.sets
         if reviewed.status == "accepted" or (not accepted_only and reviewed.status != "rejected")
     ]
     # New sets, those of split and removed terms, come last.
-    return sorted(kept, key=lambda reviewed: (place.get(reviewed.id, len(place)), reviewed.id))
+    return sorted(kept, key=lambda one: (position.get(one.id, len(position)), one.id))
 
 
 def training_sets(
@@ -252,13 +252,13 @@ def seed_sets(known: SynonymSets, constraints: Constraints) -> SetsWithReviews:
 
 def _remaining_terms(members: Sequence[Term], constraints: Constraints) -> list[Term]:
     """The terms of a known set, less those that had to leave another one of it."""
-    there = frozenset(members)
+    known = frozenset(members)
     return [
         term
         for term in members
         if not any(
             (term, other) in constraints.cannot_link
-            for other in constraints.cannot_link_with(term) & there
+            for other in constraints.cannot_link_with(term) & known
         )
     ]
 

@@ -1,4 +1,4 @@
-"""The sets as they are now: what was mined, changed by what people decided.
+"""The current sets: the mined sets, changed by reviewers' decisions.
 
 A state is the fold of all decisions that stand, first made first, over the mined sets.
 """

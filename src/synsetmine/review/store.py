@@ -71,8 +71,8 @@ class StoreReplacedError(SynsetmineError):
 
     def __init__(self, path: Path) -> None:
         super().__init__(
-            f"{path} was deleted or replaced while it was in use. Nothing is recorded any more; "
-            "put the file back, or start again with the one that is there now"
+            f"{path} was deleted or replaced while it was in use, so the server no longer "
+            "records decisions; restore the file, or restart the server with the new one"
         )
 
 
@@ -130,9 +130,9 @@ class ReviewStore:
             return self._insert_now(decision)
 
     def undo(self, reviewer: str, target: str | None = None) -> Decision:
-        """Take back a decision, by its id, or one's own last; that is a decision too.
+        """Undo a decision, by its id, or the reviewer's last one; the undo is a decision too.
 
-        It is a `Conflict` if a later one depends on it: then that one must be taken back first.
+        It is a `Conflict` if a later one depends on it: then that one must be undone first.
         """
         with self._transaction():
             taken = self._last_of(reviewer) if target is None else self._require_standing(target)

@@ -79,11 +79,11 @@ def highest(values: npt.NDArray[np.floating[Any]], k: int) -> npt.NDArray[np.int
         return np.argsort(-values, axis=1, kind="stable")[:, :k]
     # Much faster than argpartition, and none of the k-th value's equals is lost.
     least = np.partition(values, columns - k, axis=1)[:, columns - k]
-    places = np.flatnonzero(values >= least[:, None])
-    rows = places // columns
-    order = np.lexsort((-values.ravel()[places], rows))
+    positions = np.flatnonzero(values >= least[:, None])
+    rows = positions // columns
+    order = np.lexsort((-values.ravel()[positions], rows))
     first = np.searchsorted(rows, np.arange(len(values)))
-    chosen: npt.NDArray[np.int64] = places[order][first[:, None] + np.arange(k)] % columns
+    chosen: npt.NDArray[np.int64] = positions[order][first[:, None] + np.arange(k)] % columns
     return chosen
 
 
@@ -201,8 +201,8 @@ def label_by_whispers(graph: Graph, *, seed: int, passes: int = PASSES) -> Label
             stale[term] = False
             row = slice(graph.indptr[term], graph.indptr[term + 1])
             neighbours = graph.indices[row]
-            heard, places = np.unique(labels[neighbours], return_inverse=True)
-            loudest = heard[np.bincount(places, graph.data[row]).argmax()]
+            candidates, inverse = np.unique(labels[neighbours], return_inverse=True)
+            loudest = candidates[np.bincount(inverse, graph.data[row]).argmax()]
             if loudest != labels[term]:
                 labels[term] = loudest
                 stale[neighbours] = True

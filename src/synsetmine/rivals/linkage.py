@@ -116,9 +116,9 @@ def condensed_distances(blocks: Iterable[Floats], count: int) -> Distances:
 
 def in_given_order(labels: Labels, order: npt.NDArray[np.int64]) -> Labels:
     """Labels of the terms as given, from those in the order of `term_distances`."""
-    given = np.empty_like(labels)
-    given[order] = labels
-    return given
+    restored = np.empty_like(labels)
+    restored[order] = labels
+    return restored
 
 
 Likeness: TypeAlias = Callable[[int, int], Floats]  # terms start to stop, with all from start on

@@ -346,7 +346,7 @@ class LearnedPairs:
         parts = _parts(terms, self.needs, views, np.arange(count))
         if len(parts) != len(self.weights):
             problem = f"learned from {len(self.weights)} tables and strings"
-            raise DataError(f"{problem}, but there are others here", value=len(parts))
+            raise DataError(f"{problem}; the input has different ones", value=len(parts))
         slices = blocks(count, count * max(map(len, self.weights)), most=LINKAGE_VALUES)
         return condensed_distances((self._block(parts, rows, count) for rows in slices), count)
 
@@ -415,9 +415,9 @@ def _tables(needs: frozenset[View], views: TermViews) -> list[tuple[TermVectors,
 def _density(unit: Floats, pool: Rows) -> Floats:
     itself = (np.arange(len(unit)), pool)
     _, cosine = nearest_in(unit[pool], unit, NEIGHBOURS, groups=itself)
-    there = np.isfinite(cosine)
-    total = np.where(there, cosine, 0).sum(axis=1)
-    density: Floats = total / np.maximum(there.sum(axis=1), 1).astype(np.float32)
+    finite = np.isfinite(cosine)
+    total = np.where(finite, cosine, 0).sum(axis=1)
+    density: Floats = total / np.maximum(finite.sum(axis=1), 1).astype(np.float32)
     return density
 
 

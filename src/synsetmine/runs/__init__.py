@@ -1,4 +1,4 @@
-"""What was mined, with all that is known of it: the common ground of report, export and review."""
+"""The results of a run, as report, export and review read them."""
 
 from synsetmine.runs.results import (
     Judgement,

@@ -224,7 +224,7 @@ def _sentence(quote: Quote, surface: str) -> Sentence:
 def read_results(folder: Path) -> list[MinedSet]:
     """What the run in a folder has mined."""
     if "mine" not in RunFolder(folder).stages:
-        raise SynsetmineError(f"{folder} is not the folder of a run with mined sets")
+        raise SynsetmineError(f"{folder} is not a run folder with mined sets")
     at = Artefacts(folder)
     return describe_sets(
         read_sets(at.mined),

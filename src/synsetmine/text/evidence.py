@@ -215,7 +215,7 @@ def connections_in(
     for left in np.flatnonzero(near).tolist():
         number = int(matches.text[left])
         one, other = (
-            (int(matches.start[place]), int(matches.end[place])) for place in (left, left + 1)
+            (int(matches.start[match]), int(matches.end[match])) for match in (left, left + 1)
         )
         relation = relation_between(texts[number], one, other)
         if relation is not None:
@@ -306,11 +306,11 @@ class _Pairs:
         def place(offset: int) -> int:
             return sentence.start + len(one_space(text[start:offset]))
 
-        places = (place(offset) for offset in (*first, *second))
+        offsets = (place(offset) for offset in (*first, *second))
         return {
             "document": sentence.document,
             "sentence": sentence.text,
-            **dict(zip(_PLACES, places, strict=True)),
+            **dict(zip(_PLACES, offsets, strict=True)),
         }
 
 

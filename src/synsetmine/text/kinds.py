@@ -234,13 +234,13 @@ def name_kind(name: str, known: Iterable[str]) -> Comparison:
     compared = [(KINDS.index(pair_kind(name, other)), other) for other in known]
     if not compared:
         raise DataError("expected at least one known name to compare with", value=name)
-    first = min(place for place, _ in compared)
+    first = min(rank for rank, _ in compared)
     text = " ".join(spelled_words(name))
 
     def similarity(other: str) -> float:
         return Indel.normalized_similarity(text, " ".join(spelled_words(other)))
 
-    nearest = max((other for place, other in compared if place == first), key=similarity)
+    nearest = max((other for rank, other in compared if rank == first), key=similarity)
     return Comparison(KINDS[first], nearest)
 
 
@@ -381,8 +381,8 @@ def _pair_relation(name: str, other: str, words: DifferingWords) -> tuple[int, S
         return count, "exact" if unites else None
     if head_noun(name) == head_noun(other):
         return count, "narrow" if own else "broad"
-    told = all(words.optional(word) is not None for word in own | theirs)
-    return count, "related" if told else None
+    is_judged = all(words.optional(word) is not None for word in own | theirs)
+    return count, "related" if is_judged else None
 
 
 def _derivations(own: Set[str], theirs: Set[str]) -> list[tuple[str, str]]:
@@ -443,8 +443,8 @@ def _words_with_letters(letters: str, words: Sequence[str]) -> int:
     The first letter that a word holds is its first one; the first word holds one.
     """
     reached = {0: 0}  # letters matched -> most words that hold them
-    for place, word in enumerate(words):
-        after = dict(reached) if place else {}
+    for position, word in enumerate(words):
+        after = dict(reached) if position else {}
         for matched, count in reached.items():
             at = 0 if matched < len(letters) and word[0] == letters[matched] else -1
             while at >= 0:

@@ -117,8 +117,8 @@ class NameMatcher:
     def find(self, texts: Sequence[str]) -> Matches:
         """All names in the texts; where some overlap, the leftmost and of those the longest."""
         none = np.empty((4, 0), np.int64)
-        found = np.concatenate([none, *map(self._find, tokens_of(texts))], axis=1)
-        return Matches(*found[:, np.argsort(found[0], kind="stable")])
+        matches = np.concatenate([none, *map(self._find, tokens_of(texts))], axis=1)
+        return Matches(*matches[:, np.argsort(matches[0], kind="stable")])
 
     def _find(self, piece: Tokens) -> IntArray:
         first, last, pattern = self._matches(piece)
@@ -134,8 +134,8 @@ class NameMatcher:
             form[match] = self._capitals.get(written, form[match])
         text = np.searchsorted(piece.offsets, start, side="right") - 1
         offset = piece.offsets[text]
-        found = np.stack([piece.numbers[text], start - offset, end - offset, form])
-        return found[:, form >= 0]
+        matches = np.stack([piece.numbers[text], start - offset, end - offset, form])
+        return matches[:, form >= 0]
 
     def _matches(self, piece: Tokens) -> tuple[IntArray, IntArray, IntArray]:
         """The first and the last token and the pattern of each match."""
@@ -205,15 +205,15 @@ def _is_cased(form: str) -> bool:
 def _require_normal(forms: Sequence[str]) -> None:
     """Refuse forms that no text has; those of a piece are compared with its tokens at once."""
     for piece in tokens_of(forms):
-        given = [forms[number] for number in piece.numbers.tolist()]
-        if "" in given or f" {BORDER} ".join(given) != " ".join(piece.words):
-            wrong = next(form for form in given if not form or " ".join(tokens(form)) != form)
+        listed = [forms[number] for number in piece.numbers.tolist()]
+        if "" in listed or f" {BORDER} ".join(listed) != " ".join(piece.words):
+            wrong = next(form for form in listed if not form or " ".join(tokens(form)) != form)
             raise DataError("not the normal form of a name", value=wrong)
 
 
-def _in_small_letters(text: str, places: IntArray) -> NDArray[np.bool_]:
+def _in_small_letters(text: str, positions: IntArray) -> NDArray[np.bool_]:
     """Where a to z occur. It spares most look-ups: `as` and `it` are seldom As and IT."""
-    points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)[places]
+    points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)[positions]
     return (points >= ord("a")) & (points <= ord("z"))
 
 

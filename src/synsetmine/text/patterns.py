@@ -163,8 +163,8 @@ def _last_sentence(text: str, span: Span, bracket: re.Match[str]) -> Span:
     start, end = span
     if start and text[start - 1].isalnum():
         start = next((space.end() for space in _SPACE.finditer(text, start, end)), end)
-    for place in sentence_ends(text, start, bracket.end()):
-        start = place if place <= bracket.start() else start
+    for border in sentence_ends(text, start, bracket.end()):
+        start = border if border <= bracket.start() else start
     return min(start, end), end
 
 
@@ -237,17 +237,17 @@ def _initials_start(letters: Sequence[str], text: str, parts: Sequence[Span]) ->
 
 def _letters_start(letters: Sequence[str], text: str, low: int, high: int) -> int | None:
     """Schwartz and Hearst's search from right to left; the first letter begins a word."""
-    place = high
+    position = high
     for number in reversed(range(len(letters))):
-        place -= 1
-        while place >= low and not (
-            text[place].lower() == letters[number]
-            and (number or place == 0 or not text[place - 1].isalnum())
+        position -= 1
+        while position >= low and not (
+            text[position].lower() == letters[number]
+            and (number or position == 0 or not text[position - 1].isalnum())
         ):
-            place -= 1
-        if place < low:
+            position -= 1
+        if position < low:
             return None
-    return place
+    return position
 
 
 def _token_start(text: str, start: int, low: int) -> int | None:

@@ -189,22 +189,22 @@ class RunCounter:
         starts, ends = spans[words.part].T
         begins = np.cumsum([0, *(len(text) + 1 for text in batch.texts)])  # of the texts
         document = np.searchsorted(begins, starts, side="right") - 1
-        place = (document << 32) + starts - begins[document]
+        position = (document << 32) + starts - begins[document]
         beside = words.contexts().astype(np.uint64)
         keys = [np.empty(0, np.uint64)]
-        places, lengths = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        positions, lengths = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         for size, first, of_size in words.runs(self.max_tokens + 1):
             last = first + size - 1
             left, right = beside[words.part[first]], beside[words.part[last] + 2]
             keys.append(of_size & ~CONTEXT | left << np.uint64(SIDE_BITS) | right)
-            places.append(place[first])
+            positions.append(position[first])
             lengths.append(ends[last] - starts[first])
         distinct, seen, counts = np.unique(
             np.concatenate(keys), return_index=True, return_counts=True
         )
         # There may be much whitespace between stop words; such a place is useless.
         length = np.minimum(np.concatenate(lengths)[seen], LONGEST_RUN)
-        first_places = np.concatenate(places)[seen].astype(np.uint64)
+        first_places = np.concatenate(positions)[seen].astype(np.uint64)
         runs = Runs(distinct, counts, first_places, length.astype(np.uint16))
         return one_row(runs._asdict()).append_column("tokens", pa.array([len(words.hashes)]))
 
@@ -356,9 +356,9 @@ class Runs(NamedTuple):
 
     def counts_of(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
         """How often the runs with these hashes occur in the corpus."""
-        place = _places(hashes & ~CONTEXT, self.keys)
+        row = _places(hashes & ~CONTEXT, self.keys)
         counts = np.zeros(len(hashes), np.int64)
-        counts[place >= 0] = self.counts[place[place >= 0]]
+        counts[row >= 0] = self.counts[row[row >= 0]]
         return counts
 
 
@@ -481,8 +481,8 @@ def _places(values: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[np
     """The positions of values among the known ones, which are sorted; -1 for others."""
     if not len(known):
         return np.full(len(values), -1)
-    place = np.minimum(np.searchsorted(known, values), len(known) - 1)
-    return np.where(known[place] == values, place, -1)
+    row = np.minimum(np.searchsorted(known, values), len(known) - 1)
+    return np.where(known[row] == values, row, -1)
 
 
 def _begins(values: NDArray[np.uint64]) -> NDArray[np.int64]:

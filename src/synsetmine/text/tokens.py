@@ -103,7 +103,7 @@ def _any(joined: str, borders: IntArray) -> TokenLists:
 
 def _tokens_with_marks(joined: str, borders: IntArray) -> TokenLists:
     """One by one: what a letter is folded to depends on the marks behind it."""
-    spans = sorted([*token_spans(joined), *((place, place + 1) for place in borders.tolist())])
+    spans = sorted([*token_spans(joined), *((border, border + 1) for border in borders.tolist())])
     starts, ends = np.array(spans, np.int64).reshape(-1, 2).T
     return starts, ends, [fold(joined[start:end]).replace(" ", BORDER) for start, end in spans]
 
@@ -132,11 +132,11 @@ def _spread(
     size[alone] = 3
     size[several] = [*map(len, folded)]
     origins = np.repeat(np.arange(len(letters)), size)
-    places = np.cumsum(size) - size
+    positions = np.cumsum(size) - size
     spread = letters[origins]
-    spread[places[alone]] = spread[places[alone] + 2] = _SPACE
-    for place, points in zip(places[several].tolist(), folded, strict=True):
-        spread[place : place + len(points)] = points
+    spread[positions[alone]] = spread[positions[alone] + 2] = _SPACE
+    for position, points in zip(positions[several].tolist(), folded, strict=True):
+        spread[position : position + len(points)] = points
     return spread, origins
 
 

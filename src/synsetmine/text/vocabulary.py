@@ -76,9 +76,9 @@ class TermCounter:
 
     def __call__(self, batch: TextBatch) -> pa.RecordBatch:
         texts = batch.texts
-        places = zip(*(column.tolist() for column in batch.matches.columns), strict=True)
+        matches = zip(*(column.tolist() for column in batch.matches.columns), strict=True)
         counts = Counter(
-            (form, _surface(texts[text], start, end)) for text, start, end, form in places
+            (form, _surface(texts[text], start, end)) for text, start, end, form in matches
         )
         forms, surfaces = zip(*counts, strict=True) if counts else ((), ())
         columns = [

@@ -130,11 +130,11 @@ def designators(words: Sequence[str]) -> tuple[str, ...]:
     (('b',), ('4',), ())
     """
     kept: list[str] = []
-    for place, word in enumerate(words):
+    for position, word in enumerate(words):
         if word in _NUMERALS:
             kept.append(_NUMERALS[word])
         elif len(word) == 1 and word.isalpha():
-            if (place or word != "a") and len(words) > 1:
+            if (position or word != "a") and len(words) > 1:
                 kept.append(word)
         else:
             kept += re.findall(r"\d+", word)

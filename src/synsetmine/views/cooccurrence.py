@@ -190,11 +190,11 @@ class NeighbourCounter:
         units = units_of(batch.texts, batch.matches, self.forms)
         number_of = self._number_of
         numbers = np.array([number_of.get(form, -1) for form in units.forms], np.int64)
-        unit, place = numbers[units.unit], units.text
+        unit, position = numbers[units.unit], units.text
         near = _Sum(len(self.units), len(self.units))
         for begin in range(0, len(unit), PIECE):
             reach = slice(begin, begin + PIECE + self.window)
-            near.add(self._near(unit[reach], place[reach]))
+            near.add(self._near(unit[reach], position[reach]))
         known = unit >= 0
         inside = sparse.coo_array(
             (np.ones(int(known.sum()), np.int64), (unit[known], units.text[known])),
@@ -206,7 +206,7 @@ class NeighbourCounter:
     def _number_of(self) -> Mapping[str, int]:
         return {form: number for number, form in enumerate(self.units)}
 
-    def _near(self, unit: NDArray[np.int64], place: NDArray[np.int32]) -> Counts:
+    def _near(self, unit: NDArray[np.int64], position: NDArray[np.int32]) -> Counts:
         """The neighbours of the first `PIECE` units; those after them are only neighbours."""
         rows = len(self.units)
         keys = []
@@ -214,7 +214,7 @@ class NeighbourCounter:
             left, right = unit[:-distance][:PIECE], unit[distance:][:PIECE]
             low, high = np.minimum(left, right), np.maximum(left, right)
             pair = low >= 0
-            pair &= place[:-distance][:PIECE] == place[distance:][:PIECE]
+            pair &= position[:-distance][:PIECE] == position[distance:][:PIECE]
             first, second = (left, right) if self.directed else (low, high)
             # One number for each pair: sorting such is much faster than sorting two arrays.
             keys.append(((first[pair] * rows + second[pair]) << 8) + distance)

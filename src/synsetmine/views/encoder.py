@@ -97,8 +97,8 @@ def kept_name(name: str) -> str:
 def packaged_encoder() -> Path | None:
     """The folder of a small English encoder, where the Python package that carries it is there."""
     spec = importlib.util.find_spec(PACKAGE)
-    for place in (spec and spec.submodule_search_locations) or ():
-        folder = Path(place) / "model"
+    for location in (spec and spec.submodule_search_locations) or ():
+        folder = Path(location) / "model"
         if (folder / "config.json").is_file():
             return folder
     return None

@@ -115,10 +115,10 @@ class _LineWriter:
     def __call__(self, batch: TextBatch) -> pa.RecordBatch:
         units = units_of(batch.texts, batch.matches, self.forms)
         number_of = np.array([self.number_of.get(form, -1) for form in units.forms], np.int64)
-        unit, place = number_of[units.unit], units.text
-        unit, place = unit[unit >= 0], place[unit >= 0]
+        unit, position = number_of[units.unit], units.text
+        unit, position = unit[unit >= 0], position[unit >= 0]
         names = [*map(str, unit.tolist())]
-        borders = np.flatnonzero(np.diff(place, prepend=-1, append=-1)).tolist()
+        borders = np.flatnonzero(np.diff(position, prepend=-1, append=-1)).tolist()
         lines = [
             " ".join(names[start : min(start + LONGEST_LINE, end)])
             for begin, end in pairwise(borders)

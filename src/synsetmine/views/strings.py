@@ -131,7 +131,7 @@ class StringView:
     def pairs(self, left: Numbers, right: Numbers) -> Floats:
         """The similarities of surface left[i] and surface right[i]: (pairs, features)."""
         if len(left) != len(right):
-            raise DataError(f"{len(left)} left sides but {len(right)} right sides of pairs")
+            raise DataError(f"the pairs have {len(left)} left terms but {len(right)} right terms")
         result = np.empty((len(left), len(FEATURES)), np.float32)
         for start in range(0, len(left), PAIRS_AT_ONCE):
             part = slice(start, start + PAIRS_AT_ONCE)

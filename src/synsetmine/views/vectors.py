@@ -30,7 +30,7 @@ from synsetmine.types import Term, TermLike, first_duplicate, holds, terms_of
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TermVectors:
-    """One float32 row a term; the matrix may be memory-mapped."""
+    """Vectors of terms, one float32 row per term; the matrix may be memory-mapped."""
 
     terms: tuple[Term, ...]
     matrix: npt.NDArray[np.float32]  # (terms, dimension)
@@ -80,7 +80,7 @@ class TermVectors:
         return holds(self._row_of, term)
 
     def missing(self, terms: Iterable[TermLike]) -> list[Term]:
-        """Those of the terms that have no vector."""
+        """The terms without a vector."""
         return [term for term in terms_of(terms) if term not in self._row_of]
 
     def rows(self, terms: Iterable[TermLike]) -> npt.NDArray[np.int64]:
@@ -101,14 +101,16 @@ class TermVectors:
         return chosen
 
     def only(self, terms: Iterable[TermLike]) -> TermVectors:
-        """The part of the table that these terms have, in their order."""
+        """The rows of these terms, in their order; terms without a vector are left out."""
         known = tuple(dict.fromkeys(term for term in terms_of(terms) if term in self))
         return TermVectors(known, np.array(self.matrix[self.rows(known)]), self.source)
 
     def replaced(self, other: TermVectors) -> TermVectors:
-        """This table, with the rows of `other` in place of ours where both know a term."""
+        """This table, with the rows of `other` for the terms that both have."""
         if other.dimension != self.dimension:
-            raise DataError(f"vectors of {other.dimension} dimensions for {self.dimension}")
+            raise DataError(
+                f"expected vectors of {self.dimension} dimensions; got {other.dimension}"
+            )
         shared = [term for term in other.terms if term in self]
         matrix = np.array(self.matrix)
         matrix[self.rows(shared)] = other.matrix[other.rows(shared)]
@@ -130,7 +132,7 @@ View: TypeAlias = Literal["vectors", "strings", "encoder"]
 
 @dataclass(frozen=True, repr=False)
 class TermViews:
-    """The views of terms besides their surfaces."""
+    """The views of terms besides their surfaces: tables of vectors, and those of an encoder."""
 
     vectors: tuple[TermVectors, ...] = ()  # corpus vectors, the main table first
     encoder: TermVectors | None = None  # a sentence encoder's vectors of the surfaces
@@ -166,7 +168,7 @@ class TermViews:
         return f"TermViews({', '.join([*parts, *(['strings'] if self.strings else [])])})"
 
     def table(self, view: View) -> TermVectors:
-        """The table of a view that is one."""
+        """The table of a view."""
         table = self.encoder if view == "encoder" else next(iter(self.vectors), None)
         if table is None or view == "strings":
             raise DataError("no vector table for this view", value=view)
@@ -232,8 +234,8 @@ LARGEST_DIMENSION = 1_000_000  # a first line that promises more is not a header
 def read_vectors(path: str | Path, *, skipped: list[DataError] | None = None) -> TermVectors:
     """Read a vector file of any of the three formats.
 
-    A broken line raises a DataError with file, line (or record) and value. With a list
-    `skipped`, broken lines are left out and their errors collected there.
+    A broken line raises a DataError with file, line (or record) and value. With `skipped`, broken
+    lines are skipped and their errors go there.
     """
     path = Path(path)
     if path.suffix == ".safetensors":
@@ -251,7 +253,7 @@ def read_vectors(path: str | Path, *, skipped: list[DataError] | None = None) ->
 
 
 def write_vectors(path: str | Path, vectors: TermVectors) -> None:
-    """Write a vector file, whole or not at all; in the format of its ending."""
+    """Write a vector file completely or not at all, in the format of its extension."""
     path = Path(path)
     finite = np.isfinite(vectors.matrix).all(
         axis=1

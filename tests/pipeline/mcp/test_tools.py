@@ -22,7 +22,7 @@ from synsetmine.pipeline.mcp.messages import MAX_NAMES, MAX_TEXT
 from synsetmine.pipeline.mcp.server import mcp_server
 from synsetmine.review.web.answers import Answers, MinedAnswers, ModelAnswers
 from synsetmine.views import TermViews
-from tests.models.test_classifier import VECTORS, make_scorer
+from tests.models.paper.test_classifier import VECTORS, make_scorer
 from tests.support.strategies import PIECES
 from tests.support.webserver import write_run
 

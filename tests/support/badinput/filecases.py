@@ -246,7 +246,7 @@ RUN_CASES = (
     _links(
         LINKS,
         "no links",
-        "only 0 entities have 2 or more known names in the corpus, little training data",
+        "only 0 entities have 2 or more known names in the corpus, which is little training data",
         (
             "sets",
             *(f"sets/{name}.jsonl" for name in ("training", "test", "alone")),

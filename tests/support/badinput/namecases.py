@@ -40,8 +40,8 @@ _csv = partial(_group, "x.csv")
 _jsonl = partial(_group, "x.jsonl")
 
 NAME_CASES = (
-    _text("", "an empty list", 0, "there are no names"),
-    _text("\n \n", "nothing but blank lines", 0, "there are no names"),
+    _text("", "an empty list", 0, "the input has no names"),
+    _text("\n \n", "nothing but blank lines", 0, "the input has no names"),
     _text("lung\n", "one name", 0, ""),
     _text(nothing, "a missing list", 1, "x.txt: No such file or directory"),
     _text(files({"x.txt/y": ""}), "a folder for a list", 1, "x.txt: Is a directory"),
@@ -217,7 +217,7 @@ NAME_CASES = (
         files({"x.csv": "name\na\n"}),
         ("group", "x.csv", "-o", "x.csv"),
         1,
-        "x.csv: the command uses this file already; name another output",
+        "x.csv: the command already uses this file; name another output file",
     ),
     Case(
         "names",

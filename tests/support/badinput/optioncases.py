@@ -155,7 +155,7 @@ OPTION_CASES: tuple[Case, ...] = (
         "tune",
         "more folds than sets",
         (*TUNE, "dropout=0.3", "--folds", "99"),
-        "the number of folds must lie between 2 and 14: 99",
+        "the number of folds must be between 2 and 14: 99",
     ),
     _refused(
         "compare",
@@ -167,7 +167,7 @@ OPTION_CASES: tuple[Case, ...] = (
         "compare",
         "--held-out 2",
         ("compare", "train.set", "--held-out", "2"),
-        "the held-out fraction must lie between 0 and 1: 2.0",
+        "the held-out fraction must be between 0 and 1: 2.0",
     ),
     _refused(
         "finetune",
@@ -185,7 +185,7 @@ OPTION_CASES: tuple[Case, ...] = (
         "export",
         "--threshold nan",
         (*EXPORT, "--threshold", "nan"),
-        "the threshold must lie between 0 and 1: nan",
+        "the threshold must be between 0 and 1: nan",
     ),
     _refused(
         "export",

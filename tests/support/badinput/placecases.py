@@ -14,9 +14,9 @@ from tests.support.badinput.world import (
 
 CONVERT = ("convert", "train.set")
 FOLDER = "model: this is a folder; name a file to write"
-FILE = "train.set: this is not a folder; nothing can be written in it"
+FILE = "train.set: this is not a folder; name a folder to write to"
 LOOP = "loop: this is a circular symbolic link"
-OWN = "the command uses this file already; name another output"
+OWN = "the command already uses this file; name another output file"
 
 # Commands that lack only their output; it is looked at before anything is read.
 TO_FILES = (
@@ -71,7 +71,7 @@ OVER = (
     (("export", "new.jsonl", "-f", "solr", "-o", "new.jsonl"), f"new.jsonl: {OWN}"),
     (
         ("read", "*.jsonl", "-o", "corpus.jsonl"),
-        "corpus.jsonl: the command reads this file; name another output",
+        "corpus.jsonl: the command reads this file; name another output file",
     ),
 )
 TOO_LARGE = "the file exceeds the size limit (ulimit -f, or the file system); nothing was written"
@@ -155,7 +155,7 @@ PLACE_CASES: tuple[Case, ...] = (
         world,
         ("mine", "model", "-v", "vectors.txt", "-o", "disk/a.jsonl"),
         1,
-        "disk: nothing can be written in this folder",
+        "disk: this folder is not writable",
         during=read_only_disk,
     ),
     Case(
@@ -164,7 +164,7 @@ PLACE_CASES: tuple[Case, ...] = (
         world,
         ("train", "train.set", "-o", "disk/model"),
         1,
-        "disk: nothing can be written in this folder",
+        "disk: this folder is not writable",
         during=read_only_disk,
     ),
     *(

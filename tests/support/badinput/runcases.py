@@ -19,7 +19,7 @@ NEWER = (
     "run/manifest.json: unsupported version; this synsetmine reads 'synsetmine-run 1': "
     "'synsetmine-run 2'"
 )
-UNMINED = "run is not the folder of a run with mined sets"
+UNMINED = "run is not a run folder with mined sets"
 
 RUN_CASES: tuple[Case, ...] = (
     Case(
@@ -133,7 +133,7 @@ RUN_CASES: tuple[Case, ...] = (
         world,
         ("supervise", "links.tsv", "knowledge.arrow", "-o", "out"),
         0,
-        "only 0 entities have 2 or more known names in the corpus, little training data; …",
+        "only 0 entities have 2 or more known names in the corpus, which is little training …",
         (
             "out",
             *(f"out/{name}.jsonl" for name in ("training", "test", "alone")),
@@ -222,7 +222,7 @@ RUN_CASES: tuple[Case, ...] = (
         begun_run,
         ("serve", "run", "-v", "vectors.txt"),
         1,
-        "a run has its own vectors; give them only with a model folder",
+        "--vectors, --encoder and --vocabulary need a model folder; a run has its own",
     ),
     Case(
         "serve",

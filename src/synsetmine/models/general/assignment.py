@@ -205,8 +205,8 @@ def _draw(
 
 
 def _sample(chosen: Truth, most: int, rng: np.random.Generator) -> Positions:
-    places = np.flatnonzero(chosen)
-    return rng.permutation(places)[:most]
+    rows = np.flatnonzero(chosen)
+    return rng.permutation(rows)[:most]
 
 
 def _balance(rounds: Sequence[_Round], unknown_share: float) -> None:
@@ -235,9 +235,9 @@ class _Examples:
     ) -> _Examples:
         columns = []
         for drawn, some in zip(rounds, pairs, strict=True):
-            place = np.searchsorted(drawn.queries, some.left)
-            true = drawn.labels[place] == labels[some.right]
-            columns.append((some.features, true, drawn.weights[place], drawn.folds[place]))
+            row = np.searchsorted(drawn.queries, some.left)
+            true = drawn.labels[row] == labels[some.right]
+            columns.append((some.features, true, drawn.weights[row], drawn.folds[row]))
         return cls(*map(np.concatenate, zip(*columns, strict=True)))
 
     @property

@@ -174,8 +174,8 @@ class CandidateView:
         likely = starts[log_odds[starts] >= self._settings.doubtful]
         names = [self._table.names[query] for query in queries[likely].tolist()]
         possible = np.ones(len(starts), np.bool_)
-        place = np.searchsorted(starts, likely)
-        possible[place] = ~self._meanings.rule_out(names, labels[likely])
+        row = np.searchsorted(starts, likely)
+        possible[row] = ~self._meanings.rule_out(names, labels[likely])
         return np.repeat(possible, np.diff(np.append(starts, len(queries))))
 
     def _conflicts(self, queries: Positions, names: Positions, first: Truth) -> Floats:
@@ -218,7 +218,7 @@ class CandidateView:
         """Cosines in a table of the corpus: of both names, and of the name and its set's mean."""
         seen = filled_rows(rows)
         labels = self._known.labels
-        targets, place = np.unique(labels[right], return_inverse=True)
+        targets, inverse = np.unique(labels[right], return_inverse=True)
         known = references[seen[references]]
         at = np.minimum(np.searchsorted(targets, labels[known]), max(len(targets) - 1, 0))
         of_target = targets[at] == labels[known] if len(targets) else np.zeros(len(known), np.bool_)
@@ -228,9 +228,9 @@ class CandidateView:
         means /= np.maximum(lengths, 1e-9)
         values = np.zeros((len(left), 4), np.float32)
         values[:, 0] = np.einsum("ij,ij->i", rows[left], rows[right])
-        values[:, 1] = np.einsum("ij,ij->i", rows[left], means[place])
+        values[:, 1] = np.einsum("ij,ij->i", rows[left], means[inverse])
         values[:, 2] = seen[left] & seen[right]
-        values[:, 3] = seen[left] & (lengths[place, 0] > 0)
+        values[:, 3] = seen[left] & (lengths[inverse, 0] > 0)
         return values
 
 

@@ -161,8 +161,8 @@ class ContextPairs:
         keys = [pair_keys(joined.row.astype(np.int64), joined.col.astype(np.int64), self.count)]
         for table in self._tables:
             nearest = table.nearest[:, :NEAR]
-            node, place = np.nonzero(nearest >= 0)
-            keys.append(pair_keys(node, nearest[node, place].astype(np.int64), self.count))
+            node, rank = np.nonzero(nearest >= 0)
+            keys.append(pair_keys(node, nearest[node, rank].astype(np.int64), self.count))
         return pairs_of(np.concatenate(keys), self.count)
 
     def log_odds(
@@ -236,12 +236,12 @@ class ContextPairs:
         values = np.where(left == right, LARGEST, -LARGEST).astype(np.float32)
         values[np.minimum(left, right) < 0] = -LARGEST
         some = np.flatnonzero((left != right) & (np.minimum(left, right) >= 0))
-        keys, place = np.unique(
+        keys, inverse = np.unique(
             pair_keys(left[some], right[some], len(self.forms)), return_inverse=True
         )
         ends = np.divmod(keys, max(len(self.forms), 1))
         if len(some):
-            values[some] = np.clip(compare(*ends), -LARGEST, LARGEST)[place]
+            values[some] = np.clip(compare(*ends), -LARGEST, LARGEST)[inverse]
         return values
 
     def _text_features(self, left: Positions, right: Positions) -> Floats:
@@ -315,10 +315,10 @@ class ContextPairs:
         """Which forms the contexts of each node mention, as names of their own."""
         from scipy import sparse
 
-        distinct, found, _, node = self._matches
+        distinct, matches, _, node = self._matches
         shape = (self.count, len(distinct) + 1)
-        places = node[found.text], found.form
-        mentions = sparse.csr_array((np.ones(len(found), np.bool_), places), shape=shape)
+        cells = node[matches.text], matches.form
+        mentions = sparse.csr_array((np.ones(len(matches), np.bool_), cells), shape=shape)
         return sparse.csr_array(mentions[:, self._columns])
 
     @cached_property
@@ -326,10 +326,10 @@ class ContextPairs:
         """Which pairs of forms some context says to be one, and which it lists: (forms, forms)"""
         from scipy import sparse
 
-        distinct, found, texts, _ = self._matches
+        distinct, matches, texts, _ = self._matches
         table = EvidenceTable()
-        table.add(connections_in([""] * len(texts), texts, found, distinct))
-        number = {form: place for place, form in enumerate(distinct)}
+        table.add(connections_in([""] * len(texts), texts, matches, distinct))
+        number = {form: column for column, form in enumerate(distinct)}
         ends: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
         for first, second, relation, _ in Evidence(table.table()).pairs():
             pair = number[first], number[second]
@@ -354,7 +354,7 @@ class ContextPairs:
     def _columns(self) -> list[int]:
         """The position of each form among the normal forms; the last of one without letters."""
         distinct = self._matches[0]
-        position = {form: place for place, form in enumerate(distinct)}
+        position = {form: column for column, form in enumerate(distinct)}
         return [position.get(normal_form(form), len(distinct)) for form in self.forms]
 
 
@@ -374,9 +374,9 @@ def split_senses(
 
     left, right = _pairs_of_names(np.asarray(names))
     chances = sigmoid(pairs.log_odds(left, right, compare, classifier.pairs))
-    places = np.concatenate([left, right]), np.concatenate([right, left])
+    cells = np.concatenate([left, right]), np.concatenate([right, left])
     graph = sparse.csr_array(
-        (np.concatenate([chances, chances]), places), shape=(len(names), len(names))
+        (np.concatenate([chances, chances]), cells), shape=(len(names), len(names))
     )
     linkage = Linkage(graph, classifier.function)
     linkage.merge(float(np.log(threshold / (1 - threshold))) if 0 < threshold < 1 else 0.0)

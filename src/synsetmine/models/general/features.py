@@ -148,10 +148,10 @@ class NeighbourTable:
         values = np.zeros((len(left), len(TABLE_FEATURES)), np.float32)
         cosine = np.einsum("ij,ij->i", self.rows[left], self.rows[right])
         values[:, 0] = cosine
-        for place in range(len(NEIGHBOURHOODS)):
-            one, other = self.levels[left, place], self.levels[right, place]
-            values[:, 1 + 2 * place] = cosine - np.maximum(one, other)
-            values[:, 2 + 2 * place] = cosine - np.minimum(one, other)
+        for level in range(len(NEIGHBOURHOODS)):
+            one, other = self.levels[left, level], self.levels[right, level]
+            values[:, 1 + 2 * level] = cosine - np.maximum(one, other)
+            values[:, 2 + 2 * level] = cosine - np.minimum(one, other)
         both = self.known[left] & self.known[right]
         values[~both] = 0
         values[:, -1] = both
@@ -246,8 +246,8 @@ class NameFeatures:
         """Pairs that are near in some table or by their n-grams, or may be an acronym."""
         keys = [pair_keys(*_acronym_pairs(*self._acronyms), self.count)]
         for nearest in (*(table.nearest for table in self.tables), self._nearest_ngrams[0]):
-            left, place = np.nonzero(nearest >= 0)
-            keys.append(pair_keys(left, nearest[left, place], self.count))
+            left, rank = np.nonzero(nearest >= 0)
+            keys.append(pair_keys(left, nearest[left, rank], self.count))
         return pairs_of(np.concatenate(keys), self.count)
 
     def features(self, left: Positions, right: Positions) -> Floats:
@@ -378,7 +378,7 @@ def _first_and_last(
     """The numbers of the first and of the last word of each name; of none a number of its own."""
     number_of = {word: number for number, word in enumerate(distinct)}
     first, last = (
-        [number_of[words[end]] if words else -1 - place for place, words in enumerate(names)]
+        [number_of[words[end]] if words else -1 - number for number, words in enumerate(names)]
         for end in (0, -1)
     )
     return np.array(first, np.int64), np.array(last, np.int64)

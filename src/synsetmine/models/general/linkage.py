@@ -270,9 +270,9 @@ def two_step_pairs(
         row, column = steps.row.astype(np.int64) + start, steps.col
         keys = row[row < column] * count + column[row < column]
         keys.sort()
-        place = np.searchsorted(candidates, keys)
-        known = place < len(candidates)
-        known[known] = candidates[place[known]] == keys[known]
+        position = np.searchsorted(candidates, keys)
+        known = position < len(candidates)
+        known[known] = candidates[position[known]] == keys[known]
         parts.append(keys[~known])
     new = np.concatenate(parts)
     return new // max(count, 1), new % max(count, 1)

@@ -232,8 +232,8 @@ class GeneralModel:
         forms = self.pairs([Term(form) for form in nodes.forms], views, tables=())
         compare = partial(self._compare, forms, None, progress=None)
         numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
-        places = [numbers[name] for name in names]
-        return split_senses(places, nodes, compare, self.contexts, threshold)
+        nodes_of_names = [numbers[name] for name in names]
+        return split_senses(nodes_of_names, nodes, compare, self.contexts, threshold)
 
     def _in_context(
         self,
@@ -498,8 +498,8 @@ def _within_types(graph: Any, types: Positions) -> Any:
     coo = graph.tocoo()
     one, other = types[coo.row], types[coo.col]
     kept = (one == other) | (np.minimum(one, other) < 0)
-    places = coo.row[kept], coo.col[kept]
-    return sparse.csr_array((coo.data[kept], places), shape=graph.shape)
+    cells = coo.row[kept], coo.col[kept]
+    return sparse.csr_array((coo.data[kept], cells), shape=graph.shape)
 
 
 def _decisions(
@@ -540,8 +540,8 @@ def _decisions(
                 action: Action = "joined" if logit > lowest else "forced"
                 decisions.append((int(home[term]), logit, action))
             else:
-                place = best[term]
-                other = int(totals.indices[place]) if place >= 0 else -1
+                position = best[term]
+                other = int(totals.indices[position]) if position >= 0 else -1
                 decisions.append((other, float(highest[term]), "opened"))
     return decisions
 
@@ -554,7 +554,7 @@ def _first_largest(
     Row i has the values from ends[i] to ends[i + 1]. Without a value above -inf the place is -1.
     """
     counts = np.diff(ends)
-    places = np.full(len(counts), -1, np.int64)
+    positions = np.full(len(counts), -1, np.int64)
     largest = np.full(len(counts), -np.inf)
     filled = np.flatnonzero(counts)
     if len(filled):
@@ -562,8 +562,8 @@ def _first_largest(
         row = np.repeat(np.arange(len(counts)), counts)
         hits = np.flatnonzero((values == largest[row]) & (values > -np.inf))
         rows, first = np.unique(row[hits], return_index=True)
-        places[rows] = hits[first]
-    return places, largest
+        positions[rows] = hits[first]
+    return positions, largest
 
 
 def _name(term: Term) -> str:

@@ -138,8 +138,8 @@ class NameTable:
         same = np.flatnonzero(values[:, 23] == 1)  # "upregulation" and "up-regulation"
         values[same[:, None], [0, 2, 3, 4, 9, 21, 22]] = 1
         values[same, 5:9] = 0
-        for place, table in enumerate(self.tables):
-            values[:, len(PAIR_FEATURES) + place] = np.einsum("ij,ij->i", table[left], table[right])
+        for column, table in enumerate(self.tables, start=len(PAIR_FEATURES)):
+            values[:, column] = np.einsum("ij,ij->i", table[left], table[right])
         return values
 
     def _texts(self, positions: Positions) -> list[str]:
@@ -316,8 +316,8 @@ def _acronym_pairs(
         positions_of: dict[int, list[int]] = {}
         numbers = theirs[references]
         matching = np.flatnonzero((numbers >= 0) & np.isin(numbers, own[queries]))
-        for place in matching.tolist():
-            positions_of.setdefault(int(numbers[place]), []).append(int(references[place]))
+        for match in matching.tolist():
+            positions_of.setdefault(int(numbers[match]), []).append(int(references[match]))
         for position, number in zip(queries.tolist(), own[queries].tolist(), strict=True):
             others = positions_of.get(number, ()) if number >= 0 else ()
             if len(others) <= MEANINGS:

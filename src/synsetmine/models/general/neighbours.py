@@ -42,18 +42,18 @@ def nearest_rows(
     """
     from threadpoolctl import threadpool_limits
 
-    places = np.flatnonzero(known)
+    filled = np.flatnonzero(known)
     nearest = np.full((len(rows), count), -1, np.int32)
     cosines = np.full((len(rows), count), -np.inf, np.float32)
-    if len(places) < 2:
+    if len(filled) < 2:
         return nearest, cosines
-    table = np.ascontiguousarray(rows[places])
-    search = _all_rows if len(places) <= EXACT_ROWS else _near_cells
+    table = np.ascontiguousarray(rows[filled])
+    search = _all_rows if len(filled) <= EXACT_ROWS else _near_cells
     with threadpool_limits(1, "blas"):  # the threads here do more than products
-        top, values = search(table, min(count, len(places) - 1), threads)
+        top, values = search(table, min(count, len(filled) - 1), threads)
     width = top.shape[1]
-    nearest[places, :width] = np.where(values > -np.inf, places[top], -1)
-    cosines[places, :width] = values
+    nearest[filled, :width] = np.where(values > -np.inf, filled[top], -1)
+    cosines[filled, :width] = values
     return nearest, cosines
 
 
@@ -111,9 +111,9 @@ def _near_cells(table: Floats, count: int, threads: int) -> tuple[npt.NDArray[np
         for some in np.array_split(own, max(1, len(own) * len(others) // SIMILARITIES)):
             if len(some) and len(others) > 1:
                 similarity = table[some] @ near
-                place = np.minimum(np.searchsorted(others, some), len(others) - 1)
-                itself = np.flatnonzero(others[place] == some)
-                similarity[itself, place[itself]] = -np.inf
+                position = np.minimum(np.searchsorted(others, some), len(others) - 1)
+                itself = np.flatnonzero(others[position] == some)
+                similarity[itself, position[itself]] = -np.inf
                 top, value = _largest(similarity, min(count, len(others) - 1))
                 tops[some, : top.shape[1]] = others[top]
                 values[some, : top.shape[1]] = value
@@ -122,10 +122,10 @@ def _near_cells(table: Floats, count: int, threads: int) -> tuple[npt.NDArray[np
     return tops, values
 
 
-def _centres(rows: Floats, places: npt.NDArray[np.int64], count: int, threads: int) -> Floats:
+def _centres(rows: Floats, filled: npt.NDArray[np.int64], count: int, threads: int) -> Floats:
     """The centres of so many cells, at least one: spherical k-means on a sample of the places."""
     count = max(1, count)
-    drawn = places[np.random.default_rng(0).permutation(len(places))[: SAMPLE_ROWS * count]]
+    drawn = filled[np.random.default_rng(0).permutation(len(filled))[: SAMPLE_ROWS * count]]
     sample = np.sort(drawn)
     centres = rows[drawn[:count]]
     for _ in range(KMEANS_STEPS):
@@ -138,16 +138,16 @@ def _centres(rows: Floats, places: npt.NDArray[np.int64], count: int, threads: i
 
 
 def _nearest_centre(
-    rows: Floats, places: npt.NDArray[np.int64], centres: Floats, threads: int
+    rows: Floats, filled: npt.NDArray[np.int64], centres: Floats, threads: int
 ) -> npt.NDArray[np.int64]:
     step = max(1, SIMILARITIES // len(centres))
 
     def nearest(start: int) -> npt.NDArray[np.int64]:
-        part = rows[places[start : start + step]]
+        part = rows[filled[start : start + step]]
         centre: npt.NDArray[np.int64] = (part @ centres.T).argmax(axis=1)
         return centre
 
-    return np.concatenate(list(in_threads(nearest, range(0, len(places), step), threads)))
+    return np.concatenate(list(in_threads(nearest, range(0, len(filled), step), threads)))
 
 
 def nearest_sparse_rows(matrix: Any, count: int, *, threads: int = 1) -> tuple[Positions, Floats]:
@@ -166,10 +166,10 @@ def nearest_sparse_rows(matrix: Any, count: int, *, threads: int = 1) -> tuple[P
         top = sp_matmul_topn(queries, columns, top_n=count + 1, sort=True, n_threads=threads)
         row = np.repeat(np.arange(start, start + part.shape[0]), np.diff(top.indptr))
         other = row != top.indices
-        row, place, value = row[other], top.indices[other], top.data[other]
+        row, column, value = row[other], top.indices[other], top.data[other]
         rank = np.arange(len(row)) - np.searchsorted(row, row)
         kept = rank < count
-        nearest[row[kept], rank[kept]] = place[kept]
+        nearest[row[kept], rank[kept]] = column[kept]
         cosines[row[kept], rank[kept]] = value[kept]
     return nearest, cosines
 
@@ -212,15 +212,15 @@ def nearest_of(
     nearest = np.full((len(queries), count), -1, np.int32)
     known = filled_rows(rows)
     references = references[known[references]]
-    asked = np.flatnonzero(known[queries])
+    usable = np.flatnonzero(known[queries])
     width = min(count, len(references))
-    if not len(asked) or not width:
+    if not len(usable) or not width:
         return nearest
-    sources = rows[queries[asked]]
-    search = _blocks_of if len(asked) * len(references) <= QUERY_PAIRS else _cells_of
+    sources = rows[queries[usable]]
+    search = _blocks_of if len(usable) * len(references) <= QUERY_PAIRS else _cells_of
     with threadpool_limits(1, "blas"):
         top = search(sources, rows, references, width, threads)
-    nearest[asked, :width] = np.where(top >= 0, references[top], -1)
+    nearest[usable, :width] = np.where(top >= 0, references[top], -1)
     return nearest
 
 

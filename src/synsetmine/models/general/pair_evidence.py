@@ -162,19 +162,19 @@ class Meanings:
     def rule_out(self, names: Sequence[str], sets: Positions) -> Truth:
         """Whether the corpus means something else than the set beside each name: (names,)"""
         defined = [
-            (place, list(forms))
-            for place, name in enumerate(names)
+            (row, list(forms))
+            for row, name in enumerate(names)
             if (forms := self._definitions.get(short_key(name)))
         ]
         ruled_out = np.zeros(len(names), np.bool_)
-        for place, long in defined:
-            others = [other for other in self._members(int(sets[place])) if other != names[place]]
+        for row, long in defined:
+            others = [other for other in self._members(int(sets[row])) if other != names[row]]
             spellings = {short_key(other) for other in others}
-            if short_key(names[place]) in spellings or all(map(_is_short, others)):
+            if short_key(names[row]) in spellings or all(map(_is_short, others)):
                 continue
             keys = self._keys(others)
             similar = process.cdist(long, keys, scorer=fuzz.ratio, score_cutoff=self._least)
-            ruled_out[place] = not similar.any()
+            ruled_out[row] = not similar.any()
         return ruled_out
 
     def _members(self, label: int) -> Sequence[str]:
@@ -265,7 +265,7 @@ class _Values:
     """Strings of names, those alone that the corpus has too: few of millions."""
 
     def __init__(self, values: Iterable[str], kept: Container[str]) -> None:
-        self.value_of = {place: value for place, value in enumerate(values) if value in kept}
+        self.value_of = {position: value for position, value in enumerate(values) if value in kept}
         self._positions_of: dict[str, list[int]] = {}
         for position, value in self.value_of.items():
             self._positions_of.setdefault(value, []).append(position)

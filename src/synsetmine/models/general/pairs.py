@@ -249,11 +249,11 @@ def _without(table: NeighbourTable, likely: Any) -> NeighbourTable:
     """The table with the levels of those neighbours that are not likely."""
     left = np.repeat(np.arange(len(table.nearest)), table.nearest.shape[1])
     right = table.nearest.ravel().astype(np.int64)
-    there = np.flatnonzero(right >= 0)
-    there = there[~_holds(likely, left[there], right[there])]
+    known = np.flatnonzero(right >= 0)
+    known = known[~_holds(likely, left[known], right[known])]
     cosines = np.full(len(left), -np.inf, np.float32)
-    for start in range(0, len(there), PAIRS_AT_ONCE):
-        some = there[start : start + PAIRS_AT_ONCE]
+    for start in range(0, len(known), PAIRS_AT_ONCE):
+        some = known[start : start + PAIRS_AT_ONCE]
         cosines[some] = np.einsum("ij,ij->i", table.rows[left[some]], table.rows[right[some]])
     changed = copy(table)
     changed.levels = mean_levels(-np.sort(-cosines.reshape(table.nearest.shape), axis=1))

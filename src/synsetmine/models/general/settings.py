@@ -20,7 +20,7 @@ PRECISION: Mapping[str, float] = {"cautious": 0.9, "balanced": 0.3, "bold": 0.15
 
 @dataclass(frozen=True, kw_only=True)
 class AdaptationSettings:
-    """`[train]`: the model.
+    """`[train]`: training of the model.
 
     `docs/decisions/0018-adaptation.md` has the measurements.
     """
@@ -49,7 +49,7 @@ class AdaptationSettings:
     names: int = setting(
         3000,
         ge=100,
-        help="approximate number of names of whole sets in the vocabularies of each size",
+        help="approximate number of names in all vocabularies of one size; sets stay whole",
     )
     easy_share: float = setting(  # these pairs teach little
         0.2, gt=0, le=1, help="share of the pairs that are clearly not synonyms, in (0, 1]"

@@ -95,9 +95,9 @@ class Substitutions:
         for rows, part, rest in self._parts(table, queries):
             entries, owner = _matches(self.replaced, part, self.settings.replacements)
             goal = rest[owner] + self.replacing[entries]
-            places, of_goal = _matches(known, goal, self.settings.replaced_names)
+            matches, of_goal = _matches(known, goal, self.settings.replaced_names)
             left.append(rows[owner[of_goal]])
-            right.append(names[places])
+            right.append(names[matches])
         return np.concatenate(left), np.concatenate(right)
 
     def _parts(
@@ -123,11 +123,11 @@ class Substitutions:
         )
         if len(self.keys):
             codes = _pair_code(one, other)
-            place = np.minimum(np.searchsorted(self.keys, codes), len(self.keys) - 1)
-            known = self.keys[place] == codes
+            position = np.minimum(np.searchsorted(self.keys, codes), len(self.keys) - 1)
+            known = self.keys[position] == codes
             rows = np.flatnonzero(kept)[known]
-            values[rows, 0] = self.weights[place[known]]
-            values[rows, 1] = np.log1p(self.counts[place[known]])
+            values[rows, 0] = self.weights[position[known]]
+            values[rows, 1] = np.log1p(self.counts[position[known]])
         return values
 
 

@@ -82,9 +82,9 @@ class PairSampler:
 
         widest = min(int(self.sizes.max()) - 1, LARGEST_SUBSET)
         subset_sizes = 1 + _below((sizes - 1).clamp(max=widest), random)
-        places = torch.arange(widest, device=self.device)  # (widest,)
-        mask = places < subset_sizes.unsqueeze(1)  # (sets, widest)
-        members = shuffled[(starts.unsqueeze(1) + 1 + places).clamp(max=len(shuffled) - 1)]
+        positions = torch.arange(widest, device=self.device)  # (widest,)
+        mask = positions < subset_sizes.unsqueeze(1)  # (sets, widest)
+        members = shuffled[(starts.unsqueeze(1) + 1 + positions).clamp(max=len(shuffled) - 1)]
 
         random_part = {"complete-random": self.negatives, "share-token": 0}.get(
             self.strategy, (self.negatives + 1) // 2
@@ -159,8 +159,8 @@ class _Partners:
         position = self._base[members.gather(1, column)] + offset
         span = torch.searchsorted(self._ends, position, right=True).clamp(max=len(self._ends) - 1)
         within = position - (self._ends[span] - self._weights[span])
-        place = _leave_out(within, self._run_start[span], self._run_size[span])
-        return self._flat[(self._at[span] + place).clamp(max=len(self._flat) - 1)], lonely
+        offset = _leave_out(within, self._run_start[span], self._run_size[span])
+        return self._flat[(self._at[span] + offset).clamp(max=len(self._flat) - 1)], lonely
 
 
 def _below(limits: Tensor, random: torch.Generator) -> Tensor:

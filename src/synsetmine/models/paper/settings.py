@@ -1,7 +1,6 @@
 """Hyper-parameters, with the paper's and the released program's values as presets.
 
-Light to import: project files and the command line have these settings. torch is imported when
-training starts.
+Project files and the command line use these settings, so this module does not import torch.
 """
 
 from __future__ import annotations

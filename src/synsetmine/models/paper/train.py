@@ -92,7 +92,7 @@ class TrainedScorer:
 
 @dataclass(frozen=True)
 class Validation:
-    """Known sets and the vocabulary orders to mine their terms in; the score is the mean."""
+    """Known sets, and the vocabulary orders in which to mine their terms; the score is the mean."""
 
     gold: SynonymSets
     orders: Sequence[Sequence[Term]]
@@ -131,14 +131,14 @@ def train_scorer(
     replace_checkpoint: bool = False,
     on_epoch: Callable[[Epoch], None] | None = None,
 ) -> TrainedScorer:
-    """Train on the sets' terms that have vectors.
+    """Train on the terms of the sets that have vectors.
 
     Without `validation`, a share of the sets (`settings.held_out`, split by entity) is held out
-    and the epoch is chosen on it. With `checkpoint`, the state is written there at every
-    validation; the same call finds it and goes on to the same result as an unbroken run. One of
-    another run is an error, unless it may be replaced.
+    to choose the epoch. With `checkpoint`, each validation writes the state there; the same call
+    resumes from it, with the same result as an uninterrupted run. A checkpoint of another run is
+    an error, unless it may be replaced.
 
-    On a CPU the result does not depend on the number of threads that torch may use.
+    On a CPU the result does not depend on the number of torch's threads.
     """
     sets, vectors = SynonymSets.of(sets), TermViews.of(vectors).table("vectors")
     require_type(settings, TrainingSettings, "expected settings, such as PRESETS['paper']")

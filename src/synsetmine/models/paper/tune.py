@@ -1,7 +1,6 @@
 """Hyper-parameters by k-fold cross validation on the training sets, in parallel processes.
 
-Each (candidate, fold) is one line in `results.jsonl`, written when it is done, so that a broken
-run goes on with what is left.
+Each completed (candidate, fold) is one line in `results.jsonl`, so an interrupted run resumes.
 """
 
 from __future__ import annotations
@@ -67,11 +66,11 @@ def tune(
 ) -> list[TuningCandidate]:
     """Score every candidate on every fold; best first. `best.json` holds the winner's settings.
 
-    A fold is split by entity: its sets are held out, and the epoch is chosen on a further share
-    of the rest, so the score is one of sets that had no part in training or choosing.
+    Folds are split by entity. The sets of a fold are held out, and a further share of the other
+    sets chooses the epoch, so neither training nor selection uses the scored sets.
     """
     if not candidates:
-        raise DataError("there is nothing to choose from")
+        raise DataError("the grid has no settings to choose from")
     for changes in candidates:
         base.updated(changes)  # a wrong name or value is an error before anything runs
     usable = sets.restrict(term for term in sets.terms if term in vectors)
@@ -130,7 +129,7 @@ def _run(
             for future in as_completed(key_of):
                 yield key_of[future], future.result()
     except WorkerDiedError as error:
-        problem = "a worker process died, perhaps for lack of memory; fewer --workers need less"
+        problem = "a worker process died, perhaps for lack of memory; try fewer --workers"
         raise SynsetmineError(f"{problem}; run the same command again to continue") from error
 
 

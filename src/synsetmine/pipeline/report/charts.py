@@ -245,7 +245,7 @@ def term_scatter(
     ]
     label = (
         f"Map of {len(finite):,} terms. Terms with similar vectors lie close together; "
-        f"{len(several):,} sets of two or more terms are coloured and tied."
+        f"{len(several):,} sets of two or more terms are coloured and connected."
     )
     drawn = (*alone, *ties, *tied, _labels(several, names))
     return drawing(label, MAP_WIDTH, MAP_HEIGHT, *drawn, class_="chart map")

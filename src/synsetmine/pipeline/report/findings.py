@@ -118,7 +118,7 @@ class Findings:
 
     @cached_property
     def new_names(self) -> list[tuple[MinedSet, MinedTerm]]:
-        """The terms that joined a known set, the surest first; among equals those with evidence."""
+        """The terms that joined a known set by probability; among equals those with evidence."""
         names = [
             (mined, term)
             for mined in self.sets
@@ -141,7 +141,7 @@ class Findings:
 
     @cached_property
     def groups(self) -> list[MinedSet]:
-        """The groups of unknown terms, the surest first."""
+        """The groups of unknown terms, the most probable first."""
         groups = [mined for mined in self.several if not mined.is_known]
         return sorted(groups, key=lambda mined: -(mined.least or 0))
 

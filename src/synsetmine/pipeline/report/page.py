@@ -114,8 +114,8 @@ def _training_table(training: Epochs | Penalties) -> dict[str, Any]:
     if isinstance(training, Epochs):
         measure = training.select_by
         return {
-            "caption": f"Loss and validation {measure} by epoch; the best epoch is the one that "
-            "was kept.",
+            "caption": f"Loss and validation {measure} by epoch. The model is that of the best "
+            "epoch.",
             "columns": ("Epoch", "Loss", measure),
             "rows": [
                 (epoch == training.best, epoch, [_score(loss, 4), _score(value)])
@@ -123,8 +123,8 @@ def _training_table(training: Epochs | Penalties) -> dict[str, Any]:
             ],
         }
     return {
-        "caption": "Loss on training sets held out, by the penalty that keeps the model near the "
-        "general one; with an infinite penalty it is the general model. The one chosen is marked.",
+        "caption": "Loss on held-out training sets by penalty. The penalty keeps the model near "
+        "the general model; an infinite one leaves it unchanged. A mark shows the penalty chosen.",
         "columns": ("Penalty", "Loss"),
         "rows": [
             (

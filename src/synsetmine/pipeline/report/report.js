@@ -79,7 +79,7 @@
       const part = shown < total ? `${number(shown)} of ` : "";
       const chosen = items.length < total ? `${counted(items.length, noun)} of ` : "";
       const whole = chosen ? number(total) : counted(total, noun);
-      byId(`${id}-shown`).textContent = `${shown < items.length ? part : ""}${chosen}${whole}, the surest first`;
+      byId(`${id}-shown`).textContent = `${shown < items.length ? part : ""}${chosen}${whole}, the most probable first`;
       byId(`${id}-more`).parentElement.hidden = shown === items.length;
     };
     byId(`${id}-more`).addEventListener("click", () => draw(shown + MORE));
@@ -215,7 +215,7 @@
   }
 
   function emptyRow() {
-    const text = "No set is found. Try other words or fewer filters.";
+    const text = "No set matches. Try other words or fewer filters.";
     return make("tr", {}, make("td", { colspan: "4", class: "nothing" }, text));
   }
 
@@ -241,8 +241,8 @@
 
   function details(set) {
     const address = `#set-${encodeURIComponent(set.id)}`;
-    const said = set.entity === undefined ? "No known entity" : `Entity ${set.entity}`;
-    const facts = [said];
+    const entity = set.entity === undefined ? "No known entity" : `Entity ${set.entity}`;
+    const facts = [entity];
     if (set.id !== set.entity) facts.push(`set ${set.id}`);
     facts.push(counted(set.count, "occurrence"));
     if (set.least !== null) facts.push(`least certain ${probability(set.least)}`);
@@ -272,7 +272,7 @@
       const summary = counted(rest.length, "more sentence");
       quotes.append(make("details", {}, make("summary", {}, summary), ...rest.map(quote)));
     } else if (!sentences.length) {
-      quotes.append(make("p", { class: "quiet" }, "No sentence at hand."));
+      quotes.append(make("p", { class: "quiet" }, "No example sentence."));
     }
     return make("li", {}, about, quotes);
   }

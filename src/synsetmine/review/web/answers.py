@@ -74,11 +74,11 @@ class TermIndex:
             return matches[0]
         if matches:
             near = sorted(map(str, matches))[:MAX_NEAR]
-            message = f"{text!r} may mean {len(matches)} terms: {', '.join(near)}"
+            message = f"{text!r} matches {len(matches)} terms: {', '.join(near)}"
             raise ApiError(409, "ambiguous_term", message, term=text, near=near)
         near = self._near(text)
-        hint = f"; there is {', '.join(near)}" if near else ""
-        message = f"there is no term {text!r}{hint}"
+        hint = f"; similar: {', '.join(near)}" if near else ""
+        message = f"unknown term {text!r}{hint}"
         raise ApiError(404, "unknown_term", message, term=text, near=near)
 
     def _near(self, text: str) -> list[str]:

@@ -41,18 +41,18 @@ from synsetmine.review.web.server import AccessMiddleware, AccessPolicy
 Schema = dict[str, Any]
 
 SUMMARIES: Mapping[str, str] = {
-    "health": "Whether the server is up",
+    "health": "The status of the server",
     "expand": "The synonyms of a term",
-    "rank": "The terms that fit a set best",
-    "score": "The probability of each of some terms to belong to a set",
-    "batch": "Several questions at once",
+    "rank": "The terms with the highest probability for a set",
+    "score": "The probability that each term belongs to a set",
+    "batch": "Several queries in one request",
 }
 QUESTION_ERRORS = {
     400: "A field is missing, unknown or has a wrong value",
-    404: "A term is not known; `near` names some that are written alike",
-    409: "A text may mean several terms; `near` names them",
-    501: "The server has mined sets only, and no model",
-    503: "Too many questions wait for the model",
+    404: "An unknown term; `near` lists terms with a similar spelling",
+    409: "A text matches several terms; `near` lists them",
+    501: "The server has mined sets but no model",
+    503: "Too many queries wait for the model",
 }
 BATCH_ERRORS = {
     400: "The body is not JSON, or not a batch",
@@ -140,7 +140,7 @@ class RequestQueue:
         if self._answers.is_quick(question):
             return self._answers.answer(question)
         if self._pending > MAX_WAITING:
-            message = f"{MAX_WAITING} questions are waiting for the model; try again in a second"
+            message = f"{MAX_WAITING} queries are waiting for the model; try again in a second"
             raise ApiError(503, "busy", message)
         self._pending += 1
         try:
@@ -175,7 +175,7 @@ def refuse(request: Request, error: Exception) -> Response:
         case HTTPException():  # of Starlette and of the access checks
             status, message, headers = error.status_code, error.detail, error.headers
             if status == 404:
-                message = f"there is nothing at {request.url.path}; see /openapi.json"
+                message = f"no such path: {request.url.path}; /openapi.json lists all"
             detail = ErrorDetail(ERROR_CODES.get(status, "refused"), message)
         case SynsetmineError():
             status, detail = 500, ErrorDetail("failed", str(error))
@@ -220,7 +220,7 @@ def openapi_document() -> Schema:
                     "type": "apiKey",
                     "in": "cookie",
                     "name": "synsetmine_token_PORT",
-                    "description": "Below the path to which the printed address leads.",
+                    "description": "The printed address sets it, for the paths below its own.",
                 },
             },
         },

@@ -92,7 +92,7 @@ def decide(session: ReviewSession, form: Form, reviewer: str) -> QueueQuery:
 
 
 def undo(session: ReviewSession, form: Form, reviewer: str) -> QueueQuery:
-    """Take back a decision, or one's own last; the set that it was about is shown."""
+    """Undo a decision, or the reviewer's last one, and show its set."""
     undone = session.undo(reviewer, form.get("target") or None, shown=form.get("last"))
     return QueueQuery.of(form).open_set(undone.set_id)
 
@@ -116,7 +116,7 @@ def reviewing_app(session: ReviewSession, policy: AccessPolicy, *, title: str) -
             Route("/", site.work),
             Route("/reviewer", site.ask_name),
             Route("/reviewer", site.take_name, methods=["POST"]),
-            Route("/blind", site.judge_blind, methods=["POST"]),
+            Route("/blind", site.toggle_blind, methods=["POST"]),
             Route("/decide", partial(site.act, act=decide), methods=["POST"]),
             Route("/undo", partial(site.act, act=undo), methods=["POST"]),
             Route("/palette.css", _palette),
@@ -168,7 +168,7 @@ class _Site:
         _set_cookie(answer, request, "reviewer", reviewer.cookie)
         return answer
 
-    async def judge_blind(self, request: Request) -> Response:
+    async def toggle_blind(self, request: Request) -> Response:
         form = await _form(request)
         answer = RedirectResponse(f"{_root(request)}{QueueQuery.of(form).address()}", 303)
         _set_cookie(answer, request, "blind", "1" if form.get("blind") else "")

@@ -37,7 +37,7 @@ class _Message(Struct, forbid_unknown_fields=True):
 TermText = Annotated[str, Meta(min_length=1, max_length=500, pattern=r"\S")]
 Terms = Annotated[tuple[TermText, ...], Meta(min_length=1, max_length=100)]
 SetField = Annotated[Terms, Meta(description="The terms of the set.")]
-TopField = Annotated[int, Meta(ge=1, le=1000, description="How many terms to return at most.")]
+TopField = Annotated[int, Meta(ge=1, le=1000, description="Maximum number of terms to return.")]
 
 
 class ExpandQuestion(_Message):
@@ -51,8 +51,8 @@ class ExpandQuestion(_Message):
             Meta(
                 ge=0,
                 le=1,
-                description="Leave out terms of a lower probability. Default: none of a mined "
-                "set; in a ranking those below the model's threshold.",
+                description="Minimum probability. Default: 0 for a mined set; the model's "
+                "threshold for a ranking.",
             ),
         ]
         | UnsetType
@@ -125,20 +125,33 @@ class Synonym(_Message):
     term: str
     probability: Annotated[
         float | None,
-        Meta(description="With which it joined; null for terms that were there before."),
+        Meta(
+            description="The probability with which it joined the set; null for a known name "
+            "and for the term that opened the set."
+        ),
     ]
-    count: Annotated[Count, Meta(description="How often it occurs in the corpus.")] | UnsetType = (
-        UNSET
-    )
+    count: Annotated[Count, Meta(description="Its frequency in the corpus.")] | UnsetType = UNSET
     known: (
         Annotated[bool, Meta(description="Whether the knowledge base has this name.")] | UnsetType
     ) = UNSET
-    kind: Annotated[NameKind, Meta(description="Of a new name; see the docs.")] | UnsetType = UNSET
+    kind: (
+        Annotated[
+            NameKind,
+            Meta(
+                description="How a new name differs from the known names, such as `abbreviation`."
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
     relation: (
-        Annotated[Scope, Meta(description="To the set, as the run proposes it.")] | UnsetType
+        Annotated[
+            Scope, Meta(description="The relation of a new name to the set that the run proposes.")
+        ]
+        | UnsetType
     ) = UNSET
     nearest: (
-        Annotated[str, Meta(description="The name of the set that it is nearest to.")] | UnsetType
+        Annotated[str, Meta(description="The known name of the set that is most similar.")]
+        | UnsetType
     ) = UNSET
     evidence: (
         Annotated[list[Evidence], Meta(description="The best sentence first.")] | UnsetType
@@ -201,7 +214,7 @@ class ModelSize(_Message):
 
 
 class Health(_Message):
-    """What the server has."""
+    """The status of the server: its sets and model."""
 
     status: Literal["ok"]
     version: str
@@ -210,7 +223,7 @@ class Health(_Message):
 
 
 class ErrorDetail(_Message):
-    """Why a question has no answer: a code for programs, a message for people."""
+    """The reason why a query has no answer: a code for programs, a message for people."""
 
     code: str
     message: str
@@ -294,7 +307,7 @@ def read_batch(body: bytes) -> list[tuple[Kind, Raw]]:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ApiError(400, "not_json", f"the body is not JSON ({error})") from None
     if (count := len(batch.questions)) > MAX_QUESTIONS:
-        message = f"a batch has at most {MAX_QUESTIONS} questions; got {count}"
+        message = f"a batch has at most {MAX_QUESTIONS} queries; got {count}"
         raise ApiError(400, "too_many", message)
     return [item for question in batch.questions for item in question.items()]
 

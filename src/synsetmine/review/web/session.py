@@ -268,11 +268,11 @@ class ReviewSession:
         return self._decisions_on.get(set_id, [])[::-1]
 
     def stands(self, decision: Decision) -> bool:
-        """Whether it was not taken back."""
+        """Whether it was not undone."""
         return decision.id in self._decisions_by.get(decision.reviewer, {})
 
     def last_of(self, reviewer: str) -> Decision | None:
-        """What the next undo of a reviewer takes back."""
+        """The decision that the reviewer's next undo undoes."""
         return next(reversed(self._decisions_by.get(reviewer, {}).values()), None)
 
     def sentences(self, reviewed: ReviewedSet) -> dict[str, list[Sentence]] | None:
@@ -336,7 +336,7 @@ class ReviewSession:
     def undo(
         self, reviewer: str, target: str | None = None, *, shown: str | None = None
     ) -> Decision:
-        """Take back a decision, by its id, or one's own last.
+        """Undo a decision, by its id, or the reviewer's last one.
 
         `shown` is the id of the last decision on the reviewer's page; None: any.
         """

@@ -1,10 +1,10 @@
 "use strict";
-// Does what links and forms do, without a reload: the server's next page takes the place of this
-// one, and the focus stays where it was. Keys press the buttons that are there.
+// Follows links and sends forms without a reload: the server's next page replaces this one, and the
+// focus stays in place. Keys press the buttons of the page.
 (() => {
   const byId = (id) => document.getElementById(id);
   const trouble = byId("trouble");
-  const waiting = []; // decisions that were made while another one was on its way
+  const waiting = []; // decisions made while another one was being sent
   let busy = false;
 
   // --- From page to page ------------------------------------------------------------------
@@ -12,8 +12,8 @@
   const openSet = () => byId("page").dataset.set;
   const root = byId("page").dataset.root; // the path above all pages; it stays the same
 
-  // Fetches a page and shows it. What went wrong on the way is shown too, and can be tried again.
-  async function load(address, options = {}, said = "") {
+  // Fetches a page and shows it. An error is shown too, with a button to try again.
+  async function load(address, options = {}, announcement = "") {
     if (busy) return;
     busy = true;
     document.documentElement.classList.add("busy");
@@ -21,15 +21,15 @@
       const answer = await fetch(address, { ...options, credentials: "same-origin" });
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       trouble.hidden = true;
-      if (answer.status === 409 || answer.status === 503) waiting.length = 0; // he must look first
+      if (answer.status === 409 || answer.status === 503) waiting.length = 0; // not seen yet
       show(page, answer);
-      announce(answer.ok ? said : "");
+      announce(answer.ok ? announcement : "");
     } catch {
       const message = options.method
         ? "The server does not answer. Nothing was recorded."
         : "The server does not answer.";
       trouble.querySelector("p").textContent = message;
-      trouble.querySelector("button").onclick = () => load(address, options, said);
+      trouble.querySelector("button").onclick = () => load(address, options, announcement);
       trouble.hidden = false;
       waiting.length = 0;
     } finally {
@@ -39,9 +39,10 @@
     sendNext();
   }
 
-  // A decision waits for the one before it. It was about the set that was open then, and no other.
-  function decide(address, fields, said) {
-    waiting.push({ address, fields, said, set: address === `${root}/decide` ? openSet() : null });
+  // A decision waits for the one before it. It applies only to the set that was open then.
+  function decide(address, fields, announcement) {
+    const set = address === `${root}/decide` ? openSet() : null;
+    waiting.push({ address, fields, announcement, set });
     if (!busy) sendNext();
   }
 
@@ -49,17 +50,17 @@
     const next = waiting.shift();
     if (!next) return;
     if (next.set !== null && next.set !== openSet()) return sendNext();
-    // The page in between is an answer to this reviewer, so its state is what he has seen.
+    // The page in between was sent to this reviewer, so its state is what the reviewer saw.
     for (const name of ["seen", "shown", "last"]) {
       const value = document.querySelector(`[name=${name}]`)?.value;
       if (next.fields.has(name) && value !== undefined) next.fields.set(name, value);
     }
-    load(next.address, { method: "POST", body: next.fields }, next.said);
+    load(next.address, { method: "POST", body: next.fields }, next.announcement);
   }
 
   function show(page, answer) {
     const next = page.getElementById("page");
-    if (!next) return location.assign(`${root}/`); // a page of another kind, such as that for the name
+    if (!next) return location.assign(`${root}/`); // another page, such as that for the name
     const before = byId("page");
     const place = placeOfFocus();
     const sameSet = next.dataset.set === before.dataset.set;
@@ -75,10 +76,10 @@
     if (!sameSet) scrollTo(0, 0);
   }
 
-  // The progress is read out after what was done.
-  function announce(said) {
+  // A screen reader announces the progress after the decision.
+  function announce(announcement) {
     const far = byId("progress")?.textContent ?? "";
-    byId("said").textContent = said ? `${said}. ${far}.` : "";
+    byId("announcement").textContent = announcement ? `${announcement}. ${far}.` : "";
   }
 
   // --- The focus --------------------------------------------------------------------------
@@ -151,15 +152,15 @@
     byId("q")?.select();
   }
 
-  // A scope is said of a term that is correct, unless something else was said of it.
+  // A scope makes a term correct, unless it already has a verdict.
   function judge(term, scope) {
     const select = term.querySelector("[name=scope]");
     select.value = scope;
-    const said = term.querySelector(".verdicts [aria-pressed=true]");
-    (said ?? term.querySelector(".verdicts .correct")).click();
+    const verdict = term.querySelector(".verdicts [aria-pressed=true]");
+    (verdict ?? term.querySelector(".verdicts .correct")).click();
   }
 
-  // --- What is pressed --------------------------------------------------------------------
+  // --- Forms and clicks --------------------------------------------------------------------
 
   document.addEventListener("submit", (event) => {
     const { target: form, submitter } = event;
@@ -168,12 +169,12 @@
     if (submitter?.getAttribute("aria-disabled") === "true") return;
     const fields = new URLSearchParams(new FormData(form, submitter));
     if (submitter?.value === "split" && !fields.has("term")) {
-      byId("said").textContent = "Tick the terms to split off first.";
+      byId("announcement").textContent = "Tick the terms to split off first.";
       byId("tick-1")?.focus();
       return;
     }
     const address = form.getAttribute("action");
-    if (form.method === "post") decide(address, fields, submitter?.dataset.said ?? "");
+    if (form.method === "post") decide(address, fields, submitter?.dataset.announcement ?? "");
     else load(`${address}?${fields}`);
   });
 
@@ -214,7 +215,7 @@
         if (found && !("waiting" in found.dataset)) old.replaceWith(found);
       }
     } catch {
-      // The next try may be better.
+      // It is tried again.
     }
   }
 

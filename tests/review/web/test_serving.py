@@ -26,7 +26,7 @@ from synsetmine.review.web.server import AccessPolicy
 from synsetmine.runs import MinedSet, MinedTerm, Sentence, read_results
 from synsetmine.runs.folder import Artefacts
 from synsetmine.views import TermViews
-from tests.models.test_classifier import VECTORS, make_scorer
+from tests.models.paper.test_classifier import VECTORS, make_scorer
 from tests.support.webserver import served, write_run
 
 
@@ -211,7 +211,7 @@ def test_a_batch_answers_each_question_by_itself(client: httpx.Client) -> None:
 def test_an_unknown_term_names_those_that_are_written_alike(client: httpx.Client) -> None:
     error = get(client, "/v1/expand", 404, term="asprin")["error"]
     assert error["near"] == ["aspirin"]
-    assert error["message"] == "there is no term 'asprin'; there is aspirin"
+    assert error["message"] == "unknown term 'asprin'; similar: aspirin"
     assert get(client, "/v1/expand", 404, term="zzz")["error"]["near"] == []
     assert problem(client, "/v1/rank", 404, set="aspirin")[0] == "unknown_term"
 
@@ -326,7 +326,7 @@ def test_wrong_types_in_a_batch(client: httpx.Client) -> None:
 def test_other_addresses_and_methods_are_refused_in_the_same_form(client: httpx.Client) -> None:
     answer = client.get("/v2/expand")
     assert answer.status_code == 404
-    assert answer.json()["error"]["message"] == "there is nothing at /v2/expand; see /openapi.json"
+    assert answer.json()["error"]["message"] == "no such path: /v2/expand; /openapi.json lists all"
     answer = client.post("/v1/expand", json={})
     assert (answer.status_code, answer.json()["error"]["code"]) == (405, "wrong_method")
     assert client.get("/").headers["location"] == "/openapi.json"
@@ -368,7 +368,7 @@ def test_the_document_is_openapi_and_is_served(client: httpx.Client) -> None:
 
 
 def test_the_reference_page_has_every_address_field_and_code(client: httpx.Client) -> None:
-    page = (Path(__file__).parents[2] / "docs/reference/http-api.md").read_text("utf-8")
+    page = (Path(__file__).parents[3] / "docs/reference/http-api.md").read_text("utf-8")
     for path, methods in openapi_document()["paths"].items():
         (method,) = methods
         assert f"`{method.upper()} {path}`" in page

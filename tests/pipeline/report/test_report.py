@@ -58,7 +58,7 @@ def test_the_page_tells_the_main_figures(page: Page) -> None:
     assert figures["Unknown terms that stand alone"] == "1"
     assert figures["Known names"] == "5"
     assert figures["ARI"] == "0.847 ± 0.011"
-    assert "6 new names for 3 entities; at 0.9 and above 3, of which about 3 should" in page.text
+    assert "6 new names for 3 entities; 3 with probability 0.9 or more" in page.text
     assert "9 March 2025, 14:05 UTC" in page.text
 
 
@@ -85,12 +85,12 @@ def test_new_names_and_groups_of_unknown_terms_are_listed_apart(page: Page) -> N
         reverse=True,
     )
     assert [float(name) for name in names] == [round(p, 2) for p in expected if p]
-    assert "6 new names, the surest first" in first.text
+    assert "6 new names, the most probable first" in first.text
     assert "heart attacksMyocardial Infarction D009203PMID21 We followed 66" in " ".join(
         first.text.split()
     )
     assert "ASA" not in first.text
-    assert "2 groups, the surest first" in second.text
+    assert "2 groups, the most probable first" in second.text
     assert "CHF" not in second.text
     assert "ankle oedema, swollen ankles" in " ".join(second.text.split())
 
@@ -126,7 +126,7 @@ def test_the_training_of_the_default_model_is_shown_by_penalty(folder: Path) -> 
     assert "The penalty chosen is 10." in (curve.attributes["aria-label"] or "")
     best = [row.text for row in page.all("tr") if row.attributes.get("class") == "best"]
     assert "100.7000" in best
-    assert "by the penalty" in page.text
+    assert "training sets by penalty" in page.text
     assert "epoch" not in page.text
 
 
@@ -292,7 +292,7 @@ def empty() -> Findings:
 def test_a_run_without_anything_still_has_a_page(folder: Path) -> None:
     page = Page.of(folder, empty())
     assert page.text.count("Nothing to show") == 8
-    assert "nothing was left out" in page.text
+    assert "Nothing was left out" in page.text
     assert page.json("data")["sets"] == []
     assert not [e for e in page.all("svg") if e.attributes.get("role") == "img"]
 

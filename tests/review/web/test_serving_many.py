@@ -15,7 +15,7 @@ from synsetmine.review.web.answers import Answers, MinedAnswers, ModelAnswers
 from synsetmine.review.web.api import serving_app
 from synsetmine.review.web.server import AccessPolicy
 from synsetmine.types import Term
-from tests.review.test_web_serving import checked
+from tests.review.web.test_serving import checked
 from tests.support.webserver import served, write_run
 
 

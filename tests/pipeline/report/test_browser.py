@@ -83,14 +83,14 @@ def test_new_names_are_shown_on_demand_and_by_kind(show: Callable[..., Any]) -> 
         texts = page.locator("#names-rows strong")
         shown = page.locator("#names-shown")
         assert texts.all_inner_texts() == [f"n{i}" for i in range(39, 24, -1)]
-        assert shown.inner_text() == "15 of 40 new names, the surest first"
+        assert shown.inner_text() == "15 of 40 new names, the most probable first"
         page.get_by_role("button", name="Show more").click()
         assert texts.count() == 40
-        assert shown.inner_text() == "40 new names, the surest first"
+        assert shown.inner_text() == "40 new names, the most probable first"
         page.get_by_label("Kind", exact=True).select_option("content")
         expected = [f"n{i}" for i in range(39, -1, -1) if i % 2 == 0]
         assert texts.all_inner_texts() == expected[:15]
-        assert shown.inner_text() == "15 of 20 new names of 40, the surest first"
+        assert shown.inner_text() == "15 of 20 new names of 40, the most probable first"
         assert "Nothing to show" in page.locator("#groups").inner_text()
 
 
@@ -155,7 +155,7 @@ def test_search_looks_at_terms_ids_and_names(show: Callable[..., Any]) -> None:
         for query, found in finds.items():
             search_box(page).fill(query)
             assert rows(page) == found, query
-        assert "No set is found" in page.locator("#rows").inner_text()
+        assert "No set matches" in page.locator("#rows").inner_text()
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from synsetmine.review import ReviewStore
 from synsetmine.review.web.routes import reviewing_app
 from synsetmine.review.web.server import AccessPolicy
 from synsetmine.review.web.session import ReviewSession
-from tests.review.test_web_review import alert, decisions, reviewing, title
+from tests.review.web.test_review import alert, decisions, reviewing, title
 from tests.support.webserver import Sets, Visitor, hidden, served, write_run
 
 FORM = re.compile(r'<form method="post" action="([^"]*)"[^>]*>(.*?)</form>', re.S)
@@ -202,7 +202,7 @@ def test_reviews_that_are_gone_are_told(tmp_path: Path, change: str) -> None:
             answer = press(ada, page, button)
             assert answer.status_code == 503
             assert "reviews.sqlite was deleted or replaced" in answer.text
-            assert "Nothing is recorded any more" in answer.text
+            assert "no longer records decisions" in answer.text
             assert "reviewed</p>" not in answer.text  # no progress that would be wrong
         assert ada.client.get("/").status_code == 503
     if change.endswith("replaced"):

@@ -243,7 +243,7 @@ def test_the_cap_on_sets_is_kept_and_forced_joins_are_marked() -> None:
 @pytest.mark.parametrize("threshold", [-0.1, 1.1, math.nan])
 def test_a_threshold_outside_0_to_1_is_refused(threshold: float) -> None:
     vectors = table(np.zeros((1, 3), dtype=np.float32))
-    with pytest.raises(DataError, match="threshold must lie between 0 and 1"):
+    with pytest.raises(DataError, match="threshold must be between 0 and 1"):
         generate_sets(make_scorer(0, (), ()), vectors, vectors.terms, threshold=threshold)
 
 

@@ -42,7 +42,7 @@ def review_all(address: str, name: str, together: Barrier) -> Told:
         while set_id := visitor.page.text.partition('data-set="')[2].partition('"')[0]:
             answer = visitor.decide(act, set_id)
             if answer.status_code == 409:
-                assert f"What you decided ({act}) was not recorded." in answer.text
+                assert f"Your decision ({act}) was not recorded." in answer.text
                 faster = re.search(r'role="alert">\s*<p><strong><bdi>(.*?)</bdi> ', answer.text)
                 assert faster, answer.text
                 told.conflicts.append(faster[1])

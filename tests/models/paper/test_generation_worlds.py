@@ -19,7 +19,7 @@ from fuzz.runs import general_model
 from synsetmine.models import MiningResult, generate_sets
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermVectors
-from tests.models.test_generation import in_blocks, make_integer_scorer, make_scorer
+from tests.models.paper.test_generation import in_blocks, make_integer_scorer, make_scorer
 from tests.support.reference import one_pass
 from tests.support.strategies import term_lists
 

@@ -104,7 +104,7 @@ def test_a_candidate_that_fails_is_told_and_comes_last(tmp_path: Path) -> None:
 
 
 def test_nothing_to_choose_from_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="nothing to choose from"):
+    with pytest.raises(DataError, match="no settings to choose from"):
         tune(*make_world(), BASE, [], out=tmp_path)
 
 

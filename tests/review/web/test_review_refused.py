@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from synsetmine.review.web.pages import format_position
-from tests.review.test_web_review import alert, decisions, listed, reviewing, title
+from tests.review.web.test_review import alert, decisions, listed, reviewing, title
 from tests.support.findings import NASTY
 from tests.support.webserver import Sets, hidden, write_run
 

@@ -124,7 +124,7 @@ def test_words_for_numbers_and_times() -> None:
 
 
 def test_the_how_to_has_every_key() -> None:
-    page = (Path(__file__).parents[2] / "docs/how-to/review.md").read_text("utf-8")
+    page = (Path(__file__).parents[3] / "docs/how-to/review.md").read_text("utf-8")
     box = render("keys.html")
     keys = re.findall(r"<kbd>(.*?)</kbd>", box)
     assert len(keys) == 20

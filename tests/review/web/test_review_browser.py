@@ -18,7 +18,7 @@ import pytest
 from synsetmine.review.web.routes import reviewing_app
 from synsetmine.review.web.server import AccessPolicy
 from synsetmine.review.web.session import ReviewSession
-from tests.review.test_web_review import decisions
+from tests.review.web.test_review import decisions
 from tests.support.webserver import served, write_run
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def test_search_filters_and_the_way_back(show: Show, address: str) -> None:
         wait_for_title(page, "Myocardial Infarction")
         page.get_by_label("Search terms, ids and names").fill("nothing of the kind")
         page.get_by_label("Search terms, ids and names").press("Enter")
-        wait_for_title(page, "No set is found")
+        wait_for_title(page, "No set matches")
         page.get_by_role("link", name="go back to the sets to review").click()
         wait_for_title(page, "Myocardial Infarction")
         page.get_by_label("Of a known entity").check()
@@ -192,7 +192,7 @@ def test_keys_alone_are_enough(browser: Browser, address: str, run: Path) -> Non
     press("Enter")
     page.wait_for_selector("html.live #set-title")
     press("?")
-    assert page.get_by_role("dialog", name="Keys").is_visible()
+    assert page.get_by_role("dialog", name="Keyboard shortcuts").is_visible()
     press("Escape")
     assert not page.locator("#keys").is_visible()
     for _ in range(4):
@@ -254,7 +254,7 @@ def test_keys_alone_are_enough(browser: Browser, address: str, run: Path) -> Non
 def test_keys_can_be_switched_off(show: Show, address: str, run: Path) -> None:
     with show(address) as page:
         page.keyboard.press("?")
-        page.get_by_label("Single keys work").uncheck()
+        page.get_by_label("Use keyboard shortcuts").uncheck()
         page.get_by_role("button", name="Close").click()
         page.keyboard.press("a")
         page.reload()
@@ -263,7 +263,7 @@ def test_keys_can_be_switched_off(show: Show, address: str, run: Path) -> None:
         page.wait_for_timeout(200)
         assert decisions(run) == []
         page.keyboard.press("?")  # the only way to switch them on again
-        page.get_by_label("Single keys work").check()
+        page.get_by_label("Use keyboard shortcuts").check()
         page.keyboard.press("Escape")
         page.keyboard.press("a")
         wait_for_kinds(run, "accept")
@@ -291,7 +291,8 @@ def test_fast_fingers_lose_nothing_and_decide_nothing_unseen(
         wait_for_kinds(run, "judge", "judge", "judge", "accept")
         page.keyboard.press("r")
         page.keyboard.press("z")  # it takes back what is still on its way
-        page.wait_for_function("() => document.querySelector('#said').textContent.includes('back')")
+        undone = "() => document.querySelector('#announcement').textContent.includes('Undone')"
+        page.wait_for_function(undone)
         wait_for_kinds(run, "judge", "judge", "judge", "accept", "reject", "undo")
     terms = [decision.terms for decision in decisions(run)[:3]]
     assert terms == [("myocardial infarction",), ("heart attack",), ("heart attacks",)]
@@ -328,7 +329,7 @@ def test_two_reviewers_at_once(show: Show, address: str, run: Path) -> None:
         bea.wait_for_selector(".alert")
         said = bea.get_by_role("alert").inner_text()
         assert said.startswith("Ada accepted it on ")
-        assert "What you decided (reject) was not recorded" in said
+        assert "Your decision (reject) was not recorded" in said
         wait_for_title(bea, "Myocardial Infarction")
         assert bea.locator(".state").inner_text() == "accepted"
         wait_for_kinds(run, "accept")
@@ -354,7 +355,7 @@ def test_a_killed_server_loses_nothing(show: Show, run: Path) -> None:
         )
         assert server.stderr is not None
         assert server.stderr.readline() == "reading …\n"
-        assert "is reviewed at" in server.stderr.readline()
+        assert "reviewing " in server.stderr.readline()
         return server
 
     def kill(server: subprocess.Popen[str]) -> None:

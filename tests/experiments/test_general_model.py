@@ -135,6 +135,7 @@ def test_the_weights_of_a_group_were_learned_without_it(
     assert not np.array_equal(tables[1], tables[2])
 
 
+@pytest.mark.slow
 def test_the_weights_group_obvious_names(learned: tuple[Path, StandIn, list[ListScore]]) -> None:
     names = ["Quito Museum", "museum of quito", "retina edema", "edema of the retina", "sofia"]
     terms = [Term(name) for name in names]

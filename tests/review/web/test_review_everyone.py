@@ -11,8 +11,8 @@ import pytest
 from synsetmine.review.web.routes import reviewing_app
 from synsetmine.review.web.server import AccessPolicy
 from synsetmine.review.web.session import ReviewSession
-from tests.review.test_web_review import decisions
-from tests.review.test_web_review_browser import (
+from tests.review.web.test_review import decisions
+from tests.review.web.test_review_browser import (
     Show,
     row,
     show_in,
@@ -62,7 +62,7 @@ def test_hostile_terms_are_shown_as_text(show: Show, tmp_path: Path, text: str) 
         page.keyboard.press("c")
         page.wait_for_selector("#term-1.correct")
         assert page.get_by_role("status").text_content() == (
-            f"{text} is correct. 0 of 2 sets reviewed, 1 begun."
+            f"{text} is correct. 0 of 2 sets reviewed, 1 partly."
         )
         page.keyboard.press("k")
         page.keyboard.press("x")
