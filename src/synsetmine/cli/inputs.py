@@ -143,8 +143,8 @@ def choose_encoder(named: str | None, stored: StoredModel) -> str | None:
         return encoder
     if isinstance(encoder, str) and Path(encoder).is_dir():
         return encoder
-    problem = "the model was trained with an encoder that is not a folder on this machine; if you trust it"
-    raise SynsetmineError(f"{problem}, give --encoder {shorten(repr(encoder))}")
+    problem = "the model was trained with an encoder that is not a folder on this machine"
+    raise SynsetmineError(f"{problem}; if you trust it, give --encoder {shorten(repr(encoder))}")
 
 
 def is_trained(out: Path, inputs: Mapping[str, Any]) -> bool:
