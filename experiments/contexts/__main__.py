@@ -43,7 +43,7 @@ def main() -> None:
         for kind, model, own_encode in _kinds(None, encode):
             classifier = learn(_nodes(rows, model, own_encode))
             save_file(classifier.arrays(), options.out / f"contexts-{kind}.safetensors")
-            print(f"{kind}: bias {classifier.function.bias}", flush=True)
+            print(f"{kind}: {len(classifier.same)} weights", flush=True)
     if options.page is not None:
         results: dict[str, list[SourceScores]] = {}
         nodes = {k: _nodes(rows, m, e) for k, m, e in _kinds(options.judged, encode)}

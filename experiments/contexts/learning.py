@@ -6,17 +6,18 @@ import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
+from scipy.optimize import minimize
 
 from experiments.contexts.mentions import Row
 from synsetmine.models.general.contexts import ContextClassifier, ContextPairs
 from synsetmine.models.general.features import Positions
-from synsetmine.models.general.linkage import Linkage, SetFunction, pair_graph
+from synsetmine.models.general.linkage import Linkage, pair_graph, sigmoid
 from synsetmine.models.general.model import GeneralModel
 from synsetmine.models.general.neighbours import Floats
-from synsetmine.models.general.pairs import PairClassifier
-from synsetmine.models.general.settings import PRECISION
 from synsetmine.models.task import log_odds
 from synsetmine.normalization import name_key
 from synsetmine.pipeline.grouping import Encode, vectors_in_context
@@ -24,8 +25,10 @@ from synsetmine.types import Term
 from synsetmine.views import TermViews
 
 MENTIONS = (1, 2, 4, 8, 16)  # contexts of a node; one of these numbers is drawn for each
-PENALTY = 10.0  # of the squared weights of standardised features
-BIASES = np.arange(-1.0, 2.01, 0.25)
+PENALTY = 0.01  # of the squared weights of features of deviation 1, beside the mean loss
+SLOPE_PENALTY = 1e-3  # of a source's slope, around 1
+BIAS_PENALTY = 1e-4  # of a source's bias: one without any pair that is different has no limit
+LARGEST_BIAS = 4.0  # log-odds that two mentions of a name are one thing, of a source
 
 
 class Nodes:
@@ -55,65 +58,93 @@ class Nodes:
         named = model.pairs(forms, views, tables=())
         self.compare = partial(named.log_odds, adaptation=None)
         self.left, self.right = self.pairs.candidates(*named.candidates())
-        self.features = self.pairs.features(self.left, self.right, self.compare)
+        self.known = self.pairs.pairs(self.left, self.right, self.compare)
         number = {entity: place for place, entity in enumerate(dict.fromkeys(self.entities))}
         own_numbers = np.array([number[entity] for entity in self.entities])
         self.true = own_numbers[self.left] == own_numbers[self.right]
+        self.function = model.function
 
     def sets(self, classifier: ContextClassifier, threshold: float) -> list[int]:
         """The set of each node."""
 
         def compare(left: Positions, right: Positions, _: object) -> Floats:
-            return self.pairs.log_odds(left, right, self.compare, classifier.pairs)
+            return self.pairs.log_odds(left, right, self.compare, classifier)
 
         graph = pair_graph(self.pairs.count, self.left, self.right, compare)
-        linkage = Linkage(graph, classifier.function)
+        linkage = Linkage(graph, self.function)
         linkage.merge(log_odds(threshold))
         return [int(number) for number in linkage.set_of]
 
 
+class Pairs(NamedTuple):
+    """The pairs of one source."""
+
+    features: Floats  # (pairs, width)
+    names: Floats  # (pairs,)
+    true: npt.NDArray[np.bool_]  # (pairs,)
+
+
 def learn(sources: Mapping[str, Sequence[Nodes]]) -> ContextClassifier:
-    """Learn from the nodes of several sources; all sources count alike.
+    """Learn from the nodes of several sources; all sources count alike."""
+    return ContextClassifier(_learn(sources, same=False), _learn(sources, same=True))
 
-    The bias of the set function is the one with the highest pairwise F1 at the default threshold.
+
+def _learn(sources: Mapping[str, Sequence[Nodes]], *, same: bool) -> Floats:
+    """The weights of the contexts, the bias first.
+
+    How many pairs are true differs between sources, and contexts cannot tell. So in training each
+    source has a bias and a slope of the log-odds of names for itself. The bias of the result is how
+    much these biases move when the contexts are added.
     """
-    from sklearn.linear_model import LogisticRegression
+    parts = [_pairs(nodes, same=same) for nodes in sources.values()]
+    deviations = np.concatenate([part.features for part in parts]).std(axis=0) + 1e-3
+    without, _ = _fit(parts, deviations, contexts=False)
+    biases, weights = _fit(parts, deviations, contexts=True)
+    bias = float(np.mean(biases - without))
+    if same:
+        bias += float(np.mean(np.clip(without, 0, LARGEST_BIAS)))
+    return np.array([bias, *weights], np.float32)
 
-    nodes = [one for own in sources.values() for one in own]
-    features = np.concatenate([one.features for one in nodes])
-    true = np.concatenate([one.true for one in nodes])
-    pairs = [
-        len(one.true) / sum(len(o.true) for o in own) for own in sources.values() for one in own
-    ]
-    weights = np.concatenate(
-        [
-            np.full(len(one.true), share / len(one.true))
-            for one, share in zip(nodes, pairs, strict=True)
-        ]
-    )
-    weights *= len(weights) / weights.sum()
-    means, deviations = features.mean(axis=0), features.std(axis=0) + 1e-3
-    fitted = LogisticRegression(C=1 / PENALTY, max_iter=2000)
-    fitted.fit((features - means) / deviations, true, weights)
-    classifier = PairClassifier(
-        means.astype(np.float32),
-        deviations.astype(np.float32),
-        (fitted.coef_.T.astype(np.float32),),
-        (fitted.intercept_.astype(np.float32),),
-    )
 
-    def quality(bias: float) -> float:
-        of_bias = ContextClassifier(classifier, SetFunction(bias, 1.0))
-        return float(
-            np.mean([np.mean([f1(one, of_bias) for one in own]) for own in sources.values()])
+def _pairs(nodes: Sequence[Nodes], *, same: bool) -> Pairs:
+    kept = [one.known.same == same for one in nodes]
+    columns = zip(*((one.known.features, one.known.names, one.true) for one in nodes), strict=True)
+    features, names, true = (
+        np.concatenate([column[k] for column, k in zip(own, kept, strict=True)]) for own in columns
+    )
+    return Pairs(features, names, true)
+
+
+def _fit(
+    parts: Sequence[Pairs], deviations: Floats, *, contexts: bool
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """The bias of each source, and the weights, by logistic regression."""
+    count = len(parts)
+    scaled = [part.features / deviations for part in parts]
+
+    def loss(values: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
+        biases, slopes, weights = np.split(values, [count, 2 * count])
+        total = PENALTY * np.sum(weights**2) + SLOPE_PENALTY * np.sum((slopes - 1) ** 2)
+        total += BIAS_PENALTY * np.sum(biases**2)
+        slope = np.concatenate(
+            [2 * BIAS_PENALTY * biases, 2 * SLOPE_PENALTY * (slopes - 1), 2 * PENALTY * weights]
         )
+        for place, (part, features) in enumerate(zip(parts, scaled, strict=True)):
+            score = biases[place] + slopes[place] * part.names
+            if contexts:
+                score = score + features @ weights
+            share = 1 / max(len(score), 1) / count
+            total += share * np.sum(np.logaddexp(0, score) - part.true * score)
+            error = share * (sigmoid(score) - part.true)
+            slope[place] += error.sum()
+            slope[count + place] += (error * part.names).sum()
+            if contexts:
+                slope[2 * count :] += features.T @ error
+        return float(total), slope
 
-    return ContextClassifier(classifier, SetFunction(max(map(float, BIASES), key=quality), 1.0))
-
-
-def f1(nodes: Nodes, classifier: ContextClassifier) -> float:
-    """The pairwise F1 of the nodes at the default threshold."""
-    return pair_scores(nodes.sets(classifier, PRECISION["balanced"]), nodes.entities)[2]
+    start = np.concatenate([np.zeros(count), np.ones(count), np.zeros(len(deviations))])
+    best = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 500}).x
+    return best[:count], best[2 * count :] / deviations
 
 
 def pair_scores(labels: Sequence[object], truth: Sequence[object]) -> tuple[float, float, float]:

@@ -1,10 +1,15 @@
 """Names with the texts in which they stand: how far two contexts speak for one meaning.
 
-A context is a sentence, a description, or several of them. The pair classifier of names gives the
-log-odds of two names; a logistic regression over these, the similarity of the contexts and what
-the contexts define gives the log-odds of two names in context. A name that its context defines as
-short for something else, "choroideremia (TCD)", is compared by its long form too. A name without
-a context is judged by the name alone.
+A context is a sentence, a description, or several of them. To the log-odds that two names are one
+thing the contexts add a linear correction:
+
+    log-odds = log-odds of the names + w · features of the contexts + b
+
+Similarities of contexts are standardised by those of random pairs of the list, so that sentences
+and long descriptions are alike. Two mentions of one name have a constant in place of the log-odds
+of names, and weights of their own. A name that its context defines as short for something else,
+"choroideremia (TCD)", is compared by its long form too. A name without a context is judged by the
+name alone.
 """
 
 from __future__ import annotations
@@ -18,7 +23,6 @@ import numpy as np
 import numpy.typing as npt
 
 from synsetmine.models.general.features import (
-    TABLE_FEATURES,
     NeighbourTable,
     Positions,
     pair_keys,
@@ -26,7 +30,6 @@ from synsetmine.models.general.features import (
 )
 from synsetmine.models.general.linkage import Linkage, SetFunction, sigmoid
 from synsetmine.models.general.neighbours import Floats, nearest_sparse_rows
-from synsetmine.models.general.pairs import PairClassifier
 from synsetmine.normalization import name_key, normal_form, tokens
 from synsetmine.text.evidence import Evidence, EvidenceTable, connections_in
 from synsetmine.text.matcher import Matches, NameMatcher
@@ -44,30 +47,29 @@ CONTEXT_TEXT = 2000  # characters of a context that are compared
 MENTIONS = 50  # of a name that are compared with all of its mentions
 PAIRS_AT_ONCE = 1 << 18
 SEQUENCE = 4  # words; two texts that share more of them than chance allows repeat each other
-DENSITY = 3  # the column of `TABLE_FEATURES` with the cosine above the level of five
+TABLE_COLUMNS = (0, 3, 4)  # of `TABLE_FEATURES`: `TABLE_SIMILARITIES`, by the five nearest
+BACKGROUND = 20_000  # random pairs by whose similarities others are standardised
+DEVIATIONS = (-3.0, 8.0)  # of a similarity, at least and at most
+TYPICAL = 3.0  # log of 20 words, about those of two sentences
 
-NAME_FEATURES = (
-    "log-odds of the names",
-    "positive log-odds of the names",
-    "log-odds of the names below -4",
-    "log-odds of the names, or of what either is short for",
-    "same name",
-    "both are short for something",
-    "one is short for something",
-    "same name, log-odds of what both are short for",
-)
-TEXT_FEATURES = (
+WORD_SIMILARITIES = (
     "cosine of the words",
     "root of the cosine of the words",
     "cosine of the words above the denser neighbourhood",
-    "cosine of the words above the sparser neighbourhood",
-    "words of the shorter context",
-    "words of the longer context",
+)
+TABLE_SIMILARITIES = ("cosine", "above the denser neighbourhood", "above the sparser neighbourhood")
+FURTHER_FEATURES = (
+    "root of the cosine times the log of the words of the shorter context",
+    "log of the words of the shorter context",
+    "share of the shorter context's word sequences that the other has",
+    "similarity of the words times this share",
+    "similarity of the vectors times this share",
     "one context has the other name",
     "a context says that both are one",
     "a context lists both",
-    "share of the shorter context's word sequences that the other has",
-    "cosine of the words times this share",
+    "log-odds of what the names are short for, above those of the names",
+    "both are short for something",
+    "one is short for something",
 )
 
 # The log-odds of pairs of forms: (pairs,)
@@ -76,19 +78,32 @@ Compare = Callable[[Positions, Positions], Floats]
 
 @dataclass(frozen=True, eq=False)
 class ContextClassifier:
-    """What was learned of names in context, without or with a sentence encoder's vectors."""
+    """What contexts add to the log-odds of names, without or with a sentence encoder's vectors."""
 
-    pairs: PairClassifier
-    function: SetFunction
+    different: Floats  # weights of the features of two different names; the bias first
+    same: Floats  # the same of two mentions of one name, whose log-odds of names are 0
+
+    def log_odds(self, features: Floats, names: Floats, same: npt.NDArray[np.bool_]) -> Floats:
+        """From the features of contexts, and the log-odds of the names: (pairs,)"""
+        different = names + features @ self.different[1:] + self.different[0]
+        one_name = features @ self.same[1:] + self.same[0]
+        values: Floats = np.where(same, one_name, different).astype(np.float32)
+        return values
 
     def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
-        function = np.array([self.function.bias, self.function.scale], np.float32)
-        return {**self.pairs.arrays(), "set_function": function}
+        return {"different": self.different, "same": self.same}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray[Any, Any]]) -> ContextClassifier:
-        bias, scale = (float(value) for value in arrays["set_function"])
-        return cls(PairClassifier.from_arrays(arrays), SetFunction(bias, scale))
+        return cls(arrays["different"], arrays["same"])
+
+
+class PairsInContext(NamedTuple):
+    """What is known of pairs: of the contexts, of the names, and whether both names are one."""
+
+    features: Floats  # (pairs, width)
+    names: Floats  # log-odds of two different names: (pairs,)
+    same: npt.NDArray[np.bool_]  # (pairs,)
 
 
 class _Texts(NamedTuple):
@@ -140,12 +155,6 @@ class ContextPairs:
         rows[filled] -= rows[filled].mean(axis=0)
         return unit_rows(rows)
 
-    @property
-    def width(self) -> int:
-        """The number of features of a pair."""
-        tables = len(self._tables) * (len(TABLE_FEATURES) + 2)
-        return len(NAME_FEATURES) + len(TEXT_FEATURES) + 2 + tables
-
     def candidates(self, left: Positions, right: Positions) -> tuple[Positions, Positions]:
         """The pairs of nodes that have these pairs of forms, the same form, or near contexts."""
         from scipy import sparse
@@ -170,42 +179,85 @@ class ContextPairs:
         left: Positions,
         right: Positions,
         compare: Compare,
-        classifier: PairClassifier,
+        classifier: ContextClassifier,
         progress: Progress | None = None,
     ) -> Floats:
         """The log-odds of the pairs left[i], right[i]: (pairs,)"""
         parts = [np.zeros(0, np.float32)]
         for start in range(0, len(left), PAIRS_AT_ONCE):
             ends = left[start : start + PAIRS_AT_ONCE], right[start : start + PAIRS_AT_ONCE]
-            names = self._names(*ends, compare)
-            values = np.where(names[:, 4] > 0, LARGEST, names[:, 3]).astype(np.float32)
+            best, more, same = self._names(*ends, compare)
+            values = np.where(same, LARGEST, best).astype(np.float32)
             both = np.flatnonzero(self.known[ends[0]] & self.known[ends[1]])
-            features = self._features(ends[0][both], ends[1][both], names[both])
-            values[both] = classifier.log_odds(features)
+            features = self._features(ends[0][both], ends[1][both], more[both])
+            names = best[both] - more[both, 0]
+            values[both] = classifier.log_odds(features, names, same[both])
             parts.append(values)
             if progress is not None:
                 progress(min(start + PAIRS_AT_ONCE, len(left)), len(left))
         return np.concatenate(parts)
 
-    def features(self, left: Positions, right: Positions, compare: Compare) -> Floats:
-        """The features of the pairs left[i], right[i]: (pairs, width)"""
-        return self._features(left, right, self._names(left, right, compare))
+    def pairs(self, left: Positions, right: Positions, compare: Compare) -> PairsInContext:
+        """What a classifier learns from."""
+        best, more, same = self._names(left, right, compare)
+        return PairsInContext(self._features(left, right, more), best - more[:, 0], same)
 
-    def _features(self, left: Positions, right: Positions, names: Floats) -> Floats:
-        texts = self._text_features(left, right)
-        odds, same = names[:, 3] * (1 - names[:, 4]), names[:, 4]
-        parts = [names, texts, (odds * texts[:, 2])[:, None], (same * texts[:, 2])[:, None]]
-        for table in self._tables:
-            values = table.features(left, right)
-            above = values[:, DENSITY]
-            parts += [values, (odds * above)[:, None], (same * above)[:, None]]
-        return np.concatenate(parts, axis=1).astype(np.float32)
+    def _features(self, left: Positions, right: Positions, more: Floats) -> Floats:
+        """The features of the contexts; `more` is what they say of short names: (pairs, 3)"""
+        means, deviations = self._background
+        similarities = (self._similarities(left, right) - means) / deviations
+        np.clip(similarities, *DEVIATIONS, out=similarities)
+        words = np.minimum(self._lengths[left], self._lengths[right]) - TYPICAL
+        forms = self._form_of[left, 0], self._form_of[right, 0]
+        mentioned = _holds(self._mentions, left, forms[1]) | _holds(self._mentions, right, forms[0])
+        supporting, opposing = (_holds(matrix, *forms) for matrix in self._statements)
+        share = self._shared_sequences(left, right)
+        further = (
+            similarities[:, 1] * words,
+            words,
+            share,
+            similarities[:, 2] * share,
+            similarities[:, len(WORD_SIMILARITIES) + 1] * share,
+            mentioned & (forms[0] != forms[1]),
+            supporting,
+            opposing,
+        )
+        return np.concatenate([similarities, np.stack(further, axis=1), more], axis=1).astype(
+            np.float32
+        )
 
-    def _names(self, left: Positions, right: Positions, compare: Compare) -> Floats:
-        """`NAME_FEATURES` of the pairs."""
+    def _similarities(self, left: Positions, right: Positions) -> Floats:
+        """`WORD_SIMILARITIES`, and `TABLE_SIMILARITIES` of each table."""
+        cosine = np.asarray(self._words[left].multiply(self._words[right]).sum(axis=1)).ravel()
+        denser = cosine - np.maximum(self._levels[left], self._levels[right])
+        words = np.stack([cosine, np.sqrt(np.maximum(cosine, 0)), denser], axis=1)
+        tables = [table.features(left, right)[:, TABLE_COLUMNS] for table in self._tables]
+        return np.concatenate([words, *tables], axis=1).astype(np.float32)
+
+    @cached_property
+    def _background(self) -> tuple[Floats, Floats]:
+        """Mean and standard deviation of the similarities of random pairs with contexts."""
+        nodes = np.flatnonzero(self.known)
+        if len(nodes) < 2:
+            return np.zeros(1, np.float32), np.ones(1, np.float32)
+        left, right = nodes[np.random.default_rng(0).integers(len(nodes), size=(2, BACKGROUND))]
+        other = self._form_of[left, 0] != self._form_of[right, 0]
+        if not other.any():
+            other = left != right
+        values = self._similarities(left[other], right[other])
+        return values.mean(axis=0), values.std(axis=0) + 1e-3
+
+    def _names(
+        self, left: Positions, right: Positions, compare: Compare
+    ) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
+        """Log-odds by the names and what they are short for, what these add, and equal names.
+
+        The last of `FURTHER_FEATURES` are the second: (pairs, 3).
+        """
         one, other = self._form_of[left], self._form_of[right]  # (pairs, 3)
         same = one[:, 0] == other[:, 0]
         odds = self._compare(one[:, 0], other[:, 0], compare)
+        odds[same] = 0
         best = odds.copy()
         has_more = np.flatnonzero((one[:, 1:] >= 0).any(axis=1) | (other[:, 1:] >= 0).any(axis=1))
         for a in range(3):
@@ -216,20 +268,9 @@ class ContextPairs:
         is_short, other_short = one[:, 1] >= 0, other[:, 1] >= 0
         both = is_short & other_short
         best[both] = self._compare(one[both, 1], other[both, 1], compare)
-        odds[same] = 0
-        return np.stack(
-            [
-                odds,
-                np.maximum(odds, 0),
-                np.minimum(odds, -4) + 4,
-                np.where(same & ~both, 0, best),
-                same,
-                both,
-                is_short ^ other_short,
-                np.where(same & both, best, 0),
-            ],
-            axis=1,
-        ).astype(np.float32)
+        best[same & ~both] = 0
+        more = np.stack([best - odds, both, is_short ^ other_short], axis=1).astype(np.float32)
+        return best, more, same
 
     def _compare(self, left: Positions, right: Positions, compare: Compare) -> Floats:
         """The log-odds of pairs of forms; `LARGEST` for one form, -`LARGEST` where one is none."""
@@ -243,31 +284,6 @@ class ContextPairs:
         if len(some):
             values[some] = np.clip(compare(*ends), -LARGEST, LARGEST)[inverse]
         return values
-
-    def _text_features(self, left: Positions, right: Positions) -> Floats:
-        cosine = np.asarray(self._words[left].multiply(self._words[right]).sum(axis=1)).ravel()
-        shared = self._shared_sequences(left, right)
-        levels = self._levels[left], self._levels[right]
-        lengths = self._lengths[left], self._lengths[right]
-        forms = self._form_of[left, 0], self._form_of[right, 0]
-        mentioned = _holds(self._mentions, left, forms[1]) | _holds(self._mentions, right, forms[0])
-        supporting, opposing = (_holds(matrix, *forms) for matrix in self._statements)
-        return np.stack(
-            [
-                cosine,
-                np.sqrt(np.maximum(cosine, 0)),
-                cosine - np.maximum(*levels),
-                cosine - np.minimum(*levels),
-                np.minimum(*lengths),
-                np.maximum(*lengths),
-                mentioned & (forms[0] != forms[1]),
-                supporting,
-                opposing,
-                shared,
-                shared * cosine,
-            ],
-            axis=1,
-        ).astype(np.float32)
 
     def _shared_sequences(self, left: Positions, right: Positions) -> Floats:
         """How much of the shorter context the other repeats: names that stand in one text."""
@@ -363,6 +379,7 @@ def split_senses(
     pairs: ContextPairs,
     compare: Compare,
     classifier: ContextClassifier,
+    function: SetFunction,
     threshold: float,
 ) -> list[int]:
     """The sense of each mention, from 0 for each name on; `names` are the numbers of their names.
@@ -373,12 +390,12 @@ def split_senses(
     from scipy import sparse
 
     left, right = _pairs_of_names(np.asarray(names))
-    chances = sigmoid(pairs.log_odds(left, right, compare, classifier.pairs))
+    chances = sigmoid(pairs.log_odds(left, right, compare, classifier))
     cells = np.concatenate([left, right]), np.concatenate([right, left])
     graph = sparse.csr_array(
         (np.concatenate([chances, chances]), cells), shape=(len(names), len(names))
     )
-    linkage = Linkage(graph, classifier.function)
+    linkage = Linkage(graph, function)
     linkage.merge(float(np.log(threshold / (1 - threshold))) if 0 < threshold < 1 else 0.0)
     senses: list[int] = []
     number_of: dict[int, dict[int, int]] = {}

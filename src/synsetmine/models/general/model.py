@@ -204,11 +204,11 @@ class GeneralModel:
         compare = partial(self._compare, forms, None, progress=None)
 
         def log_odds(left: Positions, right: Positions, progress: Progress | None) -> Floats:
-            return nodes.log_odds(left, right, compare, classifier.pairs, progress)
+            return nodes.log_odds(left, right, compare, classifier, progress)
 
         candidates = nodes.candidates(*forms.candidates())
         graph = pair_graph(nodes.count, *candidates, log_odds, progress)
-        return PreparedNames(terms, terms, graph, classifier.function)
+        return PreparedNames(terms, terms, graph, self.function)
 
     def senses(
         self,
@@ -233,7 +233,7 @@ class GeneralModel:
         compare = partial(self._compare, forms, None, progress=None)
         numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
         nodes_of_names = [numbers[name] for name in names]
-        return split_senses(nodes_of_names, nodes, compare, self.contexts, threshold)
+        return split_senses(nodes_of_names, nodes, compare, self.contexts, self.function, threshold)
 
     def _in_context(
         self,
