@@ -27,8 +27,8 @@ from zipfile import ZipFile
 from experiments.calibration import half_alone
 from synsetmine import JudgeSettings, SynonymSets, Term, evaluate, group, read_sets
 from synsetmine.io.files import write_text
-from synsetmine.pipeline.grouping import Grouping
 from synsetmine.pipeline.judge import JudgeReport
+from synsetmine.pipeline.name_sets import Grouping
 
 
 def main() -> None:

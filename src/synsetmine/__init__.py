@@ -34,8 +34,9 @@ if TYPE_CHECKING:
     from synsetmine.models.paper.settings import PRESETS, TrainingSettings
     from synsetmine.models.paper.train import TrainedScorer, Validation, train_scorer
     from synsetmine.pipeline.explanation import Explanation, explain
-    from synsetmine.pipeline.grouping import Grouping, NameSet, group
+    from synsetmine.pipeline.grouping import group
     from synsetmine.pipeline.merging import AppliedPlan, GraphColumns, apply_plan
+    from synsetmine.pipeline.name_sets import Grouping, NameSet
     from synsetmine.pipeline.plan import Merge, Plan, read_plan
     from synsetmine.pipeline.project import Project, read_project
     from synsetmine.pipeline.registry import Registry, read_registry
@@ -53,7 +54,8 @@ _HOMES = {
     "errors": ["DataError", "ModelError", "SynsetmineError"],
     "estimator": ["SynSetMiner"],
     "pipeline.explanation": ["Explanation", "explain"],
-    "pipeline.grouping": ["Grouping", "NameSet", "group"],
+    "pipeline.grouping": ["group"],
+    "pipeline.name_sets": ["Grouping", "NameSet"],
     "pipeline.merging": ["AppliedPlan", "GraphColumns", "apply_plan"],
     "pipeline.plan": ["Merge", "Plan", "read_plan"],
     "pipeline.registry": ["Registry", "read_registry"],

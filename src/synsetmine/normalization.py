@@ -30,6 +30,10 @@ SIGN = rf"[{CJK}]{MARK}*"  # behind a look-ahead, since there are marks among th
 WORD = rf"[^\W_{CJK}]+(?:{MARK}+[^\W_{CJK}]*)*"
 _TOKEN = re.compile(rf"(?=[^\W_])(?:{SIGN}|{WORD}(?:[+#]+(?![^\W_]))?)")
 
+# Accents and their like, and all else that is neither a word, whitespace nor ASCII.
+_MARKS = re.compile(r"[^\w\s!-~]{64,}")
+_FEW = 2000  # characters, of which it does not matter in which order their marks stand
+
 # Hyphens, up to the en dash, and apostrophes: they join the parts of a word.
 HYPHENS, APOSTROPHES = "\u2010\u2011\u2012\u2013-", "'\u2019"
 _BEFORE_WORD = re.compile(rf"(?:[{HYPHENS}]|[{APOSTROPHES}](?!s\b))[^\W_]")
@@ -40,8 +44,26 @@ SHORT = 5  # an all-capital name of at most so many characters is found only in 
 
 
 def nfc(text: str) -> str:
-    """Unicode's form NFC: one way of writing each character, `é` and never `e` and an accent."""
+    """Unicode's form NFC: one way of writing for each character, `é` and never `e` and an accent.
+
+    Python takes time that is quadratic in the marks on one letter, unless they are in order.
+    """
+    if len(text) > _FEW and not text.isascii() and _MARKS.search(text):
+        text = _MARKS.sub(_order_marks, text)
     return text if unicodedata.is_normalized("NFC", text) else unicodedata.normalize("NFC", text)
+
+
+def _order_marks(marks: re.Match[str]) -> str:
+    """The same marks, taken apart and in the order that NFC has them in."""
+    ordered: list[str] = []
+    waiting: list[str] = []
+    for char in (part for mark in marks[0] for part in unicodedata.normalize("NFD", mark)):
+        if unicodedata.combining(char):
+            waiting.append(char)
+        else:
+            ordered += [*sorted(waiting, key=unicodedata.combining), char]
+            waiting = []
+    return "".join([*ordered, *sorted(waiting, key=unicodedata.combining)])
 
 
 def tokens(surface: str) -> tuple[str, ...]:

@@ -255,7 +255,7 @@ def test_a_plan_has_an_ending_of_its_own_and_overwrites_nothing(place: Path) -> 
     assert "unknown file extension for a plan; expected .jsonl" in failed.stderr
     options = ["--plan", "x.jsonl", "-o", "x.jsonl"]
     failed = synsetmine("group", "names.txt", *options, cwd=place, code=1)
-    assert "the command uses this file already" in failed.stderr
+    assert "the command already uses this file" in failed.stderr
 
 
 def test_a_registry_grows_and_keeps_ids(place: Path) -> None:
@@ -289,7 +289,7 @@ def test_a_registry_grows_and_keeps_ids(place: Path) -> None:
     [
         (["--registry", "x.jsonl", "--known", "k.jsonl"], "exclude each other"),
         (["--registry", "x.csv"], "unknown file extension for a registry; expected .jsonl"),
-        (["--registry", "x.jsonl", "-o", "x.jsonl"], "the command uses this file already"),
+        (["--registry", "x.jsonl", "-o", "x.jsonl"], "the command already uses this file"),
     ],
 )
 def test_a_registry_is_a_file_of_its_own(place: Path, options: list[str], problem: str) -> None:

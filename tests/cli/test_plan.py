@@ -92,4 +92,4 @@ def test_bad_input_is_a_clear_error(place: Path, options: list[str], problem: st
 
 def test_tables_are_not_written_over(place: Path) -> None:
     problem = apply(place, "--entities", "entities.csv", "--out-dir", ".", code=1)
-    assert "the command uses this file already" in problem
+    assert "the command already uses this file" in problem

@@ -148,7 +148,7 @@ def test_a_set_of_two_is_judged_as_its_pair() -> None:
 def test_reports_count_own_terms_and_strangers() -> None:
     scored = np.array([[0.9, 0.2, 0.1], [0.4, 0.6, 0.3]])
     first, second = set_or_pairs.reports_of(scored)
-    assert [first[count] for count in ("tp", "fp", "fn", "tn")] == [1, 1, 1, 1]
+    assert [first[measure] for measure in ("precision", "recall", "f1")] == [0.5, 0.5, 0.5]
     assert (first["accuracy"], first["auc"]) == (0.5, 0.75)
     assert (second["precision"], second["recall"], second["auc"]) == (1.0, 0.5, 1.0)
 

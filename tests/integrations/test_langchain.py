@@ -7,7 +7,7 @@ from langchain_neo4j.graphs.graph_document import GraphDocument, Node, Relations
 
 from synsetmine.integrations.langchain import merge_graph_documents
 from synsetmine.integrations.mentions import distinct_names, sentences_with
-from synsetmine.pipeline.grouping import Grouping, Member
+from synsetmine.pipeline.name_sets import Grouping, Member
 from tests.support.namemodels import WordModel
 
 CURIE = Node(id="Marie Curie", type="Person", properties={"born": 1867})

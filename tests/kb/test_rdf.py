@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -11,6 +12,7 @@ import pytest
 from synsetmine.errors import DataError, Skipped
 from synsetmine.kb import read_kb
 from synsetmine.kb.base import accepts
+from synsetmine.kb.rdf import _LimitedStream
 from tests.support.kbfiles import ALL, SKOS, check_broken, content_of, stored
 
 
@@ -194,3 +196,52 @@ def test_other_syntaxes_of_owl_are_told(tmp_path: Path) -> None:
         path = stored(tmp_path, text, "x.owl")
         with pytest.raises(DataError, match=r"x\.owl: OWL in functional, Manchester or OWL/XML"):
             read_kb(path)
+
+
+@pytest.mark.parametrize(
+    "entities",
+    [
+        '<!ENTITY a0 "ha"> ' + "".join(
+            f'<!ENTITY a{i} "{f"&a{i - 1};" * 10}">' for i in range(1, 13)
+        ),
+        '<!ENTITY a12 "' + "x" * 100_000 + '">',
+        '<!ENTITY\ta0\n"ha"  ><!ENTITY % a12 "&a0;" >',
+    ],
+    ids=["of others", "long", "two"],
+)  # fmt: skip
+def test_xml_entities_do_not_blow_up(tmp_path: Path, entities: str) -> None:
+    text = OWL.replace("<!ENTITY xsd", f"{entities}<!ENTITY xsd").replace(
+        "paralysis agitans", "&a12;"
+    )
+    moved = OWL.replace("<owl:Axiom>", f"<!DOCTYPE x [{entities}]>\n<owl:Axiom>&a12;")
+    for content in (text, moved):
+        path = stored(tmp_path, content, "x.owl")
+        with pytest.raises(DataError, match="an XML entity that is too long"):
+            read_kb(path)
+
+
+def test_short_entities_named_a_million_times_do_not_blow_up(tmp_path: Path) -> None:
+    entity = f'<!ENTITY a12 "{"x" * 900}">'
+    text = OWL.replace("<!ENTITY xsd", f"{entity}<!ENTITY xsd")
+    often = text.replace("paralysis agitans", "&a12;" * 100_000)
+    with pytest.raises(DataError, match="XML entities that expand too much"):
+        read_kb(stored(tmp_path, often, "x.owl"))
+    comment = f"<rdfs:comment>{'&owl;' * 100_000}</rdfs:comment>"  # as files of OWL name them
+    common = OWL.replace("</owl:Class>", f"{comment}</owl:Class>")
+    assert len(read_kb(stored(tmp_path, common, "y.owl"))) == len(
+        read_kb(stored(tmp_path, OWL, "z.owl"))
+    )
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 64])
+def test_the_guard_sees_entities_across_reads(size: int) -> None:
+    bomb = b'<!DOCTYPE x [<!ENTITY a "ha"> <!ENTITY b "&amp;&#38;"> <!ENTITY c "&a;&a;"> ]><x/>'
+
+    def drain(data: bytes) -> bytes:
+        limited = _LimitedStream(io.BytesIO(data), xml=True)
+        return b"".join(iter(lambda: limited.read(size), b""))
+
+    with pytest.raises(DataError, match="an XML entity"):
+        drain(bomb)
+    printable = bomb.replace(b"&a;&a;", b"nothing")
+    assert drain(printable) == printable

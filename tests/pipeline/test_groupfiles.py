@@ -19,7 +19,8 @@ from synsetmine.io.sets import read_sets
 from synsetmine.io.tables import unescape_formula
 from synsetmine.normalization import name_key
 from synsetmine.pipeline.group_files import COLUMNS, write_pairs
-from synsetmine.pipeline.grouping import Grouping, group
+from synsetmine.pipeline.grouping import group
+from synsetmine.pipeline.name_sets import Grouping
 from tests.pipeline.test_grouping import names
 from tests.support.namemodels import WordModel
 

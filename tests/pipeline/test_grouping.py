@@ -18,7 +18,9 @@ from hypothesis import strategies as st
 import synsetmine
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.normalization import name_key
-from synsetmine.pipeline.grouping import LONGEST_NAME, Grouping, group
+from synsetmine.pipeline.grouping import group
+from synsetmine.pipeline.name_sets import Grouping
+from synsetmine.pipeline.name_vocabulary import LONGEST_NAME
 from synsetmine.types import SynonymSets, Term
 from tests.support.namemodels import WordModel
 from tests.support.strategies import PIECES

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synsetmine.errors import DataError
-from synsetmine.pipeline.grouping import Grouping, group
+from synsetmine.pipeline.grouping import group
+from synsetmine.pipeline.name_sets import Grouping
 from synsetmine.pipeline.registry import KnownEntity, KnownName, Registry, read_registry
 from tests.support.namemodels import WordModel
 

@@ -119,7 +119,7 @@ def test_a_set_of_most_terms_is_counted_and_warned_of(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path / "run")
     terms = len(read_sets(Artefacts(folder.path).mined).terms)
     assert folder.results["mine"].counts["in one set"] == terms
-    assert f"synsetmine: warning: one set holds {terms} terms" in said.stderr
+    assert f"synsetmine: warning: one set has {terms} terms" in said.stderr
 
 
 def test_the_papers_model_is_a_preset(tmp_path: Path) -> None:

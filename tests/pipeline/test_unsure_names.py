@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
 from synsetmine.cli import app
-from synsetmine.pipeline.grouping import Grouping, group
+from synsetmine.pipeline.grouping import group
 from synsetmine.pipeline.judge import KEY, Judge
+from synsetmine.pipeline.name_sets import Grouping
 from synsetmine.pipeline.unsure_names import NOTE, Pair, _Links, judge_run
 from synsetmine.review import ReviewState, ReviewStore
 from synsetmine.review.feedback import Constraints, find_decisions, training_sets

@@ -203,7 +203,7 @@ def test_the_last_moment_but_one_leaves_a_store_that_can_say_no(tmp_path: Path) 
 
 
 def test_an_answer_that_was_kept_too_deep() -> None:
-    with pytest.raises(ValueError, match="lists nested in lists"):
+    with pytest.raises(ValueError, match="not an annotation"):
         Annotation.from_json("[" * 100_000)
 
 

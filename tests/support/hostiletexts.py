@@ -41,7 +41,7 @@ UNITS = (
     *("<", "<ref>", "<ref", "</ref", "<!--", "<nowiki>", "<a", "<a ", "</a", "<b>", "'", "'''"),
     *("&", "&#9", "&#", "&amp", "(", "(,", "( ", "(a", "a(", "a", "a ", "a_", "A", "=", "\n="),
     *("*", "\n*", ":", ";", "!", "\n!", "#", "__A", "1.", "1,", "1.1a", "\\", "\\'", '"', "'a',"),
-    *("{", "}", "http://", "[http://a ", "[//", "e\u0301", "+"),
+    *("{", "}", "http://", "[http://a ", "[//", "e\u0301", "\u0301\u0316", "\u0f73\u0301", "+"),
     *("a+", "a+b", "@", "%", "%41", "\u3042", ".", "?!", ". ", "a.", "\\,", "=>", "a=>b", ","),
     *(" disambiguation", "disambig", "&#x", "\u1100", "\U0001f600", "\ufdfa", "\x1b["),
 )
@@ -129,7 +129,8 @@ def find_abbreviations(_folder: Path) -> None:
 
 
 def read_set_files(folder: Path) -> None:
-    for text in lines(SIZE // 10):
+    marks = "a" + "\u0301\u0316" * (2 * SIZE)  # a name, if this were Python
+    for text in (marks, *lines(SIZE // 10)):
         (folder / "a.set").write_text(f"c0 {{{text}\nc1 {{'a', '{text}\nc2 {{'b'}}\n")
         read_sets(folder / "a.set", skipped=[])
         (folder / "a.jsonl").write_text(f'{{"id": "{text}\n{{"id": "c2", "terms": ["b"]}}\n')

@@ -19,7 +19,7 @@ from synsetmine.pipeline.settings import GroupSettings
 from synsetmine.schema import settings_in
 
 if TYPE_CHECKING:
-    from synsetmine.pipeline.grouping import Grouping
+    from synsetmine.pipeline.name_sets import Grouping
 
 
 DEFAULTS = GroupSettings()

@@ -17,7 +17,7 @@ from synsetmine.integrations.mentions import (
     group_mentions,
     sentences_with,
 )
-from synsetmine.pipeline.grouping import Grouping
+from synsetmine.pipeline.name_sets import Grouping
 
 UNTYPED = "Node"  # the type of a node that was made without one
 

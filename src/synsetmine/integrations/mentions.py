@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import NamedTuple, TypedDict, Unpack
 
 from synsetmine.normalization import name_key
-from synsetmine.pipeline.grouping import Grouping, KnownSets, Member, NameModel, NameSet, group
+from synsetmine.pipeline.grouping import NameModel, group
+from synsetmine.pipeline.name_sets import Grouping, Member, NameSet
+from synsetmine.pipeline.name_vocabulary import KnownSets
 from synsetmine.text.tokens import sentence_around
 from synsetmine.types import Progress
 

@@ -81,7 +81,8 @@ def explain(
     are the types of both. The probability depends on the vocabulary: `among` are other names of the
     list, if any. `model`, `encoder`, `device` and `cache` are those of `group`.
     """
-    from synsetmine.pipeline.grouping import LONGEST_NAME, encoding, general_model
+    from synsetmine.pipeline.grouping import encoding, general_model
+    from synsetmine.pipeline.name_vocabulary import LONGEST_NAME
 
     names = [" ".join(text.split()) for text in names_in([name, other])]
     for text in names:

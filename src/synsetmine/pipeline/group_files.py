@@ -16,7 +16,7 @@ from synsetmine.normalization import name_key
 from synsetmine.types import Term
 
 if TYPE_CHECKING:
-    from synsetmine.pipeline.grouping import Grouping, Member, NameSet, UnsurePair
+    from synsetmine.pipeline.name_sets import Grouping, Member, NameSet, UnsurePair
     from synsetmine.runs import MinedSet
 
 

@@ -160,8 +160,8 @@ class MineResult(StageResult):
         entities = len({decision.best_set for decision in joined})
         rehearsal = None if mined.known is None else mined.known.rehearsal
         giant = (
-            f"one set holds {mined.giant:,} terms, which the model does not tell apart: the "
-            "vectors may say too little, or the threshold be too low"
+            f"one set has {mined.giant:,} terms that the model does not separate: the vectors may "
+            "carry too little information, or the threshold may be too low"
         )
         return cls(
             new_names=len(joined),
@@ -192,12 +192,12 @@ def _expectations(
     sure = [p for p in probabilities if p >= SURE]
     expected = f"of which about {round(sum(sure)):,} should be right"
     if rehearsed:
-        sentences = [f"{names}; at {SURE} and above {len(sure):,}, {expected}"]
+        sentences = [f"{names}; {len(sure):,} with probability {SURE} or more, {expected}"]
     else:
         sentences = [f"{names}; there was no rehearsal, so the probabilities are the model's own"]
     if groups:
         unknown = counted(sum(groups), "unknown term")
-        sentences.append(f"apart from these, {counted(len(groups), 'group')} of {unknown}")
+        sentences.append(f"besides, {counted(len(groups), 'group')} of {unknown}")
     return sentences
 
 

@@ -21,7 +21,7 @@ from synsetmine.text.kinds import pair_kind
 from synsetmine.types import Progress
 
 if TYPE_CHECKING:
-    from synsetmine.pipeline.grouping import ComparedTerms, Grouping, Member
+    from synsetmine.pipeline.name_sets import ComparedTerms, Grouping, Member
 
 # What tells a member from other entities of the list that have its name.
 IdentifiedBy: TypeAlias = Literal["name", "type", "row"]

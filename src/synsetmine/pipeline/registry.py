@@ -19,7 +19,7 @@ from synsetmine.io.files import numbered_lines, parse_json, plain_name, write_te
 from synsetmine.normalization import is_unicode, name_key
 
 if TYPE_CHECKING:
-    from synsetmine.pipeline.grouping import Grouping
+    from synsetmine.pipeline.name_sets import Grouping
 
 CONTEXTS = 100  # of a name that are kept
 

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from synsetmine.errors import DataError
+from synsetmine.errors import DataError, ModelError
 from synsetmine.models.base import Arrays
 from synsetmine.models.known import KnownSets
 from synsetmine.models.paper.generate import PreparedScorer
@@ -149,6 +149,17 @@ class SetScorer(nn.Module):
     @classmethod
     def from_state(cls, description: Mapping[str, Any], arrays: Arrays) -> SetScorer:
         """The network that `state` describes, ready for use."""
+        _check_size(description, sum(array.size for array in arrays.values()))
         scorer = cls(**{name: description[name] for name in ARCHITECTURE})
         scorer.load_state_dict({name: torch.from_numpy(array) for name, array in arrays.items()})
         return scorer.eval()
+
+
+def _check_size(description: Mapping[str, Any], stored: int) -> None:
+    """Refuse a network that is larger than its weights, before memory is taken for it."""
+    embed = [description["dimension"], *description["embed_sizes"]]
+    layers = (*pairwise(embed), *pairwise([embed[-1], *description["post_sizes"], 1]))
+    if any(width < 1 for layer in layers for width in layer):
+        raise ModelError("a layer without a width")
+    if (needed := sum(width * following for width, following in layers)) > stored:
+        raise ModelError(f"config.json describes {needed} weights, the file has {stored}")

@@ -12,7 +12,7 @@ from msgspec import UNSET, Struct, UnsetType
 from synsetmine.errors import DataError
 from synsetmine.models.general import load_general
 from synsetmine.pipeline.explanation import explain
-from synsetmine.pipeline.grouping import Grouping, group, threshold_of
+from synsetmine.pipeline.grouping import group, threshold_of
 from synsetmine.pipeline.mcp.messages import (
     MAX_TEXT,
     ExpandCall,
@@ -27,6 +27,7 @@ from synsetmine.pipeline.mcp.messages import (
     SingleName,
     UnsureNames,
 )
+from synsetmine.pipeline.name_sets import Grouping
 from synsetmine.pipeline.settings import GroupSettings
 from synsetmine.review.web.answers import Answers, ModelAnswers
 from synsetmine.review.web.schemas import Answer, Expand, Score
