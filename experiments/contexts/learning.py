@@ -28,7 +28,8 @@ MENTIONS = (1, 2, 4, 8, 16)  # contexts of a node; one of these numbers is drawn
 PENALTY = 0.01  # of the squared weights of features of deviation 1, beside the mean loss
 SLOPE_PENALTY = 1e-3  # of a source's slope, around 1
 BIAS_PENALTY = 1e-4  # of a source's bias: one without any pair that is different has no limit
-LARGEST_BIAS = 4.0  # log-odds that two mentions of a name are one thing, of a source
+UNRELATED = 10_000  # random pairs of a draw, at most
+SAME_NAME = 1.0  # log-odds that two mentions of one name are one thing; 3.0 joins no more of them
 
 
 class Nodes:
@@ -84,30 +85,52 @@ class Pairs(NamedTuple):
     true: npt.NDArray[np.bool_]  # (pairs,)
 
 
-def learn(sources: Mapping[str, Sequence[Nodes]]) -> ContextClassifier:
+def learn(sources: Mapping[str, Sequence[Nodes]], *, prior: float = SAME_NAME) -> ContextClassifier:
     """Learn from the nodes of several sources; all sources count alike."""
-    return ContextClassifier(_learn(sources, same=False), _learn(sources, same=True))
+    return ContextClassifier(_learn_different(sources), _learn_same(sources, prior))
 
 
-def _learn(sources: Mapping[str, Sequence[Nodes]], *, same: bool) -> Floats:
-    """The weights of the contexts, the bias first.
+def _learn_different(sources: Mapping[str, Sequence[Nodes]]) -> Floats:
+    """The weights of contexts of two different names, the bias first.
 
     How many pairs are true differs between sources, and contexts cannot tell. So in training each
     source has a bias and a slope of the log-odds of names for itself. The bias of the result is how
     much these biases move when the contexts are added.
     """
-    parts = [_pairs(nodes, same=same) for nodes in sources.values()]
+    parts = [_pairs(nodes) for nodes in sources.values()]
     deviations = np.concatenate([part.features for part in parts]).std(axis=0) + 1e-3
     without, _ = _fit(parts, deviations, contexts=False)
     biases, weights = _fit(parts, deviations, contexts=True)
-    bias = float(np.mean(biases - without))
-    if same:
-        bias += float(np.mean(np.clip(without, 0, LARGEST_BIAS)))
-    return np.array([bias, *weights], np.float32)
+    return np.array([float(np.mean(biases - without)), *weights], np.float32)
 
 
-def _pairs(nodes: Sequence[Nodes], *, same: bool) -> Pairs:
-    kept = [one.known.same == same for one in nodes]
+def _learn_same(sources: Mapping[str, Sequence[Nodes]], prior: float) -> Floats:
+    """The weights of contexts of one name, the bias first: `prior` and a log-likelihood ratio.
+
+    Names of several entities are few, and most of these entities are related. So contexts of one
+    name and entity are compared with those of unrelated names, as many of either.
+    """
+    parts, sizes = [], []
+    for nodes in sources.values():
+        used = nodes[0].pairs.similarities
+        true = np.concatenate([n.known.features[n.known.same & n.true] for n in nodes])
+        unrelated = np.concatenate([n.pairs.unrelated(UNRELATED) for n in nodes])
+        for features, label in ((true, True), (unrelated, False)):
+            parts.append((features[:, :used], np.full(len(features), label)))
+            sizes.append(np.full(len(features), 1 / max(len(features), 1)))
+    features = np.concatenate([part[0] for part in parts])
+    labels = np.concatenate([part[1] for part in parts]).astype(np.float32)
+    deviations = features.std(axis=0) + 1e-3
+    count = len(sizes)
+    shares = np.concatenate(sizes) / count
+    one = Pairs(features, np.zeros(len(features), np.float32), labels > 0)
+    biases, weights = _fit([one], deviations, contexts=True, shares=shares)
+    further = np.zeros(nodes[0].known.features.shape[1] - used)
+    return np.array([prior + biases[0], *weights, *further], np.float32)
+
+
+def _pairs(nodes: Sequence[Nodes]) -> Pairs:
+    kept = [~one.known.same for one in nodes]
     columns = zip(*((one.known.features, one.known.names, one.true) for one in nodes), strict=True)
     features, names, true = (
         np.concatenate([column[k] for column, k in zip(own, kept, strict=True)]) for own in columns
@@ -116,7 +139,11 @@ def _pairs(nodes: Sequence[Nodes], *, same: bool) -> Pairs:
 
 
 def _fit(
-    parts: Sequence[Pairs], deviations: Floats, *, contexts: bool
+    parts: Sequence[Pairs],
+    deviations: Floats,
+    *,
+    contexts: bool,
+    shares: npt.NDArray[np.float64] | None = None,  # of the only part's pairs
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """The bias of each source, and the weights, by logistic regression."""
     count = len(parts)
@@ -133,8 +160,8 @@ def _fit(
             score = biases[place] + slopes[place] * part.names
             if contexts:
                 score = score + features @ weights
-            share = 1 / max(len(score), 1) / count
-            total += share * np.sum(np.logaddexp(0, score) - part.true * score)
+            share = 1 / max(len(score), 1) / count if shares is None else shares
+            total += np.sum(share * (np.logaddexp(0, score) - part.true * score))
             error = share * (sigmoid(score) - part.true)
             slope[place] += error.sum()
             slope[count + place] += (error * part.names).sum()

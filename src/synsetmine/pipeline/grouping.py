@@ -240,8 +240,12 @@ def _with_senses(
 ) -> Sequence[Row]:
     """The rows with the senses that the contexts of a name show, the most frequent one first.
 
-    A row without a context has the most frequent sense.
+    A row without a context has the most frequent sense. A high threshold asks for certain merges
+    of different names; it does not split one name into more senses than the balanced one.
     """
+    from synsetmine.models.general import PRECISION
+
+    threshold = min(threshold, PRECISION["balanced"])
     mentions = Counter((name_key(row.name), row.contexts) for row in rows if row.contexts)
     per_name = Counter(name for name, _ in mentions)
     several = sorted(mention for mention in mentions if per_name[mention[0]] > 1)

@@ -58,6 +58,7 @@ WORD_SIMILARITIES = (
     "cosine of the words above the denser neighbourhood",
 )
 TABLE_SIMILARITIES = ("cosine", "above the denser neighbourhood", "above the sparser neighbourhood")
+ALIKE = 5  # of these, the first ones, tell how alike two contexts are
 FURTHER_FEATURES = (
     "root of the cosine times the log of the words of the shorter context",
     "log of the words of the shorter context",
@@ -67,7 +68,6 @@ FURTHER_FEATURES = (
     "one context has the other name",
     "a context says that both are one",
     "a context lists both",
-    "log-odds of what the names are short for, above those of the names",
     "both are short for something",
     "one is short for something",
 )
@@ -102,7 +102,7 @@ class PairsInContext(NamedTuple):
     """What is known of pairs: of the contexts, of the names, and whether both names are one."""
 
     features: Floats  # (pairs, width)
-    names: Floats  # log-odds of two different names: (pairs,)
+    names: Floats  # log-odds of two different names, or of what they are short for: (pairs,)
     same: npt.NDArray[np.bool_]  # (pairs,)
 
 
@@ -152,7 +152,7 @@ class ContextPairs:
         counts, words = string_counts(self._texts.words)
         rows = unit_rows(np.asarray(counts @ encoder.encode_words(words), np.float32))
         filled = np.flatnonzero((rows != 0).any(axis=1))
-        rows[filled] -= rows[filled].mean(axis=0)
+        rows[filled] -= rows[filled].sum(axis=0) / max(len(filled), 1)
         return unit_rows(rows)
 
     def candidates(self, left: Positions, right: Positions) -> tuple[Positions, Positions]:
@@ -190,8 +190,7 @@ class ContextPairs:
             values = np.where(same, LARGEST, best).astype(np.float32)
             both = np.flatnonzero(self.known[ends[0]] & self.known[ends[1]])
             features = self._features(ends[0][both], ends[1][both], more[both])
-            names = best[both] - more[both, 0]
-            values[both] = classifier.log_odds(features, names, same[both])
+            values[both] = classifier.log_odds(features, best[both], same[both])
             parts.append(values)
             if progress is not None:
                 progress(min(start + PAIRS_AT_ONCE, len(left)), len(left))
@@ -200,10 +199,20 @@ class ContextPairs:
     def pairs(self, left: Positions, right: Positions, compare: Compare) -> PairsInContext:
         """What a classifier learns from."""
         best, more, same = self._names(left, right, compare)
-        return PairsInContext(self._features(left, right, more), best - more[:, 0], same)
+        return PairsInContext(self._features(left, right, more), best, same)
+
+    @property
+    def similarities(self) -> int:
+        """How many features come first that tell how alike two contexts are."""
+        return len(WORD_SIMILARITIES) + len(TABLE_SIMILARITIES) * len(self._tables) + ALIKE
+
+    def unrelated(self, count: int) -> Floats:
+        """Features of random pairs of different names: (pairs, width)"""
+        left, right = self._random_pairs[0][:count], self._random_pairs[1][:count]
+        return self._features(left, right, np.zeros((len(left), 2), np.float32))
 
     def _features(self, left: Positions, right: Positions, more: Floats) -> Floats:
-        """The features of the contexts; `more` is what they say of short names: (pairs, 3)"""
+        """The features of the contexts; `more` is what they say of short names: (pairs, 2)"""
         means, deviations = self._background
         similarities = (self._similarities(left, right) - means) / deviations
         np.clip(similarities, *DEVIATIONS, out=similarities)
@@ -237,22 +246,30 @@ class ContextPairs:
     @cached_property
     def _background(self) -> tuple[Floats, Floats]:
         """Mean and standard deviation of the similarities of random pairs with contexts."""
+        left, right = self._random_pairs
+        if not len(left):
+            return np.zeros(1, np.float32), np.ones(1, np.float32)
+        values = self._similarities(left, right)
+        return values.mean(axis=0), values.std(axis=0) + 1e-3
+
+    @cached_property
+    def _random_pairs(self) -> tuple[Positions, Positions]:
+        """Nodes with contexts that have different names, or all have one name."""
         nodes = np.flatnonzero(self.known)
         if len(nodes) < 2:
-            return np.zeros(1, np.float32), np.ones(1, np.float32)
+            return nodes[:0], nodes[:0]
         left, right = nodes[np.random.default_rng(0).integers(len(nodes), size=(2, BACKGROUND))]
         other = self._form_of[left, 0] != self._form_of[right, 0]
         if not other.any():
             other = left != right
-        values = self._similarities(left[other], right[other])
-        return values.mean(axis=0), values.std(axis=0) + 1e-3
+        return left[other], right[other]
 
     def _names(
         self, left: Positions, right: Positions, compare: Compare
     ) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
-        """Log-odds by the names and what they are short for, what these add, and equal names.
+        """Log-odds by the names or what they are short for, which are short, and equal names.
 
-        The last of `FURTHER_FEATURES` are the second: (pairs, 3).
+        The last of `FURTHER_FEATURES` are the second: (pairs, 2).
         """
         one, other = self._form_of[left], self._form_of[right]  # (pairs, 3)
         same = one[:, 0] == other[:, 0]
@@ -269,7 +286,7 @@ class ContextPairs:
         both = is_short & other_short
         best[both] = self._compare(one[both, 1], other[both, 1], compare)
         best[same & ~both] = 0
-        more = np.stack([best - odds, both, is_short ^ other_short], axis=1).astype(np.float32)
+        more = np.stack([both, is_short ^ other_short], axis=1).astype(np.float32)
         return best, more, same
 
     def _compare(self, left: Positions, right: Positions, compare: Compare) -> Floats:
@@ -297,8 +314,12 @@ class ContextPairs:
     def _sequences(self) -> Any:
         """Which sequences of words each node's contexts have: scipy.sparse.csr_array"""
         counts, _ = string_counts(
-            [" ".join(words[i : i + SEQUENCE]) for i in range(len(words) - SEQUENCE + 1)]
-            for words in self._texts.words
+            [
+                " ".join(words[start : start + SEQUENCE])
+                for words in map(tokens, texts)
+                for start in range(len(words) - SEQUENCE + 1)
+            ]
+            for texts in self._contexts
         )
         counts.data = np.ones_like(counts.data)
         return counts
@@ -460,5 +481,7 @@ def _places(form_of: Positions) -> tuple[Positions, Positions]:
 
 def _holds(matrix: Any, rows: Positions, columns: Positions) -> npt.NDArray[np.bool_]:
     """Whether the sparse matrix has these places."""
+    if not len(rows):
+        return np.zeros(0, np.bool_)
     values: npt.NDArray[np.bool_] = np.asarray(matrix[rows, columns]).ravel() != 0
     return values
