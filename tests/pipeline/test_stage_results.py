@@ -85,7 +85,7 @@ def test_scores_say_what_the_stage_reports() -> None:
         "of the test sets found exactly": 1,
         "of the test terms joined to another entity": 1,
     }
-    assert scores.result.notes == ["scores on so few entities are rough: 2 held out"]
+    assert scores.result.notes == ["only 2 entities were held out, so the scores are imprecise"]
     none = HeldOutScores(test_sets=0, test_terms=0, threshold=0.3)
     assert to_record(none) == {"test sets": 0, "test terms": 0, "threshold": 0.3}
     assert none.result.counts == {"test sets": 0}

@@ -181,7 +181,7 @@ def test_the_python_tutorial_runs(cache: Path, clinic: Path, tmp_path: Path) -> 
 def check_tutorial(shown: str) -> None:
     assert "SynonymSets(1,273 sets with 2,600 terms" in shown
     assert "TermVectors(2,989 terms, 50 dimensions" in shown
-    assert "known sets took in new terms" in shown
+    assert "known sets have new terms" in shown
     assert "sets in synonyms-py.txt and 0 terms left out" in shown
 
 

@@ -18,7 +18,7 @@ from synsetmine.schema import labelled
 from synsetmine.types import Link
 
 KEPT = "kept"
-FEW_TEST_SETS = 10  # the scores of fewer are rough
+FEW_TEST_SETS = 10  # the scores of fewer are imprecise
 
 
 class StageProgress(Protocol):
@@ -135,7 +135,7 @@ class HeldOutScores:
         if not self.among or not self.alone:
             note = "no entity could be held out, so there are no scores"
             return StageResult(figures={"test sets": self.test_sets}, notes=[note])
-        rough = f"scores on so few entities are rough: {self.test_sets} held out"
+        rough = f"only {self.test_sets} entities were held out, so the scores are imprecise"
         return StageResult(
             figures={
                 "ARI among all terms": round(self.among["ari"], 4),
