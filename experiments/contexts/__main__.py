@@ -7,6 +7,7 @@ DATA has the folders `ncbi-disease` and `medline`. WEIGHTS gets `contexts-string
 `contexts-encoder.safetensors`, which `load_general` reads beside the other weights. Each source is
 judged by a classifier that learned from the others; OTHER_WEIGHTS are weights of the general model
 that have not learned from the sources (`python -m experiments.general_model --without …`).
+`--strings` leaves the sentence encoder out, which takes most of the time.
 """
 
 from __future__ import annotations
@@ -38,15 +39,16 @@ def main() -> None:
     options = _options()
     rows = {name: read(options.data) for name, read in SOURCES.items()}
     encode: Encode = partial(encode_terms, model=find_encoder("minilm"), cache=options.cache)
+    kinds = 1 if options.strings else 2
     if options.out is not None:
         options.out.mkdir(parents=True, exist_ok=True)
-        for kind, model, own_encode in _kinds(None, encode):
+        for kind, model, own_encode in _kinds(None, encode)[:kinds]:
             classifier = learn(_nodes(rows, model, own_encode))
             save_file(classifier.arrays(), options.out / f"contexts-{kind}.safetensors")
             print(f"{kind}: {len(classifier.same)} weights", flush=True)
     if options.page is not None:
         results: dict[str, list[SourceScores]] = {}
-        nodes = {k: _nodes(rows, m, e) for k, m, e in _kinds(options.judged, encode)}
+        nodes = {k: _nodes(rows, m, e) for k, m, e in _kinds(options.judged, encode)[:kinds]}
         tests = {name: _draws(own, JUDGED, DRAWS) for name, own in rows.items()}
         for left_out in rows:
             classifiers: dict[str, ContextClassifier] = {
@@ -55,9 +57,12 @@ def main() -> None:
             }
             models = {
                 kind: replace(model, contexts=classifiers[kind])
-                for kind, model, _ in _kinds(options.judged, encode)
+                for kind, model, _ in _kinds(options.judged, encode)[:kinds]
             }
-            results[left_out] = [judge_source(t, models, encode) for t in tests[left_out]]
+            results[left_out] = [
+                judge_source(t, models, None if options.strings else encode)
+                for t in tests[left_out]
+            ]
             print(left_out, "judged", flush=True)
         write_page(options.page, tests, results)
 
@@ -93,6 +98,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, help="folder for the weights")
     parser.add_argument("--page", type=Path, help="page for the figures of sources left out")
     parser.add_argument("--judged", type=Path, help="weights of the general model for the page")
+    parser.add_argument("--strings", action="store_true", help="without a sentence encoder")
     parser.add_argument("--cache", type=Path, help="folder that keeps the encoder's vectors")
     return parser.parse_args()
 

@@ -41,7 +41,7 @@ class SourceScores(NamedTuple):
 
 
 def judge_source(
-    rows: Sequence[Row], models: Mapping[str, GeneralModel], encode: Encode
+    rows: Sequence[Row], models: Mapping[str, GeneralModel], encode: Encode | None
 ) -> SourceScores:
     """The scores of all methods on the rows of one draw."""
     names = [row.name for row in rows]
@@ -58,16 +58,24 @@ def judge_source(
         for what, texts in own.items():
             grouped = group(names, contexts=texts, model=model, encoder=encoder)
             labels[f"group, {what}{', MiniLM' if encoder else ''}"] = grouped.ids
+    linkage = {} if encode is None else _by_vectors(names, contexts, truth, encode)
+    fixed = {method: Scores(*pair_scores(own, truth)) for method, own in labels.items()}
+    return SourceScores(fixed, linkage)
+
+
+def _by_vectors(
+    names: Sequence[str], contexts: Sequence[str], truth: Sequence[str], encode: Encode
+) -> dict[str, dict[float, Scores]]:
+    """Average linkage over vectors of names, of contexts, and of both as one text."""
     short = [context[:ENCODED_TEXT] for context in contexts]
     both = [f"{name}: {context}" for name, context in zip(names, short, strict=True)]
-    linkage = {}
+    scores = {}
     for method, texts in zip(RIVAL_TEXTS, (names, short, both), strict=True):
         terms = [Term(text) for text in texts]
         vectors = unit_rows(encode(list(dict.fromkeys(terms))).select(terms))
         sets = average_linkage(vectors)
-        linkage[method] = {t: Scores(*pair_scores(own, truth)) for t, own in sets.items()}
-    fixed = {method: Scores(*pair_scores(own, truth)) for method, own in labels.items()}
-    return SourceScores(fixed, linkage)
+        scores[method] = {t: Scores(*pair_scores(own, truth)) for t, own in sets.items()}
+    return scores
 
 
 def write_page(
