@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -24,6 +25,7 @@ from synsetmine.cli.options import (
     with_settings,
 )
 from synsetmine.cli.run import EngineOptions, report_result
+from synsetmine.errors import SynsetmineError
 from synsetmine.pipeline.settings import (
     CorpusSettings,
     EngineSettings,
@@ -45,18 +47,25 @@ Knowledge = Annotated[
 CorpusOptions = Annotated[CorpusSettings, SettingOptions(arguments={"path": "corpus"})]
 
 
+def _temporary_folder() -> TemporaryDirectory[str]:
+    try:
+        return TemporaryDirectory(prefix="synsetmine-")
+    except FileNotFoundError as error:  # tempfile has tried to write a file in each folder
+        problem = "no folder for temporary files is writable"
+        advice = "set TMPDIR, or raise the limit of file sizes (ulimit -f)"
+        raise SynsetmineError(f"{problem}; {advice}") from error
+
+
 @contextmanager
 def stage_context(
     label: str, *, unit: str = "", work: EngineSettings | None = None, **named: Path | None
 ) -> Iterator[StageContext]:
     """The context of a stage, with a progress bar; files that are not named are temporary."""
-    from tempfile import TemporaryDirectory
-
     from synsetmine.pipeline.stage_results import StageContext
     from synsetmine.runs.folder import Artefacts
 
     with (
-        TemporaryDirectory(prefix="synsetmine-") as folder,
+        _temporary_folder() as folder,
         (work or EngineSettings()).open() as engine,
         console.progress_bar(label, unit=unit) as bar,
     ):

@@ -180,11 +180,25 @@ PLACE_CASES: tuple[Case, ...] = (
         for command in (
             (*CONVERT, "new.jsonl"),
             ("convert", "vectors.txt", "a.safetensors"),
-            ("read", "corpus.jsonl", "-o", "a.parquet"),
-            ("knowledge", "kb.jsonl", "-o", "a.arrow"),
             ("export", "new.jsonl", "-f", "parquet", "-o", "a.parquet"),
             ("export", "new.jsonl", "-f", "solr", "-o", "kb.jsonl"),
             ("init", "--overwrite", "-o", "synsetmine.toml"),
+        )
+    ),
+    *(
+        Case(
+            "too large a file",
+            " ".join(command),
+            world,
+            command,
+            1,
+            "no folder for temporary files is writable; set TMPDIR, or raise the limit of file "
+            "sizes (ulimit -f)",
+            largest=0,
+        )
+        for command in (
+            ("read", "corpus.jsonl", "-o", "a.parquet"),
+            ("knowledge", "kb.jsonl", "-o", "a.arrow"),
         )
     ),
     Case(
