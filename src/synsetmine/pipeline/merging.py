@@ -93,8 +93,8 @@ def apply_plan(
     column `set_id` has the id of the merge, `merged_from` the rows as they were. Of relations
     `source_original` and `target_original` have the ends that were changed.
 
-    A name that stands for several entities is told apart by the id of its row, by its type, or by
-    its row number if the table is the list that was grouped. Where nothing tells it is left as it
+    A name that stands for several entities is resolved by the id of its row, by its type, or by its
+    row number if the table is the list that was grouped. A name that stays ambiguous is left as it
     is, and counted.
     """
     if entities is None and relations is None:

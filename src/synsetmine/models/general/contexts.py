@@ -99,7 +99,7 @@ class ContextClassifier:
 
 
 class PairsInContext(NamedTuple):
-    """What is known of pairs: of the contexts, of the names, and whether both names are one."""
+    """The features of pairs: of contexts, of names, and whether both names are equal."""
 
     features: Floats  # (pairs, width)
     names: Floats  # log-odds of two different names, or of what they are short for: (pairs,)

@@ -53,7 +53,7 @@ class Message(Struct, forbid_unknown_fields=True):
 
 
 class ListedName(Message):
-    """A name with what is known about it."""
+    """A name with its contexts and its type."""
 
     name: TermText
     contexts: Contexts | UnsetType = UNSET
