@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,7 @@ ROWS = (
 )
 
 
-def grouped(rows: tuple[tuple[str, str], ...] = ROWS, **options: float) -> Grouping:
+def grouped(rows: tuple[tuple[str, str], ...] = ROWS, **options: Any) -> Grouping:
     return group([name for name, _ in rows], contexts=[text for _, text in rows], **options)
 
 

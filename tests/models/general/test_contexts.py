@@ -121,8 +121,9 @@ def test_a_short_name_is_compared_by_its_definition() -> None:
 def test_contexts_state_that_names_are_one_or_list_both(pairs: ContextPairs) -> None:
     features = pairs.pairs(LEFT, RIGHT, compare).features
     one, listed = features.shape[1] - 4, features.shape[1] - 3
-    stated = {(a, b) for a, b in zip(LEFT, RIGHT, strict=True) if features[place(a, b), one]}
-    both = {(a, b) for a, b in zip(LEFT, RIGHT, strict=True) if features[place(a, b), listed]}
+    names = list(zip(LEFT.tolist(), RIGHT.tolist(), strict=True))
+    stated = {(a, b) for a, b in names if features[place(a, b), one]}
+    both = {(a, b) for a, b in names if features[place(a, b), listed]}
     assert stated == {(3, 4)}
     assert both == {(6, 7)}
 
@@ -150,7 +151,7 @@ def test_mentions_are_split_by_average_linkage() -> None:
     class Fixed(ContextPairs):
         """Mentions 0 and 1 are alike, and so are 2 and 3."""
 
-        def log_odds(self, left, right, *_: object) -> Floats:  # type: ignore[no-untyped-def,override]
+        def log_odds(self, left, right, *_: object) -> Floats:  # type: ignore[no-untyped-def]
             return np.where(left // 2 == right // 2, 3.0, -3.0).astype(np.float32)
 
     pairs = Fixed(("a",) * 4 + ("b",), (("x",),) * 5, ENCODER)
