@@ -35,7 +35,7 @@ class Setting:
     name: str
     type: Any  # without None
     default: Any  # MISSING if the setting is required
-    help: str
+    help: str = ""
     ge: float | None = None
     gt: float | None = None
     le: float | None = None

@@ -231,7 +231,7 @@ def test_a_browser_is_opened_where_it_has_a_window(
     def listen(*_: object, on_ready: Callable[[str], None], **__: object) -> None:
         on_ready("http://127.0.0.1:1/")
 
-    monkeypatch.setattr("synsetmine.cli.web.listen_and_serve", listen)
+    monkeypatch.setattr("synsetmine.cli.review.listen_and_serve", listen)
     CliRunner().invoke(app, ["review", str(run)], catch_exceptions=False)
     monkeypatch.setenv("DISPLAY", ":0")
     CliRunner().invoke(app, ["review", str(run), "--no-open"], catch_exceptions=False)

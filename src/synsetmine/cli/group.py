@@ -11,8 +11,8 @@ import typer
 
 from synsetmine.cli import console
 from synsetmine.cli.inputs import Device, Encoder, SkipBad, load_sets, skipping
-from synsetmine.cli.judge import JudgeOptions, judge_of, report_judge
 from synsetmine.cli.options import check_not_input, option_of, output_file, with_settings
+from synsetmine.cli.review import JudgeOptions, judge_of, report_judge
 from synsetmine.devices import choose_device
 from synsetmine.errors import SynsetmineError, counted
 from synsetmine.pipeline.settings import GroupSettings

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from synsetmine.cli import console
-from synsetmine.cli.options import option_of
+from synsetmine.cli.options import SettingOptions, option_of
 from synsetmine.devices import choose_device
 from synsetmine.errors import DataError, SynsetmineError, shorten
 from synsetmine.pipeline.settings import EncoderSettings
@@ -198,14 +198,24 @@ def _single_sense(term: Term, senses: Sequence[Term], known: Sequence[Term]) -> 
 
 
 Source = Annotated[Path, typer.Argument(help="Folder of a run, or of a trained model.")]
-Among = Annotated[
-    Path | None,
-    typer.Option(
-        "--vocabulary",
-        help="For a model folder: the vocabulary, which changes f; give the terms "
-        "that were mined. Default: all terms that have vectors.",
-    ),
-]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelInputs:
+    """What a bare model needs besides its folder; a run has its own."""
+
+    vectors: Tables = None
+    encoder: Encoder = None
+    vocabulary: Annotated[
+        Path | None,
+        typer.Option(
+            help="For a model folder: the vocabulary, which changes f; give the terms "
+            "that were mined. Default: all terms that have vectors."
+        ),
+    ] = None
+
+
+ModelInputOptions = Annotated[ModelInputs, SettingOptions()]
 
 
 @dataclass(frozen=True)
@@ -246,32 +256,35 @@ class ModelSource:
         return self.stored.prepare(everyone, views, known=known, device=chosen)
 
 
+def check_inputs(source: Path, inputs: ModelInputs, *, sets_only: bool = False) -> None:
+    """Refuse options that do not fit the folder, before anything is read."""
+    from synsetmine.runs.folder import is_run
+
+    if is_run(source) and (inputs.vectors or inputs.encoder or inputs.vocabulary):
+        raise SynsetmineError(
+            "--vectors, --encoder and --vocabulary need a model folder; a run has its own"
+        )
+    if sets_only and not is_run(source):
+        raise SynsetmineError(f"--sets-only needs a run folder; {source} is not one")
+
+
 def open_source(
-    source: Path,
-    vectors: Sequence[Path] | None,
-    encoder: str | None,
-    vocabulary: Path | None,
-    *,
-    skip_bad: bool,
-    needs_vocabulary: bool = True,
+    source: Path, inputs: ModelInputs, *, skip_bad: bool, needs_vocabulary: bool = True
 ) -> ModelSource:
     """The model of a run, or a bare one with what the options name."""
     from synsetmine.models import load_model
     from synsetmine.runs.folder import is_run
 
+    check_inputs(source, inputs)
     if is_run(source):
-        if vectors or encoder or vocabulary:
-            raise SynsetmineError(
-                "--vectors, --encoder and --vocabulary need a model folder; a run has its own"
-            )
         return _of_run(source)
     stored = load_model(source)
-    tables = tuple(load_vectors(path, skip_bad) for path in vectors or ())
+    tables = tuple(load_vectors(path, skip_bad) for path in inputs.vectors or ())
     terms: tuple[Term, ...] = ()
-    if tables or vocabulary or needs_vocabulary:
+    if tables or inputs.vocabulary or needs_vocabulary:
         first = tables[0] if tables else None
-        terms = tuple(load_vocabulary(vocabulary, first, skip_bad).terms)
-    return ModelSource(stored, terms, tables, encoder=choose_encoder(encoder, stored))
+        terms = tuple(load_vocabulary(inputs.vocabulary, first, skip_bad).terms)
+    return ModelSource(stored, terms, tables, encoder=choose_encoder(inputs.encoder, stored))
 
 
 def _of_run(run: Path) -> ModelSource:

@@ -10,11 +10,11 @@ import typer
 
 from synsetmine.cli import console
 from synsetmine.cli.inputs import (
-    Among,
     AsJson,
     Device,
     Encoder,
     Model,
+    ModelInputOptions,
     Reviews,
     SkipBad,
     Source,
@@ -87,13 +87,13 @@ Members = Annotated[
 ]
 
 
+@with_settings
 def score(
     source: Source,
     terms: Annotated[list[str], typer.Argument(help="Terms to score.")],
     members: Members,
-    vectors: Tables = None,
-    encoder: Encoder = None,
-    vocabulary: Among = None,
+    *,
+    inputs: ModelInputOptions,
     as_json: AsJson = False,
     device: Device = "auto",
     skip_bad: SkipBad = False,
@@ -108,21 +108,19 @@ def score(
 
     Example: `synsetmine score model uk italy -v vectors.txt --set u.k. --set united_kingdom`
     """
-    model = open_source(
-        source, vectors, encoder, vocabulary, skip_bad=skip_bad, needs_vocabulary=False
-    )
+    model = open_source(source, inputs, skip_bad=skip_bad, needs_vocabulary=False)
     judged, own = model.find(terms), model.find(members)
     prepared = model.prepare([*judged, *own], device=device)
     _report_strings(model.tables, [*judged, *own])
     _show(list(zip(map(str, judged), prepared.probabilities(own, judged), strict=True)), as_json)
 
 
+@with_settings
 def rank(
     source: Source,
     members: Members,
-    vectors: Tables = None,
-    encoder: Encoder = None,
-    vocabulary: Among = None,
+    *,
+    inputs: ModelInputOptions,
     top: Annotated[int, typer.Option("--top", "-n", min=1, help="How many terms to show.")] = 10,
     as_json: AsJson = False,
     device: Device = "auto",
@@ -134,7 +132,7 @@ def rank(
 
     Example: `synsetmine rank model -v vectors.txt --set u.k. --set united_kingdom --top 5`
     """
-    model = open_source(source, vectors, encoder, vocabulary, skip_bad=skip_bad)
+    model = open_source(source, inputs, skip_bad=skip_bad)
     own = model.find(members)
     prepared = model.prepare(own, device=device)
     known = frozenset(prepared.terms)

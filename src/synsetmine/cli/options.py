@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
@@ -22,10 +22,12 @@ class SettingOptions:
     """Marks the parameter of a command that becomes one option per setting.
 
     The parameter is an object of its settings class, or a dict with the values that the user gave,
-    where `changes` names the class whose settings are to be changed.
+    where `changes` names the class whose settings are to be changed. A field that is no setting
+    is annotated as a parameter of a command would be.
     """
 
     changes: type | None = None
+    defaults: Mapping[str, Any] = field(default_factory=dict)  # that differ for this command
     only: tuple[str, ...] = ()  # empty: all
     leave_out: tuple[str, ...] = ()
     arguments: Mapping[str, str] = field(default_factory=dict)  # the names of required settings
@@ -34,11 +36,19 @@ class SettingOptions:
 
     def parameters(self, kind: type) -> dict[str, inspect.Parameter]:
         """The parameters of the command, by the names of their settings."""
-        return {
-            name: self._parameter(definition)
-            for name, definition in settings_in(self.changes or kind).items()
-            if name not in self.leave_out and (not self.only or name in self.only)
-        }
+        kind = self.changes or kind
+        hints = get_type_hints(kind, include_extras=True)
+        parameters = {}
+        for item in fields(kind):
+            name = item.name
+            if name in self.leave_out or (self.only and name not in self.only):
+                continue
+            if item.metadata:
+                parameters[name] = self._parameter(settings_in(kind)[name])
+            else:
+                default = self.defaults.get(name, item.default)
+                parameters[name] = _keyword(name, hints[name], default)
+        return parameters
 
     def _parameter(self, definition: Setting) -> inspect.Parameter:
         name, kind = definition.name, definition.type
