@@ -126,7 +126,7 @@ def test_sets_may_be_lists_mappings_and_results(tmp_path: Any) -> None:
 def test_a_grouping_is_sets_too() -> None:
     grouping = group([*NAMES[:3], *["Paris"] * 3], types=[*[""] * 3, "c", "c", "p"])
     sets = grouping.synonym_sets
-    assert sets.ids == (*(s.id for s in grouping.sets), *grouping.ids_alone)
+    assert sets.ids == tuple(one.id for one in grouping.every_set)
     assert {t.surface for t in sets.terms} == {*NAMES[:3], "Paris"}
     assert len([term for term in sets.terms if term.surface == "Paris"]) == 2
     assert evaluate(grouping, [NAMES[:3]]).pair_f1 == 1

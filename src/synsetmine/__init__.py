@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from synsetmine.models.paper.train import TrainedScorer, Validation, train_scorer
     from synsetmine.pipeline.explanation import Explanation, explain
     from synsetmine.pipeline.grouping import group
-    from synsetmine.pipeline.merging import AppliedPlan, GraphColumns, apply_plan
+    from synsetmine.pipeline.merging import AppliedPlan, apply_plan
     from synsetmine.pipeline.name_sets import Grouping, NameSet
     from synsetmine.pipeline.plan import Merge, Plan, read_plan
     from synsetmine.pipeline.project import Project, read_project
     from synsetmine.pipeline.registry import Registry, read_registry
     from synsetmine.pipeline.restoration import RestoredGraph, undo_plan
     from synsetmine.pipeline.run import run_project
-    from synsetmine.pipeline.settings import JudgeSettings
+    from synsetmine.pipeline.settings import GraphColumns, JudgeSettings
     from synsetmine.types import Document, Link, Mention, SynonymSets, Term, order_terms
     from synsetmine.views import TermVectors, TermViews, read_vectors, write_vectors
 
@@ -56,7 +56,7 @@ _HOMES = {
     "pipeline.explanation": ["Explanation", "explain"],
     "pipeline.grouping": ["group"],
     "pipeline.name_sets": ["Grouping", "NameSet"],
-    "pipeline.merging": ["AppliedPlan", "GraphColumns", "apply_plan"],
+    "pipeline.merging": ["AppliedPlan", "apply_plan"],
     "pipeline.plan": ["Merge", "Plan", "read_plan"],
     "pipeline.registry": ["Registry", "read_registry"],
     "pipeline.restoration": ["RestoredGraph", "undo_plan"],
@@ -80,7 +80,7 @@ _HOMES = {
     "corpus.name_lists": ["read_names"],
     "pipeline.project": ["Project", "read_project"],
     "pipeline.run": ["run_project"],
-    "pipeline.settings": ["JudgeSettings"],
+    "pipeline.settings": ["GraphColumns", "JudgeSettings"],
     "io.sets": ["read_sets", "read_vocabulary", "write_sets"],
     "linking.supervision": ["Supervision", "split_entities", "supervise"],
     "types": ["Document", "Link", "Mention", "SynonymSets", "Term", "order_terms"],

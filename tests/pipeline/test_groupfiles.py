@@ -18,9 +18,8 @@ from synsetmine.export import read_rules
 from synsetmine.io.sets import read_sets
 from synsetmine.io.tables import unescape_formula
 from synsetmine.normalization import name_key
-from synsetmine.pipeline.group_files import COLUMNS, write_pairs
 from synsetmine.pipeline.grouping import group
-from synsetmine.pipeline.name_sets import Grouping
+from synsetmine.pipeline.name_sets import COLUMNS, Grouping, write_pairs
 from tests.pipeline.test_grouping import names
 from tests.support.namemodels import WordModel
 

@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from synsetmine.errors import DataError
 from synsetmine.pipeline.graph_files import Encoding, GraphTable, read_table, write_tables
 from synsetmine.pipeline.grouping import group
-from synsetmine.pipeline.merging import GraphColumns, apply_plan
+from synsetmine.pipeline.merging import apply_plan
 from synsetmine.pipeline.plan import Merge, Plan, PlannedMember
 from synsetmine.pipeline.restoration import undo_plan
+from synsetmine.pipeline.settings import GraphColumns
 from tests.support.namemodels import WordModel
 
 ENTITIES = pa.table(

@@ -98,6 +98,7 @@ def test_functions_have_the_defaults_of_the_settings(
 # A parameter that is called like a setting and has another default is something else, or 0 or None
 # of the setting stands for the default of the function. Each is listed here: file, function, name.
 OTHERS = {
+    ("engines/base.py", "open_engine", "name"),  # of an engine, not of a column
     ("engines/spark.py", "__init__", "master"),  # None stands for it
     ("engines/workers.py", "__init__", "workers"),
     ("export/entries.py", "choose_entries", "min_size"),  # a synonym needs two terms
@@ -105,6 +106,7 @@ OTHERS = {
     ("export/formats.py", "Format", "sentences"),
     ("export/solr.py", "write_querqy", "weights"),
     *(("io/downloads.py", "fetch_dataset", name) for name in ("backoff", "retries", "timeout")),
+    *(("kb/tables.py", "KbFields", name) for name in ("id", "name")),  # JSONL's own
     *(("linking/spotlight.py", "__init__", name) for name in ("retries", "timeout")),
     ("linking/linkers.py", "__init__", "ambiguous"),  # of one sentence, without a corpus
     ("linking/linkers.py", "open", "ambiguous"),

@@ -12,9 +12,8 @@ from synsetmine import __version__
 from synsetmine.cli import console
 from synsetmine.cli.compare import compare, datasets
 from synsetmine.cli.export import export
-from synsetmine.cli.group import group
+from synsetmine.cli.group import apply_plan, group
 from synsetmine.cli.mine import evaluate, mine, rank, score
-from synsetmine.cli.plan import apply_plan
 from synsetmine.cli.review import export_reviews, import_reviews, judge, review
 from synsetmine.cli.run import demo, init, report, run
 from synsetmine.cli.server import mcp, serve

@@ -1,4 +1,4 @@
-"""`synsetmine group`."""
+"""`synsetmine group` and `synsetmine apply-plan`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,18 @@ import typer
 
 from synsetmine.cli import console
 from synsetmine.cli.inputs import Device, Encoder, SkipBad, load_sets, skipping
-from synsetmine.cli.options import check_not_input, option_of, output_file, with_settings
+from synsetmine.cli.options import (
+    SettingOptions,
+    check_not_input,
+    option_of,
+    output_file,
+    output_folder,
+    with_settings,
+)
 from synsetmine.cli.review import JudgeOptions, judge_of, report_judge
 from synsetmine.devices import choose_device
 from synsetmine.errors import SynsetmineError, counted
-from synsetmine.pipeline.settings import GroupSettings
+from synsetmine.pipeline.settings import GraphColumns, GroupSettings, NameColumns
 from synsetmine.schema import settings_in
 
 if TYPE_CHECKING:
@@ -24,6 +31,7 @@ if TYPE_CHECKING:
 
 DEFAULTS = GroupSettings()
 MEASURED = Path(__file__).parents[1] / "pipeline" / "precision.json"
+LOOPS = "self-relations"
 OTHERS = 8  # names of a set on a terminal
 
 
@@ -64,35 +72,8 @@ def group(
             "and Elasticsearch. Default: a table on stdout.",
         ),
     ] = None,
-    name_column: Annotated[
-        str | None,
-        typer.Option(
-            "--name-column",
-            "--column",
-            help="The column with the names. Default: the only one, or one called name, term, "
-            "label, surface or title.",
-        ),
-    ] = None,
-    context_column: Annotated[
-        str | None,
-        typer.Option(
-            help="A column with a context of each name: a sentence or a description. JSONL and "
-            "Parquet may have lists of them. A name whose contexts differ may be split."
-        ),
-    ] = None,
-    type_column: Annotated[
-        str | None,
-        typer.Option(
-            help="A column with the type of each name; names of different types never share a set."
-        ),
-    ] = None,
-    id_column: Annotated[
-        str | None,
-        typer.Option(
-            help="A column with the id of each row, for --plan: rows are entities, and rows of one "
-            "name are merged too. Without it the plan has row numbers, from 0 on."
-        ),
-    ] = None,
+    *,
+    columns: Annotated[NameColumns, SettingOptions()],
     plan: Annotated[
         Path | None,
         typer.Option(
@@ -171,6 +152,7 @@ def group(
     Entities that keep their ids from list to list:
 
     Example: `synsetmine group today.csv --registry entities.jsonl -o sets.jsonl --all`
+
     A language model for what is unsure:
 
     Example: `synsetmine group names.txt --judge http://localhost:8080/v1 --judge-dry-run`
@@ -185,28 +167,25 @@ def group(
     from synsetmine.corpus.name_lists import read_pairs, read_rows
     from synsetmine.errors import Skipped
     from synsetmine.io.files import cache_root
-    from synsetmine.pipeline.group_files import check_ending, check_pairs_ending, write_pairs
     from synsetmine.pipeline.grouping import group as group_names
     from synsetmine.pipeline.grouping import threshold_of
-    from synsetmine.pipeline.plan import check_plan_ending
-    from synsetmine.pipeline.registry import check_registry_ending, read_registry
+    from synsetmine.pipeline.name_sets import check_ending, check_suffix, write_pairs
+    from synsetmine.pipeline.registry import read_registry
 
     if out is not None:
         check_ending(out, alone=alone)
-    if unsure is not None:
-        check_pairs_ending(unsure)
-    if plan is not None:
-        check_plan_ending(plan)
-    if registry is not None:
-        check_registry_ending(registry)
+    for path, suffix, what in (
+        (unsure, ".csv", "unsure pairs"),
+        (plan, ".jsonl", "a plan"),
+        (registry, ".jsonl", "a registry"),
+    ):
+        if path is not None:
+            check_suffix(path, suffix, what)
     threshold = threshold_of(precision)
     with skipping(skip_bad) as skipped:
         rows = read_rows(
             names,
-            column=name_column,
-            context_column=context_column,
-            type_column=type_column,
-            id_column=id_column,
+            **vars(columns),
             format=input_format,
             skipped=skipped,
             on_column=_say_column,
@@ -243,7 +222,8 @@ def group(
     if plan is not None:
         with console.progress_bar("explaining") as bar:
             planned = grouping.plan(
-                ids=None if id_column is None else [row.id for row in rows], progress=bar.update
+                ids=None if columns.id_column is None else [row.id for row in rows],
+                progress=bar.update,
             )
         planned.write(plan)
         console.say(f"{counted(len(planned), 'merge')} planned; written to {plan}")
@@ -297,3 +277,111 @@ def _report(grouping: Grouping, out: Path | None) -> None:
     if not counts.names:
         console.warn("the input has no names")
     console.say(grouping.summary + ("" if out is None else f"; written to {out}"))
+
+
+@with_settings
+def apply_plan(
+    plan: Annotated[
+        Path, typer.Argument(help="Plan of `group --plan`, as edited.", show_default=False)
+    ],
+    out_dir: Annotated[
+        Path,
+        typer.Option(
+            callback=output_folder,
+            help="Folder for the new tables, which keep their file names.",
+            show_default=False,
+        ),
+    ],
+    entities: Annotated[
+        Path | None, typer.Option(help="Table of entities: .csv, .tsv, .jsonl or .parquet.")
+    ] = None,
+    relations: Annotated[Path | None, typer.Option(help="Table of relations, likewise.")] = None,
+    *,
+    columns: Annotated[GraphColumns, SettingOptions()],
+    drop_self_relations: Annotated[
+        bool,
+        typer.Option(
+            "--drop-self-relations",
+            help=f"Write relations whose ends became one to {LOOPS}.* instead.",
+        ),
+    ] = False,
+    undo: Annotated[
+        bool, typer.Option("--undo", help="Undo the plan in tables that it was applied to.")
+    ] = False,
+    self_relations: Annotated[
+        Path | None,
+        typer.Option(help="With --undo: the relations that were dropped, to be put back."),
+    ] = None,
+) -> None:
+    """Merge the entities and relations of a knowledge graph by a plan, or undo that.
+
+    Rows of one merge become one row with the canonical name. Of other columns the first value is
+    kept that is not missing. The columns set_id and merged_from say what was merged; relations
+    have their former ends in source_original and target_original.
+
+    Example: `synsetmine apply-plan plan.jsonl --entities e.csv --relations r.csv --out-dir merged`
+
+    With numbers that are added, and without relations from an entity to itself:
+
+    Example: `synsetmine apply-plan plan.jsonl --entities e.parquet --sum degree --out-dir merged`
+
+    Back to the tables as they were:
+
+    Example: `synsetmine apply-plan plan.jsonl --undo --entities merged/e.csv --out-dir restored`
+    """
+    from synsetmine.io.files import plain_name
+    from synsetmine.pipeline.graph_files import check_table_ending, read_table, write_tables
+    from synsetmine.pipeline.merging import apply_plan as merge
+    from synsetmine.pipeline.plan import read_plan
+    from synsetmine.pipeline.restoration import undo_plan
+
+    tables = [path for path in (entities, relations) if path is not None]
+    if not tables:
+        raise SynsetmineError("nothing to do; give --entities, --relations or both")
+    if self_relations is not None and not undo:
+        raise SynsetmineError("--self-relations is for --undo; see --drop-self-relations")
+    targets = {path: out_dir / path.name for path in tables}
+    if drop_self_relations and relations is not None:
+        plain = Path(plain_name(relations))
+        ending = relations.name.removeprefix(plain.stem)
+        targets[Path(LOOPS)] = out_dir / f"{LOOPS}{ending}"
+    if len(set(targets.values())) < len(targets):
+        raise SynsetmineError("two tables have one file name; rename one of them")
+    for target in targets.values():
+        check_not_input(target, plan, *tables, self_relations)
+    for path in (*tables, *([self_relations] if self_relations else [])):
+        check_table_ending(path)
+    merges = read_plan(plan)
+    read = {path: read_table(path) for path in tables}
+    entity_table = None if entities is None else read[entities]
+    relation_table = None if relations is None else read[relations]
+    if undo:
+        loops = None if self_relations is None else read_table(self_relations)
+        restored = undo_plan(merges, entity_table, relation_table, loops, columns=columns)
+        results = {entities: restored.entities, relations: restored.relations}
+        summary = restored.summary
+    else:
+        applied = merge(
+            merges,
+            entity_table,
+            relation_table,
+            columns=columns,
+            drop_self_relations=drop_self_relations,
+        )
+        results = {entities: applied.entities, relations: applied.relations}
+        results[Path(LOOPS)] = applied.self_relations
+        counts, summary = applied.counts, applied.counts.summary
+        for count, noun, problem in (
+            (counts.ambiguous, "entity", "left as they are: several entities have the name"),
+            (
+                counts.ambiguous_ends,
+                "end",
+                "of relations left as they are: several entities have it",
+            ),
+            (counts.unused, "merge", "of the plan changed nothing"),
+        ):
+            if count:
+                console.warn(f"{counted(count, noun)} {problem}")
+    written = {p: table for p, table in results.items() if p is not None and table is not None}
+    write_tables({targets[path]: table for path, table in written.items()})
+    console.say(f"{summary}; written to {out_dir}")

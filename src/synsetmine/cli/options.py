@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import wraps
 from pathlib import Path
@@ -52,7 +52,7 @@ class SettingOptions:
 
     def _parameter(self, definition: Setting) -> inspect.Parameter:
         name, kind = definition.name, definition.type
-        if kind == tuple[str, ...]:
+        if kind in (tuple[str, ...], Sequence[str]):
             kind = list[str]
         if definition.default is MISSING:
             argument = typer.Argument(help=_sentence(definition))

@@ -11,8 +11,9 @@ from typing import Unpack
 from synsetmine.errors import DataError, counted
 from synsetmine.integrations.mentions import GroupOptions, Mention, group_mentions
 from synsetmine.pipeline.graph_files import GraphTable, read_table, write_tables
-from synsetmine.pipeline.merging import ApplicationCounts, GraphColumns, apply_plan
+from synsetmine.pipeline.merging import ApplicationCounts, apply_plan
 from synsetmine.pipeline.plan import Merge, Plan, PlannedMember, read_plan
+from synsetmine.pipeline.settings import GraphColumns
 
 ENTITIES, RELATIONSHIPS = "entities.parquet", "relationships.parquet"
 TITLE, DESCRIPTION, FREQUENCY, DEGREE = "title", "description", "frequency", "degree"

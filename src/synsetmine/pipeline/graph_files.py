@@ -1,7 +1,8 @@
 """Tables of a knowledge graph: CSV, TSV, JSON lines and Parquet, and tables of Python libraries.
 
 A table is one of Arrow, whose cells keep what the file has: in CSV and TSV the text of a cell, in
-JSON lines the JSON text of a field (null where an object lacks it), else values of Arrow.
+JSON lines the JSON text of a field (null where an object lacks it), else values of Arrow. A merged
+table keeps the rows that merging changed in a column, so that it can be undone.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -20,6 +22,11 @@ from synsetmine.io.files import Source, parquet_error, parse_json, plain_name, w
 from synsetmine.io.tables import row_of
 
 Encoding: TypeAlias = Literal["arrow", "text", "json"]
+
+SET_ID, MERGED = "set_id", "merged_from"  # columns that merging adds to the entities
+ROW, VALUES = "row", "values"  # fields of a record in `merged_from`
+ROW_NUMBER = "original_row"  # column of relations that were dropped
+SUFFIX = "_original"  # of the columns with the former ends of relations
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,9 +202,9 @@ def read_table(path: Path) -> GraphTable:
             except (pa.ArrowException, OSError) as error:
                 raise parquet_error(error, path) from error
         case "jsonl":
-            return _from_json(source)
+            return _read_json(source)
         case format:
-            return _from_cells(source, quotes=format == "csv")
+            return _read_cells(source, quotes=format == "csv")
 
 
 def check_table_ending(path: Path) -> Literal["csv", "tsv", "jsonl", "parquet"]:
@@ -209,7 +216,7 @@ def check_table_ending(path: Path) -> Literal["csv", "tsv", "jsonl", "parquet"]:
     return format
 
 
-def _from_cells(source: Source, *, quotes: bool) -> GraphTable:
+def _read_cells(source: Source, *, quotes: bool) -> GraphTable:
     import pyarrow as pa
 
     rows = table_rows(source, quotes=quotes)
@@ -226,7 +233,7 @@ def _from_cells(source: Source, *, quotes: bool) -> GraphTable:
     return GraphTable(pa.table(arrays, names=header), "text", source.path)
 
 
-def _from_json(source: Source) -> GraphTable:
+def _read_json(source: Source) -> GraphTable:
     import pyarrow as pa
 
     records = []
@@ -275,3 +282,101 @@ def _text_of(table: GraphTable, path: Path) -> str:
         lines = (row_of(row, ",") or '""' for row in (table.columns, *rows))
         return "".join(f"{line}\n" for line in lines)
     return "".join("\t".join(row) + "\n" for row in (table.columns, *rows))
+
+
+def with_originals(
+    base: GraphTable, table: GraphTable, originals: Sequence[Sequence[int] | None]
+) -> GraphTable:
+    """The table with the rows of another one that each row was merged from.
+
+    Arrow gets lists of records with the row numbers and values of the types of the table; text
+    and JSON get the same as JSON.
+    """
+    import pyarrow as pa
+
+    rows = [row for own in originals if own is not None for row in own]
+    taken = table.taken(rows).arrow
+    if table.encoding == "arrow":
+        values = pa.StructArray.from_arrays(
+            [_array(column) for column in taken.columns],
+            fields=[field.with_nullable(True) for field in taken.schema],
+        )
+        records = pa.StructArray.from_arrays([pa.array(rows, pa.int64()), values], [ROW, VALUES])
+        starts: list[int | None] = []
+        end = 0
+        for own in originals:
+            starts.append(None if own is None else end)
+            end += len(own or ())
+        lists = pa.ListArray.from_arrays(pa.array([*starts, end], pa.int32()), records)
+        return replace(base, arrow=base.arrow.append_column(MERGED, lists))
+    cells = iter(zip(*(column.to_pylist() for column in taken.columns), strict=True))
+    texts: list[str | None] = []
+    for own in originals:
+        if own is None:
+            texts.append("" if table.encoding == "text" else None)
+            continue
+        merged = [
+            {ROW: row, VALUES: _decoded(table, own_cells)}
+            for row, own_cells in zip(own, islice(cells, len(own)), strict=True)
+        ]
+        texts.append(json.dumps(merged, ensure_ascii=False))
+    return replace(base, arrow=base.arrow.append_column(MERGED, pa.array(texts, pa.string())))
+
+
+def _array(column: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+
+
+def _decoded(table: GraphTable, cells: Sequence[str | None]) -> dict[str, Any]:
+    named = zip(table.columns, cells, strict=True)
+    is_json = table.encoding == "json"
+    return {name: json.loads(c) if is_json else c for name, c in named if c is not None}
+
+
+def originals_of(table: GraphTable) -> tuple[list[list[int]], GraphTable]:
+    """The row numbers that each row was merged from, and these rows, one after the other."""
+    bare = table.without([SET_ID, MERGED])
+    try:
+        if table.encoding == "arrow":
+            return _from_records(table, bare)
+        return _from_json(table, bare)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:  # also those of Arrow
+        problem = "this column is not as apply-plan wrote it"
+        raise DataError(problem, path=table.path, value=MERGED) from error
+
+
+def _from_records(table: GraphTable, bare: GraphTable) -> tuple[list[list[int]], GraphTable]:
+    import pyarrow as pa
+
+    lists = table.arrow[MERGED]
+    if pa.types.is_null(lists.type):
+        return [[] for _ in range(table.count)], bare.taken([])
+    lists = _array(lists)
+    records = lists.flatten()
+    numbers = iter(records.field(ROW).to_pylist())
+    lengths = [length or 0 for length in lists.value_lengths().to_pylist()]
+    values = records.field(VALUES)
+    columns = [values.field(name).cast(bare.arrow.schema.field(name).type) for name in bare.columns]
+    rows = [[*islice(numbers, length)] for length in lengths]
+    return rows, replace(bare, arrow=pa.Table.from_arrays(columns, schema=bare.arrow.schema))
+
+
+def _from_json(table: GraphTable, bare: GraphTable) -> tuple[list[list[int]], GraphTable]:
+    import pyarrow as pa
+
+    merged = [json.loads(cell) if cell else [] for cell in table.arrow[MERGED].to_pylist()]
+    rows = [[int(record[ROW]) for record in records] for records in merged]
+    values = [record[VALUES] for records in merged for record in records]
+    columns = []
+    for name in bare.columns:
+        if table.encoding == "text":
+            cells = [str(value[name]) for value in values]
+        else:
+            cells = [
+                json.dumps(value[name], ensure_ascii=False) if name in value else None  # type: ignore[misc]
+                for value in values
+            ]
+        columns.append(pa.array(cells, pa.string()))
+    return rows, replace(bare, arrow=pa.Table.from_arrays(columns, schema=bare.arrow.schema))

@@ -41,7 +41,6 @@ from synsetmine.views import TermVectors, TermViews, encode_terms, find_encoder,
 
 if TYPE_CHECKING:
     from synsetmine.pipeline.judge import Judge, JudgeReport
-    from synsetmine.pipeline.unsure_names import JudgedPairs
 
 ENCODED = 8  # contexts of a name that a sentence encoder reads: more add little
 ENCODED_TEXT = 1_000  # characters of each; an encoder cuts longer texts itself
@@ -174,15 +173,18 @@ def group(
             generate = partial(
                 prepared.generate, threshold=threshold, seeds=seeds, types=types, progress=bar
             )
+            near = partial(_near_pairs, prepared, threshold, seeds=seeds, types=types)
             mined = generate(cannot_link=cannot_link, must_link=must_link)
             if asked is not None:
-                judged = _judge_unsure(
+                from synsetmine.pipeline.unsure_names import judge_pairs
+
+                judged = judge_pairs(
                     asked,
-                    prepared,
+                    near([*cannot_link, *must_link], PAIRS_PER_CALL * asked.settings.calls),
                     mined.sets,
-                    vocabulary,
-                    seeds=seeds,
+                    prepared,
                     threshold=threshold,
+                    describe=vocabulary.describe,
                     cannot_link=cannot_link,
                     must_link=must_link,
                     progress=bar,
@@ -193,8 +195,10 @@ def group(
                     must_link = [*must_link, *judged.together]
                     mined = generate(cannot_link=cannot_link, must_link=must_link)
             result.add(mined, prepared, seeds)
-            linked = [*cannot_link, *must_link]
-            pairs = _unsure_pairs(prepared, threshold, unsure, seeds, linked, types)
+            pairs = [
+                UnsurePair(one.surface, other.surface, probability)
+                for one, other, probability in near([*cannot_link, *must_link], unsure)
+            ]
         grouping = result.grouping(threshold, pairs, unused_pairs + unused, explainer)
         return replace(grouping, judged=report)
 
@@ -203,36 +207,6 @@ def _open_judge(judge: str | JudgeSettings) -> Judge:
     from synsetmine.pipeline.judge import Judge
 
     return Judge(JudgeSettings(url=judge) if isinstance(judge, str) else judge)
-
-
-def _judge_unsure(
-    judge: Judge,
-    prepared: PreparedNameModel,
-    sets: SynonymSets,
-    vocabulary: NameVocabulary,
-    *,
-    seeds: SynonymSets,
-    threshold: float,
-    cannot_link: Sequence[tuple[Term, Term]],
-    must_link: Sequence[tuple[Term, Term]],
-    progress: Progress | None,
-) -> JudgedPairs:
-    from synsetmine.pipeline.unsure_names import judge_pairs
-
-    top = PAIRS_PER_CALL * judge.settings.calls
-    types = vocabulary.types(sets.terms)
-    decided = [*cannot_link, *must_link]
-    return judge_pairs(
-        judge,
-        _open_pairs(prepared, threshold, top, seeds, decided, types),
-        sets,
-        prepared,
-        threshold=threshold,
-        describe=vocabulary.describe,
-        cannot_link=cannot_link,
-        must_link=must_link,
-        progress=progress,
-    )
 
 
 def _with_senses(
@@ -334,40 +308,28 @@ def name_views(
     )
 
 
-def _unsure_pairs(
+def _near_pairs(
     prepared: PreparedNameModel,
     threshold: float,
-    top: int,
-    seeds: SynonymSets,
     linked: Sequence[tuple[Term, Term]],
-    types: Mapping[Term, str],
-) -> list[UnsurePair]:
-    near = _open_pairs(prepared, threshold, top, seeds, linked, types)
-    return [UnsurePair(one.surface, other.surface, value) for one, other, value in near]
-
-
-def _open_pairs(
-    prepared: PreparedNameModel,
-    threshold: float,
     top: int,
+    *,
     seeds: SynonymSets,
-    linked: Sequence[tuple[Term, Term]],
     types: Mapping[Term, str],
 ) -> list[tuple[Term, Term, float]]:
     """Pairs near the threshold, without those that known sets, types or linked pairs decide."""
-    if top < 1:
-        return []
     decided = {frozenset(pair) for pair in linked}
     looked_at = top
-    while True:
+    while top > 0:
         near = prepared.near_pairs(threshold, top=looked_at)
-        open_pairs = [
+        undecided = [
             (one, other, probability)
             for one, other, probability in near
             if frozenset((one, other)) not in decided
             and not (one in seeds and other in seeds)
             and len({types.get(one), types.get(other)} - {None}) < 2
         ]
-        if len(open_pairs) >= top or len(near) < looked_at:
-            return open_pairs[:top]
+        if len(undecided) >= top or len(near) < looked_at:
+            return undecided[:top]
         looked_at *= 4
+    return []

@@ -13,26 +13,21 @@ from typing import Any, Literal
 
 from synsetmine.errors import DataError, counted
 from synsetmine.normalization import name_key
-from synsetmine.pipeline.graph_files import GraphTable, as_library, table_of
-from synsetmine.pipeline.originals import MERGED, ROW_NUMBER, SET_ID, SUFFIX, with_originals
+from synsetmine.pipeline.graph_files import (
+    MERGED,
+    ROW_NUMBER,
+    SET_ID,
+    SUFFIX,
+    GraphTable,
+    as_library,
+    table_of,
+    with_originals,
+)
 from synsetmine.pipeline.plan import Merge, Plan, read_plan
+from synsetmine.pipeline.settings import GraphColumns
 
 NAMES = ("name", "title", "entity", "label")  # usual names of the column with the names
 JOINT = " | "  # between texts of rows that are merged
-
-
-@dataclass(frozen=True, kw_only=True)
-class GraphColumns:
-    """Which columns of the two tables have what; None is the usual name."""
-
-    name: str | None = None  # of entities: name or title
-    id: str | None = None  # id, if there is such a column
-    type: str | None = None  # type, if there is such a column
-    source: str | None = None  # of relations: source
-    target: str | None = None
-    refer_to: Literal["name", "id"] = "name"  # what source and target have
-    join: Sequence[str] | None = None  # texts that are joined: description, if there is one
-    sum: Sequence[str] = ()  # numbers that are added
 
 
 @dataclass(frozen=True)

@@ -1,23 +1,39 @@
-"""The result of grouping a list of names: its sets, and what becomes of each row."""
+"""The result of grouping a list of names: its sets, what becomes of each row, and its files."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from synsetmine.errors import Skipped, counted
+from synsetmine.corpus.name_lists import PAIR_HEADER
+from synsetmine.errors import DataError, Skipped, counted
 from synsetmine.frames import Library, frame_of, html_table
+from synsetmine.io.files import atomic_write, plain_name, write_text
 from synsetmine.io.sets import new_id
+from synsetmine.io.tables import cell_of, escape_formula, rows_of
+from synsetmine.normalization import name_key
 from synsetmine.pipeline.explanation import PairExplainer
 from synsetmine.types import Progress, SynonymSets, Term
 
 if TYPE_CHECKING:
     from synsetmine.pipeline.judge import JudgeReport
     from synsetmine.pipeline.plan import Plan
+    from synsetmine.runs import MinedSet
+
+
+COLUMNS = {
+    "set_id": "string",
+    "canonical": "string",
+    "name": "string",
+    "count": "int64",
+    "probability": "double",
+    "known": "bool",
+}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -118,28 +134,27 @@ class Grouping:
     known_ids: Mapping[int, str] = field(default_factory=dict)  # of known names that stand alone
     taken_ids: frozenset[str] = frozenset()  # of all known sets
 
+    @cached_property
+    def every_set(self) -> tuple[NameSet, ...]:
+        """The sets, and behind them each name that stands alone as a set."""
+        taken = {*self.taken_ids, *(s.id for s in self.sets)}
+        single = []
+        for place, member in enumerate(self.alone):
+            known = self.known_ids.get(place)
+            set_id = new_id([Term(member.name)], taken) if known is None else known
+            single.append(NameSet(set_id, (member,)))
+            taken.add(set_id)
+        return (*self.sets, *single)
+
     @property
     def canonical(self) -> tuple[str | None, ...]:
         """For each row of the list the name of its set, or its own; None for a missing name."""
-        names = [s.name for s in self.sets] + [member.name for member in self.alone]
-        return tuple(None if row is None else names[row] for row in self.rows)
+        return tuple(None if row is None else self.every_set[row].name for row in self.rows)
 
     @property
     def ids(self) -> tuple[str | None, ...]:
         """For each row of the list the id of its set; a name that stands alone has an id too."""
-        ids = [s.id for s in self.sets] + list(self.ids_alone)
-        return tuple(None if row is None else ids[row] for row in self.rows)
-
-    @cached_property
-    def ids_alone(self) -> tuple[str, ...]:
-        """The ids of the names that stand alone."""
-        taken = {*self.taken_ids, *(s.id for s in self.sets)}
-        ids = []
-        for place, member in enumerate(self.alone):
-            known = self.known_ids.get(place)
-            ids.append(new_id([Term(member.name)], taken) if known is None else known)
-            taken.add(ids[-1])
-        return tuple(ids)
+        return tuple(None if row is None else self.every_set[row].id for row in self.rows)
 
     @property
     def summary(self) -> str:
@@ -166,9 +181,14 @@ class Grouping:
 
     def to_arrow(self, *, alone: bool = True) -> Any:
         """A pyarrow table, one row per name: set_id, canonical, name, count, probability, known."""
-        from synsetmine.pipeline.group_files import as_table
+        import pyarrow as pa
 
-        return as_table(self, alone=alone)
+        header = _header(self)
+        kinds = {name: pa.type_for_alias(kind) for name, kind in COLUMNS.items()}
+        kinds |= {"type": pa.string(), "contexts": pa.list_(pa.string())}
+        columns = list(zip(*_rows(self, header, alone=alone), strict=True)) or [()] * len(header)
+        schema = pa.schema([(name, kinds[name]) for name in header])
+        return pa.table(dict(zip(header, columns, strict=True)), schema=schema)
 
     def to_frame(self, library: Library = "pandas") -> Any:
         """The same rows as a DataFrame of pandas or polars, which must be installed."""
@@ -185,9 +205,8 @@ class Grouping:
 
         `alone` adds names without a set. Names that the format cannot represent go to `skipped`.
         """
-        from synsetmine.pipeline.group_files import write_grouping
-
-        write_grouping(Path(path), self, alone=alone, skipped=skipped)
+        write = _WRITERS[check_ending(Path(path), alone=alone)]
+        write(Path(path), self, alone, Skipped() if skipped is None else skipped)
 
     def plan(self, *, ids: Sequence[str] | None = None, progress: Progress | None = None) -> Plan:
         """What would be merged, and why; `ids` are those of the rows of the list.
@@ -208,11 +227,7 @@ class Grouping:
 
         A name of several sets has the id of each as its sense there.
         """
-        sets = [(one.id, one.members) for one in self.sets]
-        sets += [(i, (one.name,)) for i, one in zip(self.ids_alone, self.alone, strict=True)]
-        counts = Counter(name for _, names in sets for name in names)
-        terms = [[Term(n, i if counts[n] > 1 else "") for n in names] for i, names in sets]
-        return SynonymSets.of(terms, (set_id for set_id, _ in sets))
+        return SynonymSets.of(_terms(self.every_set), (one.id for one in self.every_set))
 
     def __repr__(self) -> str:
         return f"Grouping({self.summary})"
@@ -225,3 +240,136 @@ class Grouping:
         ]
         table = html_table(("name", "other names", "probability"), rows)
         return f"<p>{self.summary}</p>{table}"
+
+
+def check_ending(path: Path, *, alone: bool = False) -> str:
+    """The ending of a file that can be written; another is an error."""
+    ending = Path(plain_name(path)).suffix.lower()
+    if ending not in _WRITERS or (ending == ".parquet" and plain_name(path) != path.name):
+        known = f"{', '.join(_WRITERS)}; all but .parquet also with .gz, .bz2 or .zst"
+        raise DataError(f"unknown file extension; expected {known}", value=str(path))
+    if alone and ending == ".txt":
+        raise DataError("a rule needs two names, so sets of one name cannot be written", path=path)
+    return ending
+
+
+def check_suffix(path: Path, suffix: str, what: str) -> None:
+    """Refuse a file whose name does not say the format that its readers expect."""
+    if Path(plain_name(path)).suffix.lower() != suffix:
+        raise DataError(f"unknown file extension for {what}; expected {suffix}", value=str(path))
+
+
+def write_pairs(path: Path, pairs: Iterator[UnsurePair] | tuple[UnsurePair, ...]) -> None:
+    """Write pairs with their probabilities as CSV, which `read_pairs` reads."""
+    header = (*PAIR_HEADER, "probability")
+    rows = (
+        (escape_formula(one), escape_formula(other), str(round(p, 6))) for one, other, p in pairs
+    )
+    write_text(path, rows_of((header, *rows), ","))
+
+
+def _header(grouping: Grouping) -> list[str]:
+    """The columns: type and contexts only if the list has any."""
+    members = [*grouping.alone, *(m for name_set in grouping.sets for m in name_set.entries)]
+    more = {"type": any(m.type for m in members), "contexts": any(m.contexts for m in members)}
+    return [*COLUMNS, *(name for name, used in more.items() if used)]
+
+
+def _rows(grouping: Grouping, header: Sequence[str], *, alone: bool) -> Iterator[list[Any]]:
+    sets = [(one.id, one.entries) for one in grouping.sets]
+    for set_id, entries in [*sets, *((None, (m,)) for m in grouping.alone if alone)]:
+        for m in entries:
+            row = [set_id, entries[0].name, m.name, m.count, m.probability, m.known]
+            more = {"type": m.type or None, "contexts": list(m.contexts)}
+            yield [*row, *(more[name] for name in header[len(COLUMNS) :])]
+
+
+def _terms(sets: Sequence[NameSet]) -> list[list[Term]]:
+    """The names of each set as terms; a name of several sets has the id of its set as sense."""
+    counts = Counter(name for one in sets for name in set(one.members))
+    return [
+        [Term(name, one.id if counts[name] > 1 else "") for name in dict.fromkeys(one.members)]
+        for one in sets
+    ]
+
+
+def _write_csv(path: Path, grouping: Grouping, alone: bool, skipped: Skipped) -> None:
+    """What looks like a formula has an apostrophe in front, since spreadsheets run formulas."""
+    del skipped  # a cell holds any name
+    header = _header(grouping)
+    rows = ([*map(_cell, row)] for row in _rows(grouping, header, alone=alone))
+    write_text(path, rows_of((header, *rows), ","))
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, list):
+        value = " | ".join(value)
+    return cell_of(round(value, 6) if isinstance(value, float) else value)
+
+
+def _write_parquet(path: Path, grouping: Grouping, alone: bool, skipped: Skipped) -> None:
+    del skipped
+    import pyarrow.parquet as pq
+
+    with atomic_write(path) as temporary:
+        pq.write_table(grouping.to_arrow(alone=alone), temporary)
+
+
+def _write_jsonl(path: Path, grouping: Grouping, alone: bool, skipped: Skipped) -> None:
+    """One set per line, as in files of sets; a single name gets an id like any set."""
+    del skipped
+    sets = grouping.every_set if alone else grouping.sets
+    lines = []
+    for one, terms in zip(sets, _terms(sets), strict=True):
+        record = {
+            "id": one.id,
+            "terms": [*map(str, terms)],
+            "canonical": one.name,
+            "details": [*map(_details, one.entries)],
+        }
+        lines.append(f"{json.dumps(record, ensure_ascii=False)}\n")
+    write_text(path, "".join(lines))
+
+
+def _details(member: Member) -> dict[str, Any]:
+    details: dict[str, Any] = {
+        "name": member.name,
+        "count": member.count,
+        "probability": None if member.probability is None else round(member.probability, 6),
+        "known": member.known,
+    }
+    if member.type:
+        details["type"] = member.type
+    if member.contexts:
+        details["contexts"] = list(member.contexts)
+    return details
+
+
+def _write_solr(path: Path, grouping: Grouping, alone: bool, skipped: Skipped) -> None:
+    """One rule a set; spellings that a search engine takes for one are written once."""
+    del alone
+    from synsetmine.export import FORMATS, About
+
+    several = [s for s in grouping.sets if len({name_key(name) for name in s.members}) > 1]
+    entries = FORMATS["solr"].writable([_entry(name_set) for name_set in several], skipped)
+    FORMATS["solr"].write(path, entries, About(), limit=0)
+
+
+def _entry(name_set: NameSet) -> MinedSet:
+    from synsetmine.runs import MinedSet, MinedTerm
+
+    spelled: dict[str, Member] = {}
+    for member in name_set.entries:
+        spelled.setdefault(name_key(member.name), member)
+    first, *others = (
+        MinedTerm(m.name, m.count, "", m.known, m.probability) for m in spelled.values()
+    )
+    return MinedSet(name_set.id, (first, *others))
+
+
+_WRITERS: Mapping[str, Callable[[Path, Grouping, bool, Skipped], None]] = {
+    ".jsonl": _write_jsonl,
+    ".csv": _write_csv,
+    ".parquet": _write_parquet,
+    ".txt": _write_solr,
+}

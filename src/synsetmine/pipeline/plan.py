@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from synsetmine.errors import DataError
-from synsetmine.io.files import numbered_lines, parse_json, plain_name, write_text
+from synsetmine.io.files import numbered_lines, parse_json, write_text
 from synsetmine.normalization import is_unicode, name_key
 from synsetmine.pipeline.explanation import Explanation
 from synsetmine.text.kinds import pair_kind
@@ -78,12 +78,6 @@ class Plan:
         write_text(Path(path), "".join(f"{line}\n" for line in lines))
 
 
-def check_plan_ending(path: Path) -> None:
-    """Refuse a file for a plan that does not say that it has JSON lines."""
-    if Path(plain_name(path)).suffix.lower() != ".jsonl":
-        raise DataError("unknown file extension for a plan; expected .jsonl", value=str(path))
-
-
 def plan_of(
     grouping: Grouping, ids: Sequence[str] | None = None, *, progress: Progress | None = None
 ) -> Plan:
@@ -105,12 +99,10 @@ def plan_of(
     if ids is not None:
         _check_ids(grouping, ids)
     merges = []
-    sets = [(s.id, s.entries) for s in grouping.sets]
-    if ids is not None:
-        sets += [(i, (m,)) for i, m in zip(grouping.ids_alone, grouping.alone, strict=True)]
-    for place, (set_id, entries) in enumerate(sets):
+    sets = grouping.sets if ids is None else grouping.every_set
+    for place, one in enumerate(sets):
         members = []
-        for number, member in enumerate(entries):
+        for number, member in enumerate(one.entries):
             own = rows.get((place, number), [])
             own_ids = () if ids is None else tuple(dict.fromkeys(ids[r] for r in own if ids[r]))
             members.append(
@@ -123,11 +115,11 @@ def plan_of(
                     identify[_key(member)],
                     tuple(own) if ids is None else (),
                     own_ids,
-                    _why(compared, place, entries, number) if len(entries) > 1 else None,
+                    _why(compared, place, one.entries, number) if len(one.entries) > 1 else None,
                 )
             )
         if len(members) > 1 or len(members[0].ids) > 1:
-            merges.append(_merge(set_id, members))
+            merges.append(_merge(one.id, members))
         if progress is not None:
             progress(place + 1, len(sets))
     merges.sort(key=lambda merge: (name_key(merge.canonical), merge.canonical, merge.id))
@@ -155,9 +147,8 @@ def _identified_by(grouping: Grouping) -> Mapping[tuple[str, str], IdentifiedBy]
     """For the name and type of each member, what tells it from other entities of the list."""
     by_name: dict[str, set[int]] = defaultdict(set)
     by_type: dict[tuple[str, str], set[int]] = defaultdict(set)
-    places = [s.entries for s in grouping.sets] + [(member,) for member in grouping.alone]
-    for place, members in enumerate(places):
-        for key in map(_key, members):
+    for place, one in enumerate(grouping.every_set):
+        for key in map(_key, one.entries):
             by_name[key[0]].add(place)
             by_type[key].add(place)
     return {

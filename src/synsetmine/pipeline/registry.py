@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from synsetmine.corpus.name_lists import Row
 from synsetmine.errors import DataError
-from synsetmine.io.files import numbered_lines, parse_json, plain_name, write_text
+from synsetmine.io.files import numbered_lines, parse_json, write_text
 from synsetmine.normalization import is_unicode, name_key
 
 if TYPE_CHECKING:
@@ -67,19 +67,16 @@ class Registry:
         """
         if grouping.compared is None:
             raise DataError("this grouping has no names to add; call `group`")
-        sets = [(s.id, s.entries) for s in grouping.sets]
-        single = zip(grouping.ids_alone, grouping.alone, strict=True)
-        sets += [(entity_id, (member,)) for entity_id, member in single]
         names: dict[str, list[KnownName]] = {}
-        for (entity_id, members), types in zip(sets, grouping.compared.types, strict=True):
-            names[entity_id] = [
+        for one, types in zip(grouping.every_set, grouping.compared.types, strict=True):
+            names[one.id] = [
                 KnownName(
                     member.name,
                     member.type if name_key(member.type) == type_ else type_,
                     member.sense,
                     member.contexts,
                 )
-                for member, own_types in zip(members, types, strict=True)
+                for member, own_types in zip(one.entries, types, strict=True)
                 for type_ in own_types
             ]
         entities = [_with_names(entity, names.pop(entity.id, ())) for entity in self.entities]
@@ -124,12 +121,6 @@ def _record(entity: KnownEntity) -> dict[str, Any]:
             record["contexts"] = list(name.contexts)
         names.append(record)
     return {"id": entity.id, "canonical": entity.names[0].name, "names": names}
-
-
-def check_registry_ending(path: Path) -> None:
-    """Refuse a file for a registry that does not say that it has JSON lines."""
-    if Path(plain_name(path)).suffix.lower() != ".jsonl":
-        raise DataError("unknown file extension for a registry; expected .jsonl", value=str(path))
 
 
 def read_registry(path: str | Path) -> Registry:

@@ -10,10 +10,18 @@ from typing import Any, TypeAlias
 
 from synsetmine.errors import DataError, counted
 from synsetmine.normalization import name_key
-from synsetmine.pipeline.graph_files import GraphTable, as_library, table_of
-from synsetmine.pipeline.merging import GraphColumns
-from synsetmine.pipeline.originals import MERGED, ROW_NUMBER, SET_ID, SUFFIX, originals_of
+from synsetmine.pipeline.graph_files import (
+    MERGED,
+    ROW_NUMBER,
+    SET_ID,
+    SUFFIX,
+    GraphTable,
+    as_library,
+    originals_of,
+    table_of,
+)
 from synsetmine.pipeline.plan import Plan, read_plan
+from synsetmine.pipeline.settings import GraphColumns
 
 _IsUndone: TypeAlias = Callable[[str, str], bool]  # of a former and a present end of a relation
 

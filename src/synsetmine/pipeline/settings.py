@@ -5,6 +5,7 @@ Light to import: the command line makes its options from them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -248,6 +249,64 @@ class GroupSettings(Settings):
         "their probability is above it",
     )
     unsure: int = setting(100, ge=0, help="pairs near the threshold to report")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NameColumns(Settings):
+    """Which columns of a list of names have what."""
+
+    column: str | None = setting(
+        None,
+        help="the column with the names. Default: the only one, or one called name, term, label, "
+        "surface or title",
+        option="--name-column,--column",
+    )
+    context_column: str | None = setting(
+        None,
+        help="a column with a context of each name: a sentence or a description. JSONL and "
+        "Parquet may have lists of them. A name whose contexts differ may be split",
+    )
+    type_column: str | None = setting(
+        None,
+        help="a column with the type of each name; names of different types never share a set",
+    )
+    id_column: str | None = setting(
+        None,
+        help="a column with the id of each row, for --plan: rows are entities, and rows of one "
+        "name are merged too. Without it the plan has row numbers, from 0 on",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphColumns(Settings):
+    """Which columns of the tables of a knowledge graph have what; None is the usual name."""
+
+    name: str | None = setting(
+        None,
+        help="names of entities. Default: name, title, entity or label",
+        option="--name-column",
+    )
+    id: str | None = setting(
+        None, help="ids of entities. Default: id, if there is one", option="--id-column"
+    )
+    type: str | None = setting(
+        None, help="types of entities. Default: type, if there is one", option="--type-column"
+    )
+    source: str | None = setting(
+        None, help="where relations begin. Default: source", option="--source-column"
+    )
+    target: str | None = setting(
+        None, help="where relations end. Default: target", option="--target-column"
+    )
+    refer_to: Literal["name", "id"] = setting(
+        "name", help="what source and target have of their entities"
+    )
+    join: Sequence[str] | None = setting(
+        None,
+        help="column of texts that are joined where rows are merged; repeat it for more. Default: "
+        "description, if there is one. Lists are always joined",
+    )
+    sum: Sequence[str] = setting((), help="column of numbers that are added; repeat it for more")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -154,10 +154,8 @@ def _group_result(grouping: Grouping) -> GroupResult:
         for place, one in enumerate(grouping.sets)
     ]
     alone = [
-        SingleName(id_, member.name, positions.get(place, []))
-        for place, (id_, member) in enumerate(
-            zip(grouping.ids_alone, grouping.alone, strict=True), start=len(sets)
-        )
+        SingleName(one.id, one.name, positions.get(place, []))
+        for place, one in enumerate(grouping.every_set[len(sets) :], start=len(sets))
     ]
     unsure = [UnsureNames(*pair) for pair in grouping.unsure]
     return GroupResult(grouping.summary, grouping.threshold, sets, alone, unsure)
