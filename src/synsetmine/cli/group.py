@@ -15,7 +15,7 @@ from synsetmine.cli.options import (
     SettingOptions,
     check_not_input,
     option_of,
-    output_file,
+    out_file,
     output_folder,
     with_settings,
 )
@@ -64,22 +64,19 @@ def group(
     judge: JudgeOptions,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            callback=output_file,
-            help="File for the sets: .jsonl, .csv, .parquet, or .txt for the synonyms.txt of Solr "
-            "and Elasticsearch. Default: a table on stdout.",
+        out_file(
+            "File for the sets: .jsonl, .csv, .parquet, or .txt for the synonyms.txt of Solr "
+            "and Elasticsearch. Default: a table on stdout."
         ),
     ] = None,
     *,
     columns: Annotated[NameColumns, SettingOptions()],
     plan: Annotated[
         Path | None,
-        typer.Option(
-            callback=output_file,
-            help="JSONL file for the plan: each merge with its names, rows, and why. `apply-plan` "
+        out_file(
+            "JSONL file for the plan: each merge with its names, rows, and why. `apply-plan` "
             "merges tables by it.",
+            "--plan",
         ),
     ] = None,
     precision: Annotated[
@@ -91,10 +88,10 @@ def group(
     ] = None,
     registry: Annotated[
         Path | None,
-        typer.Option(
-            callback=output_file,
-            help="JSONL file of known entities, which grows: its entities act as known sets, new "
+        out_file(
+            "JSONL file of known entities, which grows: its entities act as known sets, new "
             "ones are added with ids that last, and so are the pairs of --never.",
+            "--registry",
         ),
     ] = None,
     never: Annotated[
@@ -110,10 +107,10 @@ def group(
     ] = None,
     unsure: Annotated[
         Path | None,
-        typer.Option(
-            callback=output_file,
-            help=f"CSV file for the {DEFAULTS.unsure} pairs nearest to the threshold; --never "
+        out_file(
+            f"CSV file for the {DEFAULTS.unsure} pairs nearest to the threshold; --never "
             "reads it too.",
+            "--unsure",
         ),
     ] = None,
     alone: Annotated[

@@ -30,7 +30,6 @@ from synsetmine.cli.options import (
     SettingOptions,
     check_not_input,
     out_file,
-    output_file,
     with_settings,
 )
 from synsetmine.devices import choose_device
@@ -183,10 +182,7 @@ def mine(
     ] = None,
     trace: Annotated[
         Path | None,
-        typer.Option(
-            callback=output_file,
-            help="JSONL file: for each term its best set, probability and decision.",
-        ),
+        out_file("JSONL file: for each term its best set, probability and decision.", "--trace"),
     ] = None,
     device: Device = "auto",
     skip_bad: SkipBad = False,

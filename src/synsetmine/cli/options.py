@@ -112,14 +112,14 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def out_file(help: str) -> Any:  # noqa: A002
-    """The option `--out` for a file to write."""
-    return typer.Option("--out", "-o", callback=output_file, help=help)
+def out_file(help: str, *names: str) -> Any:  # noqa: A002
+    """An option for a file to write, `--out` by default."""
+    return typer.Option(*(names or ("--out", "-o")), callback=output_file, help=help)
 
 
-def out_folder(help: str) -> Any:  # noqa: A002
-    """The option `--out` for a folder to write files into."""
-    return typer.Option("--out", "-o", callback=output_folder, help=help)
+def out_folder(help: str, *names: str) -> Any:  # noqa: A002
+    """An option for a folder to write files into, `--out` by default."""
+    return typer.Option(*(names or ("--out", "-o")), callback=output_folder, help=help)
 
 
 def output_file(path: Path | None) -> Path | None:

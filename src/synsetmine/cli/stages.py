@@ -20,8 +20,6 @@ from synsetmine.cli.options import (
     check_not_input,
     out_file,
     out_folder,
-    output_file,
-    output_folder,
     with_settings,
 )
 from synsetmine.cli.run import EngineOptions, report_result
@@ -112,9 +110,9 @@ def link(
     documents: Documents,
     knowledge: Knowledge,
     out: Annotated[Path, out_file("TSV file for the links.")],
-    mentions: Annotated[
-        Path, typer.Option(callback=output_file, help="Parquet file for every mention.")
-    ] = Path("mentions.parquet"),
+    mentions: Annotated[Path, out_file("Parquet file for every mention.", "--mentions")] = Path(
+        "mentions.parquet"
+    ),
     *,
     settings: Annotated[LinkSettings, SettingOptions()],
     cache: Annotated[
@@ -205,9 +203,8 @@ def vocabulary(
     ] = None,
     details: Annotated[
         Path | None,
-        typer.Option(
-            callback=output_folder,
-            help="Folder for evidence.parquet, places.parquet and cooccurrence.safetensors.",
+        out_folder(
+            "Folder for evidence.parquet, places.parquet and cooccurrence.safetensors.", "--details"
         ),
     ] = None,
     *,
