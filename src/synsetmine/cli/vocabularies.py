@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -95,17 +94,15 @@ def _row(entry: Abbreviation) -> tuple[str, str, int, int, str, str]:
 
 
 def _write_abbreviations(out: Path, listed: Sequence[Abbreviation]) -> None:
-    from synsetmine.io.files import plain_name, write_text
+    from synsetmine.io.files import plain_name, write_json_lines, write_text
     from synsetmine.io.tables import escape_formula, rows_of
 
     if plain_name(out).lower().endswith(".jsonl"):
         keys = [column.replace(" ", "_") for column in COLUMNS]
-        records = (dict(zip(keys, _row(entry), strict=True)) for entry in listed)
-        text = "".join(f"{json.dumps(record, ensure_ascii=False)}\n" for record in records)
+        write_json_lines(out, (dict(zip(keys, _row(entry), strict=True)) for entry in listed))
     else:
         rows = ([escape_formula(str(cell)) for cell in _row(entry)] for entry in listed)
-        text = rows_of((COLUMNS, *rows), "\t")
-    write_text(out, text)
+        write_text(out, rows_of((COLUMNS, *rows), "\t"))
 
 
 def apply_names(

@@ -20,7 +20,6 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from traceback import format_exc
-from types import TracebackType
 from typing import IO, Any, TypeVar
 from uuid import uuid4
 
@@ -243,12 +242,7 @@ class SparkEngine:
     def __enter__(self) -> SparkEngine:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -15,7 +15,6 @@ from multiprocessing.context import ForkServerContext, SpawnContext, SpawnProces
 from multiprocessing.popen_spawn_posix import Popen
 from multiprocessing.process import BaseProcess
 from threading import Lock, Thread, local
-from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
 from synsetmine.errors import SynsetmineError
@@ -80,14 +79,14 @@ def _safe_import_path() -> Iterator[None]:
 
 def end_with_parent() -> None:
     """Call it in a worker: without it, one whose parent was killed waits for work for ever."""
-    Thread(target=_wait_for_parent, daemon=True).start()
 
+    def wait_for_parent() -> None:
+        parent = parent_process()
+        if parent is not None:
+            parent.join()
+            os._exit(1)
 
-def _wait_for_parent() -> None:
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+    Thread(target=wait_for_parent, daemon=True).start()
 
 
 Parameters = ParamSpec("Parameters")
@@ -131,12 +130,7 @@ class WorkerPool:
     def __enter__(self) -> WorkerPool:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def submit(

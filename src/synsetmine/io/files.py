@@ -16,7 +16,7 @@ import re
 import stat
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -205,6 +205,12 @@ def read_json(path: Path) -> Any:
 def write_json(path: Path, value: Any) -> None:
     """Write a small JSON file, whole or not at all."""
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def write_json_lines(path: Path, records: Iterable[Any]) -> None:
+    """Write a line of JSON for each record."""
+    lines = (json.dumps(record, ensure_ascii=False) for record in records)
+    write_text(path, "".join(f"{line}\n" for line in lines))
 
 
 def parse_json(text: str) -> Any:

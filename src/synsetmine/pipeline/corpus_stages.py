@@ -101,14 +101,8 @@ def open_corpus(
     settings: CorpusSettings, skipped: Skipped, progress: Progress
 ) -> Iterator[Document]:
     """The documents of the files."""
-    return read_corpus(
-        settings.path,
-        format=settings.format,
-        text_field=settings.text_field,
-        id_field=settings.id_field,
-        skipped=skipped,
-        progress=progress,
-    )
+    options = dict(vars(settings))
+    return read_corpus(options.pop("path"), **options, skipped=skipped, progress=progress)
 
 
 def _require_documents(

@@ -80,9 +80,7 @@ class GraphTable:
         """Values of a column as an array of its type."""
         import pyarrow as pa
 
-        if self.encoding == "json":
-            values = [None if v is None else json.dumps(v, ensure_ascii=False) for v in values]
-        return pa.array(values, type=self.arrow.schema.field(column).type)
+        return pa.array(_cells(values, self.encoding), type=self.arrow.schema.field(column).type)
 
     def replaced(self, column: str, rows: Mapping[int, Any]) -> GraphTable:
         """The table with other values in some rows of a column."""
@@ -111,15 +109,12 @@ class GraphTable:
         import pyarrow as pa
 
         type_ = None if like is None else self.arrow.schema.field(like).type
-        if self.encoding == "json":
-            values = [None if v is None else json.dumps(v, ensure_ascii=False) for v in values]
-        elif self.encoding == "text":
-            values = ["" if value is None else str(value) for value in values]
-        if type_ is None and (
-            self.encoding != "arrow" or not any(isinstance(v, int) for v in values)
+        if type_ is None and not (
+            self.encoding == "arrow" and any(isinstance(v, int) for v in values)
         ):
             type_ = pa.string()
-        return replace(self, arrow=self.arrow.append_column(name, pa.array(values, type=type_)))
+        cells = pa.array(_cells(values, self.encoding), type=type_)
+        return replace(self, arrow=self.arrow.append_column(name, cells))
 
     def with_rows(self, other: GraphTable) -> GraphTable:
         """The rows of both; columns that the other lacks are missing there."""
@@ -149,6 +144,13 @@ class GraphTable:
     def without(self, columns: Sequence[str]) -> GraphTable:
         kept = [name for name in self.columns if name not in columns]
         return replace(self, arrow=self.arrow.select(kept))
+
+
+def _cells(values: Sequence[Any], encoding: Encoding) -> list[Any]:
+    """Values as a table of this encoding has them."""
+    if encoding == "json":
+        return [None if v is None else json.dumps(v, ensure_ascii=False) for v in values]
+    return ["" if v is None else str(v) for v in values] if encoding == "text" else list(values)
 
 
 def _positions(rows: Sequence[int]) -> Any:

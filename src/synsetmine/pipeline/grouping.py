@@ -40,7 +40,7 @@ from synsetmine.types import Progress, SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews, encode_terms, find_encoder, unit_rows
 
 if TYPE_CHECKING:
-    from synsetmine.pipeline.judge import Judge, JudgeReport
+    from synsetmine.pipeline.judge import JudgeReport
 
 ENCODED = 8  # contexts of a name that a sentence encoder reads: more add little
 ENCODED_TEXT = 1_000  # characters of each; an encoder cuts longer texts itself
@@ -146,7 +146,11 @@ def group(
         raise DataError("expected a model of names; None is the general model", value=model)
     if isinstance(known, str | Path):
         known = read_sets(known)
-    asked = None if judge is None else _open_judge(judge)
+    asked: Judge | None = None
+    if judge is not None:
+        from synsetmine.pipeline.judge import Judge
+
+        asked = Judge(JudgeSettings(url=judge) if isinstance(judge, str) else judge)
     threshold = threshold_of(precision)
     rows = rows_in(names, column, contexts=contexts, types=types)
     model = model or general_model(encoder=encoder is not None)
@@ -203,12 +207,6 @@ def group(
         return replace(grouping, judged=report)
 
 
-def _open_judge(judge: str | JudgeSettings) -> Judge:
-    from synsetmine.pipeline.judge import Judge
-
-    return Judge(JudgeSettings(url=judge) if isinstance(judge, str) else judge)
-
-
 def _with_senses(
     rows: Sequence[Row], model: NameModel, encode: Encode | None, threshold: float
 ) -> Sequence[Row]:
@@ -234,13 +232,12 @@ def _with_senses(
     counts: dict[str, Counter[int]] = {}
     for mention, sense in zip(several, senses, strict=True):
         counts.setdefault(mention[0], Counter())[sense] += mentions[mention]
-    rank = {
-        (name, sense): number
-        for name, own in counts.items()
-        for number, sense in enumerate(sorted(own, key=lambda sense: (-own[sense], sense)))
+    ranked = {
+        name: sorted(own, key=lambda sense: (-own[sense], sense)) for name, own in counts.items()
     }
     sense_of = {
-        mention: rank[mention[0], sense] for mention, sense in zip(several, senses, strict=True)
+        mention: ranked[mention[0]].index(sense)
+        for mention, sense in zip(several, senses, strict=True)
     }
     return [row._replace(sense=sense_of.get((name_key(row.name), row.contexts), 0)) for row in rows]
 

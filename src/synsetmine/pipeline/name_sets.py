@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from synsetmine.corpus.name_lists import PAIR_HEADER
 from synsetmine.errors import DataError, Skipped, counted
 from synsetmine.frames import Library, frame_of, html_table
-from synsetmine.io.files import atomic_write, plain_name, write_text
+from synsetmine.io.files import atomic_write, plain_name, write_json_lines, write_text
 from synsetmine.io.sets import new_id
 from synsetmine.io.tables import cell_of, escape_formula, rows_of
 from synsetmine.normalization import name_key
@@ -319,16 +318,16 @@ def _write_jsonl(path: Path, grouping: Grouping, alone: bool, skipped: Skipped) 
     """One set per line, as in files of sets; a single name gets an id like any set."""
     del skipped
     sets = grouping.every_set if alone else grouping.sets
-    lines = []
-    for one, terms in zip(sets, _terms(sets), strict=True):
-        record = {
+    records = (
+        {
             "id": one.id,
             "terms": [*map(str, terms)],
             "canonical": one.name,
             "details": [*map(_details, one.entries)],
         }
-        lines.append(f"{json.dumps(record, ensure_ascii=False)}\n")
-    write_text(path, "".join(lines))
+        for one, terms in zip(sets, _terms(sets), strict=True)
+    )
+    write_json_lines(path, records)
 
 
 def _details(member: Member) -> dict[str, Any]:
@@ -341,7 +340,7 @@ def _details(member: Member) -> dict[str, Any]:
     if member.type:
         details["type"] = member.type
     if member.contexts:
-        details["contexts"] = list(member.contexts)
+        details["contexts"] = member.contexts
     return details
 
 

@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from synsetmine.errors import DataError
-from synsetmine.io.files import numbered_lines, parse_json, write_text
+from synsetmine.errors import DataError, skipping
+from synsetmine.io.files import numbered_lines, parse_json, write_json_lines
 from synsetmine.normalization import is_unicode, name_key
 from synsetmine.pipeline.explanation import Explanation
 from synsetmine.text.kinds import pair_kind
@@ -74,8 +74,7 @@ class Plan:
 
     def write(self, path: str | Path) -> None:
         """Write JSON lines, whole or not at all."""
-        lines = (json.dumps(_record(merge), ensure_ascii=False) for merge in self.merges)
-        write_text(Path(path), "".join(f"{line}\n" for line in lines))
+        write_json_lines(Path(path), map(_record, self.merges))
 
 
 def plan_of(
@@ -184,15 +183,8 @@ def _record(merge: Merge) -> dict[str, Any]:
 
 
 def _member_record(member: PlannedMember) -> dict[str, Any]:
-    record: dict[str, Any] = {
-        "name": member.name,
-        "count": member.count,
-        "probability": _rounded(member.probability),
-        "known": member.known,
-        "type": member.type,
-        "identified_by": member.identified_by,
-        **({"ids": list(member.ids)} if member.ids else {"rows": list(member.rows)}),
-    }
+    record = {name: _rounded(value) for name, value in vars(member).items() if name != "why"}
+    del record["rows" if member.ids else "ids"]
     if member.why is not None:
         why = asdict(member.why)
         del why["name"], why["types"]
@@ -216,14 +208,12 @@ def read_plan(path: str | Path) -> Plan:
     for number, line in numbered_lines(path):
         if not line.strip():
             continue
-        try:
+        with skipping(path, number, None):
             merge = _parsed(parse_json(line))
             if merge.id in line_of:
                 raise DataError(f"line {line_of[merge.id]} already has this id", value=merge.id)
-        except DataError as error:
-            raise error.at(path, number) from None
-        line_of[merge.id] = number
-        merges.append(merge)
+            line_of[merge.id] = number
+            merges.append(merge)
     return Plan(tuple(merges))
 
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from synsetmine.corpus.name_lists import Row
-from synsetmine.errors import DataError
-from synsetmine.io.files import numbered_lines, parse_json, write_text
+from synsetmine.errors import DataError, skipping
+from synsetmine.io.files import numbered_lines, parse_json, write_json_lines
 from synsetmine.normalization import is_unicode, name_key
 
 if TYPE_CHECKING:
@@ -87,9 +87,8 @@ class Registry:
 
     def write(self, path: str | Path) -> None:
         """Write JSON lines, whole or not at all."""
-        records = [*map(_record, self.entities), *({"never": list(p)} for p in self.never)]
-        lines = (json.dumps(record, ensure_ascii=False) for record in records)
-        write_text(Path(path), "".join(f"{line}\n" for line in lines))
+        records = [*map(_record, self.entities), *({"never": pair} for pair in self.never)]
+        write_json_lines(Path(path), records)
 
 
 def _pair(one: str, other: str) -> frozenset[str]:
@@ -110,16 +109,7 @@ def _with_names(entity: KnownEntity, names: Sequence[KnownName]) -> KnownEntity:
 
 
 def _record(entity: KnownEntity) -> dict[str, Any]:
-    names = []
-    for name in entity.names:
-        record: dict[str, Any] = {"name": name.name}
-        if name.type:
-            record["type"] = name.type
-        if name.sense:
-            record["sense"] = name.sense
-        if name.contexts:
-            record["contexts"] = list(name.contexts)
-        names.append(record)
+    names = [{field: value for field, value in vars(n).items() if value} for n in entity.names]
     return {"id": entity.id, "canonical": entity.names[0].name, "names": names}
 
 
@@ -134,7 +124,7 @@ def read_registry(path: str | Path) -> Registry:
     for number, line in numbered_lines(path):
         if not line.strip():
             continue
-        try:
+        with skipping(path, number, None):
             match parse_json(line):
                 case {"never": [str(one), str(other)]} if one.strip() and other.strip():
                     never.setdefault(_pair(one, other), (one, other))
@@ -150,8 +140,6 @@ def read_registry(path: str | Path) -> Registry:
                 case _:
                     problem = 'expected {"id": "…", "names": [{"name": "…"}, …]} or {"never": […]}'
                     raise DataError(problem, value=line)
-        except DataError as error:
-            raise error.at(path, number) from None
     return Registry(tuple(entities.values()), tuple(never.values()))
 
 
