@@ -26,12 +26,7 @@ from synsetmine.cli.inputs import (
     load_vocabulary,
     open_source,
 )
-from synsetmine.cli.options import (
-    SettingOptions,
-    check_not_input,
-    out_file,
-    with_settings,
-)
+from synsetmine.cli.options import SettingOptions, check_not_input, out_file, with_settings
 from synsetmine.devices import choose_device
 from synsetmine.errors import DataError, shorten
 from synsetmine.pipeline.settings import MineSettings, SetLimits

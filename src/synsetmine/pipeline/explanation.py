@@ -17,13 +17,7 @@ from synsetmine.corpus.name_lists import contexts_in, names_in
 from synsetmine.errors import DataError
 from synsetmine.normalization import name_key, tokens
 from synsetmine.text.kinds import KINDS, pair_kind, relation_of
-from synsetmine.text.patterns import (
-    SUPPORTING,
-    Relation,
-    Span,
-    find_definitions,
-    relation_between,
-)
+from synsetmine.text.patterns import SUPPORTING, Relation, Span, find_definitions, relation_between
 from synsetmine.text.tokens import FUNCTION_WORDS, one_space, sentence_around, sentence_ends
 from synsetmine.text.word_forms import stem
 from synsetmine.types import NameKind, Progress, Scope, Term

@@ -179,8 +179,10 @@ def table_of(table: Any) -> GraphTable:
     raise DataError(problem, value=type(table).__name__)
 
 
-def as_library(table: GraphTable, like: Any) -> Any:
+def as_library(table: GraphTable | None, like: Any) -> Any:
     """The table in the library of another one."""
+    if table is None:
+        return None
     module = type(like).__module__.partition(".")[0]
     if module == "pandas":
         return table.arrow.to_pandas()

@@ -29,11 +29,7 @@ from synsetmine.pipeline.name_vocabulary import (
     NameVocabulary,
     known_entities,
 )
-from synsetmine.pipeline.registry import (
-    Registry,
-    known_mentions,
-    known_senses,
-)
+from synsetmine.pipeline.registry import Registry, known_mentions, known_senses
 from synsetmine.pipeline.settings import GroupSettings, JudgeSettings
 from synsetmine.progress import ShowProgress, showing
 from synsetmine.types import Progress, SynonymSets, Term

@@ -106,19 +106,19 @@ def apply_plan(
     elif columns.refer_to == "id":
         raise DataError("relations that have ids need the table of entities too")
     if relations is not None:
-        mapping = new_ids.get if columns.refer_to == "id" else None
+        by_id = columns.refer_to == "id"
         mapped, dropped, counts = _map_relations(
             table_of(relations),
-            mapping or (lambda name: resolver.canonical(name, used)),
-            resolver if mapping is None else None,
+            new_ids.get if by_id else lambda name: resolver.canonical(name, used),
+            (lambda _: False) if by_id else resolver.is_ambiguous,
             columns,
             counts,
             drop=drop_self_relations,
         )
     return AppliedPlan(
-        None if merged is None else as_library(merged, entities),
-        None if mapped is None else as_library(mapped, relations),
-        None if dropped is None else as_library(dropped, relations),
+        as_library(merged, entities),
+        as_library(mapped, relations),
+        as_library(dropped, relations),
         replace(counts, unused=len(plan) - len(used)),
     )
 
@@ -341,7 +341,7 @@ def _combiner(
 def _map_relations(
     table: GraphTable,
     mapping: Callable[[str], str | None],
-    resolver: _Resolver | None,
+    is_ambiguous: Callable[[str], bool],
     columns: GraphColumns,
     counts: ApplicationCounts,
     *,
@@ -364,7 +364,7 @@ def _map_relations(
             canonical = mapping(text) if text else None
             if canonical is not None and canonical != text:
                 new[row] = canonical
-            ambiguous += resolver is not None and bool(text) and resolver.is_ambiguous(text)
+            ambiguous += bool(text) and is_ambiguous(text)
         after.append([new.get(row, text) for row, text in enumerate(texts)])
         originals = table.values(end, list(new))
         mapped = mapped.replaced(

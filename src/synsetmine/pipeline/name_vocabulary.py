@@ -21,11 +21,7 @@ from synsetmine.pipeline.name_sets import (
     NameSet,
     UnsurePair,
 )
-from synsetmine.pipeline.registry import (
-    KnownEntity,
-    KnownName,
-    Registry,
-)
+from synsetmine.pipeline.registry import KnownEntity, KnownName, Registry
 from synsetmine.types import SENSE_MARK, SynonymSets, Term
 
 if TYPE_CHECKING:

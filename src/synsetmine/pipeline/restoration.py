@@ -68,10 +68,6 @@ def undo_plan(
         former, restored, new_ids = _restore_entities(table_of(entities), plan, columns)
     elif columns.refer_to == "id":
         raise DataError("relations that have ids need the table of entities too")
-    if relations is None:
-        return RestoredGraph(
-            None if former is None else as_library(former, entities), None, restored
-        )
     names = {
         (name_key(member.name), name_key(merge.canonical))
         for merge in plan
@@ -83,13 +79,13 @@ def undo_plan(
             return (old, new) in new_ids
         return (name_key(old), name_key(new)) in names
 
-    dropped = None if self_relations is None else table_of(self_relations)
-    mapped, changed = _restore_relations(table_of(relations), dropped, is_undone, columns)
+    mapped: GraphTable | None = None
+    changed = 0
+    if relations is not None:
+        dropped = None if self_relations is None else table_of(self_relations)
+        mapped, changed = _restore_relations(table_of(relations), dropped, is_undone, columns)
     return RestoredGraph(
-        None if former is None else as_library(former, entities),
-        as_library(mapped, relations),
-        restored,
-        changed,
+        as_library(former, entities), as_library(mapped, relations), restored, changed
     )
 
 
