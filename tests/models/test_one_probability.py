@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from synsetmine.cli.inputs import open_source
+from synsetmine.cli.inputs import ModelInputs, open_source
 from synsetmine.io.sets import Decision, read_sets, read_trace
 from synsetmine.review.web.answers import Answers, ModelAnswers
 from synsetmine.review.web.api import serving_app
@@ -55,7 +55,7 @@ def test_score_is_the_trace(run: Path, mined: SynonymSets, joined: list[Decision
 
 
 def test_the_http_api_is_the_trace(run: Path, mined: SynonymSets, joined: list[Decision]) -> None:
-    source = open_source(run, None, None, None, skip_bad=False)
+    source = open_source(run, ModelInputs(), skip_bad=False)
     model = ModelAnswers(source.prepare(device="cpu"), source.stored.threshold)
     with TestClient(
         serving_app(Answers(model=model), AccessPolicy()), base_url="http://localhost"
