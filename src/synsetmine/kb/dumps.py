@@ -244,14 +244,10 @@ def add_umls(
                 problem = "expected the 18 columns of MRCONSO.RRF, each followed by '|'"
                 source.reject(DataError(problem, value=line), number)
             continue
-        if code is not None and fields[1] != code:
-            continue
-        if sources and fields[11] not in sources:
-            continue
-        if fields[16] != "N" and not keep_suppressed:
-            continue
-        with source.skipping(number):
-            builder.add(fields[0], (fields[14],), rank=_rank(fields), line=number)
+        is_wanted = (code is None or fields[1] == code) and (not sources or fields[11] in sources)
+        if is_wanted and (fields[16] == "N" or keep_suppressed):
+            with source.skipping(number):
+                builder.add(fields[0], (fields[14],), rank=_rank(fields), line=number)
     _add_merged(source, builder)
 
 

@@ -107,6 +107,7 @@ def add_table(source: Source, builder: KnowledgeBuilder, fields: KbFields, *, ta
     There is one row a name, of which the first or those with a true value in the column
     `preferred` are preferred, or one row an entity with a column of further names between `|`.
     """
+    rows: Iterator[tuple[int, Row]]
     rows = tab_rows(source.lines()) if tabs else comma_rows(source.byte_lines())
     layout: Layout | None = None
     for number, row in rows:
@@ -173,7 +174,7 @@ def table_layout(header: Sequence[str], fields: KbFields) -> Layout:
     )
 
 
-def tab_rows(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, Row]]:
+def tab_rows(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
     """Fields between tabs, where a quote is a character unless quotes enclose the whole field."""
     for number, line in lines:
         if line.strip():

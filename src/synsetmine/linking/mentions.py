@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from synsetmine.engines import Engine, LocalEngine
-from synsetmine.errors import DataError
+from synsetmine.errors import DataError, skipping
 from synsetmine.io.files import atomic_write, numbered_lines, write_text
 from synsetmine.io.sets import parse_count
 from synsetmine.linking.linkers import Linker
@@ -143,15 +143,12 @@ def read_links(path: Path) -> list[Link]:
         raise DataError(f"expected the header {HEADER!r}", path=path, line=number, value=first)
     links = []
     for number, line in lines:
-        match line.split("\t"):
-            case [surface, entity, count] if surface and entity:
-                try:
+        with skipping(path, number, None):
+            match line.split("\t"):
+                case [surface, entity, count] if surface and entity:
                     links.append(Link(surface, entity, parse_count(count)))
-                except DataError as error:
-                    raise error.at(path, number) from None
-            case _:
-                problem = "expected surface, entity and count"
-                raise DataError(problem, path=path, line=number, value=line)
+                case _:
+                    raise DataError("expected surface, entity and count", value=line)
     return links
 
 
