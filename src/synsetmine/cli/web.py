@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from synsetmine.cli.inputs import ModelSource
-    from synsetmine.review.web.answers import Answers, ModelAnswers
+    from synsetmine.review.web.api import Answers, ModelAnswers
     from synsetmine.review.web.server import AccessPolicy
 
 SHORTEST = 16
@@ -310,7 +310,7 @@ def open_answers(
     skip_bad: bool,
 ) -> Answers:
     """The mined sets of a run and its model, or a model with its vocabulary."""
-    from synsetmine.review.web.answers import Answers, MinedAnswers
+    from synsetmine.review.web.api import Answers, MinedAnswers
     from synsetmine.runs.folder import is_run
 
     from_run = is_run(source)
@@ -326,7 +326,7 @@ def open_answers(
 
 
 def _answers_of_model(source: ModelSource, device: str) -> ModelAnswers:
-    from synsetmine.review.web.answers import ModelAnswers
+    from synsetmine.review.web.api import ModelAnswers
 
     prepared = source.prepare(device=device)
     if not prepared.terms:

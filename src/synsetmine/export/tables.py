@@ -26,7 +26,7 @@ from synsetmine.io.files import atomic_write, compression_of, numbered_lines, wr
 from synsetmine.io.tables import cell_of, escape_formula, rows_of, unescape_formula
 from synsetmine.kb.base import clean_name
 from synsetmine.kb.patch import NewName
-from synsetmine.kb.tables import tab_rows
+from synsetmine.kb.readers import tab_rows
 from synsetmine.normalization import keeps_case, normal_form
 from synsetmine.runs import MinedSet, MinedTerm, Scope, Sentence, Verdict
 from synsetmine.runs.results import orcid_of

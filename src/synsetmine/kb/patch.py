@@ -15,6 +15,7 @@ from synsetmine.errors import DataError, Skipped, skipping
 from synsetmine.io.files import byte_lines, open_binary, writing
 from synsetmine.io.tables import Row, delimiter_of, row_of
 from synsetmine.kb.base import clean_name, valid_unicode
+from synsetmine.kb.dumps import json_fields
 from synsetmine.kb.obo import (
     Frame,
     obo_problem,
@@ -24,13 +25,12 @@ from synsetmine.kb.obo import (
     starts_term,
     synonym_clause,
 )
-from synsetmine.kb.readers import guess_format
-from synsetmine.kb.tables import (
+from synsetmine.kb.readers import (
     SEPARATOR,
     KbFields,
     Layout,
     comma_rows,
-    json_fields,
+    guess_format,
     parse_record,
     tab_rows,
     table_layout,

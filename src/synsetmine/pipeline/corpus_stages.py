@@ -27,15 +27,17 @@ from synsetmine.linking import (
     SpotlightLinker,
 )
 from synsetmine.linking.linkers import id_notes
-from synsetmine.linking.mentions import (
+from synsetmine.linking.supervision import (
     MentionCounter,
+    Supervision,
     count_links,
     open_mentions,
     read_links,
     resolve_common,
+    split_entities,
+    supervise,
     write_links,
 )
-from synsetmine.linking.supervision import Supervision, split_entities, supervise
 from synsetmine.normalization import normal_form
 from synsetmine.pipeline.settings import (
     CorpusSettings,
