@@ -277,7 +277,6 @@ ERROR_CODES = {
     403: "forbidden",
     404: "not_found",
     405: "wrong_method",
-    408: "too_slow",
     413: "too_large",
 }
 MAX_WAITING = 64  # questions for the model; further ones get status 503
