@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 import sqlite3
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 _OURS = 0x5E7A15  # is in the file's header, so that nothing is written into a stranger's file
 _WAIT = 60  # seconds for another process to finish its write
 _TABLE = "CREATE TABLE answers (key TEXT PRIMARY KEY, answer TEXT NOT NULL) WITHOUT ROWID"
-_ASKED_AT_ONCE = 500  # SQLite allows a limited number of ? in a query
 
 
 class AnswerCache:
@@ -48,15 +48,9 @@ class AnswerCache:
 
     def get(self, keys: Iterable[str]) -> dict[str, str]:
         """The texts of those keys that are here."""
-        texts = list(keys)
-        answers: dict[str, str] = {}
+        query = "SELECT key, answer FROM answers WHERE key IN (SELECT value FROM json_each(?))"
         with self._lock, _clear_errors(self.path):
-            for first in range(0, len(texts), _ASKED_AT_ONCE):
-                some = texts[first : first + _ASKED_AT_ONCE]
-                marks = ",".join("?" * len(some))
-                query = f"SELECT key, answer FROM answers WHERE key IN ({marks})"  # noqa: S608
-                answers.update(self._connection.execute(query, some).fetchall())
-        return answers
+            return dict(self._connection.execute(query, [json.dumps(list(keys))]).fetchall())
 
     def put(self, key: str, answer: str) -> None:
         with self._lock, _clear_errors(self.path), self._connection:
