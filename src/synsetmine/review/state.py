@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import takewhile
 from operator import attrgetter
 from typing import Literal, get_args
 
@@ -274,8 +273,6 @@ TO_DO: frozenset[Status] = frozenset({"open", "changed"})
 KEPT = 8  # queues; each holds a reference for each of its sets
 _position = attrgetter("position")
 
-Change = Mapping[str, tuple[ReviewedSet | None, ReviewedSet | None]]  # of each set: before, after
-
 
 @dataclass(frozen=True)
 class QueueFilter:
@@ -308,7 +305,8 @@ class QueuePage:
 
 
 class ReviewState:
-    """Mined sets under review. A change takes time in proportion to the sets concerned.
+    """Mined sets under review. A decision takes time in proportion to the sets concerned, an undo
+    in proportion to all.
 
     `number` is that of the last decision in here: what `ReviewStore.add` wants to know as `seen`.
     """
@@ -420,10 +418,8 @@ class ReviewState:
             return
         self._decisions[decision.id] = decision
         self.number = max(self.number, decision.number)
-        if decision.sort_key < self._latest:  # made elsewhere, and taken in late
+        if decision.kind == "undo" or decision.sort_key < self._latest:  # or taken in late
             self._fold()
-        elif decision.kind == "undo":
-            self._undo(decision)
         else:
             self._carry_out(decision)
         self._latest = max(self._latest, decision.sort_key)
@@ -432,7 +428,6 @@ class ReviewState:
         self._sets: dict[str, ReviewedSet] = {}
         self._homes: dict[str, str] = {}
         self._progress: Counter[Status] = Counter()
-        self._changes: dict[str, Change] = {}
         self._extents: dict[str, Extent] = {}
         everything = self._decisions.values()
         self._latest = max((d.sort_key for d in everything), default=("", ""))
@@ -449,20 +444,7 @@ class ReviewState:
     def _carry_out(self, decision: Decision) -> None:
         draft = Draft(self._sets, self._homes)
         self._extents[decision.id] = carry_out(decision, draft)
-        change = {name: (self._sets.get(name), then) for name, then in draft.after.items()}
-        self._changes[decision.id] = change
-        self._put({name: then for name, (_, then) in change.items()})
-
-    def _undo(self, decision: Decision) -> None:
-        self._extents.pop(decision.undoes, None)
-        if decision.undoes not in self._changes:
-            return
-        later = list(takewhile(lambda made: made != decision.undoes, reversed(self._changes)))
-        change = self._changes.pop(decision.undoes)
-        if any(_concerns(self._decisions[made], change) for made in later):
-            self._fold()
-        else:
-            self._put({name: before for name, (before, _) in change.items()})
+        self._put(draft.after)
 
     def _put(self, after: Mapping[str, ReviewedSet | None]) -> None:
         """Put sets in the place of those with the same ids."""
@@ -483,12 +465,3 @@ class ReviewState:
     def _count(self, reviewed: ReviewedSet, change: int) -> None:
         if len(reviewed.mined.terms) > 1:
             self._progress[reviewed.status] += change
-
-
-def _concerns(decision: Decision, change: Change) -> bool:
-    """Whether a decision may look at one of these sets; it need not have changed it."""
-    if decision.set_id in change or decision.other in change:
-        return True
-    sets = [reviewed for pair in change.values() for reviewed in pair if reviewed is not None]
-    keys = {key for reviewed in sets for key in reviewed.keys}
-    return not keys.isdisjoint([*decision.members, *decision.terms, *decision.others])
