@@ -268,23 +268,18 @@ def _split_credentials(url: str) -> tuple[str, tuple[str, str] | None]:
     return urlunsplit(parts._replace(netloc=host)), person if any(person) else None
 
 
+@dataclass(eq=False)
 class _FailedError(Exception):
     """One attempt that failed, and what that means for the next."""
 
-    def __init__(
-        self,
-        what: str,
-        *,
-        final: bool = False,
-        refused: bool = False,
-        busy: bool = False,
-        after: float | None = None,
-    ) -> None:
-        super().__init__(what)
-        self.final = final  # another attempt would fail as well
-        self.refused = refused  # the question may be the reason
-        self.busy = busy
-        self.after = after  # seconds that the service asks to wait
+    what: str
+    final: bool = False  # another attempt would fail as well
+    refused: bool = False  # the question may be the reason
+    busy: bool = False
+    after: float | None = None  # seconds that the service asks to wait
+
+    def __str__(self) -> str:
+        return self.what
 
 
 class _StoppedError(Exception):

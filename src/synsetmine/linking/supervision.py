@@ -255,17 +255,17 @@ def supervise(
         else:
             entities_of.setdefault(form, Counter())[link.entity] += link.count
 
-    verdict_on = {form: _judge(seen, ambiguous, min_count) for form, seen in entities_of.items()}
+    dropped_of = {form: _dropped(seen, ambiguous, min_count) for form, seen in entities_of.items()}
     members: dict[str, dict[Term, int]] = {}  # entity -> its terms and how often each was seen
     for link, form in form_of.items():
         if link in fate:
             continue
-        verdict = verdict_on[form]
-        if (problem := verdict.dropped.get(link.entity)) is not None:
-            fate[link] = problem
+        dropped = dropped_of[form]
+        if link.entity in dropped:
+            fate[link] = dropped[link.entity]
             continue
-        sense = link.entity if len(verdict.kept) > 1 else ""
-        term = Term(_most_written(written[form]), sense)
+        several = len(entities_of[form]) - len(dropped) > 1
+        term = Term(_most_written(written[form]), link.entity if several else "")
         members.setdefault(link.entity, {})[term] = entities_of[form][link.entity]
 
     for link in form_of:
@@ -346,14 +346,6 @@ def split_entities(
     return sets.pick(i for i in range(len(sets)) if i not in test), sets.pick(sorted(test))
 
 
-@dataclass(frozen=True)
-class _Verdict:
-    """Which entities a form may name, and why not the others."""
-
-    kept: frozenset[str]
-    dropped: Mapping[str, str]
-
-
 def _merge(links: Iterable[Link | tuple[str, str, int]]) -> list[Link]:
     """Links with the same surface and entity as one."""
     counts: Counter[tuple[str, str]] = Counter()
@@ -372,7 +364,8 @@ def _mistake(link: Link, form: str, kb: KnownNames) -> str:
     return UNKNOWN_NAME if link.entity in kb else UNKNOWN_ENTITY
 
 
-def _judge(seen: Counter[str], ambiguous: Ambiguous, min_count: int) -> _Verdict:
+def _dropped(seen: Counter[str], ambiguous: Ambiguous, min_count: int) -> dict[str, str]:
+    """Why a form may not name some of the entities that it was seen with."""
     dropped = {entity: RARE for entity, count in seen.items() if count < min_count}
     often = [entity for entity in seen if entity not in dropped]
     if len(seen) > 1 and ambiguous == "skip":
@@ -382,7 +375,7 @@ def _judge(seen: Counter[str], ambiguous: Ambiguous, min_count: int) -> _Verdict
         dropped |= dict.fromkeys(often, SEVERAL if most == next_most else LOST)
         if most > next_most:
             del dropped[first]
-    return _Verdict(frozenset(seen) - frozenset(dropped), dropped)
+    return dropped
 
 
 def _most_written(written: Counter[str]) -> str:
