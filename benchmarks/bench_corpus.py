@@ -33,7 +33,7 @@ from synsetmine.errors import in_one_line
 from synsetmine.io.files import sha256
 from synsetmine.kb import read_kb
 from synsetmine.linking.linkers import DictionaryLinker
-from synsetmine.linking.mentions import link_corpus
+from synsetmine.linking.supervision import link_corpus
 from synsetmine.types import Document
 
 ENGINES = ("local:1", "local:2", "spark:local[1]", "spark:local[2]")

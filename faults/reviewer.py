@@ -11,7 +11,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from synsetmine.io.sets import read_sets
@@ -53,8 +52,6 @@ def review(folder: Path) -> None:
                     told.flush()
                     os.fsync(told.fileno())
         visitor.close()
-        while not Artefacts(run).sentences.exists():  # they are looked for beside the page
-            time.sleep(0.01)
         server.send_signal(signal.SIGINT)
         server.communicate()
     if server.returncode:

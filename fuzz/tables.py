@@ -12,7 +12,7 @@ from fuzz.target import Form, Target, both_ways, folder, require
 from synsetmine.errors import DataError, Skipped
 from synsetmine.io.sets import check_ids, read_sets, read_vocabulary, write_sets
 from synsetmine.kb import Entity, KnowledgeBase, NewName, apply_names, read_kb
-from synsetmine.linking.mentions import read_links, write_links
+from synsetmine.linking.supervision import read_links, write_links
 from synsetmine.types import KbFormat, Link, SynonymSets, Term
 from synsetmine.views import TermVectors, read_vectors, write_vectors
 

@@ -27,7 +27,7 @@ from synsetmine.io.sets import Decision, Quote, Vocabulary, read_trace, read_voc
 from synsetmine.kb import read_kb
 from synsetmine.kb.base import clean_name
 from synsetmine.kb.obo import obo_problem, synonym_clause
-from synsetmine.linking.mentions import read_links, write_links
+from synsetmine.linking.supervision import read_links, write_links
 from synsetmine.normalization import normal_form
 from synsetmine.pipeline.project import read_project
 from synsetmine.types import Link, Mention, NameKind, Scope

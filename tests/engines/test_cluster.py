@@ -14,7 +14,7 @@ from synsetmine.engines.spark import SparkEngine
 from synsetmine.errors import SynsetmineError
 from synsetmine.kb import Entity, KnowledgeBase
 from synsetmine.linking import DictionaryLinker
-from synsetmine.linking.mentions import count_links, link_corpus
+from synsetmine.linking.supervision import count_links, link_corpus
 from tests.engines.test_engines import rows
 from tests.support import batchfunctions
 from tests.support.batchfunctions import expected, numbers

@@ -20,7 +20,7 @@ from synsetmine.engines.workers import AHEAD
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.io.files import write_text
 from synsetmine.linking import MarkedLinker
-from synsetmine.linking.mentions import count_links, link_corpus
+from synsetmine.linking.supervision import count_links, link_corpus
 from synsetmine.types import Document, Link, Mention
 from tests.support import batchfunctions
 from tests.support.batchfunctions import expected, numbers

@@ -220,12 +220,7 @@ def test_xml_entities_do_not_blow_up(tmp_path: Path, entities: str) -> None:
             read_kb(path)
 
 
-def test_short_entities_named_a_million_times_do_not_blow_up(tmp_path: Path) -> None:
-    entity = f'<!ENTITY a12 "{"x" * 900}">'
-    text = OWL.replace("<!ENTITY xsd", f"{entity}<!ENTITY xsd")
-    often = text.replace("paralysis agitans", "&a12;" * 100_000)
-    with pytest.raises(DataError, match="XML entities that expand too much"):
-        read_kb(stored(tmp_path, often, "x.owl"))
+def test_short_entities_may_be_named_often(tmp_path: Path) -> None:
     comment = f"<rdfs:comment>{'&owl;' * 100_000}</rdfs:comment>"  # as files of OWL name them
     common = OWL.replace("</owl:Class>", f"{comment}</owl:Class>")
     assert len(read_kb(stored(tmp_path, common, "y.owl"))) == len(

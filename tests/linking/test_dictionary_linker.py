@@ -18,7 +18,7 @@ from synsetmine.engines import LocalEngine
 from synsetmine.errors import DataError
 from synsetmine.kb import Entity, KnowledgeBase
 from synsetmine.linking.linkers import DictionaryLinker, Linker
-from synsetmine.linking.mentions import link_corpus, resolve_common
+from synsetmine.linking.supervision import link_corpus, resolve_common
 from synsetmine.normalization import normal_form
 from synsetmine.text.matcher import NameMatcher
 from synsetmine.types import Document, Mention

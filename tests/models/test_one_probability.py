@@ -12,8 +12,7 @@ from starlette.testclient import TestClient
 
 from synsetmine.cli.inputs import ModelInputs, open_source
 from synsetmine.io.sets import Decision, read_sets, read_trace
-from synsetmine.review.web.answers import Answers, ModelAnswers
-from synsetmine.review.web.api import serving_app
+from synsetmine.review.web.api import Answers, ModelAnswers, serving_app
 from synsetmine.review.web.server import AccessPolicy
 from synsetmine.runs.folder import Artefacts
 from synsetmine.types import SynonymSets

@@ -261,7 +261,7 @@ def test_what_a_killed_run_left_goes_and_what_another_writes_stays(tmp_path: Pat
     run.mkdir()
     (run / ".lock").touch()
     (run / ".report.html.abc.part").touch()
-    with atomic_write(run / "sentences.sqlite") as held, RunFolder(run).lock():
+    with atomic_write(run / "scores.json") as held, RunFolder(run).lock():
         assert {path.name for path in run.iterdir()} == {".lock", held.name}
 
 

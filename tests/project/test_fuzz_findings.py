@@ -19,8 +19,8 @@ from synsetmine.io.files import Source
 from synsetmine.io.sets import read_sets, read_trace
 from synsetmine.kb import NewName, apply_names, read_kb
 from synsetmine.linking import PubtatorLinker
-from synsetmine.linking.mentions import HEADER, read_links
 from synsetmine.linking.spotlight import Annotation
+from synsetmine.linking.supervision import HEADER, read_links
 from synsetmine.models import StoredModel, load_model, save_model
 from synsetmine.models.paper.network import SetScorer
 from synsetmine.pipeline.project import read_project

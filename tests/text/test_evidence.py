@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synsetmine.errors import DataError
+from synsetmine.io.tables import write_table
 from synsetmine.normalization import normal_form
 from synsetmine.text.evidence import (
     EXAMPLES,
@@ -22,7 +23,6 @@ from synsetmine.text.evidence import (
     definitions_in,
     find_abbreviations,
     read_evidence,
-    write_evidence,
 )
 from synsetmine.text.matcher import NameMatcher
 from synsetmine.text.patterns import SUPPORTING
@@ -106,9 +106,9 @@ def test_rare_pairs_go_where_there_are_too_many() -> None:
 def test_files_come_back(tmp_path: Path) -> None:
     path = tmp_path / "evidence.parquet"
     table = evidence(SENTENCES, batch=1)
-    write_evidence(path, table)
+    write_table(path, table)
     assert [*read_evidence(path).pairs()] == [*Evidence(table).pairs()]
-    write_evidence(path, EvidenceTable().table())
+    write_table(path, EvidenceTable().table())
     assert [*read_evidence(path).pairs()] == []
 
 

@@ -271,12 +271,6 @@ def test_fragments_and_loose_phrases_go() -> None:
     assert forms == ["breast cancer", "systemic lupus erythematosus"]
 
 
-def test_own_stop_words() -> None:
-    texts = ["Herz und Niere und"] * 9 + [f"wort{i}" for i in range(200)]
-    found = mine_phrases(stored_texts([texts]), stop_words=["und"], threshold=0)
-    assert [phrase.form for phrase in found] == ["herz und niere"]
-
-
 def test_the_most_promising_come_first() -> None:
     texts = ["breast cancer"] * 20 + ["heart failure"] * 10 + ["lung"] * 70
     found = mine_phrases(stored_texts([texts]), threshold=0)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mcp.server import Server
     from starlette.types import ASGIApp
 
-    from synsetmine.review.web.answers import Answers
+    from synsetmine.review.web.api import Answers
     from synsetmine.review.web.server import AccessPolicy
 
 SHORTEST = 16  # characters of a token
@@ -222,7 +222,7 @@ def open_answers(
     source: Path, inputs: ModelInputs, sets_only: bool, device: str, *, skip_bad: bool
 ) -> Answers:
     """The mined sets of a run and its model, or a model with its vocabulary."""
-    from synsetmine.review.web.answers import Answers, MinedAnswers, ModelAnswers
+    from synsetmine.review.web.api import Answers, MinedAnswers, ModelAnswers
     from synsetmine.runs.folder import is_run
 
     mined = MinedAnswers.of_run(source) if is_run(source) else None

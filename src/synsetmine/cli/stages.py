@@ -220,7 +220,7 @@ def vocabulary(
     Example: `synsetmine vocabulary documents.parquet --sets sets --details . --out vocabulary.tsv`
     """
     check_not_input(out, documents, links, Path(settings.list) if settings.list else None)
-    from synsetmine.linking.mentions import write_links
+    from synsetmine.linking.supervision import write_links
     from synsetmine.pipeline.corpus_stages import choose_vocabulary, count_texts
 
     with stage_context(

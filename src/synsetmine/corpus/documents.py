@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from synsetmine.errors import DataError
-from synsetmine.io.files import Source, atomic_write, parquet_error, parse_json
+from synsetmine.io.files import Source, atomic_write, parse_json, reading_parquet
 from synsetmine.io.tables import rows_in
 from synsetmine.normalization import nfc
 from synsetmine.types import Document, Mention
@@ -71,18 +71,14 @@ def write_documents(path: Path, documents: Iterable[Document]) -> int:
 
 def read_batches(path: Path) -> Iterator[pa.RecordBatch]:
     """The batches of a stored corpus, one at a time: up to 1,000 documents, or about 4 MB."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
-        with pq.ParquetFile(path) as file:
-            _check(file.schema_arrow, path)
-            for group in range(file.num_row_groups):
-                table = file.read_row_group(group).combine_chunks()
-                table.validate(full=True)  # a damaged text would be reported only when it is used
-                yield from table.to_batches()
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise parquet_error(error, path) from error
+    with reading_parquet(path), pq.ParquetFile(path) as file:
+        _check(file.schema_arrow, path)
+        for group in range(file.num_row_groups):
+            table = file.read_row_group(group).combine_chunks()
+            table.validate(full=True)  # a damaged text would be reported only when it is used
+            yield from table.to_batches()
 
 
 def documents_at(path: Path, numbers: Iterable[int]) -> Iterator[tuple[int, str, str]]:
@@ -90,31 +86,24 @@ def documents_at(path: Path, numbers: Iterable[int]) -> Iterator[tuple[int, str,
 
     Only the parts of the file that hold them are read.
     """
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     ends = list(accumulate(batch_sizes(path)))
-    try:
-        with pq.ParquetFile(path) as file:
-            for group, chosen in groupby(numbers, lambda number: bisect_right(ends, number)):
-                table = file.read_row_group(group, columns=["id", "text"])
-                first = ends[group] - table.num_rows
-                for number in chosen:
-                    row = number - first
-                    yield number, table["id"][row].as_py(), table["text"][row].as_py()
-    except (pa.ArrowException, OSError, UnicodeDecodeError, IndexError) as error:
-        raise parquet_error(error, path) from error
+    with reading_parquet(path), pq.ParquetFile(path) as file:
+        for group, chosen in groupby(numbers, lambda number: bisect_right(ends, number)):
+            table = file.read_row_group(group, columns=["id", "text"])
+            first = ends[group] - table.num_rows
+            for number in chosen:
+                row = number - first
+                yield number, table["id"][row].as_py(), table["text"][row].as_py()
 
 
 def batch_sizes(path: Path) -> list[int]:
     """How many documents each batch of a stored corpus holds."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
+    with reading_parquet(path):
         stored = pq.read_metadata(path)
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise parquet_error(error, path) from error
     _check(stored.schema.to_arrow_schema(), path)
     return [stored.row_group(group).num_rows for group in range(stored.num_row_groups)]
 
@@ -334,21 +323,21 @@ def parquet_columns(
     source: Source, choose: Callable[[list[str]], list[str]]
 ) -> Iterator[dict[str, list[object]]]:
     """The values of the columns that are chosen by their names, a batch of rows at a time."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     number = 0
-    try:
-        with pq.ParquetFile(source.path, buffer_size=2**16, pre_buffer=False) as file:
-            columns = choose(file.schema_arrow.names)
-            share = source.path.stat().st_size / max(file.metadata.num_rows, 1)
-            for batch in file.iter_batches(_batch_rows(file), columns=columns):
-                yield dict(zip(batch.schema.names, map(_values, batch.columns), strict=True))
-                number += len(batch)
-                if source.on_read is not None:
-                    source.on_read(int(number * share) - int((number - len(batch)) * share))
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise parquet_error(error, source.path) from error
+    path = source.path
+    with (
+        reading_parquet(path),
+        pq.ParquetFile(path, buffer_size=2**16, pre_buffer=False) as file,
+    ):
+        columns = choose(file.schema_arrow.names)
+        share = path.stat().st_size / max(file.metadata.num_rows, 1)
+        for batch in file.iter_batches(_batch_rows(file), columns=columns):
+            yield dict(zip(batch.schema.names, map(_values, batch.columns), strict=True))
+            number += len(batch)
+            if source.on_read is not None:
+                source.on_read(int(number * share) - int((number - len(batch)) * share))
 
 
 def _document(record: Mapping[str, object], fields: Fields, place: str) -> Document:

@@ -78,13 +78,10 @@ def read_articles(source: Source) -> Iterator[Document]:
     for page in read_pages(source):
         if page.namespace != 0 or page.redirect is not None:
             continue
-        document = page_document(page)
-        try:
+        with source.skipping(page.line):
+            document = page_document(page)
             check_text(document.text)
-        except DataError as error:
-            source.reject(error, page.line)
-            continue
-        yield document
+            yield document
 
 
 class _Dump:

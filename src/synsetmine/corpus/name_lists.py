@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from synsetmine.corpus.documents import check_unicode, parquet_columns, table_rows
-from synsetmine.errors import DataError, Skipped, shorten
+from synsetmine.errors import DataError, Skipped, shorten, skipping
 from synsetmine.io.files import STDIN, Source, parse_json, plain_name
 from synsetmine.io.tables import unescape_formula
 from synsetmine.normalization import name_key
@@ -23,7 +23,7 @@ PAIR_HEADER = ("name", "other")
 GROUP_HEADER = ("set_id", "canonical", "name")  # of our own CSV files, whose cells are guarded
 NO_LISTS = (".json", ".set", ".tab", ".xls", ".xlsx", ".ods", ".xml", ".html", ".pdf")
 
-_Values: TypeAlias = tuple[object, object, object, object]  # name, context, type, id
+_Values: TypeAlias = Sequence[object]  # name, context, type, id
 
 
 class Row(NamedTuple):
@@ -93,7 +93,13 @@ def read_rows(
             values = _json_values(source, columns)
         case "parquet":
             values = _parquet_values(source, columns)
-    return list(_checked(values, source))
+    rows = []
+    for number, (name, context, type_, row_id) in values:
+        with source.skipping(number):
+            rows.append(
+                Row(name_text(name), contexts_in(context), type_text(type_), id=id_text(row_id))
+            )
+    return rows
 
 
 @dataclass(frozen=True)
@@ -110,10 +116,8 @@ class _Columns:
 
     def name_in(self, headers: Sequence[str], path: Path, line: int | None = None) -> str:
         """The column with the names."""
-        try:
+        with skipping(path, line, None):
             chosen = headers[choose_column(headers, self.name)]
-        except DataError as error:
-            raise error.at(path, line) from None
         if self.on_name is not None:
             self.on_name(chosen)
         return chosen
@@ -123,10 +127,8 @@ class _Columns:
     ) -> list[int | None]:
         """Where a table has the name, the context, the type and the id."""
         name = self.name_in(headers, path, line)
-        try:
+        with skipping(path, line, None):
             others = [None if o is None else choose_column(headers, o) for o in self.others]
-        except DataError as error:
-            raise error.at(path, line) from None
         return [list(headers).index(name), *others]
 
 
@@ -295,11 +297,8 @@ def _table_values(
             positions = columns.positions(row, source.path, number)
             is_guarded = tuple(row[: len(GROUP_HEADER)]) == GROUP_HEADER
             continue
-        cells = [None if place is None else row[place] for place in positions]
-        if is_guarded:
-            cells = [None if cell is None else unescape_formula(cell) for cell in cells]
-        name, context, type_, row_id = cells
-        yield number, (name, context, type_, row_id)
+        cells = [*map(unescape_formula, row)] if is_guarded else row
+        yield number, [None if place is None else cells[place] for place in positions]
 
 
 def _json_values(source: Source, columns: _Columns) -> Iterator[tuple[int, _Values]]:
@@ -320,13 +319,13 @@ def _json_values(source: Source, columns: _Columns) -> Iterator[tuple[int, _Valu
             source.reject(error, number)
             continue
         if not isinstance(value, dict):
-            yield number, (value, None, None, None)
+            yield number, [value, None, None, None]
             continue
         if name is None:
             name = columns.name_in(list(value), source.path, number)
         headers.update(dict.fromkeys(value))
-        context, type_, row_id = (None if o is None else value.get(o) for o in columns.others)
-        yield number, (value.get(name), context, type_, row_id)
+        others = (None if other is None else value.get(other) for other in columns.others)
+        yield number, [value.get(name), *others]
     for other in columns.others:
         if other is not None and other not in headers and not is_empty:
             listed = shorten(", ".join(headers), 1000) or "none"
@@ -347,19 +346,8 @@ def _parquet_values(source: Source, columns: _Columns) -> Iterator[tuple[int, _V
         size = len(next(iter(batch.values())))
         empty: list[object] = [None] * size
         values = [empty if header is None else batch[header] for header in chosen]
-        for name, context, type_, row_id in zip(*values, strict=True):
-            number += 1
-            yield number, (name, context, type_, row_id)
-
-
-def _checked(records: Iterable[tuple[int, _Values]], source: Source) -> Iterator[Row]:
-    for number, (name, context, type_, row_id) in records:
-        try:
-            row = Row(name_text(name), contexts_in(context), type_text(type_), id=id_text(row_id))
-        except DataError as error:
-            source.reject(error, number)
-        else:
-            yield row
+        yield from enumerate(zip(*values, strict=True), start=number + 1)
+        number += size
 
 
 def type_text(value: object) -> str:

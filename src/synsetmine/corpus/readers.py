@@ -220,12 +220,8 @@ def read_pubtator(source: Source) -> Iterator[Document]:
             continue
         mentions: list[Mention] = []
         for number, line in marks:
-            try:
-                mention = _mention(line, name, text)
-            except DataError as error:
-                source.reject(error, number)
-            else:
-                mentions += [mention] if mention else []
+            with source.skipping(number):
+                mentions += _mentions(line, name, text)
         yield Document(name, text, tuple(mentions))
 
 
@@ -265,16 +261,16 @@ def _passages(article: list[tuple[int, str]]) -> tuple[str, str, list[tuple[int,
     return title[1], text, article[2:]
 
 
-def _mention(line: str, name: str, text: str) -> Mention | None:
-    """The mention on this line; None for a relation."""
+def _mentions(line: str, name: str, text: str) -> list[Mention]:
+    """The mention on this line; none for a relation."""
     columns = line.split("\t")
     if len(columns) < 4:
         raise DataError("neither a mention nor a relation", value=line[:80])
     if not (_OFFSET.fullmatch(columns[1]) and _OFFSET.fullmatch(columns[2])):
-        return None  # a relation, such as `id CID D1 D2`
+        return []  # a relation, such as `id CID D1 D2`
     if columns[0] != name:
         raise DataError("the mention belongs to another article", value=columns[0])
     start, end, surface = int(columns[1]), int(columns[2]), columns[3]
     if not (0 <= start < end <= len(text) and text[start:end] == surface):
         raise DataError("the offsets do not match the surface", value=line[:120])
-    return Mention(start, end, columns[5].strip() if len(columns) > 5 else "")
+    return [Mention(start, end, columns[5].strip() if len(columns) > 5 else "")]

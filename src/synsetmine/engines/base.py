@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from synsetmine.engines.workers import WorkerPool, cores
 from synsetmine.errors import SynsetmineError, shorten
-from synsetmine.io.files import parquet_error
+from synsetmine.io.files import reading_parquet
 
 FEW = 6  # fewer batches than that are done sooner than worker processes have started
 
@@ -152,13 +152,9 @@ class Batch:
             raise SynsetmineError(self._blame(function, batch, error)) from error
 
     def read(self, columns: list[str] | None = None) -> pa.RecordBatch:
-        try:
-            with pq.ParquetFile(
-                self.source, metadata=_metadata(self.source, _stamp(self.source))
-            ) as file:
-                table = file.read_row_group(self.number, columns=columns, use_threads=False)
-        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-            raise parquet_error(error, self.source) from error
+        metadata = _metadata(self.source, _stamp(self.source))
+        with reading_parquet(self.source), pq.ParquetFile(self.source, metadata=metadata) as file:
+            table = file.read_row_group(self.number, columns=columns, use_threads=False)
         batches = table.combine_chunks().to_batches()
         return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
 
@@ -187,10 +183,8 @@ Stamp = tuple[int, int, int]
 
 def _stamp(source: Path) -> Stamp:
     """Changes when another file takes the place of this one."""
-    try:
+    with reading_parquet(source):
         stat = source.stat()
-    except OSError as error:
-        raise parquet_error(error, source) from error
     return stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
@@ -211,7 +205,5 @@ def _batches(source: Path, stamp: Stamp) -> tuple[Batch, ...]:
 
 @lru_cache(maxsize=4)
 def _metadata(source: Path, _stamp: Stamp) -> pq.FileMetaData:
-    try:
+    with reading_parquet(source):
         return pq.read_metadata(source)
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise parquet_error(error, source) from error

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from synsetmine.errors import DataError, shorten
+from synsetmine.errors import DataError, shorten, skipping
 from synsetmine.export.entries import About, names_of
 from synsetmine.io.files import compression_of, plain_name, read_whole, writing
 from synsetmine.runs import MinedSet, MinedTerm
@@ -86,10 +86,8 @@ def read_rules(path: str | Path) -> list[Rule]:
     path = Path(path)
     rules = []
     for number, line in read_lines(path):
-        try:
+        with skipping(path, number, None):
             rules.append(parse_rule(line, number))
-        except DataError as error:
-            raise error.at(path, number) from None
     return [rule for rule in rules if rule is not None]
 
 
@@ -164,7 +162,7 @@ def write_solr(
 def write_elasticsearch(
     path: Path,
     entries: Sequence[MinedSet],
-    about: About,  # noqa: ARG001 (JSON without a place for it)
+    _about: About,
     *,
     explicit: bool = False,
     limit: int = LIMIT,
@@ -175,11 +173,7 @@ def write_elasticsearch(
 
 
 def write_managed(
-    path: Path,
-    entries: Sequence[MinedSet],
-    about: About,  # noqa: ARG001 (JSON without a place for it)
-    *,
-    explicit: bool = False,
+    path: Path, entries: Sequence[MinedSet], _about: About, *, explicit: bool = False
 ) -> list[Path]:
     """The body of `PUT schema/analysis/synonyms/NAME`: each term with what takes its place.
 

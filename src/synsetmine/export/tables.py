@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
-from synsetmine.errors import DataError, Skipped, import_extra
+from synsetmine.errors import DataError, Skipped, import_extra, skipping
 from synsetmine.export.entries import (
     OBO_PROPERTIES,
     About,
@@ -26,7 +26,7 @@ from synsetmine.io.files import atomic_write, compression_of, numbered_lines, wr
 from synsetmine.io.tables import cell_of, escape_formula, rows_of, unescape_formula
 from synsetmine.kb.base import clean_name
 from synsetmine.kb.patch import NewName
-from synsetmine.kb.tables import tab_rows
+from synsetmine.kb.readers import tab_rows
 from synsetmine.normalization import keeps_case, normal_form
 from synsetmine.runs import MinedSet, MinedTerm, Scope, Sentence, Verdict
 from synsetmine.runs.results import orcid_of
@@ -59,11 +59,7 @@ _JUDGED = ("verdict", "scope", "reviewer", "when")
 _NO_SENTENCE = Sentence("", "", 0, 0)
 
 
-def write_csv(
-    path: Path,
-    entries: Sequence[MinedSet],
-    about: About,  # noqa: ARG001 (a table has no place for it)
-) -> list[Path]:
+def write_csv(path: Path, entries: Sequence[MinedSet], _about: About) -> list[Path]:
     """One row a term, the preferred one first; `preferred` has it in every row of its set.
 
     What looks like a formula has an apostrophe in front, since spreadsheets run formulas.
@@ -92,11 +88,7 @@ def write_parquet(path: Path, entries: Sequence[MinedSet], about: About) -> list
     return [path]
 
 
-def write_jsonl(
-    path: Path,
-    entries: Sequence[MinedSet],
-    about: About,  # noqa: ARG001 (a line is a set, and nothing else)
-) -> list[Path]:
+def write_jsonl(path: Path, entries: Sequence[MinedSet], _about: About) -> list[Path]:
     """One set a line as files of sets have it, the preferred term first, and more.
 
     `details` describes the terms, in the same order.
@@ -168,11 +160,7 @@ PATCH_COLUMNS = (
 _NEEDED = frozenset({"entity", "new_name"})
 
 
-def write_patch(
-    path: Path,
-    entries: Sequence[MinedSet],
-    about: About,  # noqa: ARG001 (a table has no place for it)
-) -> list[Path]:
+def write_patch(path: Path, entries: Sequence[MinedSet], _about: About) -> list[Path]:
     """New names of entities for a curator: one row a name, the surest of each entity first.
 
     A patch adds names and leaves the preferred one as it is. Cells are guarded against
@@ -193,9 +181,7 @@ def read_patch(path: Path, *, refused: Skipped, reviewed: bool = False) -> Itera
     """
     header: list[str] | None = None
     for number, row in tab_rows(numbered_lines(path)):
-        try:
-            if isinstance(row, DataError):
-                raise row
+        with skipping(path, number, None):
             if header is None:
                 header = _check_header(row)
                 continue
@@ -203,8 +189,6 @@ def read_patch(path: Path, *, refused: Skipped, reviewed: bool = False) -> Itera
                 raise DataError("a row with more cells than the header", value="\t".join(row))
             cells = dict(zip(header, map(unescape_formula, row), strict=False))
             name, verdict = _new_name(cells), _one_of(Verdict, cells.get("verdict", ""), "")
-        except DataError as error:
-            raise error.at(path, number) from None
         if verdict == "correct" or not (verdict or reviewed):
             yield name
         else:
@@ -290,11 +274,7 @@ def _one_of(allowed: object, cell: str, empty: str) -> str:
 LABEL = "TERM"  # of all entities: the type of a set is unknown
 
 
-def write_spacy(
-    path: Path,
-    entries: Sequence[MinedSet],
-    about: About,  # noqa: ARG001 (a pattern file has no place for it)
-) -> list[Path]:
+def write_spacy(path: Path, entries: Sequence[MinedSet], _about: About) -> list[Path]:
     """One line a name and way to write it; its `id` is the id of the set.
 
     Patterns are phrases, which spaCy cuts into tokens as it does with texts, in any language, and

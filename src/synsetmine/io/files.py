@@ -52,7 +52,8 @@ def atomic_write(path: Path) -> Iterator[Path]:
         target.parent.mkdir(parents=True, exist_ok=True)
         with _temporary_file(target) as temporary, naming_place(path, temporary):
             yield temporary
-            _sync(temporary)
+            with temporary.open("rb") as stream:
+                os.fsync(stream.fileno())
             temporary.chmod(_mode(target))
             temporary.replace(target)
 
@@ -262,14 +263,20 @@ def plain_name(path: Path) -> str:
     return path.stem if compression_of(path) else path.name
 
 
-def parquet_error(error: Exception, path: Path) -> DataError:
-    """What the operating system or the Parquet library says about a file, in one line."""
-    number = getattr(error, "errno", None)
-    if isinstance(error, FileNotFoundError):
-        number = errno.ENOENT  # pyarrow leaves it out
-    if number is not None:
-        return DataError(os.strerror(number), path=path)
-    return DataError("damaged Parquet file", path=path, value=str(error))
+@contextmanager
+def reading_parquet(path: Path) -> Iterator[None]:
+    """Turn what the system or the Parquet library says about a file into an error of one line."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError, UnicodeDecodeError, IndexError) as error:
+        number = getattr(error, "errno", None)
+        if isinstance(error, FileNotFoundError):
+            number = errno.ENOENT  # pyarrow leaves it out
+        if number is not None:
+            raise DataError(os.strerror(number), path=path) from error
+        raise DataError("damaged Parquet file", path=path, value=str(error)) from error
 
 
 def sha256(path: Path) -> str:
@@ -358,22 +365,13 @@ def remove_left_parts(folder: Path, pattern: str = ".*.part") -> None:
             part.unlink()
 
 
-def _sync(path: Path) -> None:
-    with path.open("rb") as stream:
-        os.fsync(stream.fileno())
-
-
 def _mode(target: Path) -> int:
     try:
         return stat.S_IMODE(target.stat().st_mode) & 0o777
     except FileNotFoundError:
-        return 0o666 & ~_umask()
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask
 
 
 def cache_root() -> Path:

@@ -8,15 +8,15 @@ import json
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from synsetmine.errors import DataError, Skipped, raise_or_keep
+from synsetmine.errors import DataError, Skipped, skipping
 from synsetmine.io.files import numbered_lines, parse_json, plain_name, write_text
 from synsetmine.normalization import is_unicode
-from synsetmine.types import NameKind, Scope, SetsLike, SynonymSets, Term
+from synsetmine.types import NameKind, Scope, SetsLike, SynonymSets, Term, first_duplicate
 
 DIGITS = 10  # of a hash: in two runs about one pair of a million sets collides, and is separated
 
@@ -81,22 +81,19 @@ def read_sets(
     skipped and their errors go there. A file without sets is an error unless `allow_empty`.
     """
     path = Path(path)
-    parse = _parser_for(path)
+    parse = _parse_jsonl if _is_jsonl(path) else _parse_paper
     first_line_of: dict[Term, int] = {}
     ids: dict[str, int] = {}
     sets: list[tuple[Term, ...]] = []
     for number, line in numbered_lines(path, skipped=skipped):
         if not line.strip():
             continue
-        try:
+        with skipping(path, number, skipped):
             set_id, terms = parse(line)
             _check_new(set_id, terms, ids, first_line_of)
-        except DataError as error:
-            raise_or_keep(error.at(path, number), skipped)
-            continue
-        ids[set_id] = number
-        first_line_of.update(dict.fromkeys(terms, number))
-        sets.append(terms)
+            ids[set_id] = number
+            first_line_of.update(dict.fromkeys(terms, number))
+            sets.append(terms)
     if not sets and not allow_empty:
         raise DataError("no synonym sets in this file", path=path)
     return SynonymSets(tuple(sets), tuple(ids))
@@ -133,16 +130,13 @@ def read_vocabulary(
         if not line.strip():
             continue
         text, tab, count = line.rpartition("\t")
-        try:
+        with skipping(path, number, skipped):
             term = Term.parse(text if tab else line)
             if term in terms:
                 raise DataError("this term is in the vocabulary twice", value=str(term))
             if tab:
                 counts[term] = parse_count(count)
-        except DataError as error:
-            raise_or_keep(error.at(path, number), skipped)
-            continue
-        terms[term] = None
+            terms[term] = None
     if not terms and not allow_empty:
         raise DataError("no terms in this file", path=path)
     return Vocabulary(tuple(terms), counts)
@@ -174,23 +168,17 @@ def _is_jsonl(path: Path) -> bool:
     return plain_name(path).endswith(".jsonl")
 
 
-def _parser_for(path: Path) -> Callable[[str], tuple[str, tuple[Term, ...]]]:
-    return _parse_jsonl if _is_jsonl(path) else _parse_paper
-
-
 def _check_new(
     set_id: str, terms: tuple[Term, ...], ids: dict[str, int], first_line_of: dict[Term, int]
 ) -> None:
     if set_id in ids:
         raise DataError(f"line {ids[set_id]} already has this id", value=set_id)
-    seen: set[Term] = set()
     for term in terms:
         if term in first_line_of:
             problem = f"the set on line {first_line_of[term]} already has this term"
             raise DataError(problem, value=str(term))
-        if term in seen:
-            raise DataError("this term is in the set twice", value=str(term))
-        seen.add(term)
+    if (again := first_duplicate(terms)) is not None:
+        raise DataError("this term is in the set twice", value=str(again))
 
 
 def _parse_paper(line: str) -> tuple[str, tuple[Term, ...]]:
@@ -286,10 +274,8 @@ def write_trace(path: str | Path, trace: Iterable[Decision]) -> None:
 def read_trace(path: str | Path) -> Iterator[Decision]:
     """Read what `write_trace` wrote."""
     for number, line in numbered_lines(Path(path)):
-        try:
+        with skipping(Path(path), number, None):
             yield _decision(parse_json(line))
-        except DataError as error:
-            raise error.at(path, number) from None
 
 
 def _line(decision: Decision) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
@@ -13,7 +14,6 @@ from synsetmine.corpus.wikitext import read_target
 from synsetmine.errors import DataError
 from synsetmine.io.files import Source, plain_name
 from synsetmine.kb.base import KnowledgeBuilder, accepts
-from synsetmine.kb.tables import json_fields
 from synsetmine.normalization import normal_form
 
 _NEEDED = frozenset({"type", "id", "labels", "aliases"})
@@ -99,6 +99,43 @@ def _fields(text: str) -> dict[str, Any]:
     except (ValueError, IndexError, RecursionError) as error:
         raise DataError("not JSON", value=text) from error
     return item
+
+
+_DECODE = json.JSONDecoder().raw_decode
+_WHITESPACE = re.compile(r"[ \t\r\n]*")
+
+
+def json_fields(text: str) -> Iterator[tuple[str, object, int, int]]:
+    """Name, value, start and end of the fields of a JSON object, each parsed when it is asked for.
+
+    A ValueError or IndexError if the object is broken up to there.
+    """
+    position = _after(text, 0, "{")
+    while text[position] != "}":
+        name, position = _DECODE(text, position)
+        if not isinstance(name, str):
+            raise ValueError("the name of a field must be a string")
+        start = _after(text, position, ":")
+        value, end = _DECODE(text, start)
+        yield name, value, start, end
+        position = _skip(text, end)
+        if text[position] != "}":
+            position = _after(text, position, ",")
+            if text[position] == "}":
+                raise ValueError("a comma without a field")
+
+
+def _after(text: str, position: int, mark: str) -> int:
+    """The place of what follows a mark, with whitespace on both sides."""
+    position = _skip(text, position)
+    if text[position] != mark:
+        raise ValueError(f"expected {mark!r}")
+    return _skip(text, position + 1)
+
+
+def _skip(text: str, position: int) -> int:
+    match = _WHITESPACE.match(text, position)
+    return position if match is None else match.end()
 
 
 # Ranks of names: what an article is called, what others call it.
@@ -244,14 +281,10 @@ def add_umls(
                 problem = "expected the 18 columns of MRCONSO.RRF, each followed by '|'"
                 source.reject(DataError(problem, value=line), number)
             continue
-        if code is not None and fields[1] != code:
-            continue
-        if sources and fields[11] not in sources:
-            continue
-        if fields[16] != "N" and not keep_suppressed:
-            continue
-        with source.skipping(number):
-            builder.add(fields[0], (fields[14],), rank=_rank(fields), line=number)
+        is_wanted = (code is None or fields[1] == code) and (not sources or fields[11] in sources)
+        if is_wanted and (fields[16] == "N" or keep_suppressed):
+            with source.skipping(number):
+                builder.add(fields[0], (fields[14],), rank=_rank(fields), line=number)
     _add_merged(source, builder)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Literal
 from urllib.parse import quote
 
@@ -121,13 +122,9 @@ def add_obo(
 
     Obsolete terms are left out; alternative ids and those that a term replaces lead to it.
     """
-    block: list[Frame] = []
-    for frame in _frames(source):
-        block.append(frame)
-        if len(block) == _BLOCK:
-            _add_block(block, source, builder, scopes, short_ids)
-            block = []
-    _add_block(block, source, builder, scopes, short_ids)
+    frames = _frames(source)
+    while block := list(islice(frames, _BLOCK)):
+        _add_block(block, source, builder, scopes, short_ids)
 
 
 def starts_frame(line: str) -> bool:
@@ -141,11 +138,15 @@ def starts_term(line: str) -> bool:
 def parse_frame(frame: Frame) -> Any:
     """A frame as fastobo reads it."""
     try:
-        return import_extra("fastobo", "reading OBO", "ontology").loads(frame.text)[0]
+        return _parse(frame.text)[0]
     except SyntaxError as error:
         row = min(error.lineno or 1, len(frame.lines)) - 1
         problem = DataError("not OBO", line=frame.numbers[row], value=frame.lines[row])
         raise problem from None
+
+
+def _parse(text: str) -> Any:
+    return import_extra("fastobo", "reading OBO", "ontology").loads(text)
 
 
 def read_term(parsed: Any, *, short_ids: bool) -> OboTerm:
@@ -200,11 +201,7 @@ def _add_block(
     short_ids: bool,
 ) -> None:
     try:
-        parsed = list(
-            import_extra("fastobo", "reading OBO", "ontology").loads(
-                "\n".join(frame.text for frame in block)
-            )
-        )
+        parsed = list(_parse("\n".join(frame.text for frame in block)))
     except SyntaxError:
         parsed = []
     for number, frame in enumerate(block):

@@ -7,13 +7,15 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from synsetmine.errors import DataError, Skipped
+from synsetmine.errors import DataError, Skipped, skipping
 from synsetmine.io.files import byte_lines, open_binary, writing
 from synsetmine.io.tables import Row, delimiter_of, row_of
 from synsetmine.kb.base import clean_name, valid_unicode
+from synsetmine.kb.dumps import json_fields
 from synsetmine.kb.obo import (
     Frame,
     obo_problem,
@@ -23,13 +25,12 @@ from synsetmine.kb.obo import (
     starts_term,
     synonym_clause,
 )
-from synsetmine.kb.readers import guess_format
-from synsetmine.kb.tables import (
+from synsetmine.kb.readers import (
     SEPARATOR,
     KbFields,
     Layout,
     comma_rows,
-    json_fields,
+    guess_format,
     parse_record,
     tab_rows,
     table_layout,
@@ -90,12 +91,9 @@ def json_records(path: Path) -> Iterator[bytes | Record]:
         if not text.strip():
             yield raw
             continue
-        try:
+        with skipping(path, number, None):
             entity, names = parse_record(text, KbFields())
-            names = [valid_unicode(name) for name in names]
-        except DataError as error:
-            raise error.at(path, number) from None
-        yield _JsonRecord(raw, entity, names)
+            yield _JsonRecord(raw, entity, [valid_unicode(name) for name in names])
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,18 +132,11 @@ def _longer(value: str, added: str) -> str:
 Lines = Iterator[tuple[int, bytes]]
 
 
-def comma_records(path: Path) -> Iterator[bytes | Record]:
-    return _records(path, comma_rows, delimiter_of)
+def _tab_rows(lines: Lines) -> Iterator[tuple[int, Row]]:
+    return tab_rows((number, raw.decode().rstrip("\r\n")) for number, raw in lines)
 
 
-def tab_records(path: Path) -> Iterator[bytes | Record]:
-    def rows(lines: Lines) -> Iterator[tuple[int, Row]]:
-        return tab_rows((number, raw.decode().rstrip("\r\n")) for number, raw in lines)
-
-    return _records(path, rows, lambda _: "\t")
-
-
-def _records(
+def table_records(
     path: Path,
     rows: Callable[[Lines], Iterator[tuple[int, Row]]],
     delimiter: Callable[[str], str],
@@ -166,7 +157,7 @@ def _records(
         taken.clear()
         if before:
             yield before
-        try:
+        with skipping(path, number, None):
             if isinstance(row, DataError):
                 raise row
             if layout is None:
@@ -175,8 +166,6 @@ def _records(
             else:
                 names, _ = layout.names(row)
                 yield _TableRecord(raw, row[layout.id].strip(), names, row, layout, between)
-        except DataError as error:
-            raise error.at(path, number) from None
     yield b"".join(raw for _, raw in taken)
 
 
@@ -205,8 +194,8 @@ class _TableRecord:
             column = self.layout.more[-1]
             names_before = [cells[column]] if cells[column].strip() else []
             cells[column] = SEPARATOR.join([*names_before, *(name.name for name in names)])
-            return self._row_text(cells).encode() + end
-        rows = [body, *(self._row_text(self._row(name.name)) for name in names)]
+            return row_of(cells, self.delimiter).encode() + end
+        rows = [body, *(row_of(self._row(name.name), self.delimiter) for name in names)]
         return (end.decode() or "\n").join(rows).encode() + end
 
     def _row(self, name: str) -> list[str]:
@@ -214,9 +203,6 @@ class _TableRecord:
         cells = [""] * self.layout.width
         cells[self.layout.id], cells[self.layout.name] = self.entity, name
         return cells
-
-    def _row_text(self, cells: Sequence[str]) -> str:
-        return row_of(cells, self.delimiter)
 
 
 # The clauses that the format puts before synonyms, and synonyms themselves.
@@ -295,8 +281,8 @@ class _OboRecord:
 
 _FORMATS: Mapping[str, Callable[[Path], Iterator[bytes | Record]]] = {
     "jsonl": json_records,
-    "csv": comma_records,
-    "tsv": tab_records,
+    "csv": partial(table_records, rows=comma_rows, delimiter=delimiter_of),
+    "tsv": partial(table_records, rows=_tab_rows, delimiter=lambda _: "\t"),
     "obo": obo_records,
 }
 

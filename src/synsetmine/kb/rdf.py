@@ -26,14 +26,11 @@ SYNTAXES = {
 }
 
 _BLOCK = 5000
-_LONGEST_ENTITY = 1000
-_MOST_NAMED = 10_000  # references to entities that are always allowed, whatever they stand for
-_GROWTH = 16  # bytes that all others may stand for, for each byte of the file
 _DEEPEST = 100
-_TAIL = 4096
+_TAIL = 4096  # bytes, longer than the declarations of entities that are allowed
 _ROOT = re.compile(rb"<(?:[\w.-]+:)?RDF[\s>]")
-# Anything but the five entities that XML has by itself, and characters by their numbers.
-_REFERENCE = re.compile(rb"&(?!#|amp;|lt;|gt;|quot;|apos;)")
+# A declaration of a long entity, or of one with others than XML's own five and numbered characters.
+_ENTITY = re.compile(rb"<!ENTITY(?:[^<]{1000}|[^<]*&(?!#|amp;|lt;|gt;|quot;|apos;)[^<]*<)")
 _ROOT_END = re.compile(rb"</(?:[\w.-]+:)?RDF\s*>")
 
 
@@ -113,68 +110,38 @@ def _shallow(line: str) -> str:
 
 
 class _LimitedStream:
-    """A stream that stops where the parser would fill the stack, or be content.
+    """A stream that stops where the parser would fill the stack or memory, or be content.
 
-    The parser expands the entities of XML, also those made of others: ten lines can make a
-    gigabyte. Statements that quote statements are read to any depth, and XML that breaks off counts
-    as whole.
+    The parser reads statements that quote statements to any depth, and takes XML that breaks off as
+    whole. It expands the entities of XML, also those made of others: ten lines can make a gigabyte.
     """
 
     def __init__(self, stream: IO[bytes], *, xml: bool) -> None:
         self._stream = stream
         self._xml = xml
-        self._declaration = b""
-        self._longest = 0  # of the declarations of entities
-        self._read = self._named = 0
-        self._end = b""
+        self._end = b""  # of what was read
         self._opened = False
         self._depth = 0
 
     def read(self, size: int = -1) -> bytes:
         chunk = self._stream.read(size)
         if self._xml:
-            self._check_growth(chunk)
-            self._check_end(chunk)
+            self._check_xml(chunk)
         else:
             self._depth = max(self._depth + chunk.count(b"<<(") - chunk.count(b")>>"), 0)
             if self._depth > _DEEPEST:
                 raise DataError("statements nested too deeply", value=chunk[:80])
         return chunk
 
-    def _check_growth(self, chunk: bytes) -> None:
-        """Short entities, too, can be named a million times."""
-        self._declaration, longest = _after_entities(self._declaration + chunk)
-        self._longest = max(self._longest, longest)
-        self._read += len(chunk)
-        self._named += len(_REFERENCE.findall(chunk))
-        expanded = (self._named - _MOST_NAMED) * self._longest
-        if expanded > _GROWTH * self._read:
-            raise DataError("XML entities that expand too much", value=chunk[:80])
-
-    def _check_end(self, chunk: bytes) -> None:
-        self._end += chunk
-        self._opened = self._opened or _ROOT.search(self._end) is not None
-        self._end = self._end[-_TAIL:]
+    def _check_xml(self, chunk: bytes) -> None:
+        text = self._end + chunk
+        if entity := _ENTITY.search(text):
+            problem = "an XML entity that is too long or refers to other entities"
+            raise DataError(problem, value=entity[0][:80])
+        self._opened = self._opened or _ROOT.search(text) is not None
+        self._end = text[-_TAIL:]
         if not chunk and self._opened and not _ROOT_END.search(self._end):
             raise DataError("the file is truncated", value=self._end[-60:])
-
-
-def _after_entities(text: bytes) -> tuple[bytes, int]:
-    """Check the declarations of entities; what may start another, and how long the longest is."""
-    mark = b"<!ENTITY"
-    longest = 0
-    start = text.find(mark)
-    while start >= 0:
-        end = text.find(b"<", start + len(mark))
-        declaration = text[start:] if end < 0 else text[start:end]
-        longest = max(longest, len(declaration))
-        if longest > _LONGEST_ENTITY or (end >= 0 and _REFERENCE.search(declaration)):
-            problem = "an XML entity that is too long or refers to other entities"
-            raise DataError(problem, value=declaration[:80])
-        if end < 0:
-            return declaration, longest
-        start = text.find(mark, end)
-    return text[-len(mark) + 1 :], longest
 
 
 _RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"

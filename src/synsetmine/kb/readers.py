@@ -1,20 +1,21 @@
-"""Knowledge bases of all formats."""
+"""Knowledge bases of all formats, of which JSON lines and tables are read here."""
 
 from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
 from synsetmine.errors import DataError, Skipped
-from synsetmine.io.files import Meter, Source, open_binary, plain_name
+from synsetmine.io.files import Meter, Source, open_binary, parse_json, plain_name
+from synsetmine.io.tables import Row, rows_in
 from synsetmine.kb.base import KnowledgeBase, KnowledgeBuilder
 from synsetmine.kb.dumps import add_mediawiki, add_umls, add_wikidata, merged_file
 from synsetmine.kb.obo import Scope, add_obo
 from synsetmine.kb.rdf import SYNTAXES, add_rdf
-from synsetmine.kb.tables import NAMES_FIELDS, KbFields, add_jsonl, add_table
 from synsetmine.types import KbFormat, Progress
 
 _ENDINGS: dict[str, KbFormat] = {
@@ -162,3 +163,151 @@ def kb_files(path: Path) -> list[Path]:
     """All files that are read for a knowledge base: its own, and those that belong to it."""
     merged = merged_file(path)
     return [path] if merged is None else [path, merged]
+
+
+NAMES_FIELDS = ("synonyms", "names", "aliases")
+_LONGEST_FIELD = 2**17  # a quote that is never closed costs no more names than that many hold
+_PREFERRED = "preferred"  # the column that marks preferred names
+SEPARATOR = "|"  # between the names in a column of further names
+_TRUE = frozenset({"1", "true", "t", "yes", "y", "preferred"})
+_FALSE = frozenset({"", "0", "false", "f", "no", "n"})
+
+
+@dataclass(frozen=True, slots=True)
+class KbFields:
+    """What the fields of a record are called."""
+
+    id: str = "id"
+    name: str = "name"
+    names: tuple[str, ...] = NAMES_FIELDS
+
+
+def add_jsonl(source: Source, builder: KnowledgeBuilder, fields: KbFields) -> None:
+    """Read `{"id": "D1", "name": "…", "synonyms": ["…", …]}`, one entity a line."""
+    for number, line in source.lines():
+        if not line.strip():
+            continue
+        with source.skipping(number):
+            entity, names = parse_record(line, fields)
+            builder.add(entity, names, line=number)
+
+
+def parse_record(line: str, fields: KbFields) -> tuple[str, list[str]]:
+    """The id and the names of an entity in JSON."""
+    record = parse_json(line)
+    if not isinstance(record, dict):
+        raise DataError("expected a JSON object", value=line)
+    entity = record.get(fields.id)
+    if isinstance(entity, int) and not isinstance(entity, bool):
+        entity = str(entity)
+    if not isinstance(entity, str):
+        raise DataError(f"expected a string in the field {fields.id!r}", value=line)
+    if not isinstance(record.get(fields.name), str):
+        raise DataError(f"expected a string in the field {fields.name!r}", value=line)
+    names = [record[fields.name]]
+    for field in fields.names:
+        names += _strings(record, field)
+    return entity, names
+
+
+def _strings(record: Mapping[str, object], field: str) -> list[str]:
+    value = record.get(field)
+    if value is None:
+        return []
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise DataError(f"expected a list of strings in the field {field!r}", value=value)
+    return value
+
+
+def add_table(source: Source, builder: KnowledgeBuilder, fields: KbFields, *, tabs: bool) -> None:
+    """Read a CSV or TSV file with a header.
+
+    There is one row a name, of which the first or those with a true value in the column
+    `preferred` are preferred, or one row an entity with a column of further names between `|`.
+    """
+    rows: Iterator[tuple[int, Row]]
+    rows = tab_rows(source.lines()) if tabs else comma_rows(source.byte_lines())
+    layout: Layout | None = None
+    for number, row in rows:
+        try:
+            if isinstance(row, DataError):
+                raise row
+            if layout is None:
+                layout = table_layout(row, fields)
+                continue
+            names, rank = layout.names(row)
+            builder.add(row[layout.id].strip(), names, rank=rank, line=number)
+        except DataError as error:
+            if layout is None:
+                raise error.at(source.path, number) from None
+            source.reject(error, number)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The positions of the columns."""
+
+    width: int
+    id: int
+    name: int
+    more: tuple[int, ...]
+    preferred: int | None
+
+    def names(self, row: Sequence[str]) -> tuple[list[str], int]:
+        """The names in a row, and the rank of the first."""
+        if len(row) != self.width:
+            problem = "a row with more or fewer fields than the header"
+            raise DataError(problem, value=", ".join(row))
+        names = [row[self.name]]
+        for column in self.more:
+            names += [name for name in row[column].split(SEPARATOR) if name.strip()]
+        return names, self._rank(row)
+
+    def _rank(self, row: Sequence[str]) -> int:
+        if self.preferred is None:
+            return 0
+        mark = row[self.preferred].strip().casefold()
+        if mark not in _TRUE | _FALSE:
+            raise DataError("expected yes or no in the column of preferred names", value=mark)
+        return int(mark in _FALSE)
+
+
+def table_layout(header: Sequence[str], fields: KbFields) -> Layout:
+    columns = [column.strip().casefold() for column in header]
+
+    def column_of(field: str) -> int | None:
+        return columns.index(field.casefold()) if field.casefold() in columns else None
+
+    entity, name = column_of(fields.id), column_of(fields.name)
+    if entity is None or name is None:
+        problem = f"expected a header with the columns {fields.id!r} and {fields.name!r}; found"
+        raise DataError(problem, value=", ".join(header))
+    more = [column for field in fields.names if (column := column_of(field)) is not None]
+    return Layout(
+        width=len(columns),
+        id=entity,
+        name=name,
+        more=tuple(column for column in more if column not in (entity, name)),
+        preferred=column_of(_PREFERRED),
+    )
+
+
+def tab_rows(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
+    """Fields between tabs, where a quote is a character unless quotes enclose the whole field."""
+    for number, line in lines:
+        if line.strip():
+            yield number, [_unquote(field) for field in line.split("\t")]
+
+
+def _unquote(field: str) -> str:
+    if len(field) < 2 or field[0] != '"' or field[-1] != '"':
+        return field
+    inner = field[1:-1]
+    return field if '"' in inner.replace('""', "") else inner.replace('""', '"')
+
+
+def comma_rows(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, Row]]:
+    """Records of a CSV file with the line on which they start; a field may hold line ends."""
+    for number, row in rows_in(lines, longest_field=_LONGEST_FIELD):
+        if isinstance(row, DataError) or any(field.strip() for field in row):
+            yield number, row

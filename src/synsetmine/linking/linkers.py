@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -53,17 +53,20 @@ class MarkedLinker:
         self._kb = kb
 
     def link(self, documents: Sequence[Document]) -> list[tuple[Mention, ...]]:
-        """The mentions of each document, in the order of its text, not of its file."""
-        return [
-            tuple(sorted(map(self._current, document.mentions), key=lambda m: (m.start, m.end)))
-            for document in documents
-        ]
+        return [tuple(_resolved(document.mentions, self._current)) for document in documents]
 
-    def _current(self, mention: Mention) -> Mention:
-        entity = self._kb.current(mention.entity) if self._kb is not None else None
-        if entity is None or entity == mention.entity:
-            return mention
-        return Mention(mention.start, mention.end, entity)
+    def _current(self, entity: str) -> str:
+        current = self._kb.current(entity) if self._kb is not None else None
+        return entity if current is None else current
+
+
+def _resolved(
+    mentions: Iterable[Mention], entity_of: Callable[[str], str | None]
+) -> Iterator[Mention]:
+    """The mentions of entities, in the order of their text, not of their file."""
+    for mention in sorted(mentions, key=lambda m: (m.start, m.end)):
+        if (entity := entity_of(mention.entity)) is not None:
+            yield Mention(mention.start, mention.end, entity)
 
 
 class DictionaryLinker:
@@ -188,14 +191,10 @@ class PubtatorLinker:
         self._kb = kb
 
     def link(self, documents: Sequence[Document]) -> list[tuple[Mention, ...]]:
-        """The mentions of each document, in the order of its text, not of its file."""
-        return [tuple(self._resolve(document.mentions)) for document in documents]
+        return [tuple(_resolved(document.mentions, self._entity)) for document in documents]
 
-    def _resolve(self, mentions: Iterable[Mention]) -> Iterable[Mention]:
-        for mention in sorted(mentions, key=lambda m: (m.start, m.end)):
-            entity = read_id_field(mention.entity, self._kb).entity
-            if entity is not None:
-                yield Mention(mention.start, mention.end, entity)
+    def _entity(self, field: str) -> str | None:
+        return read_id_field(field, self._kb).entity
 
 
 @dataclass(frozen=True, slots=True)

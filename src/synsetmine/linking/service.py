@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 import sqlite3
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 _OURS = 0x5E7A15  # is in the file's header, so that nothing is written into a stranger's file
 _WAIT = 60  # seconds for another process to finish its write
 _TABLE = "CREATE TABLE answers (key TEXT PRIMARY KEY, answer TEXT NOT NULL) WITHOUT ROWID"
-_ASKED_AT_ONCE = 500  # SQLite allows a limited number of ? in a query
 
 
 class AnswerCache:
@@ -48,15 +48,9 @@ class AnswerCache:
 
     def get(self, keys: Iterable[str]) -> dict[str, str]:
         """The texts of those keys that are here."""
-        texts = list(keys)
-        answers: dict[str, str] = {}
+        query = "SELECT key, answer FROM answers WHERE key IN (SELECT value FROM json_each(?))"
         with self._lock, _clear_errors(self.path):
-            for first in range(0, len(texts), _ASKED_AT_ONCE):
-                some = texts[first : first + _ASKED_AT_ONCE]
-                marks = ",".join("?" * len(some))
-                query = f"SELECT key, answer FROM answers WHERE key IN ({marks})"  # noqa: S608
-                answers.update(self._connection.execute(query, some).fetchall())
-        return answers
+            return dict(self._connection.execute(query, [json.dumps(list(keys))]).fetchall())
 
     def put(self, key: str, answer: str) -> None:
         with self._lock, _clear_errors(self.path), self._connection:
@@ -274,23 +268,18 @@ def _split_credentials(url: str) -> tuple[str, tuple[str, str] | None]:
     return urlunsplit(parts._replace(netloc=host)), person if any(person) else None
 
 
+@dataclass(eq=False)
 class _FailedError(Exception):
     """One attempt that failed, and what that means for the next."""
 
-    def __init__(
-        self,
-        what: str,
-        *,
-        final: bool = False,
-        refused: bool = False,
-        busy: bool = False,
-        after: float | None = None,
-    ) -> None:
-        super().__init__(what)
-        self.final = final  # another attempt would fail as well
-        self.refused = refused  # the question may be the reason
-        self.busy = busy
-        self.after = after  # seconds that the service asks to wait
+    what: str
+    final: bool = False  # another attempt would fail as well
+    refused: bool = False  # the question may be the reason
+    busy: bool = False
+    after: float | None = None  # seconds that the service asks to wait
+
+    def __str__(self) -> str:
+        return self.what
 
 
 class _StoppedError(Exception):

@@ -17,6 +17,7 @@ from synsetmine.corpus.documents import batch_sizes, write_documents
 from synsetmine.engines import LocalEngine
 from synsetmine.errors import DataError, Skipped
 from synsetmine.io.sets import is_set_file, read_sets, read_vocabulary, write_sets
+from synsetmine.io.tables import write_table
 from synsetmine.kb import KnowledgeBase, read_kb
 from synsetmine.linking import (
     DictionaryLinker,
@@ -26,15 +27,17 @@ from synsetmine.linking import (
     SpotlightLinker,
 )
 from synsetmine.linking.linkers import id_notes
-from synsetmine.linking.mentions import (
+from synsetmine.linking.supervision import (
     MentionCounter,
+    Supervision,
     count_links,
     open_mentions,
     read_links,
     resolve_common,
+    split_entities,
+    supervise,
     write_links,
 )
-from synsetmine.linking.supervision import Supervision, split_entities, supervise
 from synsetmine.normalization import normal_form
 from synsetmine.pipeline.settings import (
     CorpusSettings,
@@ -64,7 +67,6 @@ from synsetmine.text.evidence import (
     DefinitionCounter,
     EvidenceTable,
     read_evidence,
-    write_evidence,
 )
 from synsetmine.text.matcher import NameMatcher
 from synsetmine.text.phrases import Phrase, RunCounter, RunTable, choose_phrases
@@ -195,7 +197,7 @@ def count_texts(
                     runs.add(tables["runs"], first=counted.first)
     if terms is not None:
         words.save(at.words)
-        write_evidence(at.abbreviations, abbreviations.table())
+        write_table(at.abbreviations, abbreviations.table())
         if terms.mines_phrases:
             runs.drop_below(terms.min_count)
             runs.save(at.runs)
@@ -314,7 +316,7 @@ def _count_terms(
             if "neighbours" in tables:
                 cooccurrence.add(tables["neighbours"], first=counted.first, size=counted.size)
     if vectors is not None:
-        write_evidence(at.evidence, evidence.table())
+        write_table(at.evidence, evidence.table())
         places.write(at.places)
         if "neighbours" in counters:
             cooccurrence.save(at.cooccurrence)

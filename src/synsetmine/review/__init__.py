@@ -1,8 +1,15 @@
 """Reviewers' decisions on mined sets: storage, effects, export, and use in training."""
 
-from synsetmine.review.changes import QueuePosition, ReviewedSet, Status
 from synsetmine.review.decisions import Decision, Kind
-from synsetmine.review.state import TO_DO, QueueFilter, QueuePage, ReviewState
+from synsetmine.review.state import (
+    TO_DO,
+    QueueFilter,
+    QueuePage,
+    QueuePosition,
+    ReviewedSet,
+    ReviewState,
+    Status,
+)
 from synsetmine.review.store import Conflict, ReviewStore, StoreReplacedError, read_store
 
 __all__ = [

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 from unicodedata import category
 
-from synsetmine.errors import DataError, require
+from synsetmine.errors import DataError, require, skipping
 from synsetmine.io.files import numbered_lines, write_text
 from synsetmine.io.tables import is_formula
 from synsetmine.normalization import is_unicode
@@ -208,14 +208,12 @@ def read_decisions(path: Path) -> list[Decision]:
     for number, line in lines:
         if not line:
             continue
-        try:
+        with skipping(path, number, None):
             decision = _decision(line.split("\t"))
             first, known = by_id.setdefault(decision.id, (number, decision))
             if known != decision:
                 problem = f"line {first} is another decision with this id"
                 raise DataError(problem, value=decision.id)
-        except DataError as error:
-            raise error.at(path, number) from None
     return in_order(decision for _, decision in by_id.values())
 
 

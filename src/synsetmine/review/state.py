@@ -5,26 +5,273 @@ A state is the fold of all decisions that stand, first made first, over the mine
 
 from __future__ import annotations
 
+import hashlib
+import json
+import math
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import takewhile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from operator import attrgetter
-from typing import get_args
+from typing import Literal, get_args
 
 from synsetmine.errors import DataError
 from synsetmine.io.sets import new_id
-from synsetmine.review.changes import Draft, Extent, QueuePosition, ReviewedSet, Status, carry_out
 from synsetmine.review.decisions import Decision, Kind, standing_decisions
-from synsetmine.runs import MinedSet, Scope, Verdict
-from synsetmine.types import Term
+from synsetmine.runs import Judgement, MinedSet, MinedTerm, Scope, Verdict
+from synsetmine.types import SENSE_MARK, Term
+
+# changed: somebody judged, removed, split or merged, but has not accepted it as a whole
+Status = Literal["open", "changed", "accepted", "rejected", "unsure"]
+
+QueuePosition = tuple[float, str]  # in the queue: the lowest probability, the id
+
+
+@dataclass(frozen=True)
+class ReviewedSet:
+    """A set as it is now: its terms with their judgements, and how far its review is."""
+
+    mined: MinedSet
+    status: Status = "open"
+
+    @property
+    def id(self) -> str:
+        return self.mined.id
+
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """Its terms as decisions write them."""
+        return tuple(map(key_of, self.mined.terms))
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of what a reviewer sees of it: its terms, what was said of them, and its name."""
+        judged = [
+            t.judgement and (t.judgement.verdict, t.judgement.scope) for t in self.mined.terms
+        ]
+        proposed = [term.relation for term in self.mined.terms]
+        content = [self.id, self.mined.preferred, *zip(self.keys, judged, proposed, strict=True)]
+        text = json.dumps(content)  # ASCII, so that a half of a surrogate pair does no harm
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+    @cached_property
+    def text(self) -> str:
+        """What a search looks through."""
+        texts = (self.mined.id, self.mined.name, *(term.text for term in self.mined.terms))
+        return "\n".join(texts).casefold()
+
+    @cached_property
+    def position(self) -> QueuePosition:
+        least = self.mined.least
+        return math.inf if least is None else least, self.mined.id
+
+
+def key_of(term: MinedTerm) -> str:
+    """The term as decisions write it."""
+    if not term.sense and SENSE_MARK not in term.text:  # as most are, and there may be millions
+        return term.text
+    return str(term.term)
+
+
+# How much of a decision holds for the sets that there are: all it says, something, nothing.
+Extent = Literal["whole", "part", "none"]
+
+
+@dataclass
+class Draft:
+    """A partition of terms and what is to change in it; a set that goes is None."""
+
+    sets: Mapping[str, ReviewedSet]
+    homes: Mapping[str, str]  # the id of each term's set
+    after: dict[str, ReviewedSet | None] = field(default_factory=dict)
+
+    def get(self, set_id: str) -> ReviewedSet | None:
+        return self.after[set_id] if set_id in self.after else self.sets.get(set_id)
+
+    def owners(self, keys: Iterable[str]) -> Counter[str]:
+        """The ids of the sets that hold these terms now, and how many each."""
+        return Counter(self.homes[key] for key in keys if key in self.homes)
+
+    def find(self, set_id: str, members: tuple[str, ...]) -> ReviewedSet | None:
+        """The set that a decision means: the one that holds most of the members."""
+        held = self.owners(members)
+        best = max(held, key=lambda name: (held[name], name == set_id, name), default=None)
+        return None if best is None else self.get(best)
+
+    def put(self, changed: ReviewedSet) -> None:
+        self.after[changed.id] = changed if changed.mined.terms else None
+
+
+def carry_out(decision: Decision, draft: Draft) -> Extent:
+    """Write into the draft what a decision changes; how much of it holds here."""
+    done, whole = _KINDS[decision.kind](decision, draft)
+    return "whole" if done == whole else "part" if done else "none"
+
+
+def _accept(decision: Decision, draft: Draft) -> tuple[int, int]:
+    target = draft.find(decision.set_id, decision.members)
+    if target is None:
+        return 0, len(decision.terms)
+    gathered = _gather(draft, target, decision.terms)
+    right = set(decision.terms)
+
+    def accepted(key: str, term: MinedTerm) -> MinedTerm:
+        if key not in right or term.verdict == "correct":
+            return term
+        scope = decision.scope or term.relation or "exact"
+        return replace(
+            term, judgement=Judgement("correct", scope, decision.reviewer, decision.when)
+        )
+
+    terms = map(accepted, gathered.keys, gathered.mined.terms)
+    seen_all = set(gathered.keys) <= set(decision.members)
+    draft.put(_with(gathered, terms, "accepted" if seen_all else "changed"))
+    return len(right & set(gathered.keys)), len(decision.terms)
+
+
+def _reject(decision: Decision, draft: Draft) -> tuple[int, int]:
+    members = set(decision.members)
+    held = draft.owners(decision.members)
+    mixed = 0
+    for set_id, count in held.items():
+        home = draft.sets[set_id]
+        if set(home.keys) <= members and (count > 1 or len(members) == 1):
+            unjudged = (replace(term, judgement=None) for term in home.mined.terms)
+            draft.put(_with(home, unjudged, "rejected"))
+        elif count > 1:
+            mixed += count
+    matching = held.total() - mixed
+    return matching if matching > 1 or len(members) == 1 else 0, len(members)
+
+
+def _unsure(decision: Decision, draft: Draft) -> tuple[int, int]:
+    target = draft.find(decision.set_id, decision.members)
+    if target is None or not set(target.keys) <= set(decision.members):
+        return 0, len(decision.members)
+    draft.put(replace(target, status="unsure"))
+    return len(target.keys), len(decision.members)
+
+
+def _judge(decision: Decision, draft: Draft) -> tuple[int, int]:
+    judgement = Judgement(
+        decision.verdict or "unsure", decision.scope or "exact", decision.reviewer, decision.when
+    )
+    done = 0
+    for key in decision.terms:
+        home = _home_in_context(draft, key, decision)
+        if home is not None:
+            terms = (
+                replace(term, judgement=judgement) if name == key else term
+                for name, term in zip(home.keys, home.mined.terms, strict=True)
+            )
+            draft.put(_with(home, terms))
+            done += 1
+    return done, len(decision.terms)
+
+
+def _leave(decision: Decision, draft: Draft) -> tuple[int, int]:
+    """Remove and split: the terms that go leave each set in which they are with some that stay."""
+    going = set(decision.terms)
+    staying = set(decision.members) - going
+    held = draft.owners(decision.members)
+    if not draft.owners(going) or not draft.owners(staying):
+        return 0, len(decision.members)
+    for set_id in sorted(held, key=lambda name: (name != decision.set_id, name)):
+        home = draft.sets[set_id]
+        if going.isdisjoint(home.keys) or staying.isdisjoint(home.keys):
+            continue
+        pairs = list(zip(home.keys, home.mined.terms, strict=True))
+        draft.put(_with(home, (term for key, term in pairs if key not in going)))
+        gone = tuple(replace(term, judgement=None) for key, term in pairs if key in going)
+        draft.put(ReviewedSet(MinedSet(_free_id(decision.other, draft), gone), "changed"))
+    return held.total(), len(decision.members)
+
+
+def _merge(decision: Decision, draft: Draft) -> tuple[int, int]:
+    target = draft.find(decision.set_id, decision.members)
+    other = draft.find(decision.other, decision.others)
+    members = (*decision.members, *decision.others)
+    if target is None or other is None:
+        return 0, len(members)
+    both = target.status == other.status == "accepted"
+    gathered = _gather(draft, target, members)
+    whole = gathered.mined
+    if whole.entity is None:
+        whole = replace(whole, entity=other.mined.entity, name=other.mined.name)
+    if not whole.preferred:
+        whole = replace(whole, preferred=other.mined.preferred)
+    draft.put(_with(ReviewedSet(whole), whole.terms, "accepted" if both else "changed"))
+    return len({*members} & set(gathered.keys)), len(members)
+
+
+def _rename(decision: Decision, draft: Draft) -> tuple[int, int]:
+    home = _home_in_context(draft, decision.terms[0], decision)
+    if home is None:
+        return 0, 1
+    preferred = Term.parse(decision.terms[0]).surface
+    draft.put(replace(home, mined=replace(home.mined, preferred=preferred)))
+    return 1, 1
+
+
+_KINDS: Mapping[str, Callable[[Decision, Draft], tuple[int, int]]] = {  # done, of how much
+    "accept": _accept,
+    "reject": _reject,
+    "unsure": _unsure,
+    "judge": _judge,
+    "remove": _leave,
+    "split": _leave,
+    "merge": _merge,
+    "rename": _rename,
+}
+
+
+def _gather(draft: Draft, into: ReviewedSet, keys: Iterable[str]) -> ReviewedSet:
+    """The set with all of these terms in it, which leave the sets where they are."""
+    coming = dict.fromkeys(key for key in keys if draft.homes.get(key, into.id) != into.id)
+    terms: dict[str, MinedTerm] = {}
+    for set_id in draft.owners(coming):
+        home = draft.sets[set_id]
+        own = dict(zip(home.keys, home.mined.terms, strict=True))
+        terms |= own
+        draft.put(_with(home, (term for key, term in own.items() if key not in coming)))
+    gathered = (*into.mined.terms, *(terms[key] for key in coming))
+    return replace(into, mined=replace(into.mined, terms=gathered))
+
+
+def _home_in_context(draft: Draft, key: str, decision: Decision) -> ReviewedSet | None:
+    """The set of a term, if it is there with another one that it was seen with."""
+    home = draft.get(draft.homes[key]) if key in draft.homes else None
+    others = set(decision.members) - {key}
+    return None if home is None or (others and others.isdisjoint(home.keys)) else home
+
+
+def _with(
+    reviewed: ReviewedSet, terms: Iterable[MinedTerm], status: Status | None = None
+) -> ReviewedSet:
+    """The set with other terms; by default an accepted one stays so, and any other is changed.
+
+    The preferred term of the set stays preferred only while it is in the set.
+    """
+    kept = tuple(terms)
+    preferred = reviewed.mined.preferred
+    if preferred not in {term.text for term in kept}:
+        preferred = ""
+    if status is None:
+        status = "accepted" if reviewed.status == "accepted" else "changed"
+    return ReviewedSet(replace(reviewed.mined, terms=kept, preferred=preferred), status)
+
+
+def _free_id(name: str, draft: Draft) -> str:
+    number, free = 2, name
+    while draft.get(free) is not None:
+        free, number = f"{name}-{number}", number + 1
+    return free
+
 
 TO_DO: frozenset[Status] = frozenset({"open", "changed"})
 KEPT = 8  # queues; each holds a reference for each of its sets
 _position = attrgetter("position")
-
-Change = Mapping[str, tuple[ReviewedSet | None, ReviewedSet | None]]  # of each set: before, after
 
 
 @dataclass(frozen=True)
@@ -58,7 +305,8 @@ class QueuePage:
 
 
 class ReviewState:
-    """Mined sets under review. A change takes time in proportion to the sets concerned.
+    """Mined sets under review. A decision takes time in proportion to the sets concerned, an undo
+    in proportion to all.
 
     `number` is that of the last decision in here: what `ReviewStore.add` wants to know as `seen`.
     """
@@ -170,10 +418,8 @@ class ReviewState:
             return
         self._decisions[decision.id] = decision
         self.number = max(self.number, decision.number)
-        if decision.sort_key < self._latest:  # made elsewhere, and taken in late
+        if decision.kind == "undo" or decision.sort_key < self._latest:  # or taken in late
             self._fold()
-        elif decision.kind == "undo":
-            self._undo(decision)
         else:
             self._carry_out(decision)
         self._latest = max(self._latest, decision.sort_key)
@@ -182,7 +428,6 @@ class ReviewState:
         self._sets: dict[str, ReviewedSet] = {}
         self._homes: dict[str, str] = {}
         self._progress: Counter[Status] = Counter()
-        self._changes: dict[str, Change] = {}
         self._extents: dict[str, Extent] = {}
         everything = self._decisions.values()
         self._latest = max((d.sort_key for d in everything), default=("", ""))
@@ -199,20 +444,7 @@ class ReviewState:
     def _carry_out(self, decision: Decision) -> None:
         draft = Draft(self._sets, self._homes)
         self._extents[decision.id] = carry_out(decision, draft)
-        change = {name: (self._sets.get(name), then) for name, then in draft.after.items()}
-        self._changes[decision.id] = change
-        self._put({name: then for name, (_, then) in change.items()})
-
-    def _undo(self, decision: Decision) -> None:
-        self._extents.pop(decision.undoes, None)
-        if decision.undoes not in self._changes:
-            return
-        later = list(takewhile(lambda made: made != decision.undoes, reversed(self._changes)))
-        change = self._changes.pop(decision.undoes)
-        if any(_concerns(self._decisions[made], change) for made in later):
-            self._fold()
-        else:
-            self._put({name: before for name, (before, _) in change.items()})
+        self._put(draft.after)
 
     def _put(self, after: Mapping[str, ReviewedSet | None]) -> None:
         """Put sets in the place of those with the same ids."""
@@ -233,12 +465,3 @@ class ReviewState:
     def _count(self, reviewed: ReviewedSet, change: int) -> None:
         if len(reviewed.mined.terms) > 1:
             self._progress[reviewed.status] += change
-
-
-def _concerns(decision: Decision, change: Change) -> bool:
-    """Whether a decision may look at one of these sets; it need not have changed it."""
-    if decision.set_id in change or decision.other in change:
-        return True
-    sets = [reviewed for pair in change.values() for reviewed in pair if reviewed is not None]
-    keys = {key for reviewed in sets for key in reviewed.keys}
-    return not keys.isdisjoint([*decision.members, *decision.terms, *decision.others])

@@ -195,7 +195,6 @@ class Artefacts:
         self.report = folder / "report.html"
         self.reviews = folder / "reviews.sqlite"
         self.decisions = folder / "reviews.tsv"  # the same, as it was when the model was trained
-        self.sentences = folder / "sentences.sqlite"
         self.spotlight_cache = folder / "spotlight.sqlite"
         if self.model.is_symlink():
             check_plain(self.model)

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from synsetmine.corpus.documents import in_batches
-from synsetmine.io.tables import read_table, write_table
+from synsetmine.io.tables import read_table
 from synsetmine.normalization import normal_form
 from synsetmine.text.counters import TextBatch
 from synsetmine.text.matcher import Matches
@@ -86,7 +86,7 @@ class Evidence:
     """The relations of pairs of names in a corpus; names are given by their normal forms."""
 
     def __init__(self, table: pa.Table) -> None:
-        self._table = table
+        self.table = table  # a row for each pair and relation
 
     def __repr__(self) -> str:
         return f"Evidence({len(self):,} pairs)"
@@ -114,7 +114,7 @@ class Evidence:
 
     def abbreviations(self) -> list[Abbreviation]:
         """The abbreviations that the corpus defines, most frequent first."""
-        documents = self._table["documents"].to_pylist()
+        documents = self.table["documents"].to_pylist()
         rows = [row for row, relation in enumerate(self._relations) if relation == "abbreviation"]
         rows.sort(key=lambda row: (-self._counts[row], -documents[row], row))
         listed = []
@@ -137,28 +137,23 @@ class Evidence:
                 (example["first_start"], example["first_end"]),
                 (example["second_start"], example["second_end"]),
             )
-            for example in self._table["examples"][row].as_py()
+            for example in self.table["examples"][row].as_py()
         ]
-
-    @property
-    def table(self) -> pa.Table:
-        """All of it, a row for each pair and relation."""
-        return self._table
 
     @cached_property
     def _relations(self) -> list[Relation]:
-        relations: list[Relation] = self._table["relation"].to_pylist()
+        relations: list[Relation] = self.table["relation"].to_pylist()
         return relations
 
     @cached_property
     def _counts(self) -> list[int]:
-        counts: list[int] = self._table["count"].to_pylist()
+        counts: list[int] = self.table["count"].to_pylist()
         return counts
 
     @cached_property
     def _rows(self) -> Mapping[tuple[str, str], Sequence[int]]:
         rows: dict[tuple[str, str], list[int]] = {}
-        pairs = zip(*(self._table[name].to_pylist() for name in ("first", "second")), strict=True)
+        pairs = zip(*(self.table[name].to_pylist() for name in ("first", "second")), strict=True)
         for row, pair in enumerate(pairs):
             rows.setdefault(pair, []).append(row)
         return rows
@@ -198,7 +193,7 @@ def definitions_in(ids: Sequence[str], texts: Sequence[str]) -> pa.RecordBatch:
             forms = normal_form(text[slice(*short)]), normal_form(text[slice(*long)])
             if len(forms[0]) < len(forms[1]):
                 pairs.add("abbreviation", number, forms, (short, long))
-    return pairs.batch()
+    return _as_batch(pairs.entries)
 
 
 def connections_in(
@@ -221,7 +216,7 @@ def connections_in(
         if relation is not None:
             names = forms[matches.form[left]], forms[matches.form[left + 1]]
             pairs.add(relation, number, names, (one, other))
-    return pairs.batch()
+    return _as_batch(pairs.entries)
 
 
 class EvidenceTable:
@@ -254,12 +249,8 @@ class EvidenceTable:
 
 
 def read_evidence(path: Path) -> Evidence:
-    """Read what `write_evidence` wrote."""
+    """Read a table of evidence that `write_table` wrote."""
     return Evidence(read_table(path, SCHEMA, "evidence"))
-
-
-def write_evidence(path: Path, table: pa.Table) -> None:
-    write_table(path, table)
 
 
 _Key = tuple[str, str, Relation]
@@ -278,7 +269,7 @@ class _Pairs:
 
     def __init__(self, ids: Sequence[str], texts: Sequence[str]) -> None:
         self._ids, self._texts = ids, texts
-        self._entries: dict[_Key, _Entry] = {}
+        self.entries: dict[_Key, _Entry] = {}
 
     def add(
         self, relation: Relation, number: int, forms: tuple[str, str], spans: tuple[Span, Span]
@@ -287,16 +278,13 @@ class _Pairs:
         first, second = sorted(zip(forms, spans, strict=True))
         if not first[0] or first[0] == second[0]:
             return
-        entry = self._entries.setdefault((first[0], second[0], relation), _Entry())
+        entry = self.entries.setdefault((first[0], second[0], relation), _Entry())
         entry.count += 1
         if entry.last != number:
             entry.documents += 1
             entry.last = number
             if relation in SUPPORTING and len(entry.examples) < EXAMPLES:
                 entry.examples.append(self._example(number, first[1], second[1]))
-
-    def batch(self) -> pa.RecordBatch:
-        return _as_batch(self._entries)
 
     def _example(self, number: int, first: Span, second: Span) -> dict[str, Any]:
         text = self._texts[number]

@@ -139,34 +139,6 @@ _PREPOSITIONS = word_set("in for with on by from at as into")
 _WORD = re.compile(r"[^\W_]+")
 _UNITS = ("phrase", "first word", "last word")
 _SIDES = ("left", "right")
-_SHAPES = (
-    "two words",
-    "three words",
-    "four words or more",
-    "function words inside",
-    "of inside",
-    "and inside",
-    "determiner inside",
-    "verb inside",
-    "preposition inside",
-    "starts with capital",
-    "ends with capital",
-    "all capitalised",
-    "has word in capitals",
-    "has digit",
-    "last word starts with digit",
-    "last word is a letter",
-    "first word is a letter",
-    "initial of a person",
-    "has hyphen",
-    "has apostrophe",
-    "one hyphenated word",
-    "vague first word",
-    "vague last word",
-    "vague first and last word",
-    "first word is a verb",
-    "last word is a verb",
-)
 _STATISTICS = (
     "cohesion",
     "share in a longer phrase",
@@ -251,7 +223,7 @@ def feature_names() -> list[str]:
     contexts = [f"{unit}, {side}: {name}" for unit in _UNITS for side in _SIDES for name in CLASSES]
     words = [f"-{suffix}" for suffix in _SUFFIXES] + ["short", "digit", "length"]
     endings = [f"{unit}: {word}" for unit in _UNITS[1:] for word in words]
-    return [*contexts, *endings, *_SHAPES, *_STATISTICS]
+    return [*contexts, *endings, *_shape("a b", ["a", "b"]), *_STATISTICS]
 
 
 def name_features(
@@ -269,24 +241,26 @@ def name_features(
     borders = {word for parts in words for word in (parts[0], parts[-1])}
     endings = {word: _endings(word) for word in borders}
     ends = [[endings[parts[0]], endings[parts[-1]]] for parts in words]
-    shapes = np.array([*map(_shape, counts.surfaces, words)], float).reshape(size, len(_SHAPES))
+    rows = [*map(_shape, counts.surfaces, words)]
+    shapes = np.array([[*row.values()] for row in rows], float)
+    is_proper = np.array([row["all capitalised"] for row in rows], float)
+    is_hyphenated = np.array([row["one hyphenated word"] for row in rows], float)
     seen = counts.contexts[:, 0] / np.maximum(total[:, 0], 1)  # (phrases, 2, classes)
     beside_capitals = seen[:, :, _NUMBER_OF["capitalised"]]  # (phrases, 2)
     before_other = seen[:, 1, _NUMBER_OF["other"]] + beside_capitals[:, 1]
-    is_proper = shapes[:, _SHAPES.index("all capitalised")]
     statistics = [
         counts.cohesion,
         counts.longer / counts.counts,
         np.log(counts.counts),
         before_other,
-        before_other * shapes[:, _SHAPES.index("one hyphenated word")],
+        before_other * is_hyphenated,
         *(beside_capitals.T * is_proper),
     ]
     return np.hstack(
         [
             shares.reshape(size, background.size),
             np.array(ends, float).reshape(size, 2 * (len(_SUFFIXES) + 3)),
-            shapes,
+            shapes.reshape(size, -1),
             np.stack(statistics, axis=1),
         ]
     )
@@ -302,41 +276,42 @@ def _endings(word: str) -> list[float]:
     return [*is_suffix, length <= 2, word[0].isdecimal(), min(length, 12) / 12]
 
 
-def _shape(surface: str, words: Sequence[str]) -> list[float]:
-    """How it is written and what it contains, in the order of `_SHAPES`."""
+def _shape(surface: str, words: Sequence[str]) -> dict[str, float]:
+    """How it is written and what it contains."""
     inner = frozenset(words[1:-1])
     written = _WORD.findall(surface)
     functional = sum(word in _CLASS_OF for word in words[1:-1])
     capitalised = [word[0].isupper() or fold(word) in _CLASS_OF for word in written]
     vague = words[0] in _VAGUE_FIRST, words[-1] in _VAGUE_LAST
     is_letter = len(written[-1]) == 1
-    return [
-        len(words) == 2,
-        len(words) == 3,
-        len(words) >= 4,
-        functional,
-        "of" in inner,
-        not inner.isdisjoint(("and", "or")),
-        not inner.isdisjoint(("the", "a", "an")),
-        not inner.isdisjoint(_VERBAL),
-        not inner.isdisjoint(_PREPOSITIONS),
-        surface[0].isupper() and not surface.isupper(),
-        written[-1][0].isupper(),
-        all(capitalised),
-        any(word.isupper() and len(word) > 1 for word in written),
-        any(map(str.isdecimal, surface)),
-        words[-1][0].isdecimal(),
-        is_letter,
-        len(written[0]) == 1,
-        is_letter and written[-1].isupper() and all(capitalised),
-        any(map(surface.__contains__, "-\u2010\u2011\u2012\u2013")),
-        "'" in surface or "\u2019" in surface,
-        " " not in surface,
-        *vague,
-        all(vague),
-        words[0] in _VERBS,
-        words[-1] in _VERBS,
-    ]
+    return {
+        "two words": len(words) == 2,
+        "three words": len(words) == 3,
+        "four words or more": len(words) >= 4,
+        "function words inside": functional,
+        "of inside": "of" in inner,
+        "and inside": not inner.isdisjoint(("and", "or")),
+        "determiner inside": not inner.isdisjoint(("the", "a", "an")),
+        "verb inside": not inner.isdisjoint(_VERBAL),
+        "preposition inside": not inner.isdisjoint(_PREPOSITIONS),
+        "starts with capital": surface[0].isupper() and not surface.isupper(),
+        "ends with capital": written[-1][0].isupper(),
+        "all capitalised": all(capitalised),
+        "has word in capitals": any(word.isupper() and len(word) > 1 for word in written),
+        "has digit": any(map(str.isdecimal, surface)),
+        "last word starts with digit": words[-1][0].isdecimal(),
+        "last word is a letter": is_letter,
+        "first word is a letter": len(written[0]) == 1,
+        "initial of a person": is_letter and written[-1].isupper() and all(capitalised),
+        "has hyphen": any(map(surface.__contains__, "-\u2010\u2011\u2012\u2013")),
+        "has apostrophe": "'" in surface or "\u2019" in surface,
+        "one hyphenated word": " " not in surface,
+        "vague first word": vague[0],
+        "vague last word": vague[1],
+        "vague first and last word": all(vague),
+        "first word is a verb": words[0] in _VERBS,
+        "last word is a verb": words[-1] in _VERBS,
+    }
 
 
 @cache

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import chain, pairwise
+from itertools import chain, dropwhile, pairwise
 from math import log
 from pathlib import Path
 from typing import NamedTuple
@@ -82,7 +82,6 @@ def count_phrases(
     min_count: int = 5,
     cohesion: float = 0.2,
     fragment: float = 0.5,
-    stop_words: Collection[str] = FUNCTION_WORDS,
     engine: Engine | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> PhraseCounts:
@@ -91,9 +90,9 @@ def count_phrases(
     The corpus is read once, and then only where a phrase occurs. `progress` gets the number of
     texts done.
     """
-    counter = RunCounter(max_tokens, frozenset(stop_words))
     table = RunTable()
-    for counted in count_together(documents, {"runs": counter}, engine=engine, progress=progress):
+    counters = {"runs": RunCounter(max_tokens)}
+    for counted in count_together(documents, counters, engine=engine, progress=progress):
         table.add(counted.tables["runs"], first=counted.first)
     return table.phrases(
         documents,
@@ -101,7 +100,6 @@ def count_phrases(
         min_count=min_count,
         cohesion=cohesion,
         fragment=fragment,
-        stop_words=stop_words,
     )
 
 
@@ -175,7 +173,6 @@ class RunCounter:
     """
 
     max_tokens: int = 5
-    stop_words: frozenset[str] = FUNCTION_WORDS
 
     def __post_init__(self) -> None:
         require(self.max_tokens >= 2, "a phrase has two tokens or more", self.max_tokens)
@@ -183,7 +180,7 @@ class RunCounter:
     def __call__(self, batch: TextBatch) -> pa.RecordBatch:
         joined = TEXT_END.join(batch.texts)
         parts = [*_PARTS.finditer(joined)]
-        words = _read_words([part.group() for part in parts], self.stop_words)
+        words = _read_words([part.group() for part in parts])
         flat = chain.from_iterable(map(re.Match.span, parts))
         spans = np.fromiter(flat, np.int64, 2 * len(parts)).reshape(-1, 2)
         starts, ends = spans[words.part].T
@@ -230,13 +227,8 @@ class RunTable:
             self._merge()
         floor = 2
         while len(self.runs.keys) > MOST_COUNTED:
-            self._drop_below(floor)
+            self.drop_below(floor)
             floor += 1
-
-    def drop_below(self, floor: int) -> None:
-        """Drop the runs that occur less than `floor` times in all contexts together."""
-        self._merge()
-        self._drop_below(floor)
 
     def phrases(
         self,
@@ -246,7 +238,6 @@ class RunTable:
         min_count: int = 5,
         cohesion: float = 0.2,
         fragment: float = 0.5,
-        stop_words: Collection[str] = FUNCTION_WORDS,
     ) -> PhraseCounts:
         """The phrases among the runs of words of this stored corpus, sorted by their forms.
 
@@ -260,7 +251,7 @@ class RunTable:
         self.drop_below(min_count)
         runs = self.in_all_contexts()
         phrases = {phrase.form: phrase for phrase in _phrases(runs.most_frequent(), documents)}
-        scores = _scores(phrases, runs, self.tokens, stop_words)
+        scores = _scores(phrases, runs, self.tokens)
         chosen = sorted(
             form
             for form, score in scores.items()
@@ -330,7 +321,10 @@ class RunTable:
         counts = np.add.reduceat(every.counts, begins) if len(begins) else every.counts
         self.runs = every.take(begins)._replace(counts=counts)
 
-    def _drop_below(self, floor: int) -> None:
+    def drop_below(self, floor: int) -> None:
+        """Drop the runs that occur less than `floor` times in all contexts together."""
+        if self._waiting:
+            self._merge()
         begins = _begins(self.runs.keys & ~CONTEXT)
         if len(begins):
             often = np.add.reduceat(self.runs.counts, begins) >= floor
@@ -365,12 +359,12 @@ class Runs(NamedTuple):
 _KINDS = {"keys": np.uint64, "counts": np.int64, "places": np.uint64, "lengths": np.uint16}
 
 
-def _read_words(parts: Sequence[str], stop_words: Collection[str]) -> _Words:
+def _read_words(parts: Sequence[str]) -> _Words:
     distinct = {part: number for number, part in enumerate(dict.fromkeys(parts))}
     words = [_word(part) for part in distinct]
     is_word = np.array([word != "" for word in words], np.bool_)
     joins = np.array([part in JOINING for part in distinct], np.bool_)
-    stop = np.array([word in stop_words for word in words], np.bool_)
+    stop = np.array([word in FUNCTION_WORDS for word in words], np.bool_)
     number = np.array([word.isnumeric() for word in words], np.bool_)
     hashes = np.array([_hash(word) for word in words], np.uint64)
     kind = np.fromiter(map(distinct.__getitem__, parts), np.int64, len(parts))
@@ -413,9 +407,7 @@ class _Score(NamedTuple):
     longest: int  # count of the most frequent phrase with one more token that holds it
 
 
-def _scores(
-    phrases: Mapping[str, Phrase], runs: Runs, total: int, stop_words: Collection[str]
-) -> dict[str, _Score]:
+def _scores(phrases: Mapping[str, Phrase], runs: Runs, total: int) -> dict[str, _Score]:
     words = {form: form.split(" ") for form in phrases}
     singles = list({word for parts in words.values() for word in parts})
     counts = runs.counts_of(np.array([_hash(word) for word in singles], np.uint64)).tolist()
@@ -423,15 +415,15 @@ def _scores(
     count_of.update((form, phrase.count) for form, phrase in phrases.items())
     longest: dict[str, int] = {}
     for form, parts in words.items():
-        for piece in (_strip_stop_words(parts[:-1], stop_words), _right(parts[1:], stop_words)):
+        for piece in (_left(parts[:-1]), _right(parts[1:])):
             longest[piece] = max(longest.get(piece, 0), phrases[form].count)
     scores = {}
     for form, parts in words.items():
         together = phrases[form].count
         weakest = 1.0
         for cut in range(1, len(parts)):
-            left = count_of.get(_strip_stop_words(parts[:cut], stop_words), 0)
-            right = count_of.get(_right(parts[cut:], stop_words), 0)
+            left = count_of.get(_left(parts[:cut]), 0)
+            right = count_of.get(_right(parts[cut:]), 0)
             if left and right and together < total:
                 gain = log(together * total / (left * right)) / -log(together / total)
                 weakest = min(weakest, gain)
@@ -439,20 +431,14 @@ def _scores(
     return scores
 
 
-def _strip_stop_words(parts: Sequence[str], stop_words: Collection[str]) -> str:
-    """These words without the stop words at their end."""
-    end = len(parts)
-    while end and parts[end - 1] in stop_words:
-        end -= 1
-    return " ".join(parts[:end])
+def _left(parts: Sequence[str]) -> str:
+    """These words without the function words at their end."""
+    return " ".join([*dropwhile(FUNCTION_WORDS.__contains__, reversed(parts))][::-1])
 
 
-def _right(parts: Sequence[str], stop_words: Collection[str]) -> str:
-    """These words without the stop words at their start."""
-    start = 0
-    while start < len(parts) and parts[start] in stop_words:
-        start += 1
-    return " ".join(parts[start:])
+def _right(parts: Sequence[str]) -> str:
+    """These words without the function words at their start."""
+    return " ".join(dropwhile(FUNCTION_WORDS.__contains__, parts))
 
 
 @lru_cache(maxsize=1 << 17)

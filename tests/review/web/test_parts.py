@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 import re
-import time
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib import resources
 from pathlib import Path
@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from synsetmine.errors import DataError
 from synsetmine.review import Conflict, Decision, QueueFilter, ReviewState
-from synsetmine.review.web.answers import TermIndex
+from synsetmine.review.web.api import TermIndex
 from synsetmine.review.web.pages import (
     QueueQuery,
     Reviewer,
@@ -31,8 +31,8 @@ from synsetmine.review.web.pages import (
 )
 from synsetmine.review.web.routes import read_form
 from synsetmine.review.web.schemas import ApiError
-from synsetmine.review.web.session import Neighbours, ReviewSession, SentenceCache
-from synsetmine.runs import MinedSet, MinedTerm
+from synsetmine.review.web.session import Neighbours, ReviewSession
+from synsetmine.runs import MinedSet, MinedTerm, Sentence
 from synsetmine.runs.results import probability, share
 from synsetmine.types import Term
 from tests.support.webserver import write_near_vectors, write_run
@@ -220,26 +220,31 @@ def test_broken_vectors_are_done_without(tmp_path: Path, caplog: pytest.LogCaptu
 def test_a_run_without_documents_has_no_sentences(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     (run / "documents.parquet").unlink()
-    shelf = SentenceCache(run, ["fever"])
-    shelf.start()
-    assert shelf.get(["fever"]) == {}
-    shelf.close()
+    assert _sentences(run) == {}
 
 
-def test_other_terms_have_other_sentences(tmp_path: Path) -> None:
+def test_broken_documents_are_done_without(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     run = write_run(tmp_path / "run")
-    (run / "sentences.sqlite").write_text("something else")
-    for surfaces in (["fever"], ["fever", "chf"]):
-        shelf = SentenceCache(run, surfaces)
-        shelf.start()
-        until = time.monotonic() + 20
-        while (found := shelf.get(surfaces)) is None:
-            assert time.monotonic() < until
-            time.sleep(0.02)
-        shelf.close()
-        assert [[s.text for s in found[text]] for text in surfaces] == [
-            [f"A patient with {text} came in."] for text in surfaces
-        ]
+    (run / "documents.parquet").write_text("nothing")
+    assert _sentences(run) == {}
+    assert "no sentences: " in caplog.text
+
+
+def test_sentences_are_those_of_the_terms(tmp_path: Path) -> None:
+    found = _sentences(write_run(tmp_path / "run"))
+    assert [s.text for s in found["acetylsalicylic acid"]] == [
+        "A patient with acetylsalicylic acid came in."
+    ]
+
+
+def _sentences(run: Path) -> Mapping[str, Sequence[Sentence]]:
+    session = ReviewSession(run)
+    try:
+        return session.sentences(session.state["s1"])
+    finally:
+        session.close()
 
 
 # --- Terms ------------------------------------------------------------------------------------

@@ -172,11 +172,10 @@ def test_search_filters_and_the_way_back(show: Show, address: str) -> None:
 
 
 @pytest.mark.slow
-def test_sentences_come_in_by_themselves(show: Show, address: str) -> None:
+def test_a_page_marks_terms_in_sentences(show: Show, address: str) -> None:
     with show(address) as page:
         row(page, "heart attack").locator("mark").wait_for(timeout=30_000)
         assert row(page, "heart attack").locator("mark").inner_text() == "heart attack"
-        assert page.locator("[data-waiting]").count() == 0
 
 
 # --- By keys ----------------------------------------------------------------------------------

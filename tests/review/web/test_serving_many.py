@@ -11,8 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from synsetmine.review.web.answers import Answers, MinedAnswers, ModelAnswers
-from synsetmine.review.web.api import serving_app
+from synsetmine.review.web.api import Answers, MinedAnswers, ModelAnswers, serving_app
 from synsetmine.review.web.server import AccessPolicy
 from synsetmine.types import Term
 from tests.review.web.test_serving import checked
@@ -78,7 +77,7 @@ def test_no_torch_without_a_model(tmp_path: Path) -> None:
     code = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from synsetmine.review.web.answers import Answers, MinedAnswers\n"
+        "from synsetmine.review.web.api import Answers, MinedAnswers\n"
         "from synsetmine.review.web.server import AccessPolicy\n"
         "from synsetmine.review.web.api import serving_app\n"
         "serving_app(Answers(MinedAnswers.of_run(Path(sys.argv[1]))), AccessPolicy())\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from markupsafe import Markup
 
@@ -215,8 +215,7 @@ def _legend(names: Sequence[str]) -> Markup:
     return parts
 
 
-@dataclass(frozen=True)
-class _Dot:
+class _Dot(NamedTuple):
     term: str
     x: float
     y: float

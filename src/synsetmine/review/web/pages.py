@@ -15,6 +15,7 @@ from urllib.parse import quote, unquote, urlencode
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from synsetmine.errors import DataError, counted
+from synsetmine.normalization import normal_form
 from synsetmine.review import (
     TO_DO,
     Decision,
@@ -213,7 +214,6 @@ class Row:
     key: str
     term: MinedTerm
     quotes: tuple[Sentence, ...]  # evidence first
-    waiting: bool  # whether examples are still looked up
 
 
 def render(name: str, **values: Any) -> str:
@@ -299,7 +299,7 @@ def _open_set(
     history = session.history(reviewed.id)
     return {
         "rows": [
-            Row(key, term, term.quotes((sentences or {}).get(term.text, [])), sentences is None)
+            Row(key, term, term.quotes(sentences.get(normal_form(term.text), ())))
             for key, term in zip(reviewed.keys, reviewed.mined.terms, strict=True)
         ],
         "previous": ids[number - 1] if number else "",

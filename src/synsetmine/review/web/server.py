@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import errno
 import hashlib
@@ -25,7 +24,6 @@ LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 EVERYWHERE = frozenset({"0.0.0.0", "::", ""})  # noqa: S104
 SAFE_METHODS = frozenset({"GET", "HEAD"})
 LARGEST_BODY = 2**20
-PATIENCE = 30.0  # seconds for a body to come in
 HEADERS = {
     "cache-control": "no-store",
     "content-security-policy": (
@@ -77,19 +75,12 @@ class AccessMiddleware:
     """Checks each request before the application; refusals look like its other answers."""
 
     def __init__(
-        self,
-        app: ASGIApp,
-        policy: AccessPolicy,
-        refuse: Refuse,
-        *,
-        largest: int = LARGEST_BODY,
-        patience: float = PATIENCE,
+        self, app: ASGIApp, policy: AccessPolicy, refuse: Refuse, *, largest: int = LARGEST_BODY
     ) -> None:
         self._app = app
         self._policy = policy
         self._refuse = refuse
         self._largest = largest
-        self._patience = patience
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -110,7 +101,7 @@ class AccessMiddleware:
         except HTTPException as refusal:
             await self._refuse(request, refusal)(scope, receive, _with_headers(send))
             return
-        limited = _limit_body(receive, self._largest, self._patience)
+        limited = _limit_body(receive, self._largest)
         await self._app(scope, limited, _with_headers(send))
 
     def _first_visit(self, request: Request) -> Response | None:
@@ -202,21 +193,14 @@ def _check_size(request: Request, largest: int) -> None:
         raise HTTPException(413, f"the body may have {largest:,} bytes at most")
 
 
-def _limit_body(receive: Receive, largest: int, patience: float) -> Receive:
-    """The same limit for bodies without a declared length, and a time limit for all."""
+def _limit_body(receive: Receive, largest: int) -> Receive:
+    """The same limit for bodies without a declared length."""
     read = 0
-    deadline: float | None = asyncio.get_running_loop().time() + patience
 
     async def limited() -> Message:
-        nonlocal read, deadline
-        try:
-            async with asyncio.timeout_at(deadline):
-                message = await receive()
-        except TimeoutError:
-            raise HTTPException(408, f"the body did not arrive within {patience:g} s") from None
+        nonlocal read
+        message = await receive()
         read += len(message.get("body", b""))
-        if not message.get("more_body", False):
-            deadline = None  # what comes now is that somebody has gone
         if read > largest:
             raise HTTPException(413, f"the body may have {largest:,} bytes at most")
         return message

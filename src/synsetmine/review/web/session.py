@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
-import os
-import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import zip_longest
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any, NoReturn, get_args
+from typing import Any, NoReturn, get_args
 
 import numpy as np
 
-from synsetmine.engines.workers import spawn_context
 from synsetmine.errors import DataError, SynsetmineError
-from synsetmine.io.files import atomic_write
-from synsetmine.normalization import normal_form, tokens
+from synsetmine.normalization import tokens
 from synsetmine.review import (
     Conflict,
     Decision,
@@ -30,13 +26,10 @@ from synsetmine.review import (
     Status,
 )
 from synsetmine.runs import Sentence, example_sentences, read_results
-from synsetmine.runs.folder import Artefacts, RunFolder
+from synsetmine.runs.folder import Artefacts
 from synsetmine.types import Term
 from synsetmine.views import TermVectors, read_vectors, unit_rows
 from synsetmine.views.strings import string_counts
-
-if TYPE_CHECKING:
-    from multiprocessing.context import SpawnProcess
 
 COMMON = 500  # a word of more terms than this says little
 ALIKE = 0.45  # the least share of words, from 0 to 1
@@ -117,106 +110,8 @@ def _words(key: str) -> set[str]:
     return set(tokens(Term.parse(key).surface))
 
 
-PER_TERM = 3
-TABLES = (
-    "CREATE TABLE about (key TEXT)",
-    "CREATE TABLE sentences (form TEXT, document TEXT, text TEXT, first INTEGER, last INTEGER)",
-    "CREATE INDEX by_form ON sentences (form)",
-)
-
-
-class SentenceCache:
-    """The sentences of a run's terms, as soon as they were found."""
-
-    def __init__(self, run: Path, surfaces: Sequence[str]) -> None:
-        at = Artefacts(run)
-        self._run, self._path = run, at.sentences
-        self._needs = at.documents, at.places
-        self._surfaces = surfaces
-        self._key = _key(run, surfaces)
-        self._connection = _open(self._path, self._key)
-        self._process: SpawnProcess | None = None
-
-    def start(self) -> None:
-        """Begin the search, unless its result is stored already."""
-        if self._connection is not None or not all(path.exists() for path in self._needs):
-            return
-        # A process of its own: a thread would take turns with the pages.
-        arguments = self._run, self._surfaces, self._path, self._key
-        self._process = spawn_context().Process(target=_find, args=arguments, daemon=True)
-        self._process.start()
-
-    def get(self, texts: Sequence[str]) -> dict[str, list[Sentence]] | None:
-        """The sentences of each of the terms' texts; None while they are looked up."""
-        if self._connection is None:
-            searching = self._process is not None and self._process.is_alive()
-            self._connection = _open(self._path, self._key)
-            if self._connection is None:
-                return None if searching else {}
-        query = "SELECT document, text, first, last FROM sentences WHERE form = ? ORDER BY rowid"
-        return {
-            text: [Sentence(*row) for row in self._connection.execute(query, [normal_form(text)])]
-            for text in texts
-        }
-
-    def close(self) -> None:
-        if self._process is not None:
-            self._process.terminate()
-            self._process.join()
-        if self._connection is not None:
-            self._connection.close()
-
-
-def _open(path: Path, key: str) -> sqlite3.Connection | None:
-    """The stored sentences, if they are of these terms and this corpus."""
-    if not path.is_file():
-        return None
-    # Immutable: the file is only ever replaced, and SQLite opens no journal for it.
-    address = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
-    connection = sqlite3.connect(address, uri=True, check_same_thread=False)
-    try:
-        if connection.execute("SELECT key FROM about").fetchall() == [(key,)]:
-            return connection
-    except sqlite3.Error:  # something else; it is made anew
-        pass
-    connection.close()
-    return None
-
-
-def _key(run: Path, surfaces: Sequence[str]) -> str:
-    """A hash of what the sentences depend on: corpus, places of terms in it, and terms."""
-    stages = RunFolder(run).stages
-    outputs = [str(stages[name].outputs) for name in ("read", "vocabulary") if name in stages]
-    parts = [*outputs, str(PER_TERM), *sorted(set(surfaces))]
-    return hashlib.sha256("\n".join(parts).encode("utf-8", "replace")).hexdigest()[:32]
-
-
-def _find(run: Path, surfaces: Sequence[str], path: Path, key: str) -> None:
-    """Look for sentences and store them, whole or not at all; end with the server."""
-    server = os.getppid()
-    os.nice(10)
-
-    def watch(_done: int, _total: int) -> None:
-        if os.getppid() != server:
-            raise SystemExit
-
-    sentences_of = example_sentences(Artefacts(run), surfaces, PER_TERM, watch)
-    with atomic_write(path) as temporary:
-        connection = sqlite3.connect(temporary)
-        # Without a journal, which a kill would leave: the file is whole or not there at all.
-        for command in ("PRAGMA journal_mode = OFF", *TABLES):
-            connection.execute(command)
-        connection.execute("INSERT INTO about VALUES (?)", [key])
-        rows = (
-            (form, sentence.document, sentence.text, sentence.start, sentence.end)
-            for form, sentences in sentences_of.items()
-            for sentence in sentences
-        )
-        connection.executemany("INSERT INTO sentences VALUES (?, ?, ?, ?, ?)", rows)
-        connection.commit()
-        connection.close()
-
-
+PER_TERM = 3  # sentences
+KEPT = 64  # sets whose sentences are kept
 NEAREST = 6
 MATCHES = 12  # sets that a search for one to merge shows
 ANY: frozenset[Status] = frozenset(get_args(Status))
@@ -239,19 +134,17 @@ class ReviewSession:
         self._decisions_by: dict[str, dict[str, Decision]] = {}  # by reviewer and id; standing ones
         for decision in decisions:
             self._note(decision)
-        surfaces = [term.text for one in mined if len(one.terms) > 1 for term in one.terms]
-        self._sentences = SentenceCache(run, surfaces)
+        self._at = at
+        self._sentences_of = lru_cache(KEPT)(self._find_sentences)
         keys = [key for reviewed in self.state.sets for key in reviewed.keys]
         self._neighbours = Neighbours(keys, at.vectors)
 
     def open(self) -> None:
-        """Make the first list; begin the search for sentences and near terms beside the page."""
+        """Make the first list; begin the search for near terms beside the page."""
         self.state.queue(QueueFilter(), count=0)
         self._neighbours.start()
-        self._sentences.start()
 
     def close(self) -> None:
-        self._sentences.close()
         self._store.close()
 
     # --- Queries ---
@@ -275,9 +168,18 @@ class ReviewSession:
         """The decision that the reviewer's next undo undoes."""
         return next(reversed(self._decisions_by.get(reviewer, {}).values()), None)
 
-    def sentences(self, reviewed: ReviewedSet) -> dict[str, list[Sentence]] | None:
-        """Where the terms of a set occur, by their texts; None while that is looked up."""
-        return self._sentences.get([term.text for term in reviewed.mined.terms])
+    def sentences(self, reviewed: ReviewedSet) -> Mapping[str, Sequence[Sentence]]:
+        """Where the terms of a set occur, by their normal forms."""
+        return self._sentences_of(tuple(term.text for term in reviewed.mined.terms))
+
+    def _find_sentences(self, surfaces: tuple[str, ...]) -> Mapping[str, Sequence[Sentence]]:
+        if not (self._at.documents.exists() and self._at.places.exists()):
+            return {}
+        try:
+            return example_sentences(self._at, surfaces, PER_TERM)
+        except SynsetmineError as error:  # the page does without
+            logging.getLogger(__name__).warning("no sentences: %s", error)
+            return {}
 
     def nearest(self, reviewed: ReviewedSet) -> list[ReviewedSet]:
         """Other sets that share words with this one, or occur in similar contexts."""

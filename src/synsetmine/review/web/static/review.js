@@ -201,24 +201,6 @@
   document.addEventListener("keydown", onKey);
   addEventListener("popstate", () => location.reload());
 
-  // --- Sentences that come later ----------------------------------------------------------
-
-  async function fetchSentences() {
-    if (busy || !document.querySelector("[data-waiting]")) return;
-    const id = openSet();
-    try {
-      const answer = await fetch(`${root}/?set=${encodeURIComponent(id)}`);
-      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-      if (openSet() !== id) return;
-      for (const old of document.querySelectorAll("[data-waiting]")) {
-        const found = page.querySelector(`[data-quotes="${old.dataset.quotes}"]`);
-        if (found && !("waiting" in found.dataset)) old.replaceWith(found);
-      }
-    } catch {
-      // It is tried again.
-    }
-  }
-
   // --- Start ------------------------------------------------------------------------------
 
   function prepare() {
@@ -229,5 +211,4 @@
   prepare();
   byId("keys-on").checked = keysWork();
   if (matchMedia("(max-width: 60rem)").matches) byId("queue").open = false;
-  setInterval(fetchSentences, 2000);
 })();
