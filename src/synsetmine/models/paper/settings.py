@@ -110,24 +110,50 @@ class TrainingSettings:
         replace_checkpoint: bool = False,
         on_step: Callable[[TrainingStep], None] | None = None,
     ) -> TrainingResult:
-        from synsetmine.types import SynonymSets
+        from synsetmine.models.base import StoredModel, TrainingResult
+        from synsetmine.types import SynonymSets, order_terms
         from synsetmine.views import TermViews
 
-        views = TermViews.of(views)
+        sets, views = SynonymSets.of(sets), TermViews.of(views)
         if self.strategy != "complete-random" and not views.has("strings"):
             raise DataError(f"strategy {self.strategy!r} needs the terms' surfaces")
         require_torch("the paper's model")
-        from synsetmine.models.paper.train import train_model
+        from synsetmine.models.paper.train import Validation, epoch_reporter, train_scorer
 
-        return train_model(
-            SynonymSets.of(sets),
+        validation = None
+        if not hold_out:
+            order = order_terms(sets.terms, "random", seed=self.seed)
+            validation = Validation(sets, [order], self.select_by, self.threshold)
+        trained = train_scorer(
+            sets,
             views.table("vectors"),
             self,
-            hold_out=hold_out,
+            validation=validation,
             device=device,
             checkpoint=checkpoint,
             replace_checkpoint=replace_checkpoint,
-            on_step=on_step,
+            on_epoch=None if on_step is None else epoch_reporter(on_step, self.epochs),
+        )
+        best = trained.best_score
+        notes = []
+        if trained.fallback_share is not None:
+            share = f"{100 * trained.fallback_share:.1f} % of share-token draws had no partner"
+            notes.append(f"{share} and were drawn at random")
+        epoch = f"best epoch {trained.best_epoch} of {len(trained.history)}"
+        notes.append(f"{epoch}: validation {self.select_by} {100 * best:.2f}")
+        never_joined = (
+            "no synonyms of the held-out sets were joined in any epoch: train longer (--epochs, "
+            "--patience), or on more sets, or lower --threshold"
+        )
+        return TrainingResult(
+            StoredModel(trained.scorer, self.threshold, trained.record(), trained.tuned_vectors),
+            figures={
+                "epochs": len(trained.history),
+                "best epoch": trained.best_epoch,
+                f"validation {self.select_by}": round(best, 4),
+            },
+            notes=tuple(notes),
+            warnings=(never_joined,) if best == 0 else (),
         )
 
 
