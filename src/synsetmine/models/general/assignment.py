@@ -28,11 +28,10 @@ from synsetmine.models.general.candidate_sets import (
     CandidateSets,
     CandidateView,
     KnownNames,
-    changes,
     is_seen,
 )
 from synsetmine.models.general.linkage import sigmoid
-from synsetmine.models.general.name_table import NameTable, Positions
+from synsetmine.models.general.name_table import NameTable, Positions, changes
 from synsetmine.models.general.neighbours import Floats
 from synsetmine.models.general.pair_evidence import Meanings, long_forms
 from synsetmine.models.general.settings import AssignmentSettings
@@ -171,7 +170,7 @@ def _draw(
     sets = int(labels.max()) + 1 if count else 0
     rng = np.random.default_rng(settings.seed)
     folds = rng.integers(2, size=sets)
-    first = np.append(True, labels[1:] != labels[:-1])[:count]
+    first = changes(labels)
     rounds: list[_Round] = []
     ever_hidden = np.zeros(count, np.bool_)
     for _ in range(settings.rounds):

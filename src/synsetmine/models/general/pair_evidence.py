@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from rapidfuzz import fuzz, process
 
-from synsetmine.models.general.name_table import NameTable, Positions, stem_key, stem_keys
+from synsetmine.models.general.name_table import NameTable, Positions, changes, stem_key, stem_keys
 from synsetmine.models.general.neighbours import Floats
 from synsetmine.models.general.settings import AssignmentSettings
 from synsetmine.models.general.substitutions import BagCodes, Substitutions, differing
@@ -101,7 +101,7 @@ def _pairs_of_sets(
 ) -> tuple[Positions, Positions]:
     """The pairs of the first names of random sets; the names of a set stand together."""
     own = labels[references]
-    starts = np.flatnonzero(np.append(True, own[1:] != own[:-1])[: len(own)])
+    starts = np.flatnonzero(changes(own))
     sizes = np.minimum(np.diff(np.append(starts, len(own))), settings.taught_set_names)
     several = rng.permutation(np.flatnonzero(sizes > 1))[: settings.taught_sets]
     left, right = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
