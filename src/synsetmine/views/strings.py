@@ -241,8 +241,6 @@ def plain(surface: str) -> str:
     return " ".join(surface.casefold().replace("_", " ").split())
 
 
-Rows: TypeAlias = npt.NDArray[np.int32]
-
 WORD_LENGTHS = (3, 4, 5)  # of character n-grams, within words
 _NAMES_AT_ONCE = 1 << 16
 

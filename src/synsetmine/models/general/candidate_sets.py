@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +16,10 @@ from synsetmine.models.general.name_table import NameTable, Positions, changes, 
 from synsetmine.models.general.neighbours import Floats, filled_rows
 from synsetmine.models.general.pair_evidence import Meanings, StemWeights, TextEvidence
 from synsetmine.models.general.settings import AssignmentSettings
+from synsetmine.models.known import Doubles, Truth
 from synsetmine.text.evidence import Evidence
 from synsetmine.text.kinds import DifferingWords, conflicting, is_abbreviation
 from synsetmine.text.word_forms import SpelledNames
-
-Truth: TypeAlias = npt.NDArray[np.bool_]
-Doubles: TypeAlias = npt.NDArray[np.float64]
 
 NO_NAME = -1
 BITS = 63  # of an integer, without its sign

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,13 +14,11 @@ from synsetmine.models.general.name_table import NameTable, Positions, changes, 
 from synsetmine.models.general.neighbours import Floats
 from synsetmine.models.general.settings import AssignmentSettings
 from synsetmine.models.general.substitutions import BagCodes, Substitutions, differing
+from synsetmine.models.known import Doubles, Truth
 from synsetmine.normalization import normal_form
 from synsetmine.text.evidence import Evidence
 from synsetmine.text.kinds import SHORT_FORM, DifferingWords, conflicting
 from synsetmine.text.patterns import OPPOSING
-
-Truth: TypeAlias = npt.NDArray[np.bool_]
-Doubles: TypeAlias = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

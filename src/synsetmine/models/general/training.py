@@ -12,10 +12,9 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from synsetmine.models.general.features import Positions
 from synsetmine.models.general.model import GeneralModel
@@ -23,11 +22,9 @@ from synsetmine.models.general.neighbours import Floats
 from synsetmine.models.general.pairs import Adaptation, PairFeatures
 from synsetmine.models.general.pretrained import load_general
 from synsetmine.models.general.settings import AdaptationSettings
+from synsetmine.models.known import Doubles, Truth
 from synsetmine.types import Progress, SynonymSets
 from synsetmine.views import TermViews
-
-Doubles: TypeAlias = npt.NDArray[np.float64]
-Truth: TypeAlias = npt.NDArray[np.bool_]
 
 NEWTON_STEPS = 30  # at most
 EASY = -4.0  # log-odds of pairs that the general model is sure of

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from synsetmine.devices import require_torch
 from synsetmine.errors import DataError, require
-from synsetmine.schema import check_settings, seed_setting, setting, with_changes
+from synsetmine.schema import Settings, seed_setting, setting
 
 if TYPE_CHECKING:
     from synsetmine.models.base import TrainingResult, TrainingStep
@@ -26,7 +26,7 @@ PresetName = Literal["paper", "released-nyt", "released-wiki", "released-pubmed"
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainingSettings:
+class TrainingSettings(Settings):
     """Hyper-parameters of the set-instance classifier and its training."""
 
     embed_sizes: tuple[int, ...] = setting(
@@ -66,7 +66,7 @@ class TrainingSettings:
     seed: int = seed_setting("seed of weights, split, pairs and dropout")
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        super().__post_init__()
         # Otherwise training could stop before it has looked at a score.
         late = self.validate_every > self.patience
         require(not late, "validate_every must be at most patience", self.validate_every)
@@ -79,15 +79,12 @@ class TrainingSettings:
     def uses_torch(self) -> bool:
         return True
 
-    def to_dict(self) -> dict[str, Any]:
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
-
-    def updated(self, changes: Mapping[str, Any]) -> TrainingSettings:
+    def updated(self, changes: Mapping[str, Any]) -> Self:
         """These settings with some values changed; `architecture` sets both sizes by name."""
         values = dict(changes)
         if "architecture" in values:
             values |= architecture(str(values.pop("architecture")))
-        return with_changes(self, values)
+        return super().updated(values)
 
     def check_inputs(self, *, tables: int, encoder: bool = False) -> None:
         """The paper's model takes one table of vectors and nothing else."""
