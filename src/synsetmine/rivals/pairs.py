@@ -161,6 +161,7 @@ VALUES = 1 << 22  # features that are held at a time
 BATCH = 256  # rows of the square of all pairs whose edges are kept before the least certain go
 
 Edges: TypeAlias = npt.NDArray[np.int64]  # (edges, 2)
+Kernel: TypeAlias = Literal["linear", "rbf"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,7 +175,7 @@ class SvmLouvain:
     `bar`. Of more edges than 20 times the terms only the most certain ones stay.
     """
 
-    kernel: Literal["linear", "rbf"] = "linear"
+    kernel: Kernel = "linear"
     C: float = 1.0
     needs: ClassVar[frozenset[View]] = frozenset({"vectors"})
     needs_k: ClassVar[bool] = False
