@@ -25,9 +25,8 @@ from synsetmine.io.downloads import fetch_dataset
 from synsetmine.io.sets import read_sets
 from synsetmine.models import generate_sets
 from synsetmine.models.paper.network import SetScorer
-from synsetmine.models.paper.pairs import PairSampler
 from synsetmine.models.paper.settings import PRESETS
-from synsetmine.models.paper.train import Steps, train_scorer
+from synsetmine.models.paper.train import _Run, train_scorer
 from synsetmine.types import SynonymSets
 from synsetmine.views import TermVectors, read_vectors
 
@@ -75,16 +74,8 @@ def _generation(
 
 def _training_epoch(sets: SynonymSets, vectors: TermVectors) -> None:
     settings = PRESETS["released-nyt"]
-    sampler = PairSampler(sets, negatives=settings.negatives)
-    table = torch.from_numpy(vectors.select(sampler.terms))
-    steps = Steps(
-        SetScorer(dimension=vectors.dimension),
-        table,
-        batch_sets=settings.batch_sets,
-        learning_rate=settings.learning_rate,
-        amsgrad=settings.amsgrad,
-    )
-    ours, _ = _best_of(5, lambda: steps.run(sampler.draw(0)))
+    run = _Run(sets, vectors, settings, torch.device("cpu"))
+    ours, _ = _best_of(5, lambda: run.learn(run.sampler.draw(0)))
     numbered = [[int(row) + 1 for row in vectors.rows(members)] for members in sets]
     plain, _ = _best_of(
         2,

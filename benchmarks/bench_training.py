@@ -59,7 +59,7 @@ def _floor(run: Any, settings: TrainingSettings) -> None:
     draw = _timed(lambda: run.sampler.draw(1), run.device)
     pairs = run.sampler.draw(1)
     steps = -(-len(pairs) // settings.batch_sets)
-    epoch = _timed(lambda: run.steps.run(pairs), run.device)
+    epoch = _timed(lambda: run.learn(pairs), run.device)
     flops = _flops(run, pairs) / steps
     parameters = sum(p.numel() for p in run.scorer.parameters())
     moved = (

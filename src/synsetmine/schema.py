@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from functools import cache
 from numbers import Integral
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
 
 from synsetmine.errors import DataError, require
 
@@ -163,6 +163,14 @@ class Settings:
 
     def __post_init__(self) -> None:
         check_settings(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All values, as JSON has them."""
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+
+    def updated(self, changes: Mapping[str, Any]) -> Self:
+        """These settings with some values changed."""
+        return with_changes(self, changes)
 
 
 def from_values(kind: type[S], values: Mapping[str, Any]) -> S:

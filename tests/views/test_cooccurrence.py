@@ -37,10 +37,7 @@ def plain_matrix(
     forms: Sequence[str],
     *,
     window: int,
-    directed: bool = False,
     text_weight: float,
-    smoothing: float = 1.0,
-    shift: float = 0.0,
     min_count: int,
     contexts: int,
 ) -> dict[str, npt.NDArray[np.float64]]:
@@ -53,23 +50,19 @@ def plain_matrix(
     often = sorted((f for f in counts if counts[f] >= min_count), key=lambda f: (-counts[f], f))
     columns = often[:contexts]
     rows = [form for form in often if form in columns or form in forms]
-    sides = ("left", "right") if directed else ("any",)
-    near: Counter[tuple[str, str, str]] = Counter()
+    near: Counter[tuple[str, str]] = Counter()
     for place in texts:
         for i, one in enumerate(place):
             for j in range(max(0, i - window), min(len(place), i + window + 1)):
-                side = ("left" if j < i else "right") if directed else "any"
                 if i != j:
-                    near[one, side, place[j]] += window + 1 - abs(i - j)
-    share = {c: counts[c] ** smoothing for c in columns}
-    whole = len(sides) * sum(share.values())
+                    near[one, place[j]] += window + 1 - abs(i - j)
+    whole = sum(counts[c] for c in columns)
     unit_block = positive(
-        np.array([[near[r, s, c] for s in sides for c in columns] for r in rows], float),
-        np.array([share[c] / whole for _ in sides for c in columns]),
-        shift,
+        np.array([[near[r, c] for c in columns] for r in rows], float),
+        np.array([counts[c] / whole for c in columns]),
     )
     inside = np.array([[text.count(r) for text in texts] for r in rows], float)
-    text_block = positive(inside, inside.sum(axis=0) / inside.sum(), shift)
+    text_block = positive(inside, inside.sum(axis=0) / inside.sum())
     blocks = [block / np.linalg.norm(block) for block in (unit_block, text_block) if block.any()]
     if text_weight and len(blocks) == 2:
         blocks[1] *= text_weight
@@ -77,10 +70,16 @@ def plain_matrix(
     return dict(zip(rows, matrix, strict=True))
 
 
-def positive(counts: Any, shares: Any, shift: float) -> Any:
+def positive(counts: Any, shares: Any) -> Any:
     with np.errstate(divide="ignore", invalid="ignore"):
-        value = np.log(counts / (counts.sum(axis=1, keepdims=True) * shares)) - shift
+        value = np.log(counts / (counts.sum(axis=1, keepdims=True) * shares))
     return np.where((counts > 0) & (value > 0), value, 0)
+
+
+def decomposed(rows: dict[str, npt.NDArray[np.float64]], dimension: int) -> npt.NDArray[Any]:
+    """The rows of U S^(1/2)."""
+    left, values, _ = np.linalg.svd(np.array([*rows.values()]), full_matrices=False)
+    return np.asarray((left * values**0.5)[:, :dimension])
 
 
 def cosines(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -104,8 +103,6 @@ def corpus(seed: int, texts: int = 40) -> Batches:
     "settings",
     [
         {},
-        {"directed": True},
-        {"smoothing": 0.75, "shift": 0.4},
         {"text_weight": 0.0},
         {"text_weight": 2.5, "window": 1},
         {"contexts": 4},
@@ -119,26 +116,25 @@ def test_vectors_have_the_angles_of_the_plain_matrix(settings: dict[str, Any]) -
     batches = corpus(1)
     terms = [Term("w3 w1"), Term("w2"), Term("W9"), Term("w1 w1"), Term("w24"), Term("w17")]
     rows = plain_matrix(batches, [normal_form(term.surface) for term in terms], **given)
-    # As many dimensions as there are rows lose nothing, and S^1 keeps the lengths.
-    vectors = train_cooccurrence(stored_texts(batches), terms, dimension=60, power=1, **given)
+    # As many dimensions as there are rows lose nothing.
+    vectors = train_cooccurrence(stored_texts(batches), terms, dimension=60, **given)
     seen = [term for term in terms if normal_form(term.surface) in rows]
     assert vectors.terms == tuple(seen)
     assert len(seen) >= 3
-    expected = np.array([rows[normal_form(term.surface)] for term in seen])
+    row_of = dict(zip(rows, decomposed(rows, 60), strict=True))
+    expected = np.array([row_of[normal_form(term.surface)] for term in seen])
     np.testing.assert_allclose(cosines(vectors.matrix), cosines(expected), atol=2e-5)
 
 
-@pytest.mark.parametrize("power", [0.0, 0.5, 1.0])
-def test_few_dimensions_are_the_first_of_the_decomposition(power: float) -> None:
+def test_few_dimensions_are_the_first_of_the_decomposition() -> None:
     batches = corpus(2, texts=200)
     terms = [Term(f"w{i}") for i in range(25)]
     given: dict[str, Any] = {
         "window": 4, "text_weight": 0.0, "min_count": 1, "contexts": 100
     }  # fmt: skip
     rows = plain_matrix(batches, [], **given)
-    vectors = train_cooccurrence(stored_texts(batches), terms, dimension=24, power=power, **given)
-    left, values, _ = np.linalg.svd(np.array([*rows.values()]))
-    expected = (left * values**power)[:, :24]
+    vectors = train_cooccurrence(stored_texts(batches), terms, dimension=24, **given)
+    expected = decomposed(rows, 24)
     order = vectors.rows([Term(form) for form in rows])
     np.testing.assert_allclose(cosines(vectors.matrix[order]), cosines(expected), atol=1e-4)
 

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from synsetmine.errors import DataError
 from synsetmine.normalization import tokens
 from synsetmine.text.tokens import STOP_WORDS
 from synsetmine.views import FEATURES, StringView
@@ -144,7 +143,7 @@ def column(name: str, a: str, b: str) -> float:
 def test_features_are_what_they_say_and_both_ways_agree(texts: list[str]) -> None:
     view = StringView(texts)
     every = np.arange(len(texts))
-    block = view.block(every)
+    block = view.block(every, every)
     assert block.shape == (len(texts), len(texts), len(FEATURES))
     assert block.dtype == np.float32
     expected = [[features(a, b, texts) for b in texts] for a in texts]
@@ -159,16 +158,15 @@ def test_features_are_what_they_say_and_both_ways_agree(texts: list[str]) -> Non
 
 def test_a_block_is_any_rows_with_any_columns() -> None:
     view = StringView([f"name {i % 7} of {i}" for i in range(30)])
-    whole = view.block(np.arange(30))
+    every = np.arange(30)
+    whole = view.block(every, every)
     rows, columns = np.array([3, 3, 17]), np.array([29, 0])
     np.testing.assert_allclose(view.block(rows, columns), whole[rows[:, None], columns], atol=1e-6)
     nothing = np.empty(0, np.int64)
-    assert view.block(nothing).shape == (0, 30, len(FEATURES))
+    assert view.block(nothing, every).shape == (0, 30, len(FEATURES))
     assert view.block(rows, nothing).shape == (3, 0, len(FEATURES))
     assert view.pairs(nothing, nothing).shape == (0, len(FEATURES))
-    assert StringView([]).block(nothing).shape == (0, 0, len(FEATURES))
-    with pytest.raises(DataError, match="3 left terms but 2 right terms"):
-        view.pairs(rows, columns)
+    assert StringView([]).block(nothing, nothing).shape == (0, 0, len(FEATURES))
 
 
 def test_many_pairs_are_compared_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,12 +212,13 @@ def test_digits(a: str, b: str, match: int) -> None:
 
 def test_case_and_underscores_do_not_count() -> None:
     view = StringView(["New_York", "new york", "NEW  YORK"])
-    block = view.block(np.arange(3))
+    block = view.block(np.arange(3), np.arange(3))
     expected = [1, 1, 1, 1, 1, 1, 0, 1]
     np.testing.assert_allclose(block, np.broadcast_to(expected, block.shape), atol=1e-6)
 
 
 def test_a_view_travels_to_other_processes() -> None:
     view = StringView(["heart failure", "heart attack"])
-    before = view.block(np.arange(2))
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(view)).block(np.arange(2)), before)
+    left, right = np.array([0]), np.array([1])
+    again = pickle.loads(pickle.dumps(view))
+    np.testing.assert_array_equal(again.pairs(left, right), view.pairs(left, right))

@@ -189,9 +189,8 @@ def _report_missing(
         if len(missing) == len(sets.terms):
             raise DataError("no term of the training sets has a vector", path=path)
         elsewhere = [term for term in missing if term in known]
-        console.report_missing(
-            elsewhere, len(sets.terms), f"in {path} are known to other views only"
-        )
+        what = f"in {path} are known to other views only"
+        console.report_missing(elsewhere, len(sets.terms), what)
     unknown = [term for term in sets.terms if term not in known]
     console.report_missing(unknown, len(sets.terms), "are left out of training")
 
@@ -205,9 +204,8 @@ def _curves(folder: Path | None) -> Iterator[Callable[[TrainingStep], None]]:
     try:
         from tensorboard.summary import Writer
     except ImportError as error:
-        raise SynsetmineError(
-            "--tensorboard needs the extra: pip install 'synsetmine[tensorboard]'"
-        ) from error
+        extra = "pip install 'synsetmine[tensorboard]'"
+        raise SynsetmineError(f"--tensorboard needs the extra: {extra}") from error
     with closing(Writer(str(folder))) as writer:
 
         def draw(step: TrainingStep) -> None:

@@ -32,7 +32,6 @@ LENGTH = 32  # tokens of a surface that are read
 FEWEST = 10  # sets to learn from, and to keep
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
-Pair: TypeAlias = tuple[str, str]
 
 
 def tune_encoder(
@@ -94,7 +93,8 @@ def _train(
         order = chance.permutation(len(names))
         for start in range(0, len(order), drawn):
             batch = _companions(order[start : start + drawn], near, chance)
-            pairs = [_two(names[number], chance) for number in batch]
+            drawn_of = {n: chance.choice(len(names[n]), 2, replace=False) for n in batch}
+            pairs = [[names[n][i] for i in two] for n, two in drawn_of.items()]
             optimizer.zero_grad()
             _loss(encoder, pairs, device).backward()  # type: ignore[no-untyped-call]
             optimizer.step()
@@ -105,7 +105,7 @@ def _train(
     encoder.eval()
 
 
-def _loss(encoder: Any, pairs: list[Pair], device: str) -> Tensor:
+def _loss(encoder: Any, pairs: list[list[str]], device: str) -> Tensor:
     """The contrast of two names of each set."""
     encoder.train()
     texts = [one for one, _ in pairs] + [other for _, other in pairs]
@@ -161,11 +161,6 @@ def _companions(drawn: Numbers, near: Numbers, chance: np.random.Generator) -> l
         for number in (one, *chance.choice(near[one], count, replace=False).tolist())
     )
     return list(dict.fromkeys(batch))
-
-
-def _two(names: list[str], chance: np.random.Generator) -> Pair:
-    one, other = chance.choice(len(names), 2, replace=False)
-    return names[one], names[other]
 
 
 def check_free(out: Path) -> None:

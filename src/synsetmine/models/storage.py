@@ -137,10 +137,9 @@ def _check_files(folder: Path) -> None:
 
 def _read_config(folder: Path) -> dict[str, Any]:
     path = folder / CONFIG
-    if not folder.exists():
-        raise ModelError(f"{folder} does not exist; a model is a folder")
     if not folder.is_dir():
-        raise ModelError(f"{folder} is not a folder; a model is a folder")
+        problem = "is not a folder" if folder.exists() else "does not exist"
+        raise ModelError(f"{folder} {problem}; a model is a folder")
     _check_files(folder)
     if not path.exists():
         problem = f"{folder} contains no finished model: {CONFIG} is missing"

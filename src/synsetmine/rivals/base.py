@@ -94,6 +94,8 @@ class Unsupervised:
         return self
 
 
-def grid(name: str, values: Sequence[Any]) -> tuple[Choice, ...]:
-    """One choice for each value of one hyper-parameter."""
+def grid(name: str, values: Sequence[Any], *, default: Any = None) -> tuple[Choice, ...]:
+    """One choice for each value of one hyper-parameter; the default, if given, comes first."""
+    if default is not None:
+        values = [default, *(value for value in values if value != default)]
     return tuple({name: value} for value in values)

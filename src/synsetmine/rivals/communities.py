@@ -109,7 +109,8 @@ def adjacency(count: int, pairs: Pairs, weights: Floats) -> Graph:
     return graph
 
 
-THRESHOLDS = (0.85, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9, 0.95)
+COSINES = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
+PASSES = 100  # of Chinese whispers, at most
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +120,7 @@ class CommunityDetection(Unsupervised):
     Of balls of one size the one whose centre comes first is taken first.
     """
 
-    choices: ClassVar[Sequence[Choice]] = grid("threshold", THRESHOLDS)
+    choices: ClassVar[Sequence[Choice]] = grid("threshold", COSINES, default=0.85)
 
     def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
         # Above the next smaller number is "at least".
@@ -148,9 +149,6 @@ def assign_balls(graph: Graph) -> Labels:
     return labels
 
 
-LOUVAIN_ALPHAS = (0.9, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.95)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Louvain(Unsupervised):
     """Terms meet where their cosine is above `alpha`; the communities of this graph are the sets.
@@ -158,15 +156,11 @@ class Louvain(Unsupervised):
     All edges weigh the same. Nothing is learned. The walk over the terms is random, by the seed.
     """
 
-    choices: ClassVar[Sequence[Choice]] = grid("alpha", LOUVAIN_ALPHAS)
+    choices: ClassVar[Sequence[Choice]] = grid("alpha", COSINES, default=0.9)
 
     def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
         for edges, _ in cosine_graphs(task, self.view, [c["alpha"] for c in choices]):
             yield louvain(len(task.terms), edges, seed=task.seed)
-
-
-WHISPERS_ALPHAS = (0.85, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9, 0.95)
-PASSES = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,7 +170,7 @@ class ChineseWhispers(Unsupervised):
     An edge weighs as much as its cosine. Nothing is learned.
     """
 
-    choices: ClassVar[Sequence[Choice]] = grid("alpha", WHISPERS_ALPHAS)
+    choices: ClassVar[Sequence[Choice]] = grid("alpha", COSINES, default=0.85)
 
     def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
         for graph in cosine_graphs(task, self.view, [c["alpha"] for c in choices]):

@@ -57,10 +57,8 @@ class Plan:
             raise DataError("a test term is also in a training set", value=str(shared[0]))
         learned = [term for term in self.test.terms if term.surface in self.views.learned]
         if len(learned) > MEMORISED * len(self.test.terms):
-            problem = (
-                f"the encoder was tuned on {len(learned)} of {len(self.test.terms)} test terms"
-            )
-            raise DataError(f"{problem}, such as", value=str(learned[0]))
+            terms = f"{len(learned)} of {len(self.test.terms)} test terms"
+            raise DataError(f"the encoder was tuned on {terms}, such as", value=str(learned[0]))
 
     @cached_property
     def _digest(self) -> str:
@@ -241,9 +239,8 @@ def compare(
     is left. What failed before is tried again.
     """
     if out is not None:
-        (out / "seeds").mkdir(
-            parents=True, exist_ok=True
-        )  # fails before any work if it is not writable
+        # Fails before any work if it is not writable.
+        (out / "seeds").mkdir(parents=True, exist_ok=True)
     jobs = [(entry, seed) for seed in range(plan.seeds) for entry in entries]
     done = {} if out is None else _read_results(out, plan, jobs)
     waiting = [(entry, seed) for entry, seed in jobs if (entry.name, seed) not in done]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, ClassVar, Literal, TypeAlias
@@ -27,6 +27,11 @@ Distances: TypeAlias = npt.NDArray[np.float64]  # (n · (n - 1) / 2,), in the or
 
 DEFAULTS: dict[View, float] = {"vectors": 0.2, "strings": 0.35, "encoder": 0.4}
 THRESHOLDS = tuple(round(0.025 * step, 3) for step in range(2, 39))  # 0.05 to 0.95
+SCORERS: dict[Scorer, tuple[Any, float]] = {  # how, and what it gives to equal strings
+    "ratio": (fuzz.ratio, 100),
+    "token_sort": (fuzz.token_sort_ratio, 100),
+    "jaro_winkler": (distance.JaroWinkler.normalized_similarity, 1),
+}
 _ROWS = 512  # terms whose similarities to all others are held at once
 
 
@@ -46,8 +51,7 @@ class Agglomerative(Unsupervised):
 
     @property
     def choices(self) -> Sequence[Choice]:
-        default = DEFAULTS[self.view]
-        return grid("distance", [default, *(t for t in THRESHOLDS if t != default)])
+        return grid("distance", THRESHOLDS, default=DEFAULTS[self.view])
 
     def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
         order, distances = term_distances(task, self.view, self.scorer)
@@ -91,12 +95,27 @@ def term_distances(
     if view == "strings":
         strings = [plain(surface) for surface in surfaces]
         order = sorted(range(len(strings)), key=lambda i: (strings[i], surfaces[i]))
-        likeness = _string_likeness([strings[i] for i in order], scorer)
+        ordered = [strings[i] for i in order]
+        how, most = SCORERS[scorer]
+
+        def likeness(start: int, stop: int) -> Floats:
+            some = ordered[start:stop], ordered[start:]
+            scores: Floats = process.cdist(*some, scorer=how, dtype=np.float32, workers=1)
+            return scores / np.float32(most)
+
     else:
         rows = unit_rows(task.views.table(view).select(task.terms))  # (terms, dimension)
         order = sorted(range(len(rows)), key=lambda i: (rows[i].tobytes(), surfaces[i]))
-        likeness = _cosines(rows[order])
-    return np.array(order, np.int64), _distances(likeness, len(order))
+        rows = rows[order]
+
+        def likeness(start: int, stop: int) -> Floats:
+            return rows[start:stop] @ rows[start:].T
+
+    starts = range(0, len(order), _ROWS)
+    condensed = condensed_distances((likeness(s, s + _ROWS) for s in starts), len(order))
+    np.subtract(1, condensed, out=condensed)
+    # A cosine may be a little over one.
+    return np.array(order, np.int64), np.maximum(condensed, 0, out=condensed)
 
 
 def condensed_distances(blocks: Iterable[Floats], count: int) -> Distances:
@@ -121,37 +140,6 @@ def in_given_order(labels: Labels, order: npt.NDArray[np.int64]) -> Labels:
     return restored
 
 
-Likeness: TypeAlias = Callable[[int, int], Floats]  # terms start to stop, with all from start on
-
-
-def _cosines(rows: Floats) -> Likeness:
-    return lambda start, stop: rows[start:stop] @ rows[start:].T
-
-
-def _string_likeness(strings: Sequence[str], scorer: Scorer) -> Likeness:
-    compare: dict[Scorer, tuple[Any, float]] = {  # how, and what it gives to equal strings
-        "ratio": (fuzz.ratio, 100),
-        "token_sort": (fuzz.token_sort_ratio, 100),
-        "jaro_winkler": (distance.JaroWinkler.normalized_similarity, 1),
-    }
-    how, most = compare[scorer]
-
-    def likeness(start: int, stop: int) -> Floats:
-        some, rest = strings[start:stop], strings[start:]
-        scores: Floats = process.cdist(some, rest, scorer=how, dtype=np.float32, workers=1)
-        return scores / np.float32(most)
-
-    return likeness
-
-
-def _distances(likeness: Likeness, count: int) -> Distances:
-    """One minus the likeness of each pair."""
-    starts = range(0, count, _ROWS)
-    condensed = condensed_distances((likeness(s, min(s + _ROWS, count)) for s in starts), count)
-    np.subtract(1, condensed, out=condensed)
-    return np.maximum(condensed, 0, out=condensed)  # a cosine may be a little over one
-
-
 SMALLEST = (2, 3)
 SELECTIONS = ("eom", "leaf")
 EPSILONS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
@@ -161,10 +149,9 @@ EPSILONS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
 class Hdbscan(Unsupervised):
     """scikit-learn's HDBSCAN on the distances that agglomerative clustering takes too.
 
-    They are given as a matrix (one minus the cosine, or one minus how alike strings are). On rows
-    of length one, euclidean distances would do without n² memory, but in so many dimensions they
-    are no faster, they cannot serve strings, and they put a vector of zeros nearer to every term
-    than two unlike terms are to each other. At 10,000 terms the peak is 2.5 GB.
+    They are given as a matrix; at 10,000 terms the peak is 2.5 GB. On rows of length one euclidean
+    distances would do without n² memory, but in so many dimensions they are no faster, they cannot
+    serve strings, and they put a vector of zeros nearer to every term than two unlike terms are.
 
     A group has at least `min_cluster_size` terms. Of the groups in the method's tree the longest
     lived are taken (`selection` is `eom`) or those at its ends (`leaf`). Terms that a chain of
@@ -183,6 +170,8 @@ class Hdbscan(Unsupervised):
         )
 
     def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
+        from sklearn.cluster import HDBSCAN
+
         order, condensed = term_distances(task, self.view)
         # squareform takes no distances at all for those of two terms
         square = squareform(condensed) if len(order) > 1 else np.zeros((len(order),) * 2)
@@ -194,22 +183,16 @@ class Hdbscan(Unsupervised):
                 yield np.arange(len(order))
                 continue
             if (smallest, selection) not in fitted:
-                fitted[smallest, selection] = _fit(square, smallest, selection)
+                model = HDBSCAN(
+                    min_cluster_size=smallest,
+                    cluster_selection_method=selection,
+                    metric="precomputed",
+                    copy=True,  # the next choice needs the distances too
+                )
+                fitted[smallest, selection] = model.fit(square)
             model = fitted[smallest, selection]
             near = model.dbscan_clustering(choice["epsilon"], min_cluster_size=smallest)
             yield in_given_order(join_groups(model.labels_, near), order)
-
-
-def _fit(square: Distances, smallest: int, selection: str) -> Any:
-    from sklearn.cluster import HDBSCAN
-
-    model = HDBSCAN(
-        min_cluster_size=smallest,
-        cluster_selection_method=selection,
-        metric="precomputed",
-        copy=True,  # the next choice needs the distances too
-    )
-    return model.fit(square)
 
 
 def join_groups(*groupings: Labels) -> Labels:

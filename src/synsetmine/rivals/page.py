@@ -61,9 +61,7 @@ class Row:
 
     def record(self) -> dict[str, Any]:
         """The row as comparison.json has it; there `needs_k` is called `told`."""
-        return {
-            "told" if name == "needs_k" else name: value for name, value in asdict(self).items()
-        }
+        return {"told" if k == "needs_k" else k: value for k, value in asdict(self).items()}
 
 
 def summarise(
@@ -79,12 +77,10 @@ def cells(row: Row) -> list[str]:
     title = f"{row.title}{NEEDS_K if row.needs_k else ''}"
     if not row.scores:
         return [title, "failed", *[""] * (len(COLUMNS) - 2)]
-    scores = [f"{row.scores[m][0]:.2f} ± {row.scores[m][1]:.2f}" for m in ("ari", "fmi", "nmi")]
     seconds = (row.tuning_seconds, row.training_seconds, row.prediction_seconds)
     return [
         title,
-        *scores,
-        "{:.2f} ± {:.2f}".format(*row.scores["pair_f1"]),
+        *("{:.2f} ± {:.2f}".format(*row.scores[m]) for m in ("ari", "fmi", "nmi", "pair_f1")),
         *map(format_seconds, seconds),
         "" if row.memory_mb is None else f"{row.memory_mb:.0f}",
     ]
@@ -195,11 +191,6 @@ def plot(title: str, rows: Sequence[Row]) -> str:
     )
 
 
-def markdown_table(rows: Sequence[Row]) -> str:
-    lines = [COLUMNS, ["---"] * len(COLUMNS), *map(cells, rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
 def _page(about: Mapping[str, Any], rows: Sequence[Row]) -> str:
     protocol = (
         f"{about['test_sets']} sets of {about['test_terms']} terms to find, "
@@ -211,10 +202,11 @@ def _page(about: Mapping[str, Any], rows: Sequence[Row]) -> str:
     if about["workers"] > 1:
         protocol += f" {about['workers']} methods ran in parallel, so times are too long."
     chosen = choices(rows)
+    table = [COLUMNS, ["---"] * len(COLUMNS), *map(cells, rows)]
     parts = [
         "# Comparison",
         protocol,
-        markdown_table(rows),
+        "\n".join(f"| {' | '.join(line)} |" for line in table),
         "\n".join(f"- {note}" for note in notes(rows)),
         "![ARI of each method](comparison.svg)",
         "## What tuning chose\n\n(with how many seeds)\n\n" + "\n".join(chosen) if chosen else "",
@@ -225,8 +217,9 @@ def _page(about: Mapping[str, Any], rows: Sequence[Row]) -> str:
 def _row(entry: MethodEntry, results: Sequence[SeedResult]) -> Row:
     good = [result for result in results if result.failure is None]
     scores = {
-        measure: _mean_sd([100 * r[measure] for result in good for r in result.reports])
+        measure: (statistics.fmean(values), statistics.pstdev(values))
         for measure in (MEASURES if good else ())
+        for values in [[100 * r[measure] for result in good for r in result.reports]]
     }
     taken = [r.memory for r in good if r.memory is not None]
     return Row(
@@ -254,7 +247,3 @@ def _choice(entry: MethodEntry, result: SeedResult) -> str:
 
 def _mean(values: Sequence[float]) -> float:
     return statistics.fmean(values) if values else 0.0
-
-
-def _mean_sd(values: Sequence[float]) -> tuple[float, float]:
-    return statistics.fmean(values), statistics.pstdev(values)

@@ -161,6 +161,7 @@ VALUES = 1 << 22  # features that are held at a time
 BATCH = 256  # rows of the square of all pairs whose edges are kept before the least certain go
 
 Edges: TypeAlias = npt.NDArray[np.int64]  # (edges, 2)
+Kernel: TypeAlias = Literal["linear", "rbf"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,7 +175,7 @@ class SvmLouvain:
     `bar`. Of more edges than 20 times the terms only the most certain ones stay.
     """
 
-    kernel: Literal["linear", "rbf"] = "linear"
+    kernel: Kernel = "linear"
     C: float = 1.0
     needs: ClassVar[frozenset[View]] = frozenset({"vectors"})
     needs_k: ClassVar[bool] = False
@@ -239,16 +240,11 @@ class LearnedSvm:
             if len(parts) >= BATCH or first == len(unit) - 2:
                 edges = np.concatenate([edges, *(pairs for pairs, _ in parts)])
                 margins = np.concatenate([margins, *(distances for _, distances in parts)])
-                edges, margins = _most_certain(edges, margins, EDGES * len(unit))
+                if len(edges) > (most := EDGES * len(unit)):
+                    kept = np.sort(np.argpartition(margins, -most)[-most:])
+                    edges, margins = edges[kept], margins[kept]
                 parts = []
         return edges, margins
-
-
-def _most_certain(edges: Edges, margins: Floats, most: int) -> tuple[Edges, Floats]:
-    if len(edges) <= most:
-        return edges, margins
-    kept = np.sort(np.argpartition(margins, -most)[-most:])
-    return edges[kept], margins[kept]
 
 
 def pair_features(left: Floats, right: Floats) -> Floats:
@@ -295,7 +291,7 @@ class PairLinkage:
 
     @property
     def choices(self) -> Sequence[Choice]:
-        return grid("score", [DEFAULT, *(score for score in SCORES if score != DEFAULT)])
+        return grid("score", SCORES, default=DEFAULT)
 
     def fit(self, data: TrainingData) -> LearnedPairs:
         from sklearn.linear_model import LogisticRegression
@@ -305,7 +301,7 @@ class PairLinkage:
         rng = np.random.default_rng([data.seed, 1])
         pool = np.sort(rng.choice(len(terms), min(data.size, len(terms)), replace=False))
         parts = _parts(terms, self.needs, data.views, pool)
-        tables = [*map(_table, parts)]
+        tables = [part.unit if isinstance(part, TableView) else part.ngrams for part in parts]
         pairs = training_pairs(data.training, tables, most=LINKAGE_POSITIVES, seed=data.seed)
         columns = [part.pairs(pairs.left, pairs.right) for part in parts]
         features = np.concatenate(columns, axis=1, dtype=np.float64)  # (pairs, features)
@@ -348,15 +344,16 @@ class LearnedPairs:
             problem = f"learned from {len(self.weights)} tables and strings"
             raise DataError(f"{problem}; the input has different ones", value=len(parts))
         slices = blocks(count, count * max(map(len, self.weights)), most=LINKAGE_VALUES)
-        return condensed_distances((self._block(parts, rows, count) for rows in slices), count)
 
-    def _block(self, parts: Sequence[TableView | StringView], rows: slice, count: int) -> Floats:
-        """Some rows against all from the first of them on."""
-        some, rest = np.arange(rows.start, rows.stop), np.arange(rows.start, count)
-        scores = np.full((len(some), len(rest)), self.bias, np.float32)
-        for part, weights in zip(parts, self.weights, strict=True):
-            scores += part.block(some, rest) @ weights
-        return scores
+        def scored(rows: slice) -> Floats:
+            """Some rows against all from the first of them on."""
+            some, rest = np.arange(rows.start, rows.stop), np.arange(rows.start, count)
+            scores = np.full((len(some), len(rest)), self.bias, np.float32)
+            for part, weights in zip(parts, self.weights, strict=True):
+                scores += part.block(some, rest) @ weights
+            return scores
+
+        return condensed_distances(map(scored, slices), count)
 
 
 @dataclass(frozen=True, eq=False)
@@ -419,10 +416,6 @@ def _density(unit: Floats, pool: Rows) -> Floats:
     total = np.where(finite, cosine, 0).sum(axis=1)
     density: Floats = total / np.maximum(finite.sum(axis=1), 1).astype(np.float32)
     return density
-
-
-def _table(part: TableView | StringView) -> Table:
-    return part.unit if isinstance(part, TableView) else part.ngrams
 
 
 def _own_order(terms: Sequence[Term], tables: Sequence[TermVectors]) -> Rows:

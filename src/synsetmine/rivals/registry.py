@@ -21,7 +21,7 @@ from synsetmine.rivals.communities import (
     SetExpanLouvain,
 )
 from synsetmine.rivals.linkage import Agglomerative, CopKMeans, Hdbscan, KMeans, Link, Scorer
-from synsetmine.rivals.pairs import PairLinkage, SvmLouvain
+from synsetmine.rivals.pairs import Kernel, PairLinkage, SvmLouvain
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermViews, View
 
@@ -173,6 +173,14 @@ class L2C:
 
 Origin: TypeAlias = Literal["ours", "paper", "today"]
 COSTS = (0.1, 1.0, 10.0)  # C of the SVMs
+KERNELS: Mapping[Kernel, str] = {"linear": "linear", "rbf": "RBF"}
+VIEWS: Sequence[tuple[View, ...]] = (
+    ("vectors",),
+    ("strings",),
+    ("vectors", "strings"),
+    ("strings", "encoder"),
+    ("vectors", "strings", "encoder"),
+)
 
 
 @dataclass(frozen=True)
@@ -210,42 +218,53 @@ def methods(*, preset: str = "paper") -> Mapping[str, MethodEntry]:
     """All methods; `preset` is that of our own model."""
     entries = [
         MethodEntry("synsetmine", "SynSetMine", "ours", (SynSetMine(preset=preset),), "torch"),
-        _ours("vectors"),
-        _ours("strings"),
-        _ours("vectors", "strings"),
-        _ours("strings", "encoder"),
-        _ours("vectors", "strings", "encoder"),
+        *(
+            MethodEntry(
+                f"synsetmine-{'-'.join(views)}",
+                f"SynSetMine views, {' + '.join(views)}",
+                "ours",
+                (DefaultSynSetMine(views=views),),
+            )
+            for views in VIEWS
+        ),
         MethodEntry("kmeans", "Kmeans", "paper", (KMeans(),)),
         MethodEntry("kmeans-unit", "Kmeans, unit length", "paper", (KMeans(unit=True),)),
         MethodEntry("louvain", "Louvain", "paper", (Louvain(),), "networkx"),
         MethodEntry(
             "setexpan-louvain", "SetExpan+Louvain", "paper", (SetExpanLouvain(),), "networkx"
         ),
-        MethodEntry("cop-kmeans", "COP-Kmeans", "paper", _cop_kmeans(unit=False)),
-        MethodEntry("cop-kmeans-unit", "COP-Kmeans, unit length", "paper", _cop_kmeans(unit=True)),
-        MethodEntry(
-            "svm-linear",
-            "SVM+Louvain, linear",
-            "paper",
-            tuple(SvmLouvain(kernel="linear", C=cost) for cost in COSTS),
-            "networkx",
+        *(
+            MethodEntry(
+                f"cop-kmeans{name}",
+                f"COP-Kmeans{title}",
+                "paper",
+                (CopKMeans(unit=unit, start="sets"), CopKMeans(unit=unit, start="points")),
+            )
+            for unit, name, title in ((False, "", ""), (True, "-unit", ", unit length"))
         ),
-        MethodEntry(
-            "svm-rbf",
-            "SVM+Louvain, RBF",
-            "paper",
-            tuple(SvmLouvain(kernel="rbf", C=cost) for cost in COSTS),
-            "networkx",
+        *(
+            MethodEntry(
+                f"svm-{kernel}",
+                f"SVM+Louvain, {title}",
+                "paper",
+                tuple(SvmLouvain(kernel=kernel, C=cost) for cost in COSTS),
+                "networkx",
+            )
+            for kernel, title in KERNELS.items()
         ),
         MethodEntry("l2c", "L2C", "paper", (L2C(),), "torch"),
         *_on("vectors"),
         *_on("encoder"),
         *_agglomerative("strings"),
-        _pairs("vectors"),
-        _pairs("strings"),
-        _pairs("vectors", "strings"),
-        _pairs("strings", "encoder"),
-        _pairs("vectors", "strings", "encoder"),
+        *(
+            MethodEntry(
+                f"pairs-{'-'.join(views)}",
+                f"pair classifier, {' + '.join(views)}",
+                "today",
+                (PairLinkage(views=views),),
+            )
+            for views in VIEWS
+        ),
     ]
     return {entry.name: entry for entry in entries}
 
@@ -261,24 +280,16 @@ def select(names: Iterable[str], known: Mapping[str, MethodEntry]) -> list[Metho
     return [entry for entry in known.values() if entry.name in chosen]
 
 
-def _cop_kmeans(*, unit: bool) -> tuple[Method, ...]:
-    return CopKMeans(unit=unit, start="sets"), CopKMeans(unit=unit, start="points")
-
-
 def _on(view: View) -> list[MethodEntry]:
     """What people use now, on a table of vectors."""
+    others: tuple[tuple[str, str, Method], ...] = (
+        ("hdbscan", "HDBSCAN", Hdbscan(view=view)),
+        ("communities", "community detection", CommunityDetection(view=view)),
+        ("whispers", "Chinese Whispers", ChineseWhispers(view=view)),
+    )
     return [
         *_agglomerative(view),
-        MethodEntry(f"hdbscan-{view}", f"HDBSCAN, {view}", "today", (Hdbscan(view=view),)),
-        MethodEntry(
-            f"communities-{view}",
-            f"community detection, {view}",
-            "today",
-            (CommunityDetection(view=view),),
-        ),
-        MethodEntry(
-            f"whispers-{view}", f"Chinese Whispers, {view}", "today", (ChineseWhispers(view=view),)
-        ),
+        *(MethodEntry(f"{n}-{view}", f"{title}, {view}", "today", (m,)) for n, title, m in others),
     ]
 
 
@@ -293,21 +304,3 @@ def _agglomerative(view: View) -> list[MethodEntry]:
         )
         for link in get_args(Link)
     ]
-
-
-def _ours(*views: View) -> MethodEntry:
-    return MethodEntry(
-        f"synsetmine-{'-'.join(views)}",
-        f"SynSetMine views, {' + '.join(views)}",
-        "ours",
-        (DefaultSynSetMine(views=views),),
-    )
-
-
-def _pairs(*views: View) -> MethodEntry:
-    return MethodEntry(
-        f"pairs-{'-'.join(views)}",
-        f"pair classifier, {' + '.join(views)}",
-        "today",
-        (PairLinkage(views=views),),
-    )

@@ -40,6 +40,7 @@ Arrays = dict[str, NDArray[Any]]
 Counts = Any  # a scipy.sparse.csr_array of integers, whose sum is the same in any order
 
 WINDOW, MIN_COUNT, CONTEXTS = 10, 5, 50_000
+TEXT_WEIGHT = 1.4
 FORMAT = "synsetmine-cooccurrence 1"
 TEXT_COLUMNS = 1 << 17  # beyond so many texts, several share a column
 WIDEST = 255  # a distance takes eight bits
@@ -53,11 +54,7 @@ def train_cooccurrence(
     *,
     dimension: int = 100,
     window: int = WINDOW,
-    directed: bool = False,
-    text_weight: float = 1.4,
-    smoothing: float = 1.0,
-    shift: float = 0.0,
-    power: float = 0.5,
+    text_weight: float = TEXT_WEIGHT,
     min_count: int = MIN_COUNT,
     contexts: int = CONTEXTS,
     seed: int = 0,
@@ -77,14 +74,9 @@ def train_cooccurrence(
     )
     forms = term_forms(terms)
     counter = NeighbourCounter.of(
-        forms,
-        words,
-        window=window,
-        directed=directed,
-        min_count=min_count,
-        contexts=contexts,
+        forms, words, window=window, min_count=min_count, contexts=contexts
     )
-    counts = Cooccurrence(counter.units, directed=directed)
+    counts = Cooccurrence(counter.units)
     for counted in count_together(
         documents,
         {"neighbours": counter},
@@ -98,9 +90,6 @@ def train_cooccurrence(
         terms,
         dimension=dimension,
         text_weight=text_weight,
-        smoothing=smoothing,
-        shift=shift,
-        power=power,
         min_count=min_count,
         contexts=contexts,
         seed=seed,
@@ -114,10 +103,7 @@ def cooccurrence_vectors(
     terms: Sequence[Term],
     *,
     dimension: int = 100,
-    text_weight: float = 1.4,
-    smoothing: float = 1.0,
-    shift: float = 0.0,
-    power: float = 0.5,
+    text_weight: float = TEXT_WEIGHT,
     min_count: int = MIN_COUNT,
     contexts: int = CONTEXTS,
     seed: int = 0,
@@ -125,24 +111,20 @@ def cooccurrence_vectors(
     """A vector for each of the terms that was counted at least `min_count` times.
 
     The rows of the matrix are the terms and the `contexts` most frequent units, the columns those
-    units and the texts. An entry is log(n(t, c) / (n(t) p(c))) - shift where that is positive;
-    p(c) is the share of c, for units to the power of `smoothing`. The block of the texts weighs
-    `text_weight` times as much as that of the units. A vector is a row of U S^power, scaled to
-    one length.
+    units and the texts. An entry is log(n(t, c) / (n(t) p(c))) where that is positive; p(c) is the
+    share of c. The block of the texts weighs `text_weight` times as much as that of the units. A
+    vector is a row of U S^(1/2), scaled to one length.
     """
     for value in (dimension, min_count, contexts):
         require(value >= 1, "expected a number of 1 or more", value)
     units = _choose(counts, term_forms(terms), min_count=min_count, contexts=contexts)
     near, inside = counts.of(units.numbers)
-    matrix = _ppmi(
-        _contexts_of(near, units, directed=counts.directed),
-        _shares(units, smoothing=smoothing, sides=1 + counts.directed),
-        shift=shift,
-    )
+    columns = slice(units.contexts)
+    matrix = _ppmi(near[:, columns] + near.T.tocsr()[:, columns], units.counts[columns])
     if text_weight:
-        block = _ppmi(inside, _column_shares(inside), shift=shift)
+        block = _ppmi(inside, inside.sum(axis=0))
         matrix = sparse.hstack([_unit_norm(matrix), text_weight * _unit_norm(block)], "csr")
-    rows = _reduce(matrix, dimension, power=power, seed=seed)
+    rows = _reduce(matrix, dimension, seed=seed)
     return vectors_of_forms(terms, units.number_of, rows)
 
 
@@ -151,15 +133,13 @@ class NeighbourCounter:
     """Counts the neighbours of units in a batch of texts, where names are matched.
 
     Units are the names that the matcher knows, by their forms, and some words. Two that occur d
-    apart count window + 1 - d, but not across the end of a text.
-    `directed` counts the units before and after another one separately. One row has two matrices:
-    `near` (units, units), which has each pair once, and `inside` (units, texts).
+    apart count window + 1 - d, but not across the end of a text. One row has two matrices: `near`
+    (units, units), which has each pair once, and `inside` (units, texts).
     """
 
     forms: Sequence[str]  # of the matcher
     units: Sequence[str]  # the forms, and words
     window: int = WINDOW
-    directed: bool = False
 
     def __post_init__(self) -> None:
         require(1 <= self.window <= WIDEST, f"a window is 1 to {WIDEST} units wide", self.window)
@@ -171,7 +151,6 @@ class NeighbourCounter:
         words: Mapping[str, int],
         *,
         window: int = WINDOW,
-        directed: bool = False,
         min_count: int = MIN_COUNT,
         contexts: int = CONTEXTS,
     ) -> NeighbourCounter:
@@ -184,7 +163,7 @@ class NeighbourCounter:
             require(value >= 1, "expected a number of 1 or more", value)
         frequent = frequent_units(words, min_count)[: 2 * contexts]
         units = [*dict.fromkeys([*forms, *frequent])]
-        return cls(forms, units, window, directed)
+        return cls(forms, units, window)
 
     def __call__(self, batch: TextBatch) -> pa.RecordBatch:
         units = units_of(batch.texts, batch.matches, self.forms)
@@ -215,9 +194,8 @@ class NeighbourCounter:
             low, high = np.minimum(left, right), np.maximum(left, right)
             pair = low >= 0
             pair &= position[:-distance][:PIECE] == position[distance:][:PIECE]
-            first, second = (left, right) if self.directed else (low, high)
             # One number for each pair: sorting such is much faster than sorting two arrays.
-            keys.append(((first[pair] * rows + second[pair]) << 8) + distance)
+            keys.append(((low[pair] * rows + high[pair]) << 8) + distance)
         key = np.sort(np.concatenate([np.empty(0, np.int64), *keys]))
         pairs, weights = key >> 8, self.window + 1 - (key & WIDEST)
         begins = np.flatnonzero(np.diff(pairs, prepend=-1))
@@ -234,9 +212,8 @@ class Cooccurrence:
     A unit is found by its number. Beyond `TEXT_COLUMNS` texts, several share a column.
     """
 
-    def __init__(self, units: Sequence[str], *, directed: bool = False) -> None:
+    def __init__(self, units: Sequence[str]) -> None:
         self.units = units
-        self.directed = directed
         self._texts = 0
         self._near = _Sum(len(units), len(units))
         self._inside = _Sum(len(units), TEXT_COLUMNS)
@@ -264,7 +241,7 @@ class Cooccurrence:
         tensors = {"units": np.frombuffer(names, np.uint8)}
         for name, matrix in (("near", self._near.total()), ("inside", self._inside.total())):
             tensors |= _arrays(name, matrix, _smallest(matrix.data))
-        tensors["about"] = np.array([self._texts, self.directed], np.int64)
+        tensors["about"] = np.array([self._texts, 0], np.int64)  # 0: pairs in any order
         with atomic_write(path) as temporary:
             # One entry: several would be written in any order.
             save_file(tensors, temporary, {"format": FORMAT})
@@ -281,9 +258,8 @@ class Cooccurrence:
             raise DataError(f"cannot be read ({error})", path=path) from error
         names = tensors["units"].tobytes().decode()
         units = names.split("\n") if names else []
-        texts, directed = tensors["about"].tolist()
-        self = cls(units, directed=bool(directed))
-        self._texts = texts
+        self = cls(units)
+        self._texts = int(tensors["about"][0])
         self._near.add(_matrix(tensors, "near", columns=len(units)))
         self._inside.add(_matrix(tensors, "inside", columns=TEXT_COLUMNS))
         return self
@@ -363,29 +339,15 @@ def _in_columns(inside: Counts, *, first: int) -> Counts:
     return sparse.coo_array((entries.data, (entries.row, columns)), shape=shape).tocsr()
 
 
-def _contexts_of(near: Counts, units: _Units, *, directed: bool) -> Counts:
-    after, before = near[:, : units.contexts], near.T.tocsr()[:, : units.contexts]
-    return sparse.hstack([after, before], "csr") if directed else after + before
-
-
-def _shares(units: _Units, *, smoothing: float, sides: int) -> NDArray[np.float64]:
-    smoothed = units.counts[: units.contexts].astype(np.float64) ** smoothing
-    return np.tile(smoothed / (sides * max(smoothed.sum(), 1)), sides)
-
-
-def _column_shares(counts: Counts) -> NDArray[np.float64]:
-    totals = np.asarray(counts.sum(axis=0), np.float64)
-    return np.divide(totals, max(totals.sum(), 1))
-
-
-def _ppmi(counts: Counts, shares: NDArray[np.float64], *, shift: float) -> Any:
-    """max(0, log(n(t, c) / (n(t) p(c))) - shift) of each entry."""
+def _ppmi(counts: Counts, column_totals: NDArray[Any]) -> Any:
+    """max(0, log(n(t, c) / (n(t) p(c)))) of each entry; p(c) is the share of all totals."""
     totals = np.asarray(counts.sum(axis=1), np.float64)
+    shares = column_totals.astype(np.float64) / max(column_totals.sum(), 1)
     with np.errstate(divide="ignore"):  # empty rows and columns have no entries
         log_totals, log_shares = np.log(totals), np.log(shares)
     value = np.log(counts.data, dtype=np.float32)  # in place from here: there may be many
     value -= np.repeat(log_totals.astype(np.float32), np.diff(counts.indptr))
-    value -= (log_shares + shift).astype(np.float32)[counts.indices]
+    value -= log_shares.astype(np.float32)[counts.indices]
     kept = value > 0
     ends = np.append(0, np.cumsum(kept))[counts.indptr]
     return sparse.csr_array((value[kept], counts.indices[kept], ends), shape=counts.shape)
@@ -395,14 +357,14 @@ def _unit_norm(matrix: Any) -> Any:
     return matrix / np.float32(max(np.sqrt(np.square(matrix.data, dtype=np.float64).sum()), 1e-30))
 
 
-def _reduce(matrix: Any, dimension: int, *, power: float, seed: int) -> NDArray[np.float32]:
-    """The rows of U S^power, all of one length; rows without entries stay zero."""
+def _reduce(matrix: Any, dimension: int, *, seed: int) -> NDArray[np.float32]:
+    """The rows of U S^(1/2), all of one length; rows without entries stay zero."""
     from sklearn.utils.extmath import randomized_svd
 
     if not matrix.nnz:
         return np.zeros((matrix.shape[0], dimension), np.float32)
     left, values, _ = randomized_svd(matrix, dimension, n_iter=2, random_state=seed)
-    rows = left * values**power  # (units, dimension)
+    rows = left * values**0.5  # (units, dimension)
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     filled = (np.diff(matrix.indptr) > 0)[:, None]
     return np.where(filled, LENGTH * rows / np.maximum(lengths, 1e-30), 0).astype(np.float32)

@@ -12,7 +12,7 @@ import logging
 import os
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -110,12 +110,11 @@ def encoder_files(model: str) -> list[Path]:
     if not folder.is_dir():
         return []
     _check_folder(folder)
-    return [
-        path
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
-    ]
+
+    def is_hidden(path: Path) -> bool:
+        return any(part.startswith(".") for part in path.relative_to(folder).parts)
+
+    return [path for path in sorted(folder.rglob("*")) if path.is_file() and not is_hidden(path)]
 
 
 def learned_surfaces(model: str) -> frozenset[str]:
@@ -143,11 +142,11 @@ def _check_folder(folder: Path) -> None:
 
 def _read_store(store: Path) -> TermVectors:
     """The vectors of earlier calls; a file that is missing or broken is made anew."""
-    try:
+    with suppress(DataError):
         known = read_vectors(store)
-    except DataError:
-        return _NOTHING
-    return known if np.isfinite(known.matrix).all() else _NOTHING
+        if np.isfinite(known.matrix).all():
+            return known
+    return _NOTHING
 
 
 def load_encoder(model: str, device: str) -> Any:
@@ -187,10 +186,7 @@ def _hub_answers() -> bool:
 
 
 def _encode(
-    encoder: Any,
-    surfaces: Sequence[Term],
-    batch: int,
-    progress: Progress | None,
+    encoder: Any, surfaces: Sequence[Term], batch: int, progress: Progress | None
 ) -> npt.NDArray[np.float32]:
     # Strings of about one length together, since a batch is as wide as its longest.
     order = sorted(range(len(surfaces)), key=lambda i: -len(surfaces[i].surface))

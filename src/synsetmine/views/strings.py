@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from rapidfuzz import distance, process
 
-from synsetmine.errors import DataError, ModelError
+from synsetmine.errors import ModelError
 from synsetmine.normalization import tokens
 from synsetmine.text.tokens import STOP_WORDS, name_words
 from synsetmine.views.vectors import unit_rows
@@ -125,69 +125,49 @@ class StringView:
 
     surfaces: Sequence[str]
 
-    def __len__(self) -> int:
-        return len(self.surfaces)
-
     def pairs(self, left: Numbers, right: Numbers) -> Floats:
         """The similarities of surface left[i] and surface right[i]: (pairs, features)."""
-        if len(left) != len(right):
-            raise DataError(f"the pairs have {len(left)} left terms but {len(right)} right terms")
         result = np.empty((len(left), len(FEATURES)), np.float32)
         for start in range(0, len(left), PAIRS_AT_ONCE):
             part = slice(start, start + PAIRS_AT_ONCE)
-            self._compare_pairs(left[part], right[part], result[part])
+            dots = [row_dots(m, left[part], right[part]) for m in (self.ngrams, self.words)]
+            self._fill(result[part], left[part], right[part], dots, process.cpdist)
         return result
 
-    def block(self, rows: Numbers, columns: Numbers | None = None) -> Floats:
+    def block(self, rows: Numbers, columns: Numbers) -> Floats:
         """The similarities of each row with each column: (rows, columns, features).
 
-        Without columns the rows are compared with all surfaces. A value takes 4 bytes.
+        A value takes 4 bytes.
         """
-        if columns is None:
-            columns = np.arange(len(self))
-        result = np.zeros((len(rows), len(columns), len(FEATURES)), np.float32)
-        result[..., 0] = (self.ngrams[rows] @ self.ngrams[columns].T).toarray()
-        shared = (self.words[rows] @ self.words[columns].T).toarray()
-        self._word_shares(shared, rows[:, None], columns, result)
-        for feature, texts, scorer in self._scorers():
-            queries, choices = _pick(texts, rows), _pick(texts, columns)
-            if len(rows) and len(columns):  # it asks for something to compare
-                result[..., feature] = process.cdist(
-                    queries, choices, scorer=scorer, dtype=np.float32
-                )
-        self._matches(rows[:, None], columns, result)
-        return np.clip(result, 0, 1, out=result)
+        result = np.empty((len(rows), len(columns), len(FEATURES)), np.float32)
+        if result.size:  # rapidfuzz asks for something to compare
+            dots = [(m[rows] @ m[columns].T).toarray() for m in (self.ngrams, self.words)]
+            self._fill(result, rows[:, None], columns, dots, process.cdist)
+        return result
 
-    def _compare_pairs(self, left: Numbers, right: Numbers, result: Floats) -> None:
-        result[:, 0] = row_dots(self.ngrams, left, right)
-        self._word_shares(row_dots(self.words, left, right), left, right, result)
-        for feature, texts, scorer in self._scorers():
-            queries, choices = _pick(texts, left), _pick(texts, right)
-            result[:, feature] = process.cpdist(queries, choices, scorer=scorer, dtype=np.float32)
-        self._matches(left, right, result)
-        np.clip(result, 0, 1, out=result)
-
-    def _word_shares(self, shared: Floats, left: Numbers, right: Numbers, result: Floats) -> None:
+    def _fill(
+        self, result: Floats, left: Numbers, right: Numbers, dots: Sequence[Any], compare: Any
+    ) -> None:
+        """All features; `dots` are those of the n-grams and of the words."""
+        result[..., 0], shared = dots
         ours, theirs = self.word_counts[left], self.word_counts[right]
         result[..., 1] = shared / (ours + theirs - shared)
         result[..., 2] = shared / np.minimum(ours, theirs)
-
-    def _scorers(self) -> tuple[tuple[int, list[str], Any], ...]:
         edit = distance.Indel.normalized_similarity
-        return (
+        jaro_winkler = distance.JaroWinkler.normalized_similarity
+        for feature, texts, scorer in (
             (3, self.texts, edit),
             (4, self.sorted_texts, edit),
-            (5, self.texts, distance.JaroWinkler.normalized_similarity),
-        )
-
-    def _matches(self, left: Numbers, right: Numbers, result: Floats) -> None:
+            (5, self.texts, jaro_winkler),
+        ):
+            queries, choices = ([texts[row] for row in side.ravel()] for side in (left, right))
+            result[..., feature] = compare(queries, choices, scorer=scorer, dtype=np.float32)
         joined, initials = self.acronyms
-        match = np.zeros(result.shape[:-1], np.bool_)
-        for letters in initials:
-            match |= joined[left] == letters[right]
-            match |= letters[left] == joined[right]
-        result[..., 6] = match
+        result[..., 6] = np.any(
+            [(joined[left] == i[right]) | (i[left] == joined[right]) for i in initials], axis=0
+        )
         result[..., 7] = self.digits[left] == self.digits[right]
+        np.clip(result, 0, 1, out=result)
 
     @cached_property
     def ngrams(self) -> Any:
@@ -260,12 +240,6 @@ def plain(surface: str) -> str:
     """A surface as it is compared: case folded, `_` and runs of whitespace as one space."""
     return " ".join(surface.casefold().replace("_", " ").split())
 
-
-def _pick(texts: Sequence[str], rows: Numbers) -> list[str]:
-    return [texts[row] for row in rows.tolist()]
-
-
-Rows: TypeAlias = npt.NDArray[np.int32]
 
 WORD_LENGTHS = (3, 4, 5)  # of character n-grams, within words
 _NAMES_AT_ONCE = 1 << 16

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -42,9 +43,8 @@ class TermVectors:
         try:
             numbers = np.asarray(matrix, np.float32)
         except (TypeError, ValueError):
-            raise DataError(
-                "vectors must be numbers, as many for each term", value=matrix
-            ) from None
+            problem = "vectors must be numbers, as many for each term"
+            raise DataError(problem, value=matrix) from None
         return cls(tuple(terms_of(terms)), numbers)
 
     def __post_init__(self) -> None:
@@ -108,9 +108,8 @@ class TermVectors:
     def replaced(self, other: TermVectors) -> TermVectors:
         """This table, with the rows of `other` for the terms that both have."""
         if other.dimension != self.dimension:
-            raise DataError(
-                f"expected vectors of {self.dimension} dimensions; got {other.dimension}"
-            )
+            problem = f"expected vectors of {self.dimension} dimensions; got {other.dimension}"
+            raise DataError(problem)
         shared = [term for term in other.terms if term in self]
         matrix = np.array(self.matrix)
         matrix[self.rows(shared)] = other.matrix[other.rows(shared)]
@@ -121,10 +120,8 @@ def unit_rows(matrix: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     """Rows scaled to length one; a row of zeros stays."""
     # In float64, since squares of extreme float32 values overflow or vanish.
     lengths = np.linalg.norm(matrix.astype(np.float64), axis=1, keepdims=True)
-    scaled: npt.NDArray[np.float32] = (matrix / np.where(lengths > 0, lengths, 1)).astype(
-        np.float32
-    )
-    return scaled
+    scaled: npt.NDArray[Any] = matrix / np.where(lengths > 0, lengths, 1)
+    return scaled.astype(np.float32)
 
 
 View: TypeAlias = Literal["vectors", "strings", "encoder"]
@@ -145,9 +142,7 @@ class TermViews:
     @classmethod
     def of(cls, views: TermVectors | TermViews) -> TermViews:
         """Views themselves, or those of a single table."""
-        if isinstance(views, TermViews):
-            return views
-        return cls((views,))
+        return views if isinstance(views, TermViews) else cls((views,))
 
     def __post_init__(self) -> None:
         if isinstance(self.vectors, TermVectors):
@@ -255,9 +250,8 @@ def read_vectors(path: str | Path, *, skipped: list[DataError] | None = None) ->
 def write_vectors(path: str | Path, vectors: TermVectors) -> None:
     """Write a vector file completely or not at all, in the format of its extension."""
     path = Path(path)
-    finite = np.isfinite(vectors.matrix).all(
-        axis=1
-    )  # our own format is not checked when it is read
+    # Our own format is not checked when it is read.
+    finite = np.isfinite(vectors.matrix).all(axis=1)
     if not finite.all():
         term = vectors.terms[int(np.argmin(finite))]
         raise DataError("this term's vector is not finite", value=str(term))
@@ -303,7 +297,11 @@ def _text_rows(
             problem = f"more than {LARGEST_DIMENSION:,} numbers on a line"
             raise DataError(problem, path=path, line=number, value=line)
         # A term may have spaces, but one that ends in a number may be a longer vector instead.
-        longer = len(fields) > dimension + 1 and _is_number(fields[-dimension - 1])
+        longer = False
+        if len(fields) > dimension + 1:
+            with suppress(ValueError):
+                float(fields[-dimension - 1])
+                longer = True
         surplus = surplus and longer
         rows += 1
         if longer and not count:
@@ -314,14 +312,6 @@ def _text_rows(
         raise DataError(f"more than {dimension} numbers after a term", path=path, line=number)
     if rows != count > 0:
         yield number, DataError(f"the file ends after {rows} of {count} vectors")
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _header(line: str, path: Path) -> tuple[int, int] | None:
@@ -417,7 +407,7 @@ def _read_own(path: Path) -> TermVectors:
             Term.parse(names[start:end].decode())
             for start, end in zip([0, *ends], ends, strict=False)
         ]
-        return TermVectors(tuple(terms), _map_tensor(path, "matrix"), path)
+        return TermVectors(tuple(terms), _map_matrix(path), path)
     except FileNotFoundError as error:
         raise DataError("No such file or directory", path=path) from error
     except DataError as error:
@@ -426,15 +416,10 @@ def _read_own(path: Path) -> TermVectors:
         raise DataError(f"damaged vector file ({error})", path=path) from error
 
 
-def _map_tensor(path: Path, name: str) -> npt.NDArray[np.float32]:
-    """A tensor of a safetensors file as a read-only memory map."""
+def _map_matrix(path: Path) -> npt.NDArray[np.float32]:
+    """The matrix of a safetensors file as a read-only memory map."""
     with path.open("rb") as stream:
         header_size = int.from_bytes(stream.read(8), "little")
-        entry = json.loads(stream.read(header_size))[name]
-    return np.memmap(
-        path,
-        dtype="<f4",
-        mode="r",
-        offset=8 + header_size + entry["data_offsets"][0],
-        shape=tuple(entry["shape"]),
-    )
+        entry = json.loads(stream.read(header_size))["matrix"]
+    start = 8 + header_size + entry["data_offsets"][0]
+    return np.memmap(path, dtype="<f4", mode="r", offset=start, shape=tuple(entry["shape"]))

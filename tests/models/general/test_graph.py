@@ -21,10 +21,11 @@ from synsetmine.models.general.linkage import (
     MOST,
     Linkage,
     SetFunction,
+    _first_largest,
     pair_graph,
     two_step_pairs,
 )
-from synsetmine.models.general.model import PreparedNames, _first_largest
+from synsetmine.models.general.model import PreparedNames
 from synsetmine.models.general.neighbours import nearest_rows
 from synsetmine.models.general.pairs import PairFeatures
 from synsetmine.models.task import sigmoid
@@ -114,7 +115,7 @@ def test_linkage_with_seeds_and_cannot_link_equals_the_naive_one(
 def test_pairs_with_a_common_partner_are_found_in_blocks(seed: int, count: int, rows: int) -> None:
     rng = np.random.default_rng(seed)
     one, other = rng.integers(count, size=(2, 2 * count))
-    left, right = unique_pairs(one, other, count)
+    left, right = unique_pairs([(one, other)], count)
     likely = rng.random(len(left)) < 0.6
     linked = {frozenset(p) for p in zip(left[likely].tolist(), right[likely].tolist(), strict=True)}
     candidates = set(zip(left.tolist(), right.tolist(), strict=True))
@@ -222,7 +223,7 @@ def test_blocks_and_threads_change_no_feature(monkeypatch: pytest.MonkeyPatch) -
 def test_the_graph_of_blocks_is_the_whole_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     odds = np.random.default_rng(5).uniform(-9, 12, (40, 40)).astype(np.float32)
     drawn = np.random.default_rng(0).integers(40, size=(2, 200))
-    left, right = unique_pairs(drawn[0], drawn[1], 40)
+    left, right = unique_pairs([(drawn[0], drawn[1])], 40)
 
     def compare(one: Any, other: Any, _: Any) -> Any:
         return odds[one, other]

@@ -307,5 +307,5 @@ def test_mutual_shares_equal_the_naive_ones(seed: int, names: int) -> None:
 
 
 def test_pairs_are_listed_once() -> None:
-    left, right = unique_pairs(np.array([2, 0, 1, 1, 3]), np.array([0, 2, 1, 3, 1]), 4)
+    left, right = unique_pairs([(np.array([2, 0, 1, 1, 3]), np.array([0, 2, 1, 3, 1]))], 4)
     assert list(zip(left.tolist(), right.tolist(), strict=True)) == [(0, 2), (1, 3)]

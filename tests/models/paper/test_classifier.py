@@ -78,7 +78,7 @@ def test_each_term_has_its_own_probability_whatever_it_is_asked_with(
     scorer, members = make_scorer(), TERMS[:3]
     alone = [probabilities(scorer, VECTORS, members, [term])[0] for term in asked]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("synsetmine.models.paper.generate.ROWS_AT_ONCE", rows_at_once)
+        patch.setattr("synsetmine.models.paper.network.ROWS_AT_ONCE", rows_at_once)
         found = probabilities(scorer, VECTORS, members, asked)
     assert found == pytest.approx(alone, rel=0, abs=1e-6)
 

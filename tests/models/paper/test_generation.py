@@ -18,8 +18,7 @@ from torch import nn
 from synsetmine.errors import DataError
 from synsetmine.io.sets import read_sets
 from synsetmine.models import MiningResult, generate_sets
-from synsetmine.models.paper.generate import SetPool
-from synsetmine.models.paper.network import SetScorer
+from synsetmine.models.paper.network import SetPool, SetScorer
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews, read_vectors
 from tests.support.reference import logit, one_pass, q

@@ -1,7 +1,7 @@
 """The general model, which groups names without any training data."""
 
 from synsetmine.models.general.model import GeneralModel, PreparedNames
-from synsetmine.models.general.pretrained import load_general
 from synsetmine.models.general.settings import PRECISION
+from synsetmine.models.general.training import load_general
 
 __all__ = ["PRECISION", "GeneralModel", "PreparedNames", "load_general"]

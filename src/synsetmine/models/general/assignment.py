@@ -18,30 +18,24 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from synsetmine.models.general.candidate_sets import (
     CandidatePairs,
     CandidateSets,
     CandidateView,
     KnownNames,
-    changes,
     is_seen,
 )
 from synsetmine.models.general.linkage import sigmoid
-from synsetmine.models.general.name_table import NameTable, Positions
+from synsetmine.models.general.name_table import NameTable, Positions, changes
 from synsetmine.models.general.neighbours import Floats
 from synsetmine.models.general.pair_evidence import Meanings, long_forms
 from synsetmine.models.general.settings import AssignmentSettings
-from synsetmine.models.known import Rehearsal
+from synsetmine.models.known import Doubles, Rehearsal, Truth
 from synsetmine.text.evidence import Evidence
 from synsetmine.types import Progress
-
-Truth: TypeAlias = npt.NDArray[np.bool_]
-Doubles: TypeAlias = npt.NDArray[np.float64]
 
 NO_SET = -1
 
@@ -171,7 +165,7 @@ def _draw(
     sets = int(labels.max()) + 1 if count else 0
     rng = np.random.default_rng(settings.seed)
     folds = rng.integers(2, size=sets)
-    first = np.append(True, labels[1:] != labels[:-1])[:count]
+    first = changes(labels)
     rounds: list[_Round] = []
     ever_hidden = np.zeros(count, np.bool_)
     for _ in range(settings.rounds):
@@ -247,11 +241,27 @@ class _Examples:
 
 
 @dataclass(frozen=True, eq=False)
-class _Network:
-    """Log-odds that two names belong to one set, from the features of the pair."""
+class _Scale:
+    """Standardises features; outliers are clipped."""
 
     means: Floats
     deviations: Floats
+    clip: float
+
+    @classmethod
+    def fit(cls, features: Floats, clip: float) -> _Scale:
+        return cls(features.mean(axis=0), features.std(axis=0) + np.float32(1e-3), clip)
+
+    def __call__(self, features: Floats) -> Floats:
+        standard: Floats = np.clip((features - self.means) / self.deviations, -self.clip, self.clip)
+        return standard
+
+
+@dataclass(frozen=True, eq=False)
+class _Network:
+    """Log-odds that two names belong to one set, from the features of the pair."""
+
+    scale: _Scale
     weights: tuple[Floats, ...]
     biases: tuple[Floats, ...]
     settings: AssignmentSettings
@@ -262,7 +272,7 @@ class _Network:
     ) -> _Network:
         from sklearn.neural_network import MLPClassifier
 
-        means, deviations = features.mean(axis=0), features.std(axis=0) + np.float32(1e-3)
+        scale = _Scale.fit(features, settings.clip)
         network = MLPClassifier(
             settings.hidden_layers,
             batch_size=settings.batch_pairs,
@@ -273,22 +283,15 @@ class _Network:
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the number of epochs is meant
-            network.fit(
-                _standard(features, means, deviations, settings.clip), true, sample_weight=weights
-            )
-        return cls(means, deviations, tuple(network.coefs_), tuple(network.intercepts_), settings)
+            network.fit(scale(features), true, sample_weight=weights)
+        return cls(scale, tuple(network.coefs_), tuple(network.intercepts_), settings)
 
     def log_odds(self, features: Floats) -> Doubles:
-        hidden = _standard(features, self.means, self.deviations, self.settings.clip)
+        hidden = self.scale(features)
         for weights, biases in zip(self.weights[:-1], self.biases[:-1], strict=True):
             hidden = np.maximum(hidden @ weights + biases, 0)
         logits = (hidden @ self.weights[-1] + self.biases[-1])[:, 0].astype(np.float64)
         return np.clip(logits, -self.settings.limit, self.settings.limit)
-
-
-def _standard(features: Floats, means: Floats, deviations: Floats, clip: float) -> Floats:
-    standard: Floats = np.clip((features - means) / deviations, -clip, clip)
-    return standard
 
 
 def _cross_fit(examples: _Examples, settings: AssignmentSettings) -> tuple[list[_Network], Doubles]:
@@ -308,10 +311,8 @@ def _cross_fit(examples: _Examples, settings: AssignmentSettings) -> tuple[list[
 class _Calibration:
     """The probability that a name belongs to a set, from the features of both."""
 
-    means: Floats
-    deviations: Floats
+    scale: _Scale
     weights: Doubles  # (1 + features,), the bias first
-    clip: float
     rehearsal: Rehearsal
 
     @classmethod
@@ -339,8 +340,8 @@ class _Calibration:
         )
         true = labels[queries] == np.concatenate([sets.labels for sets in candidates])
         features = np.concatenate([sets.features for sets in candidates])
-        means, deviations = features.mean(axis=0), features.std(axis=0) + np.float32(1e-3)
-        standard = _standard(features, means, deviations, settings.clip)
+        scale = _Scale.fit(features, settings.clip)
+        standard = scale(features)
         fold, weight = folds[queries], weights[queries]
 
         def held_out(penalty: float) -> Doubles:
@@ -363,11 +364,10 @@ class _Calibration:
         probabilities[queries[best]], right[queries[best]] = values[best], true[best]
         rehearsal = Rehearsal(probabilities, right, labels != NO_SET, seen, weights)
         fitted = _regression(standard, true, weight, penalty)
-        return cls(means, deviations, fitted, settings.clip, rehearsal)
+        return cls(scale, fitted, rehearsal)
 
     def probabilities(self, features: Floats) -> Doubles:
-        standard = _standard(features, self.means, self.deviations, self.clip)
-        return sigmoid(standard @ self.weights[1:] + self.weights[0])
+        return sigmoid(self.scale(features) @ self.weights[1:] + self.weights[0])
 
 
 def _regression(features: Floats, true: Truth, weights: Doubles, penalty: float) -> Doubles:

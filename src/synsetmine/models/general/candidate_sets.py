@@ -6,22 +6,20 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from synsetmine.models.general.linkage import sigmoid
-from synsetmine.models.general.name_table import NameTable, Positions
+from synsetmine.models.general.name_table import NameTable, Positions, changes, find_all
 from synsetmine.models.general.neighbours import Floats, filled_rows
 from synsetmine.models.general.pair_evidence import Meanings, StemWeights, TextEvidence
 from synsetmine.models.general.settings import AssignmentSettings
+from synsetmine.models.known import Doubles, Truth
 from synsetmine.text.evidence import Evidence
 from synsetmine.text.kinds import DifferingWords, conflicting, is_abbreviation
 from synsetmine.text.word_forms import SpelledNames
-
-Truth: TypeAlias = npt.NDArray[np.bool_]
-Doubles: TypeAlias = npt.NDArray[np.float64]
 
 NO_NAME = -1
 BITS = 63  # of an integer, without its sign
@@ -125,10 +123,8 @@ class CandidateView:
         short = queries[self._long[queries] >= 0]
         long, right = self._table.candidates(np.unique(self._long[short]), references, count)
         order = np.argsort(long, kind="stable")
-        first = np.searchsorted(long[order], self._long[short])
-        sizes = np.searchsorted(long[order], self._long[short], side="right") - first
-        within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        return np.repeat(short, sizes), right[order[np.repeat(first, sizes) + within]]
+        entries, owner = find_all(long[order], self._long[short])
+        return short[owner], right[order[entries]]
 
     def _long_features(self, left: Positions, right: Positions) -> Floats:
         """The features of what the left name is short for, and the right name; else zeros."""
@@ -151,14 +147,17 @@ class CandidateView:
         second = np.where(sizes > 1, value[np.minimum(starts + 1, len(value) - 1)], -limit)
         total = np.add.reduceat(sigmoid(value), starts)
         queries = left[starts]
-        other, first = _best_other(queries, best, limit)
+        other = _largest_other(queries, best[:, None], -limit)[:, 0]
+        by_query = np.lexsort((-best, queries))
+        first = np.zeros(len(best), np.bool_)
+        first[by_query[changes(queries[by_query])]] = True
         maxima = np.maximum.reduceat(pairs.features[order], starts, axis=0)
         rows = order[starts]
         columns = [best, second, other, best - other, np.minimum(sizes, 10), np.minimum(total, 5)]
         columns.append(self._seen[queries])
         names = pairs.right[rows]
         conflicts = self._conflicts(queries, names, first)
-        margins = maxima - _largest_other(queries, maxima)
+        margins = maxima - _largest_other(queries, maxima, 0)
         features = np.concatenate(
             [np.stack([*columns, conflicts], axis=1), pairs.features[rows], maxima, margins],
             axis=1,
@@ -234,29 +233,8 @@ class CandidateView:
         return values
 
 
-def changes(values: Positions) -> Truth:
-    """Where a value differs from the one before it; the first does."""
-    return np.append(True, values[1:] != values[:-1])[: len(values)]
-
-
-def _best_other(queries: Positions, best: Doubles, limit: float) -> tuple[Doubles, Truth]:
-    """The best log-odds of another set of the same query, and whether an entry is the first."""
-    order = np.lexsort((-best, queries))
-    starts = np.flatnonzero(changes(queries[order]))
-    group = np.cumsum(changes(queries[order])) - 1
-    sizes = np.diff(np.append(starts, len(order)))
-    value = best[order]
-    following = value[np.minimum(starts + 1, max(len(value) - 1, 0))]
-    runner_up = np.where(sizes > 1, following, -limit)
-    is_first = np.arange(len(order)) == starts[group]
-    other, first = np.empty(len(best)), np.empty(len(best), np.bool_)
-    other[order] = np.where(is_first, runner_up[group], value[starts][group])
-    first[order] = is_first
-    return other, first
-
-
-def _largest_other(queries: Positions, values: Floats) -> Floats:
-    """The largest value of another entry of the same query, in each column; 0 for none.
+def _largest_other(queries: Positions, values: npt.NDArray[Any], none: float) -> npt.NDArray[Any]:
+    """The largest value of another entry of the same query, in each column; or `none`.
 
     The entries of a query stand together.
     """
@@ -266,8 +244,8 @@ def _largest_other(queries: Positions, values: Floats) -> Floats:
     at_top = values == largest
     count = np.add.reduceat(at_top, starts, axis=0, dtype=np.int64)[group]
     second = np.maximum.reduceat(np.where(at_top, -np.inf, values), starts, axis=0)[group]
-    other: Floats = np.where(at_top & (count == 1), second, largest)
-    return np.where(np.isfinite(other), other, 0)
+    other = np.where(at_top & (count == 1), second, largest)
+    return np.where(np.isfinite(other), other, none)
 
 
 def is_seen(contexts: Sequence[Floats], count: int) -> Truth:

@@ -25,8 +25,10 @@ import numpy.typing as npt
 from synsetmine.models.general.features import (
     NeighbourTable,
     Positions,
+    holds_places,
+    near_pairs,
     pair_keys,
-    pairs_of,
+    unique_pairs,
 )
 from synsetmine.models.general.linkage import Linkage, SetFunction, sigmoid
 from synsetmine.models.general.neighbours import Floats, nearest_sparse_rows
@@ -167,12 +169,8 @@ class ContextPairs:
         ends = np.concatenate([left, every]), np.concatenate([right, every])
         near = sparse.csr_array((ones, ends), shape=(len(self.forms), len(self.forms)))
         joined = sparse.coo_array(nodes_of.T.astype(np.int32) @ near.astype(np.int32) @ nodes_of)
-        keys = [pair_keys(joined.row.astype(np.int64), joined.col.astype(np.int64), self.count)]
-        for table in self._tables:
-            nearest = table.nearest[:, :NEAR]
-            node, rank = np.nonzero(nearest >= 0)
-            keys.append(pair_keys(node, nearest[node, rank].astype(np.int64), self.count))
-        return pairs_of(np.concatenate(keys), self.count)
+        parts = [near_pairs(table.nearest[:, :NEAR]) for table in self._tables]
+        return unique_pairs([(joined.row, joined.col), *parts], self.count)
 
     def log_odds(
         self,
@@ -218,8 +216,9 @@ class ContextPairs:
         np.clip(similarities, *DEVIATIONS, out=similarities)
         words = np.minimum(self._lengths[left], self._lengths[right]) - TYPICAL
         forms = self._form_of[left, 0], self._form_of[right, 0]
-        mentioned = _holds(self._mentions, left, forms[1]) | _holds(self._mentions, right, forms[0])
-        supporting, opposing = (_holds(matrix, *forms) for matrix in self._statements)
+        mentioned = holds_places(self._mentions, left, forms[1])
+        mentioned |= holds_places(self._mentions, right, forms[0])
+        supporting, opposing = (holds_places(matrix, *forms) for matrix in self._statements)
         share = self._shared_sequences(left, right)
         further = (
             similarities[:, 1] * words,
@@ -477,11 +476,3 @@ def _places(form_of: Positions) -> tuple[Positions, Positions]:
     """The forms and the nodes that have them."""
     nodes, columns = np.nonzero(form_of >= 0)
     return form_of[nodes, columns], nodes.astype(np.int64)
-
-
-def _holds(matrix: Any, rows: Positions, columns: Positions) -> npt.NDArray[np.bool_]:
-    """Whether the sparse matrix has these places."""
-    if not len(rows):
-        return np.zeros(0, np.bool_)
-    values: npt.NDArray[np.bool_] = np.asarray(matrix[rows, columns]).ravel() != 0
-    return values

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import zlib
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, TypeAlias
@@ -244,11 +244,9 @@ class NameFeatures:
 
     def candidates(self) -> tuple[Positions, Positions]:
         """Pairs that are near in some table or by their n-grams, or may be an acronym."""
-        keys = [pair_keys(*_acronym_pairs(*self._acronyms), self.count)]
-        for nearest in (*(table.nearest for table in self.tables), self._nearest_ngrams[0]):
-            left, rank = np.nonzero(nearest >= 0)
-            keys.append(pair_keys(left, nearest[left, rank], self.count))
-        return pairs_of(np.concatenate(keys), self.count)
+        nearest = (*(table.nearest for table in self.tables), self._nearest_ngrams[0])
+        parts = [_acronym_pairs(*self._acronyms), *map(near_pairs, nearest)]
+        return unique_pairs(parts, self.count)
 
     def features(self, left: Positions, right: Positions) -> Floats:
         """The features of the pairs left[i], right[i]: (pairs, width)."""
@@ -283,10 +281,7 @@ class NameFeatures:
         values[:, 15] = np.any(
             [(joined[left] == i[right]) | (joined[right] == i[left]) for i in initials], axis=0
         )
-        one, other = self._designators[left], self._designators[right]
-        values[:, 16] = (one == other) & (one > 0)
-        values[:, 17] = (one != other) & (one > 0) & (other > 0)
-        values[:, 18] = (one > 0) != (other > 0)
+        values[:, 16:19] = compared_designators(self._designators[left], self._designators[right])
         shorter = np.minimum(self._lengths[left], self._lengths[right])
         longer = np.maximum(self._lengths[left], self._lengths[right])
         values[:, 19] = np.minimum(shorter, 40) / 40
@@ -384,9 +379,21 @@ def _first_and_last(
     return np.array(first, np.int64), np.array(last, np.int64)
 
 
-def unique_pairs(left: Positions, right: Positions, count: int) -> tuple[Positions, Positions]:
+def near_pairs(nearest: npt.NDArray[Any]) -> tuple[Positions, Positions]:
+    """Each row with each of its nearest ones; -1 is none."""
+    left, rank = np.nonzero(nearest >= 0)
+    return left, nearest[left, rank].astype(np.int64)
+
+
+def unique_pairs(
+    parts: Iterable[tuple[npt.NDArray[Any], npt.NDArray[Any]]], count: int
+) -> tuple[Positions, Positions]:
     """Each pair of two different positions once, the smaller first, in order."""
-    return pairs_of(pair_keys(left, right, count), count)
+    keys = np.concatenate([pair_keys(left, right, count) for left, right in parts])
+    keys.sort()
+    keys = keys[np.diff(keys, prepend=-1) > 0]
+    left, right = np.divmod(keys, max(count, 1))
+    return left, right
 
 
 def pair_keys(left: npt.NDArray[Any], right: npt.NDArray[Any], count: int) -> Positions:
@@ -398,12 +405,18 @@ def pair_keys(left: npt.NDArray[Any], right: npt.NDArray[Any], count: int) -> Po
     return keys
 
 
-def pairs_of(keys: Positions, count: int) -> tuple[Positions, Positions]:
-    """The pairs that have these numbers, each once, in order; sorts `keys` in place."""
-    keys.sort()
-    keys = keys[np.diff(keys, prepend=-1) > 0]
-    left, right = np.divmod(keys, max(count, 1))
-    return left, right
+def holds_places(matrix: Any, rows: Positions, columns: Positions) -> npt.NDArray[np.bool_]:
+    """Whether the sparse matrix has these places."""
+    if not len(rows):
+        return np.zeros(0, np.bool_)
+    values: npt.NDArray[np.bool_] = np.asarray(matrix[rows, columns]).ravel() != 0
+    return values
+
+
+def compared_designators(one: Positions, other: Positions) -> npt.NDArray[np.bool_]:
+    """Whether both are the same, both are others, and one alone is there: (pairs, 3)"""
+    both = (one > 0) & (other > 0)
+    return np.stack([both & (one == other), both & (one != other), (one > 0) != (other > 0)], 1)
 
 
 def similarity(scorer: Any, texts: Sequence[str], left: Positions, right: Positions) -> Any:

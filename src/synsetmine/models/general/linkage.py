@@ -13,7 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from synsetmine.errors import ModelError
+from synsetmine.io.sets import Action
 from synsetmine.models.general.features import Positions, pair_keys
+from synsetmine.models.task import Task, log_odds
 from synsetmine.types import Progress
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
@@ -276,6 +278,82 @@ def two_step_pairs(
         parts.append(keys[~known])
     new = np.concatenate(parts)
     return new // max(count, 1), new % max(count, 1)
+
+
+def within_types(graph: Any, types: Positions) -> Any:
+    """The graph without pairs of two known types; -1 is unknown."""
+    from scipy import sparse
+
+    coo = graph.tocoo()
+    one, other = types[coo.row], types[coo.col]
+    kept = (one == other) | (np.minimum(one, other) < 0)
+    cells = coo.row[kept], coo.col[kept]
+    return sparse.csr_array((coo.data[kept], cells), shape=graph.shape)
+
+
+def decisions(
+    graph: Any, task: Task, members: Sequence[Sequence[int]], function: SetFunction
+) -> list[tuple[int, float, Action]]:
+    """Of each new term its set and f without itself; of a single one the best other set."""
+    from scipy import sparse
+
+    set_of = np.zeros(len(task.terms), np.int64)
+    for number, positions in enumerate(members):
+        set_of[positions] = number
+    sizes = np.bincount(set_of, minlength=1)
+    membership = sparse.csr_array(
+        (np.ones(len(set_of)), (np.arange(len(set_of)), set_of)), shape=(len(set_of), len(sizes))
+    )
+    forbidden = np.array(
+        [
+            one * len(sizes) + set_of[other]
+            for pair in task.cannot_link
+            for one, other in (pair, pair[::-1])
+        ],
+        np.int64,
+    )
+    lowest = log_odds(task.threshold)
+    decided: list[tuple[int, float, Action]] = []
+    for start, stop in blocks(task.count):
+        totals = sparse.csr_array(graph[start:stop].astype(np.float64) @ membership)
+        row = np.repeat(np.arange(stop - start), np.diff(totals.indptr))
+        home = set_of[start:stop]
+        others = sizes[home] - 1  # in the set of each term
+        is_home = home[row] == totals.indices
+        at_home = np.bincount(row[is_home], totals.data[is_home], minlength=stop - start)
+        home_logits = function.logits(at_home, np.maximum(others, 1))
+        logits = function.logits(totals.data, sizes[totals.indices])
+        keys = (row + start) * len(sizes) + totals.indices
+        logits[is_home | np.isin(keys, forbidden)] = -np.inf
+        best, highest = _first_largest(logits, totals.indptr)
+        for term in range(stop - start):
+            if others[term]:
+                logit = float(home_logits[term])
+                action: Action = "joined" if logit > lowest else "forced"
+                decided.append((int(home[term]), logit, action))
+            else:
+                position = best[term]
+                other = int(totals.indices[position]) if position >= 0 else -1
+                decided.append((other, float(highest[term]), "opened"))
+    return decided
+
+
+def _first_largest(values: Totals, ends: npt.NDArray[Any]) -> tuple[Numbers, Totals]:
+    """The place of the largest value of each row, the first of equal ones, and this value.
+
+    Row i has the values from ends[i] to ends[i + 1]. Without a value above -inf the place is -1.
+    """
+    counts = np.diff(ends)
+    positions = np.full(len(counts), -1, np.int64)
+    largest = np.full(len(counts), -np.inf)
+    filled = np.flatnonzero(counts)
+    if len(filled):
+        largest[filled] = np.maximum.reduceat(values, ends[filled])
+        row = np.repeat(np.arange(len(counts)), counts)
+        hits = np.flatnonzero((values == largest[row]) & (values > -np.inf))
+        rows, first = np.unique(row[hits], return_index=True)
+        positions[rows] = hits[first]
+    return positions, largest
 
 
 def blocks(count: int) -> Iterator[tuple[int, int]]:

@@ -18,13 +18,20 @@ import numpy.typing as npt
 
 from synsetmine.engines.workers import cores, in_threads
 from synsetmine.errors import DataError, ModelError, counted
-from synsetmine.io.sets import Action
 from synsetmine.models.base import Arrays
 from synsetmine.models.general.assignment import assign
 from synsetmine.models.general.candidate_sets import KnownNames
 from synsetmine.models.general.contexts import ContextClassifier, ContextPairs, split_senses
 from synsetmine.models.general.features import NameFeatures, Positions, WordWeights
-from synsetmine.models.general.linkage import Linkage, SetFunction, blocks, pair_graph, sigmoid
+from synsetmine.models.general.linkage import (
+    Linkage,
+    SetFunction,
+    blocks,
+    decisions,
+    pair_graph,
+    sigmoid,
+    within_types,
+)
 from synsetmine.models.general.neighbours import Floats
 from synsetmine.models.general.pair_evidence import Statements
 from synsetmine.models.general.pairs import Adaptation, PairClassifier, PairFeatures
@@ -414,55 +421,37 @@ class PreparedNames:
         progress: Progress | None = None,  # noqa: ARG002
     ) -> MiningResult:
         """See `PreparedModel`. Terms of different `types` never share a set."""
-        seeds = None if seeds is None else SynonymSets.of(seeds)
+        new_task = partial(Task.of, known=self._index, sort=True, threshold=threshold)
+        order = self._vocabulary if order is None else terms_of(order)
         cannot_link = pairs_of(cannot_link)
-        order = None if order is None else terms_of(order)
         if self._known is None:
-            return self._generate(
-                threshold, seeds, cannot_link, max_sets, order, must_link=must_link, types=types
+            return self._group(
+                new_task(
+                    order,
+                    seeds=seeds,
+                    cannot_link=[*cannot_link, *self._two_things],
+                    max_sets=max_sets,
+                    must_link=must_link,
+                    types=types,
+                )
             )
         pairs = {frozenset(pair) for pair in cannot_link}
         joined = joins(self._known, self._vocabulary, pairs, known_threshold)
         known = self._known.sets
-        rest = [t for t in order or self._vocabulary if t not in joined and t not in known]
-        groups = self._generate(
-            threshold,
-            None,
-            [(one, other) for one, other in map(sorted, pairs) if {one, other} <= {*rest}],
-            None if max_sets is None else max(max_sets - len(known), 1),
-            rest,
-        )
-        return with_known(groups, self._known, joined, order or self._vocabulary)
+        rest = [t for t in order if t not in joined and t not in known]
+        apart = [(one, other) for one, other in map(sorted, pairs) if {one, other} <= {*rest}]
+        limit = None if max_sets is None else max(max_sets - len(known), 1)
+        task = new_task(rest, cannot_link=[*apart, *self._two_things], max_sets=limit)
+        return with_known(self._group(task), self._known, joined, order)
 
-    def _generate(
-        self,
-        threshold: float,
-        seeds: SynonymSets | None,
-        cannot_link: Iterable[tuple[Term, Term]],
-        max_sets: int | None,
-        order: Sequence[Term] | None,
-        *,
-        must_link: Iterable[tuple[TermLike, TermLike]] = (),
-        types: Mapping[Term, str] | None = None,
-    ) -> MiningResult:
+    def _group(self, task: Task) -> MiningResult:
         """Merge the terms, and seeds that are in the vocabulary, by the pairs' probabilities."""
-        task = Task.of(
-            self._vocabulary if order is None else order,
-            self._index,
-            sort=True,
-            threshold=threshold,
-            seeds=seeds,
-            cannot_link=[*cannot_link, *self._two_things],
-            max_sets=max_sets,
-            must_link=must_link,
-            types=types,
-        )
         graph = self._graph
         if task.terms != self._index.terms:
             rows = self._index.positions(task.terms)
             graph = graph[rows][:, rows]
         if task.types:
-            graph = _within_types(graph, np.asarray(task.types))
+            graph = within_types(graph, np.asarray(task.types))
         linkage = Linkage(
             graph,
             self._function,
@@ -471,13 +460,9 @@ class PreparedNames:
             must_link=task.must_link,
             types=task.types,
         )
-        linkage.merge(log_odds(threshold), task.max_sets)
+        linkage.merge(log_odds(task.threshold), task.max_sets)
         members = [m for number, m in enumerate(linkage.members) if m or number < linkage.seeds]
-        set_of = np.zeros(len(task.terms), np.int64)
-        for number, positions in enumerate(members):
-            set_of[positions] = number
-        decisions = _decisions(graph, task, set_of, self._function)
-        return task.collect(Outcome(members, decisions))
+        return task.collect(Outcome(members, decisions(graph, task, members, self._function)))
 
     def _logits(self, members: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """The logit of f(members without t, t) of every term t of the vocabulary."""
@@ -489,81 +474,6 @@ class PreparedNames:
         else:
             logits[members] = self._function.logits(totals[members], len(members) - 1)
         return logits
-
-
-def _within_types(graph: Any, types: Positions) -> Any:
-    """The graph without pairs of two known types; -1 is unknown."""
-    from scipy import sparse
-
-    coo = graph.tocoo()
-    one, other = types[coo.row], types[coo.col]
-    kept = (one == other) | (np.minimum(one, other) < 0)
-    cells = coo.row[kept], coo.col[kept]
-    return sparse.csr_array((coo.data[kept], cells), shape=graph.shape)
-
-
-def _decisions(
-    graph: Any, task: Task, set_of: npt.NDArray[np.int64], function: SetFunction
-) -> list[tuple[int, float, Action]]:
-    """Of each new term its set and f without itself; of a single one the best other set."""
-    from scipy import sparse
-
-    sizes = np.bincount(set_of, minlength=1)
-    membership = sparse.csr_array(
-        (np.ones(len(set_of)), (np.arange(len(set_of)), set_of)), shape=(len(set_of), len(sizes))
-    )
-    forbidden = np.array(
-        [
-            one * len(sizes) + set_of[other]
-            for pair in task.cannot_link
-            for one, other in (pair, pair[::-1])
-        ],
-        np.int64,
-    )
-    lowest = log_odds(task.threshold)
-    decisions: list[tuple[int, float, Action]] = []
-    for start, stop in blocks(task.count):
-        totals = sparse.csr_array(graph[start:stop].astype(np.float64) @ membership)
-        row = np.repeat(np.arange(stop - start), np.diff(totals.indptr))
-        home = set_of[start:stop]
-        others = sizes[home] - 1  # in the set of each term
-        is_home = home[row] == totals.indices
-        at_home = np.bincount(row[is_home], totals.data[is_home], minlength=stop - start)
-        home_logits = function.logits(at_home, np.maximum(others, 1))
-        logits = function.logits(totals.data, sizes[totals.indices])
-        keys = (row + start) * len(sizes) + totals.indices
-        logits[is_home | np.isin(keys, forbidden)] = -np.inf
-        best, highest = _first_largest(logits, totals.indptr)
-        for term in range(stop - start):
-            if others[term]:
-                logit = float(home_logits[term])
-                action: Action = "joined" if logit > lowest else "forced"
-                decisions.append((int(home[term]), logit, action))
-            else:
-                position = best[term]
-                other = int(totals.indices[position]) if position >= 0 else -1
-                decisions.append((other, float(highest[term]), "opened"))
-    return decisions
-
-
-def _first_largest(
-    values: npt.NDArray[np.float64], ends: npt.NDArray[Any]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """The place of the largest value of each row, the first of equal ones, and this value.
-
-    Row i has the values from ends[i] to ends[i + 1]. Without a value above -inf the place is -1.
-    """
-    counts = np.diff(ends)
-    positions = np.full(len(counts), -1, np.int64)
-    largest = np.full(len(counts), -np.inf)
-    filled = np.flatnonzero(counts)
-    if len(filled):
-        largest[filled] = np.maximum.reduceat(values, ends[filled])
-        row = np.repeat(np.arange(len(counts)), counts)
-        hits = np.flatnonzero((values == largest[row]) & (values > -np.inf))
-        rows, first = np.unique(row[hits], return_index=True)
-        positions[rows] = hits[first]
-    return positions, largest
 
 
 def _name(term: Term) -> str:

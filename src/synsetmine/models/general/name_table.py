@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from rapidfuzz import distance
 
-from synsetmine.models.general.features import similarity
+from synsetmine.models.general.features import compared_designators, similarity
 from synsetmine.models.general.neighbours import Floats, nearest_of, nearest_sparse_of
 from synsetmine.text.tokens import STOP_WORDS
 from synsetmine.text.word_forms import Numbers, SpelledNames, designators, stem
@@ -124,10 +124,7 @@ class NameTable:
         values[:, 10] = similarity(distance.Indel, texts, *sides)
         values[:, 11] = similarity(distance.Indel, stems, *sides)
         values[:, 12] = similarity(distance.JaroWinkler, stems, *sides)
-        one, two = self._designators[left], self._designators[right]
-        values[:, 13] = (one == two) & (one > 0)
-        values[:, 14] = (one != two) & (one > 0) & (two > 0)
-        values[:, 15] = (one > 0) != (two > 0)
+        values[:, 13:16] = compared_designators(self._designators[left], self._designators[right])
         joined, initials = self._acronyms
         values[:, 16] = (joined[left] == initials[right]) | (joined[right] == initials[left])
         values[:, 17], values[:, 18] = self._lengths[left], self._lengths[right]
@@ -288,10 +285,9 @@ def _rows(
     """The texts of each of these rows, some rows at a time."""
     for begin in range(0, len(positions), ROWS):
         some = positions[begin : begin + ROWS]
-        starts, stops = ends[some], ends[some + 1]
-        sizes = stops - starts
-        within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        entries = numbers[np.repeat(starts, sizes) + within].tolist()
+        starts = ends[some]
+        sizes = ends[some + 1] - starts
+        entries = numbers[_ranges(starts, sizes)].tolist()
         start = 0
         for size in sizes.tolist():
             yield [texts[number] for number in entries[start : start + size]]
@@ -324,3 +320,22 @@ def _acronym_pairs(
                 left += [position] * len(others)
                 right += others
     return np.array(left, np.int64), np.array(right, np.int64)
+
+
+def changes(values: Positions) -> npt.NDArray[np.bool_]:
+    """Where a value differs from the one before it; the first does."""
+    return np.append(True, values[1:] != values[:-1])[: len(values)]
+
+
+def find_all(
+    values: npt.NDArray[Any], keys: npt.NDArray[Any], most: int | None = None
+) -> tuple[Positions, Positions]:
+    """The places of each key in sorted values, at most `most` of them, and the key of each."""
+    first = np.searchsorted(values, keys)
+    sizes = np.minimum(np.searchsorted(values, keys, side="right") - first, most or len(values))
+    return _ranges(first, sizes), np.repeat(np.arange(len(sizes)), sizes)
+
+
+def _ranges(starts: Positions, sizes: Positions) -> Positions:
+    """The numbers of all ranges of these starts and sizes, one range after the other."""
+    return np.repeat(starts - (np.cumsum(sizes) - sizes), sizes) + np.arange(sizes.sum())

@@ -48,25 +48,32 @@ def nearest_rows(
     if len(filled) < 2:
         return nearest, cosines
     table = np.ascontiguousarray(rows[filled])
-    search = _all_rows if len(filled) <= EXACT_ROWS else _near_cells
+    width = min(count, len(filled) - 1)
     with threadpool_limits(1, "blas"):  # the threads here do more than products
-        top, values = search(table, min(count, len(filled) - 1), threads)
-    width = top.shape[1]
+        top: npt.NDArray[Any]
+        if len(filled) <= EXACT_ROWS:
+            top, values = _all_pairs(table, table, width, threads, skip_self=True)
+        else:
+            top, values = _near_cells(table, width, threads)
     nearest[filled, :width] = np.where(values > -np.inf, filled[top], -1)
     cosines[filled, :width] = values
     return nearest, cosines
 
 
-def _all_rows(table: Floats, count: int, threads: int) -> tuple[npt.NDArray[np.int64], Floats]:
-    step = max(1, SIMILARITIES // len(table))
+def _all_pairs(
+    sources: Floats, targets: Floats, count: int, threads: int, *, skip_self: bool
+) -> tuple[npt.NDArray[np.int64], Floats]:
+    """The nearest targets of each source; with `skip_self` both are the same rows."""
+    step = max(1, SIMILARITIES // len(targets))
 
     def nearest(start: int) -> tuple[npt.NDArray[np.int64], Floats]:
-        similarity = table[start : start + step] @ table.T
-        own = np.arange(len(similarity))
-        similarity[own, start + own] = -np.inf
+        similarity = sources[start : start + step] @ targets.T
+        if skip_self:
+            own = np.arange(len(similarity))
+            similarity[own, start + own] = -np.inf
         return _largest(similarity, count)
 
-    parts = list(in_threads(nearest, range(0, len(table), step), threads))
+    parts = list(in_threads(nearest, range(0, len(sources), step), threads))
     return np.concatenate([top for top, _ in parts]), np.concatenate([value for _, value in parts])
 
 
@@ -96,16 +103,14 @@ def _largest(similarity: Floats, count: int) -> tuple[npt.NDArray[np.int64], Flo
 def _near_cells(table: Floats, count: int, threads: int) -> tuple[npt.NDArray[np.int32], Floats]:
     everyone = np.arange(len(table))
     centres = _centres(table, everyone, len(table) // CELL_ROWS, threads)
-    home = _nearest_centre(table, everyone, centres, threads)
-    order = np.argsort(home, kind="stable")  # rows by their cells
-    ends = np.concatenate([[0], np.cumsum(np.bincount(home, minlength=len(centres)))])
+    rows_of = _by_cell(_nearest_centre(table, everyone, centres, threads), len(centres))
     around, _ = _largest(centres @ centres.T, min(CELLS_AROUND, len(centres)))
     tops = np.zeros((len(table), count), np.int32)
     values = np.full((len(table), count), -np.inf, np.float32)
 
     def fill(cell: int) -> None:
-        own = order[ends[cell] : ends[cell + 1]]
-        others = np.concatenate([order[ends[c] : ends[c + 1]] for c in around[cell]])
+        own = rows_of[cell]
+        others = np.concatenate([rows_of[c] for c in around[cell]])
         others.sort()
         near = table[others].T
         for some in np.array_split(own, max(1, len(own) * len(others) // SIMILARITIES)):
@@ -120,6 +125,12 @@ def _near_cells(table: Floats, count: int, threads: int) -> tuple[npt.NDArray[np
 
     deque(in_threads(fill, range(len(centres)), threads), maxlen=0)
     return tops, values
+
+
+def _by_cell(cells: npt.NDArray[Any], count: int) -> list[npt.NDArray[np.int64]]:
+    """The positions of each of so many cells."""
+    ends = np.cumsum(np.bincount(cells, minlength=count))[:-1]
+    return np.split(np.argsort(cells, kind="stable"), ends)
 
 
 def _centres(rows: Floats, filled: npt.NDArray[np.int64], count: int, threads: int) -> Floats:
@@ -217,23 +228,13 @@ def nearest_of(
     if not len(usable) or not width:
         return nearest
     sources = rows[queries[usable]]
-    search = _blocks_of if len(usable) * len(references) <= QUERY_PAIRS else _cells_of
     with threadpool_limits(1, "blas"):
-        top = search(sources, rows, references, width, threads)
+        if len(usable) * len(references) <= QUERY_PAIRS:
+            top, _ = _all_pairs(sources, rows[references], width, threads, skip_self=False)
+        else:
+            top = _cells_of(sources, rows, references, width, threads)
     nearest[usable, :width] = np.where(top >= 0, references[top], -1)
     return nearest
-
-
-def _blocks_of(
-    sources: Floats, rows: Floats, references: npt.NDArray[np.int64], count: int, threads: int
-) -> npt.NDArray[np.int64]:
-    targets = rows[references]
-    step = max(1, SIMILARITIES // len(targets))
-
-    def nearest(start: int) -> npt.NDArray[np.int64]:
-        return _largest(sources[start : start + step] @ targets.T, count)[0]
-
-    return np.concatenate(list(in_threads(nearest, range(0, len(sources), step), threads)))
 
 
 def _cells_of(
@@ -246,9 +247,7 @@ def _cells_of(
     """
     cells = int(np.sqrt(len(sources) * QUERY_CELLS))
     centres = _centres(rows, references, min(cells, len(references) // CELL_ROWS), threads)
-    home = _nearest_centre(rows, references, centres, threads)
-    order = np.argsort(home, kind="stable")
-    ends = np.concatenate([[0], np.cumsum(np.bincount(home, minlength=len(centres)))])
+    references_of = _by_cell(_nearest_centre(rows, references, centres, threads), len(centres))
     around = min(QUERY_CELLS, len(centres))
     near = np.concatenate(
         [
@@ -256,14 +255,12 @@ def _cells_of(
             for part in np.array_split(sources, len(sources) * len(centres) // SIMILARITIES + 1)
         ]
     )  # (queries, around)
-    by_cell = np.argsort(near.ravel(), kind="stable")
-    cell_ends = np.concatenate([[0], np.cumsum(np.bincount(near.ravel(), minlength=len(centres)))])
+    queries_of = _by_cell(near.ravel(), len(centres))
     tops = np.full((near.size, count), -1, np.int32)  # of each query and cell
     values = np.full((near.size, count), -np.inf, np.float32)
 
     def fill(cell: int) -> None:
-        own = by_cell[cell_ends[cell] : cell_ends[cell + 1]]
-        others = order[ends[cell] : ends[cell + 1]]
+        own, others = queries_of[cell], references_of[cell]
         if not len(own) or not len(others):
             return
         targets = rows[references[others]].T

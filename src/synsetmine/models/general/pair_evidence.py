@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from rapidfuzz import fuzz, process
 
-from synsetmine.models.general.name_table import NameTable, Positions, stem_key, stem_keys
+from synsetmine.models.general.name_table import NameTable, Positions, changes, stem_key, stem_keys
 from synsetmine.models.general.neighbours import Floats
 from synsetmine.models.general.settings import AssignmentSettings
 from synsetmine.models.general.substitutions import BagCodes, Substitutions, differing
+from synsetmine.models.known import Doubles, Truth
 from synsetmine.normalization import normal_form
 from synsetmine.text.evidence import Evidence
 from synsetmine.text.kinds import SHORT_FORM, DifferingWords, conflicting
 from synsetmine.text.patterns import OPPOSING
-
-Truth: TypeAlias = npt.NDArray[np.bool_]
-Doubles: TypeAlias = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +99,7 @@ def _pairs_of_sets(
 ) -> tuple[Positions, Positions]:
     """The pairs of the first names of random sets; the names of a set stand together."""
     own = labels[references]
-    starts = np.flatnonzero(np.append(True, own[1:] != own[:-1])[: len(own)])
+    starts = np.flatnonzero(changes(own))
     sizes = np.minimum(np.diff(np.append(starts, len(own))), settings.taught_set_names)
     several = rng.permutation(np.flatnonzero(sizes > 1))[: settings.taught_sets]
     left, right = [np.empty(0, np.int64)], [np.empty(0, np.int64)]

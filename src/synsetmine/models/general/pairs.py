@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from synsetmine.errors import ModelError
 from synsetmine.models.base import Arrays
@@ -25,7 +24,9 @@ from synsetmine.models.general.features import (
     NameFeatures,
     NeighbourTable,
     Positions,
+    holds_places,
     mean_levels,
+    near_pairs,
     unique_pairs,
 )
 from synsetmine.models.general.neighbours import Floats
@@ -173,13 +174,8 @@ class PairFeatures:
     def candidates(self) -> tuple[Positions, Positions]:
         """Pairs that are near in some view."""
         parts = [] if self._names is None else [self._names.candidates()]
-        for table in self._tables:
-            left = np.repeat(np.arange(self.count), table.nearest.shape[1])
-            right = table.nearest.ravel().astype(np.int64)
-            parts.append((left[right >= 0], right[right >= 0]))
-        left = np.concatenate([part[0] for part in parts])
-        right = np.concatenate([part[1] for part in parts])
-        return unique_pairs(left, right, self.count)
+        parts += [near_pairs(table.nearest) for table in self._tables]
+        return unique_pairs(parts, self.count)
 
     def log_odds(self, left: Positions, right: Positions, adaptation: Adaptation | None) -> Floats:
         """The log-odds of the pairs left[i], right[i]: (pairs,)"""
@@ -250,7 +246,7 @@ def _without(table: NeighbourTable, likely: Any) -> NeighbourTable:
     left = np.repeat(np.arange(len(table.nearest)), table.nearest.shape[1])
     right = table.nearest.ravel().astype(np.int64)
     known = np.flatnonzero(right >= 0)
-    known = known[~_holds(likely, left[known], right[known])]
+    known = known[~holds_places(likely, left[known], right[known])]
     cosines = np.full(len(left), -np.inf, np.float32)
     for start in range(0, len(known), PAIRS_AT_ONCE):
         some = known[start : start + PAIRS_AT_ONCE]
@@ -258,10 +254,3 @@ def _without(table: NeighbourTable, likely: Any) -> NeighbourTable:
     changed = copy(table)
     changed.levels = mean_levels(-np.sort(-cosines.reshape(table.nearest.shape), axis=1))
     return changed
-
-
-def _holds(matrix: Any, rows: Positions, columns: Positions) -> npt.NDArray[np.bool_]:
-    """Whether the sparse matrix has these places."""
-    width = max(matrix.shape[1], 1)
-    own = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)) * width + matrix.indices
-    return np.isin(rows * width + columns, own)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
 
 from synsetmine.errors import DataError, require
 from synsetmine.models.base import StoredModel, TrainingResult, TrainingStep
-from synsetmine.schema import check_settings, seed_setting, setting, with_changes
+from synsetmine.schema import Settings, seed_setting, setting
 from synsetmine.types import SetsLike, SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews
 
@@ -19,7 +18,7 @@ PRECISION: Mapping[str, float] = {"cautious": 0.9, "balanced": 0.3, "bold": 0.15
 
 
 @dataclass(frozen=True, kw_only=True)
-class AdaptationSettings:
+class AdaptationSettings(Settings):
     """`[train]`: training of the model.
 
     `docs/decisions/0018-adaptation.md` has the measurements.
@@ -64,7 +63,7 @@ class AdaptationSettings:
     )
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        super().__post_init__()
         descending = sorted(self.ridges, reverse=True)
         problem = "ridges must be one or more penalties in descending order"
         require(list(self.ridges) == descending != [], problem, self.ridges)
@@ -79,12 +78,6 @@ class AdaptationSettings:
     @property
     def uses_torch(self) -> bool:
         return False
-
-    def to_dict(self) -> dict[str, Any]:
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
-
-    def updated(self, changes: Mapping[str, Any]) -> Self:
-        return with_changes(self, changes)
 
     def check_inputs(self, *, tables: int, encoder: bool = False) -> None:
         """Any number of tables, with or without an encoder."""

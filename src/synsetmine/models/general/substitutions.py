@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from synsetmine.models.general.name_table import NameTable, Positions
+from synsetmine.models.general.name_table import NameTable, Positions, find_all
 from synsetmine.models.general.neighbours import Floats
 from synsetmine.models.general.settings import AssignmentSettings
 
@@ -93,9 +93,9 @@ class Substitutions:
         known, names = bag_codes[order], references[order]
         left, right = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         for rows, part, rest in self._parts(table, queries):
-            entries, owner = _matches(self.replaced, part, self.settings.replacements)
+            entries, owner = find_all(self.replaced, part, self.settings.replacements)
             goal = rest[owner] + self.replacing[entries]
-            matches, of_goal = _matches(known, goal, self.settings.replaced_names)
+            matches, of_goal = find_all(known, goal, self.settings.replaced_names)
             left.append(rows[owner[of_goal]])
             right.append(names[matches])
         return np.concatenate(left), np.concatenate(right)
@@ -178,12 +178,3 @@ def _choices(size: int, most: int) -> list[list[int]]:
         for count in range(1, min(size, most) + 1)
         for chosen in combinations(range(size), count)
     ]
-
-
-def _matches(values: Codes, keys: Codes, most: int) -> tuple[Positions, Positions]:
-    """The places of each key in sorted values, at most `most` of them, and the key of each."""
-    first = np.searchsorted(values, keys)
-    sizes = np.minimum(np.searchsorted(values, keys, side="right") - first, most)
-    owner = np.repeat(np.arange(len(sizes)), sizes)
-    within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return first[owner] + within, owner

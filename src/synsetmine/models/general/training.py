@@ -1,33 +1,39 @@
-"""Training: sets and views of the user correct the log-odds of the general model.
+"""The weights of the general model, and training: sets and views of the user correct them.
 
-Logistic regression with the general model's log-odds as an offset, on the candidate pairs of the
-training sets' names. A ridge penalty draws all weights to zero. Its strength is chosen by
-cross-validation over sets; an infinite penalty, which is the general model as it is, is one of
-the choices, and a weaker one must be clearly better than a stronger one.
+Training is logistic regression with the general model's log-odds as an offset, on the candidate
+pairs of the training sets' names. A ridge penalty draws all weights to zero. Its strength is
+chosen by cross-validation over sets; an infinite penalty, which is the general model as it is, is
+one of the choices, and a weaker one must be clearly better than a stronger one.
 """
 
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+from safetensors import SafetensorError
+from safetensors.numpy import load_file
 
-from synsetmine.models.general.features import Positions
+from synsetmine.errors import ModelError, shorten
+from synsetmine.models.general.contexts import ContextClassifier
+from synsetmine.models.general.features import Positions, WordWeights
+from synsetmine.models.general.linkage import SetFunction
 from synsetmine.models.general.model import GeneralModel
 from synsetmine.models.general.neighbours import Floats
-from synsetmine.models.general.pairs import Adaptation, PairFeatures
-from synsetmine.models.general.pretrained import load_general
+from synsetmine.models.general.pairs import Adaptation, PairClassifier, PairFeatures
 from synsetmine.models.general.settings import AdaptationSettings
+from synsetmine.models.known import Doubles, Truth
 from synsetmine.types import Progress, SynonymSets
 from synsetmine.views import TermViews
-
-Doubles: TypeAlias = npt.NDArray[np.float64]
-Truth: TypeAlias = npt.NDArray[np.bool_]
+from synsetmine.views.strings import StaticEncoder
 
 NEWTON_STEPS = 30  # at most
 EASY = -4.0  # log-odds of pairs that the general model is sure of
@@ -273,3 +279,38 @@ def _losses(examples: _Examples, weights: Doubles) -> Doubles:
 def _logits(examples: _Examples, weights: Doubles) -> Doubles:
     logits: Doubles = examples.offsets + examples.features @ weights
     return logits
+
+
+def load_general(*, encoder: bool = False, folder: str | Path | None = None) -> GeneralModel:
+    """The general model; with `encoder` the one that takes a sentence encoder's view too.
+
+    `folder` holds other weights, written by `python -m experiments.general_model`.
+    """
+    if folder is None:
+        return _packaged(encoder)
+    try:
+        return _read(Path(folder), encoder)
+    except (OSError, ValueError, KeyError, TypeError, SafetensorError, ModelError) as error:
+        reason = shorten(" ".join(str(error).split()))
+        raise ModelError(f"{folder} does not hold weights of a general model ({reason})") from error
+
+
+@cache
+def _packaged(encoder: bool) -> GeneralModel:
+    return _read(Path(str(resources.files("synsetmine.models.general") / "weights")), encoder)
+
+
+def _read(folder: Path, encoder: bool) -> GeneralModel:
+    config: dict[str, Any] = json.loads((folder / "config.json").read_text(encoding="utf8"))
+    pieces = (folder / "pieces.txt").read_text(encoding="utf8").splitlines()
+    static = load_file(folder / "encoder.safetensors")
+    kind = "encoder" if encoder else "strings"
+    contexts = folder / f"contexts-{kind}.safetensors"  # not in folders of earlier versions
+    return GeneralModel(
+        StaticEncoder(tuple(pieces), static["table"], static["scales"].astype(np.float32)),
+        WordWeights(static["word_weights"].astype(np.float32)),
+        PairClassifier.from_arrays(load_file(folder / f"comparer-{kind}.safetensors")),
+        SetFunction(**config["set_function"][kind]),
+        uses_encoder=encoder,
+        contexts=ContextClassifier.from_arrays(load_file(contexts)) if contexts.exists() else None,
+    )

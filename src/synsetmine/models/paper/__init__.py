@@ -1,4 +1,4 @@
 """The paper's model, section by section as published.
 
-Read `network` (q and f), `pairs` (training pairs), `train`, `generate` (Algorithm 1) and `tune`.
+Read `network` (q, f and Algorithm 1), `pairs` (training pairs), `train` and `tune`.
 """

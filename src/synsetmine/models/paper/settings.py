@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from synsetmine.devices import require_torch
 from synsetmine.errors import DataError, require
-from synsetmine.schema import check_settings, seed_setting, setting, with_changes
+from synsetmine.schema import Settings, seed_setting, setting
 
 if TYPE_CHECKING:
     from synsetmine.models.base import TrainingResult, TrainingStep
@@ -26,7 +26,7 @@ PresetName = Literal["paper", "released-nyt", "released-wiki", "released-pubmed"
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainingSettings:
+class TrainingSettings(Settings):
     """Hyper-parameters of the set-instance classifier and its training."""
 
     embed_sizes: tuple[int, ...] = setting(
@@ -66,7 +66,7 @@ class TrainingSettings:
     seed: int = seed_setting("seed of weights, split, pairs and dropout")
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        super().__post_init__()
         # Otherwise training could stop before it has looked at a score.
         late = self.validate_every > self.patience
         require(not late, "validate_every must be at most patience", self.validate_every)
@@ -79,15 +79,12 @@ class TrainingSettings:
     def uses_torch(self) -> bool:
         return True
 
-    def to_dict(self) -> dict[str, Any]:
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
-
-    def updated(self, changes: Mapping[str, Any]) -> TrainingSettings:
+    def updated(self, changes: Mapping[str, Any]) -> Self:
         """These settings with some values changed; `architecture` sets both sizes by name."""
         values = dict(changes)
         if "architecture" in values:
             values |= architecture(str(values.pop("architecture")))
-        return with_changes(self, values)
+        return super().updated(values)
 
     def check_inputs(self, *, tables: int, encoder: bool = False) -> None:
         """The paper's model takes one table of vectors and nothing else."""
@@ -110,24 +107,50 @@ class TrainingSettings:
         replace_checkpoint: bool = False,
         on_step: Callable[[TrainingStep], None] | None = None,
     ) -> TrainingResult:
-        from synsetmine.types import SynonymSets
+        from synsetmine.models.base import StoredModel, TrainingResult
+        from synsetmine.types import SynonymSets, order_terms
         from synsetmine.views import TermViews
 
-        views = TermViews.of(views)
+        sets, views = SynonymSets.of(sets), TermViews.of(views)
         if self.strategy != "complete-random" and not views.has("strings"):
             raise DataError(f"strategy {self.strategy!r} needs the terms' surfaces")
         require_torch("the paper's model")
-        from synsetmine.models.paper.train import train_model
+        from synsetmine.models.paper.train import Validation, epoch_reporter, train_scorer
 
-        return train_model(
-            SynonymSets.of(sets),
+        validation = None
+        if not hold_out:
+            order = order_terms(sets.terms, "random", seed=self.seed)
+            validation = Validation(sets, [order], self.select_by, self.threshold)
+        trained = train_scorer(
+            sets,
             views.table("vectors"),
             self,
-            hold_out=hold_out,
+            validation=validation,
             device=device,
             checkpoint=checkpoint,
             replace_checkpoint=replace_checkpoint,
-            on_step=on_step,
+            on_epoch=None if on_step is None else epoch_reporter(on_step, self.epochs),
+        )
+        best = trained.best_score
+        notes = []
+        if trained.fallback_share is not None:
+            share = f"{100 * trained.fallback_share:.1f} % of share-token draws had no partner"
+            notes.append(f"{share} and were drawn at random")
+        epoch = f"best epoch {trained.best_epoch} of {len(trained.history)}"
+        notes.append(f"{epoch}: validation {self.select_by} {100 * best:.2f}")
+        never_joined = (
+            "no synonyms of the held-out sets were joined in any epoch: train longer (--epochs, "
+            "--patience), or on more sets, or lower --threshold"
+        )
+        return TrainingResult(
+            StoredModel(trained.scorer, self.threshold, trained.record(), trained.tuned_vectors),
+            figures={
+                "epochs": len(trained.history),
+                "best epoch": trained.best_epoch,
+                f"validation {self.select_by}": round(best, 4),
+            },
+            notes=tuple(notes),
+            warnings=(never_joined,) if best == 0 else (),
         )
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from synsetmine.errors import CheckpointError, DataError, require_type
 from synsetmine.io.files import atomic_write
 from synsetmine.metrics import evaluate
-from synsetmine.models.base import (
-    StoredModel,
-    TrainingResult,
-    TrainingStep,
-    fingerprint,
-    generate_sets,
-)
+from synsetmine.models.base import TrainingStep, fingerprint, generate_sets
 from synsetmine.models.paper.network import SetScorer
 from synsetmine.models.paper.pairs import PairSampler, SetInstancePairs
 from synsetmine.models.paper.settings import Metric, TrainingSettings
@@ -158,70 +153,22 @@ def train_scorer(
             threshold=settings.threshold,
         )
     run = _Run(usable, vectors, settings, torch.device(device))
-    store = None
+    save: Callable[[], None] | None = None
     if checkpoint is not None:
-        store = Checkpoint(
-            Path(checkpoint),
-            _identity(run, usable, validation, vectors),
-            replace=replace_checkpoint,
-        )
-        run.restore(store.load(run.device))
-    run.train(validation, vectors, store, on_epoch)
+        path, identity = Path(checkpoint), _identity(run, usable, validation, vectors)
+        if path.exists():
+            try:
+                run.restore(*_read_checkpoint(path, identity, run.device))
+            except CheckpointError:
+                if not replace_checkpoint:
+                    raise
+        save = partial(run.save, path, identity)
+    run.train(validation, vectors, save, on_epoch)
     return run.result(missing)
 
 
-def train_model(
-    sets: SynonymSets,
-    vectors: TermVectors,
-    settings: TrainingSettings,
-    *,
-    hold_out: bool,
-    device: str,
-    checkpoint: str | Path | None,
-    replace_checkpoint: bool,
-    on_step: Callable[[TrainingStep], None] | None,
-) -> TrainingResult:
-    """`train_scorer` as `ModelSettings.train` asks for it."""
-    validation = None
-    if not hold_out:
-        order = order_terms(sets.terms, "random", seed=settings.seed)
-        validation = Validation(sets, [order], settings.select_by, settings.threshold)
-    trained = train_scorer(
-        sets,
-        vectors,
-        settings,
-        validation=validation,
-        device=device,
-        checkpoint=checkpoint,
-        replace_checkpoint=replace_checkpoint,
-        on_epoch=None if on_step is None else _epoch_reporter(on_step, settings.epochs),
-    )
-    best, measure = trained.best_score, settings.select_by
-    notes = []
-    if trained.fallback_share is not None:
-        share = f"{100 * trained.fallback_share:.1f} % of share-token draws had no partner"
-        notes.append(f"{share} and were drawn at random")
-    epoch = f"best epoch {trained.best_epoch} of {len(trained.history)}"
-    notes.append(f"{epoch}: validation {measure} {100 * best:.2f}")
-    never_joined = (
-        "no synonyms of the held-out sets were joined in any epoch: train longer (--epochs, "
-        "--patience), or on more sets, or lower --threshold"
-    )
-    return TrainingResult(
-        StoredModel(trained.scorer, settings.threshold, trained.record(), trained.tuned_vectors),
-        figures={
-            "epochs": len(trained.history),
-            "best epoch": trained.best_epoch,
-            f"validation {measure}": round(best, 4),
-        },
-        notes=tuple(notes),
-        warnings=(never_joined,) if best == 0 else (),
-    )
-
-
-def _epoch_reporter(
-    on_step: Callable[[TrainingStep], None], epochs: int
-) -> Callable[[Epoch], None]:
+def epoch_reporter(on_step: Callable[[TrainingStep], None], epochs: int) -> Callable[[Epoch], None]:
+    """What reports the epochs as steps of a training."""
     last = ""
 
     def report(epoch: Epoch) -> None:
@@ -251,101 +198,24 @@ def _identity(run: _Run, sets: SynonymSets, validation: Validation, vectors: Ter
     return fingerprint(described, [table, vectors.select(judged.terms)])
 
 
-class Steps:
-    """Adam steps on batches of `batch_sets` sets; `table` (terms, dimension) holds the vectors."""
-
-    def __init__(
-        self,
-        scorer: SetScorer,
-        table: Tensor,
-        *,
-        batch_sets: int,
-        learning_rate: float,
-        amsgrad: bool,
-    ) -> None:
-        self.scorer = scorer
-        self.table = table
-        self.batch_sets = batch_sets
-        learned = [*scorer.parameters(), *([table] if table.requires_grad else [])]
-        self.optimizer = torch.optim.Adam(learned, lr=learning_rate, amsgrad=amsgrad, fused=True)
-
-    def run(self, pairs: SetInstancePairs) -> float:
-        """One step for each batch of an epoch; the mean loss."""
-        self.scorer.train()
-        total = torch.zeros((), device=self.table.device)
-        batches = (
-            torch.split(tensor, self.batch_sets)
-            for tensor in (pairs.members, pairs.mask, pairs.candidates)
-        )
-        for members, mask, candidates in zip(*batches, strict=True):
-            self.optimizer.zero_grad()
-            loss = self._loss(members, mask, candidates)
-            loss.backward()  # type: ignore[no-untyped-call]
-            self.optimizer.step()
-            total += loss.detach() * len(members)
-        return float(total) / len(pairs)
-
-    def _loss(self, members: Tensor, mask: Tensor, candidates: Tensor) -> Tensor:
-        """The mean binary log loss of a batch's set-instance pairs."""
-        # Members and candidates go through one embedding, S and S ∪ {t} through one scoring.
-        embedded = self.scorer.embed(self.table[torch.cat([members, candidates], dim=1)])
-        of_set, of_term = embedded.split([members.shape[1], candidates.shape[1]], dim=1)
-        sums = self.scorer.pool(of_set, mask).unsqueeze(1)  # (sets, 1, hidden)
-        scores = self.scorer.score(torch.cat([sums, sums + of_term], dim=1))  # (sets, 2 + K)
-        logits = scores[:, 1:] - scores[:, :1]  # (sets, 1 + K)
-        labels = torch.zeros_like(logits)
-        labels[:, 0] = 1
-        return binary_cross_entropy_with_logits(logits, labels)
+CHECKPOINT_FORMAT = "synsetmine-checkpoint-1"
 
 
-FORMAT = "synsetmine-checkpoint-1"
-
-
-class Checkpoint:
-    """A checkpoint file that belongs to one run, known by its fingerprint.
-
-    One of another run is an error, or, with `replace`, ignored.
-    """
-
-    def __init__(self, path: Path, fingerprint: str, *, replace: bool = False) -> None:
-        self.path = path
-        self.fingerprint = fingerprint
-        self.replace = replace
-
-    def save(self, tensors: Mapping[str, Tensor], progress: Mapping[str, Any]) -> None:
-        meta = {
-            "format": FORMAT,
-            "fingerprint": self.fingerprint,
-            "progress": json.dumps(progress),
-        }
-        with atomic_write(self.path) as temporary:
-            save_file({k: v.cpu().contiguous() for k, v in tensors.items()}, temporary, meta)
-
-    def load(self, device: torch.device) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
-        """(tensors, progress) of this run, or None where there is no checkpoint yet."""
-        if not self.path.exists():
-            return None
-        try:
-            tensors, meta = self._read(device)
-        except CheckpointError:
-            if self.replace:
-                return None
-            raise
-        return tensors, json.loads(meta["progress"])
-
-    def _read(self, device: torch.device) -> tuple[dict[str, Tensor], dict[str, str]]:
-        try:
-            with safe_open(self.path, framework="pt") as stored:
-                meta = stored.metadata() or {}
-                names = stored.keys()
-                tensors = {name: stored.get_tensor(name).to(device) for name in names}
-        except (SafetensorError, OSError) as error:
-            raise CheckpointError(f"{self.path} is damaged ({error})") from error
-        if meta.get("format") != FORMAT:
-            raise CheckpointError(f"{self.path} is not a checkpoint of this version")
-        if meta.get("fingerprint") != self.fingerprint:
-            raise CheckpointError(f"{self.path} belongs to a run with other data or settings")
-        return tensors, meta
+def _read_checkpoint(
+    path: Path, fingerprint: str, device: torch.device
+) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """The tensors and the progress that `_Run.save` wrote for the run of this fingerprint."""
+    try:
+        with safe_open(path, framework="pt") as stored:
+            meta = stored.metadata() or {}
+            tensors = {name: stored.get_tensor(name).to(device) for name in stored.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError) as error:
+        raise CheckpointError(f"{path} is damaged ({error})") from error
+    if meta.get("format") != CHECKPOINT_FORMAT:
+        raise CheckpointError(f"{path} is not a checkpoint of this version")
+    if meta.get("fingerprint") != fingerprint:
+        raise CheckpointError(f"{path} belongs to a run with other data or settings")
+    return tensors, json.loads(meta["progress"])
 
 
 @dataclass
@@ -371,10 +241,7 @@ class _Run:
         self.settings = settings
         self.device = device
         self.sampler = PairSampler(
-            sets,
-            negatives=settings.negatives,
-            strategy=settings.strategy,
-            device=device,
+            sets, negatives=settings.negatives, strategy=settings.strategy, device=device
         )
         self.table = torch.from_numpy(vectors.select(self.sampler.terms)).to(device)
         self.table.requires_grad_(settings.train_vectors)
@@ -385,12 +252,9 @@ class _Run:
             dropout=settings.dropout,
             seed=settings.seed,
         ).to(device)
-        self.steps = Steps(
-            self.scorer,
-            self.table,
-            batch_sets=settings.batch_sets,
-            learning_rate=settings.learning_rate,
-            amsgrad=settings.amsgrad,
+        learned = [*self.scorer.parameters(), *([self.table] if settings.train_vectors else [])]
+        self.optimizer = torch.optim.Adam(
+            learned, lr=settings.learning_rate, amsgrad=settings.amsgrad, fused=True
         )
         self.progress = _Progress()
         self.best = self._snapshot()
@@ -399,7 +263,7 @@ class _Run:
         self,
         validation: Validation,
         vectors: TermVectors,
-        store: Checkpoint | None,
+        save: Callable[[], None] | None,
         on_epoch: Callable[[Epoch], None] | None,
     ) -> None:
         settings = self.settings
@@ -413,8 +277,8 @@ class _Run:
                 self._judge(number, score)
             epoch = Epoch(number, loss, score)
             self.progress.history.append(epoch)
-            if store is not None and score is not None:
-                store.save(self._state(), asdict(self.progress))
+            if save is not None and score is not None:
+                save()
             if on_epoch:
                 on_epoch(epoch)
 
@@ -433,19 +297,48 @@ class _Run:
         pairs = self.sampler.draw(seed)
         with torch.random.fork_rng(devices=[self.device] if self.device.type == "cuda" else []):
             torch.manual_seed(seed)  # for dropout
-            loss = self.steps.run(pairs)
+            loss = self.learn(pairs)
         self.progress.fallbacks += int(pairs.fallbacks)
         self.progress.share_token_draws += pairs.share_token_draws
         if not np.isfinite(loss):
             raise DataError(f"training diverged in epoch {number}: the loss is not finite")
         return loss
 
-    def _current(self, vectors: TermVectors) -> TermVectors:
-        return vectors.replaced(self._tuned_vectors()) if self.settings.train_vectors else vectors
+    def learn(self, pairs: SetInstancePairs) -> float:
+        """One step for each batch of an epoch; the mean loss."""
+        self.scorer.train()
+        total = torch.zeros((), device=self.device)
+        batches = (
+            torch.split(tensor, self.settings.batch_sets)
+            for tensor in (pairs.members, pairs.mask, pairs.candidates)
+        )
+        for members, mask, candidates in zip(*batches, strict=True):
+            self.optimizer.zero_grad()
+            loss = self._loss(members, mask, candidates)
+            loss.backward()  # type: ignore[no-untyped-call]
+            self.optimizer.step()
+            total += loss.detach() * len(members)
+        return float(total) / len(pairs)
 
-    def _tuned_vectors(self, table: Tensor | None = None) -> TermVectors:
-        rows = self.table if table is None else table
-        return TermVectors(self.sampler.terms, rows.detach().cpu().numpy())
+    def _loss(self, members: Tensor, mask: Tensor, candidates: Tensor) -> Tensor:
+        """The mean binary log loss of a batch's set-instance pairs."""
+        # Members and candidates go through one embedding, S and S ∪ {t} through one scoring.
+        embedded = self.scorer.embed(self.table[torch.cat([members, candidates], dim=1)])
+        of_set, of_term = embedded.split([members.shape[1], candidates.shape[1]], dim=1)
+        sums = self.scorer.pool(of_set, mask).unsqueeze(1)  # (sets, 1, hidden)
+        scores = self.scorer.score(torch.cat([sums, sums + of_term], dim=1))  # (sets, 2 + K)
+        logits = scores[:, 1:] - scores[:, :1]  # (sets, 1 + K)
+        labels = torch.zeros_like(logits)
+        labels[:, 0] = 1
+        return binary_cross_entropy_with_logits(logits, labels)
+
+    def _current(self, vectors: TermVectors) -> TermVectors:
+        if not self.settings.train_vectors:
+            return vectors
+        return vectors.replaced(self._tuned_vectors(self.table))
+
+    def _tuned_vectors(self, table: Tensor) -> TermVectors:
+        return TermVectors(self.sampler.terms, table.detach().cpu().numpy())
 
     def _snapshot(self) -> dict[str, Tensor]:
         snapshot = {name: t.detach().clone() for name, t in self.scorer.state_dict().items()}
@@ -453,17 +346,21 @@ class _Run:
             snapshot["table"] = self.table.detach().clone()
         return snapshot
 
-    def _state(self) -> dict[str, Tensor]:
+    def save(self, path: Path, fingerprint: str) -> None:
+        """Write a checkpoint that `_read_checkpoint` and `restore` take up again."""
         state = {f"best/{name}": tensor for name, tensor in self.best.items()}
         state |= {f"now/{name}": tensor for name, tensor in self._snapshot().items()}
-        for i, values in self.steps.optimizer.state_dict()["state"].items():
+        for i, values in self.optimizer.state_dict()["state"].items():
             state |= {f"adam/{i}/{name}": tensor for name, tensor in values.items()}
-        return state
+        meta = {
+            "format": CHECKPOINT_FORMAT,
+            "fingerprint": fingerprint,
+            "progress": json.dumps(asdict(self.progress)),
+        }
+        with atomic_write(path) as temporary:
+            save_file({k: v.cpu().contiguous() for k, v in state.items()}, temporary, meta)
 
-    def restore(self, saved: tuple[Mapping[str, Tensor], dict[str, Any]] | None) -> None:
-        if saved is None:
-            return
-        state, progress = saved
+    def restore(self, state: Mapping[str, Tensor], progress: dict[str, Any]) -> None:
         self.best = _under("best/", state)
         now = _under("now/", state)
         if "table" in now:
@@ -474,8 +371,8 @@ class _Run:
         for name, tensor in _under("adam/", state).items():
             index, _, key = name.partition("/")
             adam.setdefault(int(index), {})[key] = tensor
-        groups = self.steps.optimizer.state_dict()["param_groups"]
-        self.steps.optimizer.load_state_dict({"state": adam, "param_groups": groups})
+        groups = self.optimizer.state_dict()["param_groups"]
+        self.optimizer.load_state_dict({"state": adam, "param_groups": groups})
         history = [Epoch(**epoch) for epoch in progress.pop("history")]
         self.progress = _Progress(history=history, **progress)
 
@@ -484,17 +381,14 @@ class _Run:
         table = best.pop("table", None)
         self.scorer.load_state_dict(best)
         self.scorer.eval()
-        progress = self.progress
-        share = (
-            progress.fallbacks / progress.share_token_draws if progress.share_token_draws else None
-        )
+        progress, draws = self.progress, self.progress.share_token_draws
         return TrainedScorer(
             scorer=self.scorer,
             settings=self.settings,
             history=tuple(progress.history),
             best_epoch=progress.best_epoch,
             best_score=progress.best_score,
-            fallback_share=share,
+            fallback_share=progress.fallbacks / draws if draws else None,
             without_vector=missing,
             tuned_vectors=None if table is None else self._tuned_vectors(table),
         )
