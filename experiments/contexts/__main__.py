@@ -1,12 +1,12 @@
 """Learn how far contexts of names are to be trusted, and judge it on sources left out.
 
-    python -m experiments.contexts --data DATA --out WEIGHTS
-    python -m experiments.contexts --data DATA --judged OTHER_WEIGHTS --page PAGE
+    python -m experiments.contexts --data DATA --weights WEIGHTS --out OUT --page PAGE
 
-DATA has the folders `ncbi-disease` and `medline`. WEIGHTS gets `contexts-strings.safetensors` and
-`contexts-encoder.safetensors`, which `load_general` reads beside the other weights. Each source is
-judged by a classifier that learned from the others; OTHER_WEIGHTS are weights of the general model
-that have not learned from the sources (`python -m experiments.general_model --without …`).
+DATA has the folders `ncbi-disease` and `medline`. WEIGHTS are weights of the general model that
+have not learned the names of the sources (`python -m experiments.general_model --without …`), so
+that names and contexts are trusted as with names that nobody has seen. OUT gets
+`contexts-strings.safetensors` and `contexts-encoder.safetensors`, which `load_general` reads beside
+the other weights. For the page, each source is judged by a classifier that learned from the others.
 `--strings` leaves the sentence encoder out, which takes most of the time.
 """
 
@@ -39,28 +39,25 @@ def main() -> None:
     options = _options()
     rows = {name: read(options.data) for name, read in SOURCES.items()}
     encode: Encode = partial(encode_terms, model=find_encoder("minilm"), cache=options.cache)
-    kinds = 1 if options.strings else 2
+    kinds = _kinds(options.weights, encode)[: 1 if options.strings else 2]
+    nodes = {kind: _nodes(rows, model, own_encode) for kind, model, own_encode in kinds}
     if options.out is not None:
         options.out.mkdir(parents=True, exist_ok=True)
-        for kind, model, own_encode in _kinds(None, encode)[:kinds]:
-            classifier = learn(_nodes(rows, model, own_encode))
+        for kind, taught in nodes.items():
+            classifier = learn(taught)
             save_file(classifier.arrays(), options.out / f"contexts-{kind}.safetensors")
             print(f"{kind}: {len(classifier.same)} weights", flush=True)
     if options.page is not None:
         results: dict[str, list[SourceScores]] = {}
-        nodes = {k: _nodes(rows, m, e) for k, m, e in _kinds(options.judged, encode)[:kinds]}
         tests = {name: _draws(own, JUDGED, DRAWS) for name, own in rows.items()}
         for left_out in rows:
             classifiers: dict[str, ContextClassifier] = {
                 kind: learn({name: own for name, own in taught.items() if name != left_out})
                 for kind, taught in nodes.items()
             }
-            models = {
-                kind: replace(model, contexts=classifiers[kind])
-                for kind, model, _ in _kinds(options.judged, encode)[:kinds]
-            }
+            models = {kind: replace(model, contexts=classifiers[kind]) for kind, model, _ in kinds}
             results[left_out] = [
-                judge_source(t, models, None if options.strings else encode)
+                judge_source(t, models, None if options.strings else encode, options.cache)
                 for t in tests[left_out]
             ]
             print(left_out, "judged", flush=True)
@@ -95,9 +92,9 @@ def _options() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data", type=Path, required=True, help="folder of the corpora")
-    parser.add_argument("--out", type=Path, help="folder for the weights")
+    parser.add_argument("--weights", type=Path, required=True, help="of the general model")
+    parser.add_argument("--out", type=Path, help="folder for the weights of contexts")
     parser.add_argument("--page", type=Path, help="page for the figures of sources left out")
-    parser.add_argument("--judged", type=Path, help="weights of the general model for the page")
     parser.add_argument("--strings", action="store_true", help="without a sentence encoder")
     parser.add_argument("--cache", type=Path, help="folder that keeps the encoder's vectors")
     return parser.parse_args()

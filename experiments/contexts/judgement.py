@@ -41,7 +41,10 @@ class SourceScores(NamedTuple):
 
 
 def judge_source(
-    rows: Sequence[Row], models: Mapping[str, GeneralModel], encode: Encode | None
+    rows: Sequence[Row],
+    models: Mapping[str, GeneralModel],
+    encode: Encode | None,
+    cache: Path | None = None,
 ) -> SourceScores:
     """The scores of all methods on the rows of one draw."""
     names = [row.name for row in rows]
@@ -56,7 +59,7 @@ def judge_source(
         encoder = "minilm" if kind == "encoder" else None
         own = {"names": None, "names and contexts": contexts}
         for what, texts in own.items():
-            grouped = group(names, contexts=texts, model=model, encoder=encoder)
+            grouped = group(names, contexts=texts, model=model, encoder=encoder, cache=cache)
             labels[f"group, {what}{', MiniLM' if encoder else ''}"] = grouped.ids
     linkage = {} if encode is None else _by_vectors(names, contexts, truth, encode)
     fixed = {method: Scores(*pair_scores(own, truth)) for method, own in labels.items()}

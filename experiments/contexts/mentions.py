@@ -1,8 +1,8 @@
 """Mentions of known entities in real text, each with the text in which it stands.
 
-Three sources: the mentions of the NCBI Disease corpus by concept and the links of Wikipedia
-articles by the page that they lead to, both with their sentences, and names of MeSH with the
-abstracts of MEDLINE.
+Four sources: the mentions of the NCBI Disease corpus by concept and the links of Wikipedia
+articles by the page that they lead to, both with their sentences; names of MeSH with the abstracts
+of MEDLINE; and things that two glossaries define, with the definition of each.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from experiments.contexts.glossaries import read_definitions
 from experiments.name_lists.base import package_file
 from experiments.name_lists.wikipedia import DUMP
 from synsetmine.corpus import read_corpus
@@ -116,6 +117,7 @@ SOURCES: Mapping[str, Callable[[Path], list[Row]]] = {
     "NCBI Disease": lambda data: ncbi_rows(data / "ncbi-disease"),
     "MeSH in MEDLINE": lambda data: mesh_rows(data / "medline"),
     "Wikipedia links": lambda _: wikipedia_rows(),
+    "Definitions": lambda _: [Row(*own) for own in read_definitions()],
 }
 
 

@@ -181,7 +181,7 @@ def cellxgene_terms(ontology: str) -> Any:
     import pyarrow as pa
 
     folder = package_file("cellxgene-ontology-guide", "cellxgene_ontology_guide/data")
-    path = max(folder.glob(f"{ontology}-ontology-v*.json.zst"))
+    path = max(folder.glob(f"{ontology}-ontology-*.json.zst"))
     with pa.input_stream(str(path), compression="zstd") as stream:
         return json.loads(stream.read())
 
