@@ -310,7 +310,7 @@ def test_sets_that_somebody_changes_meanwhile_are_left_alone(
 
     server.key_of = decide_first
     done = judged_run(server, run)
-    assert done.meanwhile == 1
+    assert done.conflicts == 1
     state = ReviewState(mined, find_decisions(run))
     assert state["s2"].status == "rejected"
     assert state["s1"].status == "accepted"

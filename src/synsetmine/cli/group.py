@@ -97,8 +97,8 @@ def group(
         Path | None,
         typer.Option(
             callback=output_file,
-            help="JSONL file for the plan: each merge with its names, rows, and why. `apply-plan` "
-            "merges tables by it.",
+            help="JSONL file for the plan: each merge with its names, its rows and the reason. "
+            "`apply-plan` applies it to tables.",
         ),
     ] = None,
     precision: Annotated[
@@ -112,8 +112,8 @@ def group(
         Path | None,
         typer.Option(
             callback=output_file,
-            help="JSONL file of known entities, which grows: its entities act as known sets, new "
-            "ones are added with ids that last, and so are the pairs of --never.",
+            help="JSONL file of entities with stable ids. They act as known sets; the command adds "
+            "the new entities, and the pairs of --never.",
         ),
     ] = None,
     never: Annotated[
@@ -168,10 +168,10 @@ def group(
 
     Example: `synsetmine group new.txt --known sets.jsonl --never pairs.tsv -o sets-more.jsonl`
 
-    Entities that keep their ids from list to list:
+    Entities that keep their ids in later lists:
 
     Example: `synsetmine group today.csv --registry entities.jsonl -o sets.jsonl --all`
-    A language model for what is unsure:
+    A language model for the unsure pairs:
 
     Example: `synsetmine group names.txt --judge http://localhost:8080/v1 --judge-dry-run`
     """
@@ -292,7 +292,7 @@ def _report(grouping: Grouping, out: Path | None) -> None:
             console.warn(f"{counted(count, 'name')} {problem}")
     if counts.unused_pairs:
         pairs = counted(counts.unused_pairs, "pair")
-        problem = "a name is neither listed nor in a known set"
+        problem = "a name is neither in the list nor in a known set"
         console.warn(f"{pairs} of --never or --always left out: {problem}")
     if not counts.names:
         console.warn("the input has no names")

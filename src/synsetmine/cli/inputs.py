@@ -202,8 +202,8 @@ Among = Annotated[
     Path | None,
     typer.Option(
         "--vocabulary",
-        help="For a model folder: the vocabulary, which changes f; give the terms "
-        "that were mined. Default: all terms that have vectors.",
+        help="For a model folder: the vocabulary, which affects the probabilities; give the "
+        "terms that were mined. Default: all terms that have vectors.",
     ),
 ]
 

@@ -32,40 +32,41 @@ def apply_plan(
     relations: Annotated[Path | None, typer.Option(help="Table of relations, likewise.")] = None,
     name_column: Annotated[
         str | None,
-        typer.Option(help="Names of entities. Default: name, title, entity or label."),
+        typer.Option(help="Column of the entities' names. Default: name, title, entity or label."),
     ] = None,
     id_column: Annotated[
-        str | None, typer.Option(help="Ids of entities. Default: id, if there is one.")
+        str | None, typer.Option(help="Column of the entities' ids. Default: id, if there is one.")
     ] = None,
     type_column: Annotated[
-        str | None, typer.Option(help="Types of entities. Default: type, if there is one.")
+        str | None,
+        typer.Option(help="Column of the entities' types. Default: type, if there is one."),
     ] = None,
     source_column: Annotated[
-        str | None, typer.Option(help="Where relations begin. Default: source.")
+        str | None, typer.Option(help="Column of the first entity of a relation. Default: source.")
     ] = None,
     target_column: Annotated[
-        str | None, typer.Option(help="Where relations end. Default: target.")
+        str | None, typer.Option(help="Column of its second entity. Default: target.")
     ] = None,
     refer_to: Annotated[
         Literal["name", "id"],
-        typer.Option(help="What source and target have: names or ids of entities."),
+        typer.Option(help="What the columns of source and target contain: names or ids."),
     ] = "name",
     join: Annotated[
         list[str] | None,
         typer.Option(
-            help="Column of texts that are joined where rows are merged; repeat it for more. "
+            help="Column of texts to join when rows are merged; repeat it for more. "
             "Default: description, if there is one. Lists are always joined."
         ),
     ] = None,
     add: Annotated[
         list[str] | None,
-        typer.Option("--sum", help="Column of numbers that are added; repeat it for more."),
+        typer.Option("--sum", help="Column of numbers to add; repeat it for more."),
     ] = None,
     drop_self_relations: Annotated[
         bool,
         typer.Option(
             "--drop-self-relations",
-            help=f"Write relations whose ends became one to {LOOPS}.* instead.",
+            help=f"Write relations from an entity to itself to {LOOPS}.* instead.",
         ),
     ] = False,
     undo: Annotated[
@@ -73,18 +74,18 @@ def apply_plan(
     ] = False,
     self_relations: Annotated[
         Path | None,
-        typer.Option(help="With --undo: the relations that were dropped, to be put back."),
+        typer.Option(help="With --undo: the file of dropped relations, to restore them."),
     ] = None,
 ) -> None:
     """Merge the entities and relations of a knowledge graph by a plan, or undo that.
 
-    Rows of one merge become one row with the canonical name. Of other columns the first value is
-    kept that is not missing. The columns set_id and merged_from say what was merged; relations
-    have their former ends in source_original and target_original.
+    Rows of one merge become one row with the canonical name. Other columns keep their first value
+    that is not missing. The columns set_id and merged_from record the merges, source_original and
+    target_original the former ends of relations.
 
     Example: `synsetmine apply-plan plan.jsonl --entities e.csv --relations r.csv --out-dir merged`
 
-    With numbers that are added, and without relations from an entity to itself:
+    With a sum of numbers, and without relations from an entity to itself:
 
     Example: `synsetmine apply-plan plan.jsonl --entities e.parquet --sum degree --out-dir merged`
 
@@ -101,7 +102,7 @@ def apply_plan(
 
     tables = [path for path in (entities, relations) if path is not None]
     if not tables:
-        raise SynsetmineError("nothing to do; give --entities, --relations or both")
+        raise SynsetmineError("no table to change; give --entities, --relations or both")
     if self_relations is not None and not undo:
         raise SynsetmineError("--self-relations is for --undo; see --drop-self-relations")
     targets = {path: out_dir / path.name for path in tables}
@@ -146,11 +147,11 @@ def apply_plan(
         results[Path(LOOPS)] = applied.self_relations
         counts, summary = applied.counts, applied.counts.summary
         for count, noun, problem in (
-            (counts.ambiguous, "entity", "left as they are: several entities have the name"),
+            (counts.ambiguous, "entity", "unchanged: several entities have this name"),
             (
                 counts.ambiguous_ends,
                 "end",
-                "of relations left as they are: several entities have it",
+                "of relations unchanged: several entities have this name",
             ),
             (counts.unused, "merge", "of the plan changed nothing"),
         ):

@@ -279,7 +279,7 @@ def _text(value: Any) -> str:
     if value is None:
         return ""
     if not isinstance(value, str) or not is_unicode(value):
-        raise DataError("expected a text", value=value)
+        raise DataError("expected a string", value=value)
     return value
 
 

@@ -257,7 +257,7 @@ class JudgeSettings(Settings):
     url: str = setting(
         "",
         help="address of an OpenAI-compatible endpoint, such as http://localhost:8080/v1: a "
-        "language model decides what is unsure; its key is read from SYNSETMINE_JUDGE_KEY",
+        "language model decides unsure pairs; its key is read from SYNSETMINE_JUDGE_KEY",
         option="--judge",
     )
     model: str = setting(
@@ -288,9 +288,9 @@ class JudgeSettings(Settings):
         120.0, gt=0, le=3600, help="seconds to wait for an answer", option="--judge-timeout"
     )
     retries: int = setting(
-        2, ge=0, le=10, help="attempts after a failed one", option="--judge-retries"
+        2, ge=0, le=10, help="retries after a failed request", option="--judge-retries"
     )
-    backoff: float = setting(1.0, ge=0, le=60, help="seconds before the first of these")
+    backoff: float = setting(1.0, ge=0, le=60, help="seconds before the first retry")
     cache: str = setting(
         "",
         help="file with the answers; default: judge.sqlite in the folder SYNSETMINE_CACHE",
@@ -304,7 +304,7 @@ class JudgeSettings(Settings):
     )
     dry_run: bool = setting(
         False,
-        help="report number and cost of the questions, and ask none",
+        help="report the number and cost of the questions without asking them",
         option="--judge-dry-run",
     )
 

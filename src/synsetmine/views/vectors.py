@@ -43,7 +43,7 @@ class TermVectors:
             numbers = np.asarray(matrix, np.float32)
         except (TypeError, ValueError):
             raise DataError(
-                "vectors must be numbers, as many for each term", value=matrix
+                "vectors must be numbers, the same count for each term", value=matrix
             ) from None
         return cls(tuple(terms_of(terms)), numbers)
 
