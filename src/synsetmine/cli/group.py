@@ -27,7 +27,7 @@ MEASURED = Path(__file__).parents[1] / "pipeline" / "precision.json"
 OTHERS = 8  # names of a set on a terminal
 
 
-def _measured() -> str:
+def _precision_figures() -> str:
     """The precision and recall of each level, for the help text."""
     measured = json.loads(MEASURED.read_text("utf-8"))
     benchmarks, short_lists = (
@@ -102,7 +102,7 @@ def group(
         ),
     ] = None,
     precision: Annotated[
-        str, option_of(settings_in(GroupSettings)["precision"], more=_measured())
+        str, option_of(settings_in(GroupSettings)["precision"], more=_precision_figures())
     ] = DEFAULTS.precision,
     known: Annotated[
         Path | None,

@@ -93,7 +93,7 @@ def read_rows(
             values = _json_values(source, columns)
         case "parquet":
             values = _parquet_values(source, columns)
-    return list(_checked(values, source))
+    return list(_parse_rows(values, source))
 
 
 @dataclass(frozen=True)
@@ -352,7 +352,7 @@ def _parquet_values(source: Source, columns: _Columns) -> Iterator[tuple[int, _V
             yield number, (name, context, type_, row_id)
 
 
-def _checked(records: Iterable[tuple[int, _Values]], source: Source) -> Iterator[Row]:
+def _parse_rows(records: Iterable[tuple[int, _Values]], source: Source) -> Iterator[Row]:
     for number, (name, context, type_, row_id) in records:
         try:
             row = Row(name_text(name), contexts_in(context), type_text(type_), id=id_text(row_id))

@@ -187,7 +187,7 @@ def _record(merge: Merge) -> dict[str, Any]:
         "id": merge.id,
         "canonical": merge.canonical,
         "type": merge.type,
-        "probability": _rounded(merge.probability),
+        "probability": _round(merge.probability),
         "members": [*map(_member_record, merge.members)],
     }
 
@@ -196,7 +196,7 @@ def _member_record(member: PlannedMember) -> dict[str, Any]:
     record: dict[str, Any] = {
         "name": member.name,
         "count": member.count,
-        "probability": _rounded(member.probability),
+        "probability": _round(member.probability),
         "known": member.known,
         "type": member.type,
         "identified_by": member.identified_by,
@@ -206,14 +206,14 @@ def _member_record(member: PlannedMember) -> dict[str, Any]:
         why = asdict(member.why)
         del why["name"], why["types"]
         record["why"] = {
-            ("nearest" if name == "other" else name): _rounded(value)
+            ("nearest" if name == "other" else name): _round(value)
             for name, value in why.items()
             if value not in (None, "", ())
         }
     return record
 
 
-def _rounded(value: Any) -> Any:
+def _round(value: Any) -> Any:
     return round(value, DIGITS) if isinstance(value, float) else value
 
 
@@ -226,7 +226,7 @@ def read_plan(path: str | Path) -> Plan:
         if not line.strip():
             continue
         try:
-            merge = _parsed(parse_json(line))
+            merge = _parse_merge(parse_json(line))
             if merge.id in line_of:
                 raise DataError(f"line {line_of[merge.id]} already has this id", value=merge.id)
         except DataError as error:
@@ -236,19 +236,19 @@ def read_plan(path: str | Path) -> Plan:
     return Plan(tuple(merges))
 
 
-def _parsed(record: Any) -> Merge:
+def _parse_merge(record: Any) -> Merge:
     match record:
         case {"id": str(set_id), "canonical": str(name), "members": [_, *_] as members}:
             if not set_id or not name.strip() or not is_unicode(set_id + name):
                 raise DataError("expected an id and a canonical name", value=f"{set_id} {name}")
-            parsed = tuple(map(_parsed_member, members))
+            parsed = tuple(map(_parse_member, members))
             type_, chance = _text(record.get("type")), _number(record.get("probability"))
             return Merge(set_id, name, parsed, type_, chance)
     problem = 'expected {"id": "…", "canonical": "…", "members": [{"name": "…"}, …]}'
     raise DataError(problem, value=json.dumps(record, ensure_ascii=False))
 
 
-def _parsed_member(record: Any) -> PlannedMember:
+def _parse_member(record: Any) -> PlannedMember:
     """A member without its explanation, which is for people."""
     match record:
         case {"name": str(name)} if name.strip() and is_unicode(name):
