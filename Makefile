@@ -20,8 +20,8 @@ demo: $(DEMO)  ## the main job, end to end, on real data
 test: lint  ## all checks and the quick tests: minutes
 	$(PYTEST) -m "not slow"
 
-test-all: lint  ## all checks and all tests
-	$(PYTEST)
+test-all: test  ## all checks and all tests: the quick ones, then the slow ones
+	$(PYTEST) -m slow
 
 coverage: $(INSTALLED)  ## the share of src that the quick tests run, by file
 	$(PYTEST) -m "not slow" --cov=synsetmine --cov-report=term:skip-covered

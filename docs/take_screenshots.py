@@ -1,9 +1,9 @@
-"""Takes docs/report.png, docs/review.png and docs/review-phone.png from the demo's run.
+"""Takes docs/review.png and docs/review-phone.png in a real browser.
 
-    python -m docs.take_screenshots demo/run
+    python -m docs.take_screenshots run
 
-In a real browser. The run is copied first, and some decisions are made on the copy, so that the
-page of the reviewers shows a few.
+The page shows the run on MEDLINE and MeSH of docs/tutorials/medline.md. The run is copied first,
+and some decisions are made on the copy.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 CHROMIUM = "/usr/bin/chromium"
-OPENED = "Diatom"
-RIGHT, WRONG = ("diatoms", "bacillariophytes"), "diatomic"
+OPENED = "D065467"  # Transcatheter Aortic Valve Replacement
+CORRECT = "TAVI"
 
 
 def main(run: Path, out: Path = HERE) -> None:
@@ -39,14 +39,13 @@ def main(run: Path, out: Path = HERE) -> None:
         bench = ReviewSession(copy)
         _decide_some(bench)
         listening = listen("127.0.0.1", 0)
-        server = make_server(reviewing_app(bench, AccessPolicy(), title="demo/run"))
+        server = make_server(reviewing_app(bench, AccessPolicy(), title="MEDLINE and MeSH"))
         thread = Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         try:
             with sync_playwright() as playwright:
                 flags = ["--no-sandbox", "--disable-gpu"]
                 browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
-                _take_report(browser, run / "report.html", out)
                 _take(browser, address_of(listening, "127.0.0.1").rstrip("/"), _page(bench), out)
                 browser.close()
         finally:
@@ -60,29 +59,22 @@ def _decide_some(bench: ReviewSession) -> None:
 
     for number, found in enumerate(bench.state.queue(QueueFilter(), count=180).sets):
         decide("reject" if number % 3 == 0 else "accept", found.id)
-    decide("judge", OPENED, terms=RIGHT, verdict="correct", scope="exact")
-    decide("judge", OPENED, terms=[WRONG], verdict="incorrect", scope="related")
+    decide("judge", OPENED, terms=[CORRECT], verdict="correct", scope="exact")
 
 
 def _page(bench: ReviewSession) -> str:
     """The list begins with the set that is open."""
     found = bench.state.get(OPENED)
     if found is None:
-        raise SystemExit(f"this run has no set {OPENED!r}; take that of `synsetmine demo`")
+        raise SystemExit(f"this run has no set {OPENED!r}; take that of docs/tutorials/medline.md")
     least, _ = found.position
-    return QueueQuery.of({"set": OPENED, "after": format_position((least - 1e-3, ""))}).address()
-
-
-def _take_report(browser: Browser, report: Path, out: Path) -> None:
-    page = browser.new_page(viewport={"width": 1200, "height": 1150})
-    page.goto(f"{report.resolve().as_uri()}#quality")
-    page.screenshot(path=out / "report.png")
+    after = format_position((least, ""))
+    return QueueQuery.of({"set": OPENED, "new": "1", "after": after}).address()
 
 
 def _take(browser: Browser, address: str, path: str, out: Path) -> None:
-    laptop = browser.new_page(viewport={"width": 1280, "height": 800})
+    laptop = browser.new_page(viewport={"width": 1280, "height": 900})
     _open(laptop, address, path)
-    laptop.keyboard.press("k")  # the last term
     laptop.screenshot(path=out / "review.png")
     phone = browser.new_page(
         viewport={"width": 390, "height": 844}, device_scale_factor=2, is_mobile=True
@@ -98,6 +90,7 @@ def _open(page: Page, address: str, path: str) -> None:
     page.wait_for_selector("#set-title")
     page.goto(address + path)
     page.wait_for_selector("html.live mark", timeout=60_000)
+    page.wait_for_selector("[data-waiting]", state="detached", timeout=300_000)
 
 
 if __name__ == "__main__":

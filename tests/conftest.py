@@ -8,15 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 # The same commit gives the same result: random examples are searched for with
-# `HYPOTHESIS_PROFILE=explore`, and what that finds becomes an @example.
-settings.register_profile("repeatable", derandomize=True)
-settings.register_profile("explore", print_blob=True)
+# `HYPOTHESIS_PROFILE=explore`, and what that finds becomes an @example. No result depends on how
+# busy the machine is.
+UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("repeatable", UNTIMED, derandomize=True)
+settings.register_profile("explore", UNTIMED, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 # Two test processes with two threads each would only wait for each other, and so would the

@@ -147,7 +147,7 @@ def test_a_stranger_is_in_no_set() -> None:
     stranger = Term("a", "other sense")
     assert stranger not in SETS
     for ask in (SETS.label_of, SETS.set_of):
-        with pytest.raises(DataError, match=r"no set holds this term: 'a\|\|other sense'"):
+        with pytest.raises(DataError, match=r"no set contains this term: 'a\|\|other sense'"):
             ask(stranger)
     with pytest.raises(DataError, match="other sense"):
         SETS.labels([A, stranger])

@@ -255,7 +255,7 @@ class SynonymSets:
         try:
             return self._index_of[Term.of(term)]
         except KeyError:
-            raise DataError("no set holds this term", value=str(term)) from None
+            raise DataError("no set contains this term", value=str(term)) from None
 
     def set_of(self, term: TermLike) -> tuple[Term, ...]:
         return self.sets[self.label_of(term)]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import get_args
 
 import pytest
+import typer
 
 from synsetmine.cli import app
-from synsetmine.cli.export import FormatName
 from synsetmine.errors import SynsetmineError
 from synsetmine.export import FORMATS, read_rules
 from synsetmine.io.sets import Decision, write_sets, write_trace
@@ -70,7 +69,9 @@ def exported(*arguments: str) -> list[tuple[str, ...]]:
 
 
 def test_every_form_can_be_chosen_and_is_explained() -> None:
-    assert get_args(FormatName) == tuple(FORMATS)
+    with pytest.raises(typer.BadParameter) as unknown:
+        export("mined.jsonl", "-f", "docx", "-o", "x")
+    assert unknown.value.message == f"'docx' is not one of {', '.join(map(repr, FORMATS))}."
     assert synsetmine("export", "--help").stdout.count("Example") == 7
     header, *rows = synsetmine("export", "--formats").stdout.splitlines()
     assert header == "format\tending\tcontent\textra"

@@ -79,7 +79,7 @@ def test_known_sets_and_pairs_that_must_not_be_linked(place: Path) -> None:
     (place / "never.tsv").write_text("Bonn\theart failure\nBonn\tfailure heart\nBonn\tnobody\n")
     done = synsetmine("group", "names.csv", *options, "--never", "never.tsv", cwd=place)
     assert (
-        "warning: 1 pair of --never or --always left out: a name is neither listed nor in a "
+        "warning: 1 pair of --never or --always left out: a name is neither in the list nor in a "
         "known set" in done.stderr
     )
     records = [json.loads(line) for line in (place / "x.jsonl").read_text().splitlines()]

@@ -72,12 +72,12 @@ def test_what_the_plan_could_not_do_is_told(place: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ([], "nothing to do; give --entities, --relations or both"),
+        ([], "no table to change; give --entities, --relations or both"),
         (["--entities", "entities.txt"], "unknown file extension; expected .csv, .tsv, .jsonl"),
         (["--entities", "none.csv"], "none.csv: No such file"),
         (["--entities", "relations.csv"], "the columns are source, target, weight: 'name'"),
         (["--entities", "entities.csv", "--sum", "x"], "the columns are title, kind, "),
-        (["--entities", "entities.csv", "--sum", "kind"], "values that are no numbers"),
+        (["--entities", "entities.csv", "--sum", "kind"], "values that are not numbers"),
         (["--entities", "entities.csv", "--undo"], "no plan was applied to it: 'set_id'"),
         (["--relations", "entities.csv"], "no column has this name; the columns are title"),
         (["--relations", "relations.csv", "--refer-to", "id"], "need the table of entities"),

@@ -200,7 +200,7 @@ def test_the_demo_runs(tmp_path: Path) -> None:
     said = synsetmine(tmp_path, "demo", "--out", "demo")
     assert "106 documents" in said
     assert "759 training sets, 190 test sets" in said
-    assert "Of 190 entities kept out of training" in said
+    assert "Of 190 held-out entities" in said
     assert re.search(
         r"^\d+ new names for \d+ entities; \d+ with probability 0.9 or more", said, re.M
     )

@@ -20,7 +20,7 @@ quick = settings(max_examples=60, deadline=None)
 
 NO_NAME = "a name without a letter or digit"
 NO_ENTITY = "an entity without a usable name"
-LOOP = "a replaced id that leads back to itself"
+LOOP = "replaced ids that form a cycle"
 
 
 # --- Building ---------------------------------------------------------------------------------

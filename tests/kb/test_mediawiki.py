@@ -79,7 +79,7 @@ def test_titles_and_redirects_of_a_wiki_are_read(tmp_path: Path) -> None:
             "Hydrargyrum": "Mercury (element)",
             "Queen of the UK": "United Kingdom",
         }
-        assert skipped.counts == {"a replaced id that leads back to itself": 2}
+        assert skipped.counts == {"replaced ids that form a cycle": 2}
         assert told[-1] == (len(content), len(content))
 
 

@@ -23,7 +23,7 @@ from synsetmine.normalization import normal_form
 from synsetmine.text.matcher import NameMatcher
 from synsetmine.types import Document, Mention
 from tests.support.corpusfiles import stored_texts
-from tests.text.test_dictionary import plain_search
+from tests.text.test_matcher import plain_search
 
 PLACES = {
     "US": ("United States", "USA", "US", "America"),

@@ -187,7 +187,7 @@ def test_tables_that_cannot_be_merged(tables: dict[str, Any], problem: str) -> N
 
 def test_only_numbers_are_added() -> None:
     table = pa.table({"name": ["IBM", "I.B.M."], "title": ["a", "b"]})
-    with pytest.raises(DataError, match="the column title is to be summed"):
+    with pytest.raises(DataError, match="the column title cannot be summed"):
         apply_plan(PLAN, table, columns=GraphColumns(sum=["title"]))
 
 

@@ -119,7 +119,10 @@ class _Senses(PreparedWords):
             '{"id": "s", "canonical": "a", "members": [{"name": "a", "identified_by": "x"}]}',
             "must be one of name, type, row",
         ),
-        ('{"id": "s", "canonical": "a", "type": 1, "members": [{"name": "a"}]}', "expected a text"),
+        (
+            '{"id": "s", "canonical": "a", "type": 1, "members": [{"name": "a"}]}',
+            "expected a string",
+        ),
         (
             '{"id": "s", "canonical": "a", "probability": "x", "members": [{"name": "a"}]}',
             "expected a number",

@@ -310,7 +310,7 @@ def test_sets_that_somebody_changes_meanwhile_are_left_alone(
 
     server.key_of = decide_first
     done = judged_run(server, run)
-    assert done.meanwhile == 1
+    assert done.conflicts == 1
     state = ReviewState(mined, find_decisions(run))
     assert state["s2"].status == "rejected"
     assert state["s1"].status == "accepted"
@@ -337,7 +337,7 @@ def test_group_with_a_judge(server: JudgeServer, tmp_path: Path) -> None:
     assert "answered (0 from the cache)" in done.stderr
     assert "type 1 diabetes\ttype 2 diabetes" in done.stdout
     without = call("group", names, "--judge-dry-run")
-    assert "need the address of one: --judge URL" in str(without.exception)
+    assert "need the address of a language model: --judge URL" in str(without.exception)
 
 
 def test_judge_of_a_run(server: JudgeServer, tmp_path: Path) -> None:

@@ -75,7 +75,9 @@ def test_a_set_that_another_touched_meanwhile_is_a_conflict(path: Path) -> None:
         with pytest.raises(Conflict) as conflict:
             store.add(accept("s1", "bob"), seen=0)
         assert conflict.value.newer == (first,)
-        assert str(conflict.value) == (f"ann has changed this set meanwhile (accept, {first.when})")
+        assert str(conflict.value) == (
+            f"ann has changed this set in the meantime (accept, {first.when})"
+        )
         assert len(store.decisions()) == 2
         store.add(accept("s1", "bob"), seen=first.number)
         assert len(store.decisions()) == 3

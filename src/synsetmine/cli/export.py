@@ -21,25 +21,17 @@ if TYPE_CHECKING:
     from synsetmine.types import NameKind
 
 
-FormatName = Literal[
-    "solr",
-    "elasticsearch",
-    "solr-managed",
-    "querqy",
-    "skos",
-    "sssom",
-    "obo",
-    "ssslm",
-    "gilda",
-    "spacy",
-    "csv",
-    "jsonl",
-    "parquet",
-    "patch",
-]
 OF_ABOUT = ("title", "base", "entities", "language", "created", "licence", "prefix")
 ENGINES = "Search engines"
 GRAPHS = "Knowledge graphs"
+
+
+def _check_format(name: str) -> str:
+    from synsetmine.export import FORMATS
+
+    if name not in FORMATS:
+        raise typer.BadParameter(f"{name!r} is not one of {', '.join(map(repr, FORMATS))}.")
+    return name
 
 
 def _list_formats(show: bool) -> None:
@@ -102,8 +94,14 @@ def export(
         Path, typer.Argument(help="A run folder, or a file of sets: .jsonl or .set.")
     ],
     format: Annotated[
-        FormatName,
-        typer.Option("--format", "-f", help="The format to write; --formats lists them."),
+        str,
+        typer.Option(
+            "--format",
+            "-f",
+            callback=_check_format,
+            metavar="FORMAT",
+            help="The format to write; --formats lists them.",
+        ),
     ],
     out: Annotated[Path, out_file("The file to write.")],
     threshold: Annotated[

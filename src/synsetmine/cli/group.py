@@ -35,7 +35,7 @@ LOOPS = "self-relations"
 OTHERS = 8  # names of a set on a terminal
 
 
-def _measured() -> str:
+def _precision_figures() -> str:
     """The precision and recall of each level, for the help text."""
     measured = json.loads(MEASURED.read_text("utf-8"))
     benchmarks, short_lists = (
@@ -74,13 +74,13 @@ def group(
     plan: Annotated[
         Path | None,
         out_file(
-            "JSONL file for the plan: each merge with its names, rows, and why. `apply-plan` "
-            "merges tables by it.",
+            "JSONL file for the plan: each merge with its names, its rows and the reason. "
+            "`apply-plan` applies it to tables.",
             "--plan",
         ),
     ] = None,
     precision: Annotated[
-        str, option_of(settings_in(GroupSettings)["precision"], more=_measured())
+        str, option_of(settings_in(GroupSettings)["precision"], more=_precision_figures())
     ] = DEFAULTS.precision,
     known: Annotated[
         Path | None,
@@ -89,8 +89,8 @@ def group(
     registry: Annotated[
         Path | None,
         out_file(
-            "JSONL file of known entities, which grows: its entities act as known sets, new "
-            "ones are added with ids that last, and so are the pairs of --never.",
+            "JSONL file of entities with stable ids. They act as known sets; the command adds "
+            "the new entities, and the pairs of --never.",
             "--registry",
         ),
     ] = None,
@@ -146,11 +146,11 @@ def group(
 
     Example: `synsetmine group new.txt --known sets.jsonl --never pairs.tsv -o sets-more.jsonl`
 
-    Entities that keep their ids from list to list:
+    Entities that keep their ids in later lists:
 
     Example: `synsetmine group today.csv --registry entities.jsonl -o sets.jsonl --all`
 
-    A language model for what is unsure:
+    A language model for the unsure pairs:
 
     Example: `synsetmine group names.txt --judge http://localhost:8080/v1 --judge-dry-run`
     """
@@ -269,7 +269,7 @@ def _report(grouping: Grouping, out: Path | None) -> None:
             console.warn(f"{counted(count, 'name')} {problem}")
     if counts.unused_pairs:
         pairs = counted(counts.unused_pairs, "pair")
-        problem = "a name is neither listed nor in a known set"
+        problem = "a name is neither in the list nor in a known set"
         console.warn(f"{pairs} of --never or --always left out: {problem}")
     if not counts.names:
         console.warn("the input has no names")
@@ -299,7 +299,7 @@ def apply_plan(
         bool,
         typer.Option(
             "--drop-self-relations",
-            help=f"Write relations whose ends became one to {LOOPS}.* instead.",
+            help=f"Write relations from an entity to itself to {LOOPS}.* instead.",
         ),
     ] = False,
     undo: Annotated[
@@ -307,18 +307,18 @@ def apply_plan(
     ] = False,
     self_relations: Annotated[
         Path | None,
-        typer.Option(help="With --undo: the relations that were dropped, to be put back."),
+        typer.Option(help="With --undo: the file of dropped relations, to restore them."),
     ] = None,
 ) -> None:
     """Merge the entities and relations of a knowledge graph by a plan, or undo that.
 
-    Rows of one merge become one row with the canonical name. Of other columns the first value is
-    kept that is not missing. The columns set_id and merged_from say what was merged; relations
-    have their former ends in source_original and target_original.
+    Rows of one merge become one row with the canonical name. Other columns keep their first value
+    that is not missing. The columns set_id and merged_from record the merges, source_original and
+    target_original the former ends of relations.
 
     Example: `synsetmine apply-plan plan.jsonl --entities e.csv --relations r.csv --out-dir merged`
 
-    With numbers that are added, and without relations from an entity to itself:
+    With a sum of numbers, and without relations from an entity to itself:
 
     Example: `synsetmine apply-plan plan.jsonl --entities e.parquet --sum degree --out-dir merged`
 
@@ -334,7 +334,7 @@ def apply_plan(
 
     tables = [path for path in (entities, relations) if path is not None]
     if not tables:
-        raise SynsetmineError("nothing to do; give --entities, --relations or both")
+        raise SynsetmineError("no table to change; give --entities, --relations or both")
     if self_relations is not None and not undo:
         raise SynsetmineError("--self-relations is for --undo; see --drop-self-relations")
     targets = {path: out_dir / path.name for path in tables}
@@ -369,11 +369,11 @@ def apply_plan(
         results[Path(LOOPS)] = applied.self_relations
         counts, summary = applied.counts, applied.counts.summary
         for count, noun, problem in (
-            (counts.ambiguous, "entity", "left as they are: several entities have the name"),
+            (counts.ambiguous, "entity", "unchanged: several entities have this name"),
             (
                 counts.ambiguous_ends,
                 "end",
-                "of relations left as they are: several entities have it",
+                "of relations unchanged: several entities have this name",
             ),
             (counts.unused, "merge", "of the plan changed nothing"),
         ):

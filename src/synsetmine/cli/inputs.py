@@ -209,8 +209,8 @@ class ModelInputs:
     vocabulary: Annotated[
         Path | None,
         typer.Option(
-            help="For a model folder: the vocabulary, which changes f; give the terms "
-            "that were mined. Default: all terms that have vectors."
+            help="For a model folder: the vocabulary, which affects the probabilities; give "
+            "the terms that were mined. Default: all terms that have vectors."
         ),
     ] = None
 

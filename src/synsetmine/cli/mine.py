@@ -51,8 +51,8 @@ def evaluate(
 ) -> None:
     """Compare mined sets with true ones: ARI, FMI, NMI, pairs, B-cubed, whole sets.
 
-    Terms of no true or known set are left out; true terms that were not mined count as sets of
-    one. The command reports both numbers.
+    Terms in neither a true nor a known set are left out; true terms that were not mined count as
+    sets of one. The command reports both numbers.
 
     Example: `synsetmine evaluate mined.jsonl test.set`
     """

@@ -144,7 +144,7 @@ def judge_of(settings: JudgeSettings) -> JudgeSettings | None:
     if settings.url:
         return settings
     if settings != JudgeSettings():
-        raise SynsetmineError("options of a judge need the address of one: --judge URL")
+        raise SynsetmineError("these options need the address of a language model: --judge URL")
     return None
 
 
@@ -168,8 +168,8 @@ def judge(
     """Let a language model review the unsure sets of a run.
 
     It decides as a reviewer does, under the name of the model: its decisions feed `export`,
-    `train --reviews` and `mine --reviews`, stand in the review page and can be undone there. Sets
-    that somebody has decided on are not asked about.
+    `train --reviews` and `mine --reviews`, appear on the review page and can be undone there. It
+    skips sets that have a decision.
 
     Example: `synsetmine judge run --judge http://localhost:8080/v1 --judge-dry-run`
     """
@@ -180,7 +180,7 @@ def judge(
 
     with console.progress_bar("questions") as bar:
         done = judge_run(run, Judge(settings), below=below, progress=bar.update)
-    if done.meanwhile:
-        console.warn(f"{done.meanwhile} sets left out: somebody has changed them meanwhile")
+    if done.conflicts:
+        console.warn(f"{done.conflicts} sets left out: a reviewer has changed them in the meantime")
     report_judge(done.report)
     console.say(f"{len(done.decisions)} decisions of {console.one_line(done.report.judge)}")

@@ -236,8 +236,8 @@ def show_scores(scores: HeldOutScores) -> None:
     """The sets that were found exactly, and the scores, on entities kept out of training."""
     exact = sorted(scores.exact or (), key=lambda terms: (-len(terms), terms))
     console.show(
-        f"\nOf {scores.test_sets} entities kept out of training, the names of "
-        f"{len(exact)} were put together exactly, among all terms:"
+        f"\nOf {scores.test_sets} held-out entities, the names of "
+        f"{len(exact)} form exactly one set among all terms:"
     )
     for terms in exact[:SHOWN]:
         console.show(f"  {', '.join(terms)}")

@@ -189,8 +189,7 @@ def _report_missing(
         if len(missing) == len(sets.terms):
             raise DataError("no term of the training sets has a vector", path=path)
         elsewhere = [term for term in missing if term in known]
-        what = f"in {path} are known to other views only"
-        console.report_missing(elsewhere, len(sets.terms), what)
+        console.report_missing(elsewhere, len(sets.terms), f"are compared without {path}")
     unknown = [term for term in sets.terms if term not in known]
     console.report_missing(unknown, len(sets.terms), "are left out of training")
 

@@ -149,7 +149,7 @@ class Batch:
         except (SynsetmineError, OSError, MemoryError):
             raise
         except Exception as error:
-            raise SynsetmineError(self._blame(function, batch, error)) from error
+            raise SynsetmineError(self._locate(function, batch, error)) from error
 
     def read(self, columns: list[str] | None = None) -> pa.RecordBatch:
         metadata = _metadata(self.source, _stamp(self.source))
@@ -158,7 +158,7 @@ class Batch:
         batches = table.combine_chunks().to_batches()
         return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
 
-    def _blame(self, function: BatchFunction, batch: pa.RecordBatch, error: Exception) -> str:
+    def _locate(self, function: BatchFunction, batch: pa.RecordBatch, error: Exception) -> str:
         """One line with the first document that fails on its own too, or else the batch."""
         where = str(self)
         for row in range(len(batch)):

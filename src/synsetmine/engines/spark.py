@@ -124,7 +124,7 @@ def start_session(master: str) -> tuple[Any, bool]:
     )
     if master.startswith("local"):  # 200 small parts, as on a cluster, take seconds
         conf.set("spark.sql.shuffle.partitions", "8")
-    if _is_here(master):  # whatever the name of this machine may resolve to
+    if _is_local(master):  # whatever the name of this machine may resolve to
         conf.set("spark.driver.host", "127.0.0.1").set("spark.driver.bindAddress", "127.0.0.1")
     with tempfile.TemporaryFile() as output, _own_python(), warnings.catch_warnings():
         # Spark warns of a pandas that it does not know; we use none.
@@ -200,7 +200,7 @@ def _check_answers(master: str) -> None:
     raise SynsetmineError(f"no Spark master answers at {master}: {last}") from last
 
 
-def _is_here(master: str) -> bool:
+def _is_local(master: str) -> bool:
     return master.startswith(("local", "spark://127.0.0.1:", "spark://localhost:"))
 
 

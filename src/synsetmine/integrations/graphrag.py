@@ -83,11 +83,11 @@ def merge_graphrag(
         columns=GraphColumns(name=TITLE, sum=_present(entities, FREQUENCY)),
         drop_self_relations=True,
     )
-    relations: GraphTable = applied.relations.without(_added(applied.relations, relationships))
+    relations: GraphTable = applied.relations.without(_additions(applied.relations, relationships))
     edges = _without_parallel(relations)
     degrees = _degrees(edges)
     names = applied.entities.values(TITLE)
-    merged = applied.entities.without(_added(applied.entities, entities))
+    merged = applied.entities.without(_additions(applied.entities, entities))
     merged = _with_numbers(merged, DEGREE, [degrees[name] for name in names])
     ends = zip(edges.values(SOURCE), edges.values(TARGET), strict=True)
     combined = [degrees[source] + degrees[target] for source, target in ends]
@@ -104,7 +104,7 @@ def _present(table: GraphTable, column: str) -> Sequence[str]:
     return (column,) if column in table.columns else ()
 
 
-def _added(table: GraphTable, before: GraphTable) -> list[str]:
+def _additions(table: GraphTable, before: GraphTable) -> list[str]:
     """The columns that applying a plan adds, and GraphRAG does not know."""
     return [name for name in table.columns if name not in before.columns]
 
@@ -126,7 +126,7 @@ def _without_parallel(table: GraphTable) -> GraphTable:
     ]
     columns = GraphColumns(name="id", id="id", sum=_present(table, WEIGHT))
     merged: GraphTable = apply_plan(Plan(tuple(merges)), table, columns=columns).entities
-    return merged.without(_added(merged, table))
+    return merged.without(_additions(merged, table))
 
 
 def _degrees(table: GraphTable) -> Counter[str]:

@@ -57,7 +57,7 @@ def merge_graph_documents(
         for node in own
     ]
     grouping = group_mentions(mentions, **options)
-    merged = iter(_merged([node for own in nodes for node in own], grouping))
+    merged = iter(_merge_nodes([node for own in nodes for node in own], grouping))
     results = [
         _with_nodes(document, {_key(node): next(merged) for node in own})
         for document, own in zip(documents, nodes, strict=True)
@@ -91,7 +91,7 @@ def _mention(node: Any, document: Any, context_properties: Sequence[str]) -> Men
     return Mention(name, type_, (*contexts, *sentences_with(name, source)))
 
 
-def _merged(nodes: Sequence[Any], grouping: Grouping) -> list[Any]:
+def _merge_nodes(nodes: Sequence[Any], grouping: Grouping) -> list[Any]:
     """For each node the one that replaces it; a node without a name stays."""
     types = [s.type for s in grouping.sets] + [member.type for member in grouping.alone]
     names = distinct_names(grouping)

@@ -206,7 +206,7 @@ class KnowledgeBuilder:
             final = further
         looping = step[final] != final
         for number in np.flatnonzero(looping).tolist():
-            self._skip("a replaced id that leads back to itself", None, every[number].as_py())
+            self._skip("replaced ids that form a cycle", None, every[number].as_py())
         return np.where(looping, -1, final)
 
     def _sort(

@@ -38,7 +38,7 @@ from synsetmine.kb.readers import (
 from synsetmine.normalization import normal_form, tokens
 from synsetmine.types import KbFormat
 
-UNSCOPED = "a name that is not exact, in a format that has exact names only"
+UNSCOPED = "a name that is not an exact synonym; this format has no others"
 
 
 @dataclass(frozen=True, slots=True)

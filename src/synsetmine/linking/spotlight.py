@@ -281,13 +281,13 @@ class SpotlightLinker:
             return self._service.ask(questions, read, failed=failed)
         except RefusedError as error:
             advice = "skip_refused=True leaves such texts out"
-            raise SynsetmineError(f"{error}; {advice}; {self._where_kept()}") from error
+            raise SynsetmineError(f"{error}; {advice}; {self._cache_hint()}") from error
         except DataError:  # of the cache
             raise
         except SynsetmineError as error:
-            raise SynsetmineError(f"{error}; {self._where_kept()}") from error
+            raise SynsetmineError(f"{error}; {self._cache_hint()}") from error
 
-    def _where_kept(self) -> str:
+    def _cache_hint(self) -> str:
         if self._cache is None:
             return "the answers so far are lost; a cache would keep them"
         return f"the answers so far are in {self._cache}; run the same command again to continue"

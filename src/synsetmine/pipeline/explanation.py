@@ -264,7 +264,7 @@ def find_evidence(
                 best = Evidence(statement, sentence)
             if statement in SUPPORTING:
                 return best
-    return best or _most_alike(name, other, own, theirs, counts or {})
+    return best or _most_similar(name, other, own, theirs, counts or {})
 
 
 def _statements(name: str, other: str, text: str) -> Iterator[tuple[Relation, Span]]:
@@ -288,7 +288,7 @@ def _spans(name: str, text: str) -> Iterator[Span]:
         yield match.span()
 
 
-def _most_alike(
+def _most_similar(
     name: str,
     other: str,
     contexts: Sequence[str],

@@ -317,7 +317,7 @@ def with_originals(
             texts.append("" if table.encoding == "text" else None)
             continue
         merged = [
-            {ROW: row, VALUES: _decoded(table, own_cells)}
+            {ROW: row, VALUES: _decode(table, own_cells)}
             for row, own_cells in zip(own, islice(cells, len(own)), strict=True)
         ]
         texts.append(json.dumps(merged, ensure_ascii=False))
@@ -330,7 +330,7 @@ def _array(column: Any) -> Any:
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
 
-def _decoded(table: GraphTable, cells: Sequence[str | None]) -> dict[str, Any]:
+def _decode(table: GraphTable, cells: Sequence[str | None]) -> dict[str, Any]:
     named = zip(table.columns, cells, strict=True)
     is_json = table.encoding == "json"
     return {name: json.loads(c) if is_json else c for name, c in named if c is not None}

@@ -332,7 +332,7 @@ def _combiner(
         try:
             return Decimal(value) if table.encoding == "text" else value + 0
         except (TypeError, InvalidOperation):
-            problem = f"the column {column} is to be summed, but has values that are no numbers"
+            problem = f"the column {column} cannot be summed: it has values that are not numbers"
             raise DataError(problem, path=table.path, value=value) from None
 
     return add if column in added else join if column in joined else union

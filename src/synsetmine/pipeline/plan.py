@@ -177,26 +177,26 @@ def _record(merge: Merge) -> dict[str, Any]:
         "id": merge.id,
         "canonical": merge.canonical,
         "type": merge.type,
-        "probability": _rounded(merge.probability),
+        "probability": _round(merge.probability),
         "members": [*map(_member_record, merge.members)],
     }
 
 
 def _member_record(member: PlannedMember) -> dict[str, Any]:
-    record = {name: _rounded(value) for name, value in vars(member).items() if name != "why"}
+    record = {name: _round(value) for name, value in vars(member).items() if name != "why"}
     del record["rows" if member.ids else "ids"]
     if member.why is not None:
         why = asdict(member.why)
         del why["name"], why["types"]
         record["why"] = {
-            ("nearest" if name == "other" else name): _rounded(value)
+            ("nearest" if name == "other" else name): _round(value)
             for name, value in why.items()
             if value not in (None, "", ())
         }
     return record
 
 
-def _rounded(value: Any) -> Any:
+def _round(value: Any) -> Any:
     return round(value, DIGITS) if isinstance(value, float) else value
 
 
@@ -209,7 +209,7 @@ def read_plan(path: str | Path) -> Plan:
         if not line.strip():
             continue
         with skipping(path, number, None):
-            merge = _parsed(parse_json(line))
+            merge = _parse_merge(parse_json(line))
             if merge.id in line_of:
                 raise DataError(f"line {line_of[merge.id]} already has this id", value=merge.id)
             line_of[merge.id] = number
@@ -217,19 +217,19 @@ def read_plan(path: str | Path) -> Plan:
     return Plan(tuple(merges))
 
 
-def _parsed(record: Any) -> Merge:
+def _parse_merge(record: Any) -> Merge:
     match record:
         case {"id": str(set_id), "canonical": str(name), "members": [_, *_] as members}:
             if not set_id or not name.strip() or not is_unicode(set_id + name):
                 raise DataError("expected an id and a canonical name", value=f"{set_id} {name}")
-            parsed = tuple(map(_parsed_member, members))
+            parsed = tuple(map(_parse_member, members))
             type_, chance = _text(record.get("type")), _number(record.get("probability"))
             return Merge(set_id, name, parsed, type_, chance)
     problem = 'expected {"id": "…", "canonical": "…", "members": [{"name": "…"}, …]}'
     raise DataError(problem, value=json.dumps(record, ensure_ascii=False))
 
 
-def _parsed_member(record: Any) -> PlannedMember:
+def _parse_member(record: Any) -> PlannedMember:
     """A member without its explanation, which is for people."""
     match record:
         case {"name": str(name)} if name.strip() and is_unicode(name):
@@ -260,7 +260,7 @@ def _text(value: Any) -> str:
     if value is None:
         return ""
     if not isinstance(value, str) or not is_unicode(value):
-        raise DataError("expected a text", value=value)
+        raise DataError("expected a string", value=value)
     return value
 
 

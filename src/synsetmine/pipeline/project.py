@@ -42,7 +42,7 @@ HEADER = """\
 DUMP = "test/test_data/enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
 
 DEMO = """\
-# Written by `synsetmine demo`; `synsetmine run` carries it out again.
+# Written by `synsetmine demo`; `synsetmine run` runs it again.
 
 run = "run"
 

@@ -131,7 +131,7 @@ def read_registry(path: str | Path) -> Registry:
                 case {"id": str(entity_id), "names": [_, *_] as names} if entity_id:
                     if entity_id in entities:
                         raise DataError("another line has this id", value=entity_id)
-                    entity = KnownEntity(entity_id, tuple(map(_parsed, names)))
+                    entity = KnownEntity(entity_id, tuple(map(_parse_name, names)))
                     for key in {name.key for name in entity.names}:
                         if line_of.setdefault(key, number) != number:
                             problem = f"the entity on line {line_of[key]} has this name"
@@ -143,7 +143,7 @@ def read_registry(path: str | Path) -> Registry:
     return Registry(tuple(entities.values()), tuple(never.values()))
 
 
-def _parsed(record: Any) -> KnownName:
+def _parse_name(record: Any) -> KnownName:
     match record:
         case {"name": str(name)} if name.strip() and is_unicode(name):
             type_, sense = record.get("type", ""), record.get("sense", 0)

@@ -283,30 +283,36 @@ class GraphColumns(Settings):
 
     name: str | None = setting(
         None,
-        help="names of entities. Default: name, title, entity or label",
+        help="column of the entities' names. Default: name, title, entity or label",
         option="--name-column",
     )
     id: str | None = setting(
-        None, help="ids of entities. Default: id, if there is one", option="--id-column"
+        None,
+        help="column of the entities' ids. Default: id, if there is one",
+        option="--id-column",
     )
     type: str | None = setting(
-        None, help="types of entities. Default: type, if there is one", option="--type-column"
+        None,
+        help="column of the entities' types. Default: type, if there is one",
+        option="--type-column",
     )
     source: str | None = setting(
-        None, help="where relations begin. Default: source", option="--source-column"
+        None,
+        help="column of the first entity of a relation. Default: source",
+        option="--source-column",
     )
     target: str | None = setting(
-        None, help="where relations end. Default: target", option="--target-column"
+        None, help="column of its second entity. Default: target", option="--target-column"
     )
     refer_to: Literal["name", "id"] = setting(
-        "name", help="what source and target have of their entities"
+        "name", help="what the columns of source and target contain"
     )
     join: Sequence[str] | None = setting(
         None,
-        help="column of texts that are joined where rows are merged; repeat it for more. Default: "
+        help="column of texts to join when rows are merged; repeat it for more. Default: "
         "description, if there is one. Lists are always joined",
     )
-    sum: Sequence[str] = setting((), help="column of numbers that are added; repeat it for more")
+    sum: Sequence[str] = setting((), help="column of numbers to add; repeat it for more")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -316,7 +322,7 @@ class JudgeSettings(Settings):
     url: str = setting(
         "",
         help="address of an OpenAI-compatible endpoint, such as http://localhost:8080/v1: a "
-        "language model decides what is unsure; its key is read from SYNSETMINE_JUDGE_KEY",
+        "language model decides unsure pairs; its key is read from SYNSETMINE_JUDGE_KEY",
         option="--judge",
     )
     model: str = setting(
@@ -347,9 +353,9 @@ class JudgeSettings(Settings):
         120.0, gt=0, le=3600, help="seconds to wait for an answer", option="--judge-timeout"
     )
     retries: int = setting(
-        2, ge=0, le=10, help="attempts after a failed one", option="--judge-retries"
+        2, ge=0, le=10, help="retries after a failed request", option="--judge-retries"
     )
-    backoff: float = setting(1.0, ge=0, le=60, help="seconds before the first of these")
+    backoff: float = setting(1.0, ge=0, le=60, help="seconds before the first retry")
     cache: str = setting(
         "",
         help="file with the answers; default: judge.sqlite in the folder SYNSETMINE_CACHE",
@@ -363,7 +369,7 @@ class JudgeSettings(Settings):
     )
     dry_run: bool = setting(
         False,
-        help="report number and cost of the questions, and ask none",
+        help="report the number and cost of the questions without asking them",
         option="--judge-dry-run",
     )
 

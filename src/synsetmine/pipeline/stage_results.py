@@ -65,27 +65,27 @@ class SuperviseResult(StageResult):
         """How many links were kept, and dropped for each reason."""
         rows = [
             (
-                KEPT if fate == KEPT else f"dropped: {fate}",
+                KEPT if outcome == KEPT else f"dropped: {outcome}",
                 f"{tally.links:,}",
                 f"{tally.mentions:,}",
                 "; ".join(f"{link.surface} → {link.entity}" for link in tally.examples[:2]),
             )
-            for fate, tally in self.tallies.items()
+            for outcome, tally in self.tallies.items()
         ]
         return ("links", "number", "mentions", "most frequent"), rows
 
 
 def write_tallies(path: Path, tallies: Mapping[str, Tally]) -> None:
-    """Write how many links met each fate, with examples."""
+    """Write how many links met each outcome, with examples."""
     write_json(
         path,
         {
-            fate: {
+            outcome: {
                 "links": tally.links,
                 "mentions": tally.mentions,
                 "examples": [[link.surface, link.entity, link.count] for link in tally.examples],
             }
-            for fate, tally in tallies.items()
+            for outcome, tally in tallies.items()
         },
     )
 
@@ -93,10 +93,10 @@ def write_tallies(path: Path, tallies: Mapping[str, Tally]) -> None:
 def parse_tallies(record: Mapping[str, Any]) -> dict[str, Tally]:
     """The tallies of the JSON that `write_tallies` wrote."""
     return {
-        fate: Tally(
+        outcome: Tally(
             tally["links"], tally["mentions"], tuple(Link(*link) for link in tally["examples"])
         )
-        for fate, tally in record.items()
+        for outcome, tally in record.items()
     }
 
 

@@ -198,7 +198,7 @@ class JudgedRun:
     """What became of the unsure sets of a run."""
 
     decisions: tuple[Decision, ...]
-    meanwhile: int  # sets that somebody else decided on meanwhile
+    conflicts: int  # sets that somebody else decided on in the meantime
     report: JudgeReport
 
 
@@ -219,7 +219,7 @@ def judge_run(
         questions = _describe_terms(at, asked)
         answers, report = judge.ask(questions, low=0.0, high=below, progress=progress)
         decisions: list[Decision] = []
-        meanwhile = 0
+        conflicts = 0
         for reviewed, terms, answer in zip(unsure, asked, answers, strict=True):
             if answer is None:
                 continue
@@ -231,10 +231,10 @@ def judge_run(
                     continue
             except Conflict:
                 pass
-            meanwhile += 1
+            conflicts += 1
     kinds = [decision.kind in ("accept", "judge") for decision in decisions]
     report = replace(report, together=sum(kinds), apart=len(kinds) - sum(kinds))
-    return JudgedRun(tuple(decisions), meanwhile, report)
+    return JudgedRun(tuple(decisions), conflicts, report)
 
 
 def _asked_terms(reviewed: ReviewedSet, most: int) -> list[MinedTerm]:

@@ -62,7 +62,7 @@ class Conflict(SynsetmineError):  # noqa: N818 - it is one, and nothing is broke
         self.newer = tuple(newer)
         last = self.newer[-1]
         super().__init__(
-            f"{last.reviewer} has changed this set meanwhile ({last.kind}, {last.when})"
+            f"{last.reviewer} has changed this set in the meantime ({last.kind}, {last.when})"
         )
 
 

@@ -50,8 +50,8 @@ def find_definitions(text: str) -> Iterator[Definition]:
         opening = bracket.start()
         if not opening or not text[opening - 1].isspace():  # f(x), poly(A)
             continue
-        inner = _stripped(text, *bracket.span(1))
-        before = _stripped(text, max(opening - REACH, 0), opening)
+        inner = _strip(text, *bracket.span(1))
+        before = _strip(text, max(opening - REACH, 0), opening)
         short, is_inside = inner, _is_short_form(text[slice(*inner)])
         if not is_inside:
             short = _last_word(text, before)
@@ -151,7 +151,7 @@ _LOCANT = re.compile(
 )
 
 
-def _stripped(text: str, start: int, end: int) -> Span:
+def _strip(text: str, start: int, end: int) -> Span:
     """A span without the whitespace and quotation marks around it."""
     content = text[start:end]
     start += len(content) - len(content.lstrip(_AROUND))

@@ -43,7 +43,7 @@ class TermVectors:
         try:
             numbers = np.asarray(matrix, np.float32)
         except (TypeError, ValueError):
-            problem = "vectors must be numbers, as many for each term"
+            problem = "vectors must be numbers, the same count for each term"
             raise DataError(problem, value=matrix) from None
         return cls(tuple(terms_of(terms)), numbers)
 

@@ -98,10 +98,10 @@ def test_new_names_and_groups_of_unknown_terms_are_listed_apart(page: Page) -> N
 @given(sets=st.lists(mined_sets, max_size=5, unique_by=lambda mined: mined.id))
 def test_every_term_is_counted_once(sets: list[MinedSet]) -> None:
     findings = replace(empty(), sets=sets)
-    assert sum(findings.fates.values()) == findings.term_count
-    assert findings.fates.get("New names of known entities", 0) == len(findings.new_names)
+    assert sum(findings.outcomes.values()) == findings.term_count
+    assert findings.outcomes.get("New names of known entities", 0) == len(findings.new_names)
     grouped = sum(len(mined.terms) for mined in findings.groups)
-    assert findings.fates.get("Unknown terms in groups", 0) == grouped
+    assert findings.outcomes.get("Unknown terms in groups", 0) == grouped
     assert findings.sets_with_new_names == sum(
         any(t.action == "seed" for t in s.terms) and any(t.action != "seed" for t in s.terms)
         for s in sets

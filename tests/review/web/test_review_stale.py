@@ -66,7 +66,9 @@ def test_only_what_was_shown_is_decided(tmp_path: Path, port: int, button: str) 
     with server(other, port):
         answer = press(ada, page, button)
         assert answer.status_code == 409
-        assert alert(answer.text).startswith("The set on your page is not the one that this server")
+        assert alert(answer.text).startswith(
+            "The set on your page differs from the one on the server"
+        )
         assert "was not recorded" in alert(answer.text)
         assert title(answer.text) == "aspirin"
         assert "ibuprofen" in answer.text  # the set as it is now
@@ -110,7 +112,7 @@ def test_both_sets_of_a_merge_were_shown(tmp_path: Path, port: int) -> None:
     with server(other, port):
         answer = press(ada, page, "merge-1")
         assert answer.status_code == 409
-        assert "is not the one that this server has" in alert(answer.text)
+        assert "differs from the one on the server" in alert(answer.text)
     assert decisions(other) == []
     ada.close()
 

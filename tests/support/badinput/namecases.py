@@ -176,7 +176,7 @@ NAME_CASES = (
         "lung,liver\n",
         "a pair with an unknown name",
         0,
-        "1 pair of --never or --always left out: a name is neither listed nor in a known set",
+        "1 pair of --never or --always left out: a name is neither in the list nor in a known set",
     ),
     Case(
         "names",
@@ -225,7 +225,7 @@ NAME_CASES = (
         files({"x.txt": NAMES}),
         ("group", "x.txt", "--judge-dry-run"),
         1,
-        "options of a judge need the address of one: --judge URL",
+        "these options need the address of a language model: --judge URL",
     ),
     Case(
         "names",

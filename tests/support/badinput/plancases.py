@@ -45,7 +45,7 @@ PLAN_CASES = (
     ),
     _apply(
         "a number to add that is none",
-        "e.csv: the column degree is to be summed, but has values that are no numbers: 'x'",
+        "e.csv: the column degree cannot be summed: it has values that are not numbers: 'x'",
         more="--sum degree",
     ),
     _apply(

@@ -300,7 +300,7 @@ def nearest_sparse_of(
             shared += np.bincount(part.indices, minlength=matrix.shape[1])
         sources = _rare_columns(sources, shared, QUERY_POSTINGS)
     used = np.unique(sources.indices)
-    columns = _transposed(matrix, references, used)
+    columns = _transpose(matrix, references, used)
     numbers = np.searchsorted(used, sources.indices)
     shape = (len(queries), max(len(used), 1))
     sources = sparse.csr_array((sources.data, numbers, sources.indptr), shape=shape)
@@ -313,7 +313,7 @@ def nearest_sparse_of(
     return nearest
 
 
-def _transposed(
+def _transpose(
     matrix: Any, references: npt.NDArray[np.int64], columns: npt.NDArray[np.int32]
 ) -> Any:
     """Some columns of some rows, as rows: a scipy.sparse.csr_matrix (columns, references)."""

@@ -23,13 +23,13 @@ MAX_CONTEXT = 2_000  # characters
 Context = Annotated[str, Meta(min_length=1, max_length=MAX_CONTEXT)]
 Contexts = Annotated[
     Context | Annotated[list[Context], Meta(max_length=MAX_CONTEXTS)],
-    Meta(description="Sentences in which the name stands, or a description of its bearer."),
+    Meta(description="Sentences that contain the name, or a description of what it names."),
 ]
 TypeOfName = Annotated[
     str,
     Meta(
         max_length=500,
-        description="Names of different types, such as person and city, are never one thing.",
+        description="Names of different types, such as person and city, never share a set.",
     ),
 ]
 Among = (
@@ -37,8 +37,7 @@ Among = (
         list[TermText],
         Meta(
             max_length=MAX_NAMES,
-            description="The names to look in, or to compare with; the run of the server then "
-            "takes no part.",
+            description="The names to search or to compare with, instead of the server's run.",
         ),
     ]
     | UnsetType
@@ -74,15 +73,15 @@ class GroupCall(Message):
             min_length=1,
             max_length=MAX_NAMES,
             description="Strings, or objects with a name, and optionally contexts and a type. The "
-            "same name may stand in several objects: it is split if its contexts differ.",
+            "same name may occur in several objects: it is split if its contexts differ.",
         ),
     ]
     precision: Annotated[
         Literal["cautious", "balanced", "bold"] | Annotated[float, Meta(ge=0, le=1)],
-        Meta(description="How sure a set must be: a level, or a threshold from 0 to 1."),
+        Meta(description="Level of precision, or a threshold from 0 to 1."),
     ] = GroupSettings().precision  # type: ignore[assignment]  # the default is a level
     unsure: Annotated[
-        int, Meta(ge=0, le=100, description="How many pairs near the threshold to return.")
+        int, Meta(ge=0, le=100, description="Number of pairs near the threshold to return.")
     ] = 10
 
 
@@ -122,7 +121,7 @@ class ExplainCall(Message):
 # --- Results ---
 
 Positions = Annotated[
-    list[int], Meta(description="Where the list of the call has the names, from 0.")
+    list[int], Meta(description="Positions of the names in the list of the call, from 0.")
 ]
 
 
@@ -131,23 +130,26 @@ class GroupedName(Message):
 
     name: str
     probability: Annotated[
-        Probability | None, Meta(description="Null for another spelling of a name of the set.")
+        Probability | None,
+        Meta(description="Null if it only spells another name of the set differently."),
     ]
 
 
 class GroupedSet(Message):
     """Names of one thing."""
 
-    id: Annotated[str, Meta(description="The same for the same names in every call.")]
+    id: Annotated[str, Meta(description="The same names have the same id in every call.")]
     name: Annotated[str, Meta(description="The canonical name.")]
     type: str
-    probability: Annotated[Probability | None, Meta(description="The lowest of its names.")]
+    probability: Annotated[
+        Probability | None, Meta(description="The lowest probability of its names.")
+    ]
     names: list[GroupedName]
     positions: Positions
 
 
 class SingleName(Message):
-    """A name that stands alone."""
+    """A set of one name."""
 
     id: str
     name: str
@@ -169,7 +171,9 @@ class GroupResult(Message):
     threshold: Probability
     sets: list[GroupedSet]
     alone: list[SingleName]
-    unsure: Annotated[list[UnsureNames], Meta(description="The nearest to the threshold first.")]
+    unsure: Annotated[
+        list[UnsureNames], Meta(description="The pairs nearest to the threshold first.")
+    ]
 
 
 class ExplainResult(Message):
@@ -178,28 +182,35 @@ class ExplainResult(Message):
     name: str
     other: str
     probability: Annotated[
-        Probability, Meta(description="That they are one thing; 0 if their types differ.")
+        Probability, Meta(description="That both name the same thing; 0 if their types differ.")
     ]
     threshold: Annotated[
-        Probability, Meta(description="From here on group puts two names into one set.")
+        Probability, Meta(description="From this probability on, group merges the names.")
     ]
-    names_probability: Annotated[Probability, Meta(description="By the names alone.")]
+    names_probability: Annotated[
+        Probability, Meta(description="The probability without the contexts.")
+    ]
     context_log_odds: Annotated[
         float | None,
-        Meta(description="What the contexts add to the log-odds; null if a name has none."),
+        Meta(description="What the contexts add to the log-odds; null if a name has no contexts."),
     ]
     kind: NameKind
     relation: Annotated[
-        Scope, Meta(description="Of the name to the other: narrow if it means less.")
+        Scope, Meta(description="Of the name to the other: narrow if the name is the narrower one.")
     ]
-    shared_words: Annotated[list[str], Meta(description="Of their contexts, the rarest first.")]
+    shared_words: Annotated[
+        list[str], Meta(description="Words that both contexts have, the rarest first.")
+    ]
     statement: Annotated[
-        str | None, Meta(description="What the sentence says of both names, such as abbreviation.")
+        str | None, Meta(description="The relation that the sentence states, such as abbreviation.")
     ]
     sentence: Annotated[
-        str, Meta(description="With both names; or of the first name's contexts the most alike.")
+        str,
+        Meta(description="With both names; or the most similar one of the first name's contexts."),
     ]
-    other_sentence: Annotated[str, Meta(description="Of the other name's contexts.")]
+    other_sentence: Annotated[
+        str, Meta(description="The most similar one of the other name's contexts.")
+    ]
 
 
 def schema_of(message: type[Struct]) -> dict[str, Any]:

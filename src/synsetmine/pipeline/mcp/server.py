@@ -28,7 +28,8 @@ from synsetmine.review.web.server import AccessMiddleware, AccessPolicy
 PATH = "/mcp"
 MAX_WAITING = 64  # calls; further ones get an error
 FOR_ALL = (
-    "Tells which names mean the same thing. group, and the others with `among`, take any names."
+    "Finds names that mean the same thing. `group` takes a list of names; the other tools take "
+    "one as `among`."
 )
 FOR_RUN = "Without `among`, expand and score answer from {source}."
 
@@ -45,7 +46,7 @@ def mcp_server(answers: Answers | None = None, source: str = "") -> Server[Any]:
     async def call_tool(_context: Any, params: mcp.CallToolRequestParams) -> mcp.CallToolResult:
         tool = tools.get(params.name)
         if tool is None:
-            problem = f"there is no tool {params.name!r}; there is {', '.join(tools)}"
+            problem = f"no such tool: {params.name!r}; expected one of {', '.join(tools)}"
             raise MCPError(mcp.INVALID_PARAMS, problem)
         return await calls.result(tool, params.arguments or {})
 

@@ -100,7 +100,7 @@ class _ToolAnswers:
         if call.among is not UNSET:
             return _general_answers([call.term, *call.among]).expand(call)
         if self.source.mined is None and self.source.model is None:
-            problem = "expand: this server has no run; pass `among`, a list of names to look in"
+            problem = "expand: this server has no run; pass `among`, a list of names to search"
             raise DataError(problem)
         return self.source.answer(call)
 

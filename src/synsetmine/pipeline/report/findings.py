@@ -146,7 +146,7 @@ class Findings:
         return sorted(groups, key=lambda mined: -(mined.least or 0))
 
     @cached_property
-    def fates(self) -> dict[str, int]:
+    def outcomes(self) -> dict[str, int]:
         """How many terms are known, new names, or unknown; the sum is the number of terms."""
         counts = Counter({_KNOWN: 0, _NEW: 0, _GROUPED: 0, _ALONE: 0})
         for mined in self.sets:

@@ -231,7 +231,7 @@ class ReviewSession:
         if later and seen <= self.state.number:
             raise Conflict([later[number] for number in sorted(later)])
         raise NotShownError(
-            "The set on your page is not the one that this server has: the run was mined anew, "
+            "The set on your page differs from the one on the server: the run was mined again, "
             "or the server was started for another run."
         )
 

@@ -100,7 +100,7 @@ def test_what_cannot_be_added_is_counted(tmp_path: Path) -> None:
     assert done == PatchResult(names=1, entities=1)
     assert refused.counts == {
         "a name that the entity already has": 3,
-        "a name that is not exact, in a format that has exact names only": 1,
+        "a name that is not an exact synonym; this format has no others": 1,
         "a name without a letter or digit": 1,
         "a name of an entity that is not in the knowledge base": 2,
     }
