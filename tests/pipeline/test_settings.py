@@ -106,7 +106,7 @@ OTHERS = {
     ("export/formats.py", "Format", "sentences"),
     ("export/solr.py", "write_querqy", "weights"),
     *(("io/downloads.py", "fetch_dataset", name) for name in ("backoff", "retries", "timeout")),
-    *(("kb/tables.py", "KbFields", name) for name in ("id", "name")),  # JSONL's own
+    *(("kb/readers.py", "KbFields", name) for name in ("id", "name")),  # JSONL's own
     *(("linking/spotlight.py", "__init__", name) for name in ("retries", "timeout")),
     ("linking/linkers.py", "__init__", "ambiguous"),  # of one sentence, without a corpus
     ("linking/linkers.py", "open", "ambiguous"),
