@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from synsetmine.errors import DataError
-from synsetmine.pipeline.graph_files import GraphTable
+from synsetmine.pipeline.graph_files import GraphTable, add_columns
 
 SET_ID, MERGED = "set_id", "merged_from"  # columns that merging adds to the entities
 ROW, VALUES = "row", "values"  # fields of a record in `merged_from`
@@ -102,14 +102,17 @@ def _from_json(table: GraphTable, bare: GraphTable) -> tuple[list[list[int]], Gr
     merged = [json.loads(cell) if cell else [] for cell in table.arrow[MERGED].to_pylist()]
     rows = [[int(record[ROW]) for record in records] for records in merged]
     values = [record[VALUES] for records in merged for record in records]
-    columns = []
-    for name in bare.columns:
-        if table.encoding == "text":
-            cells = [str(value[name]) for value in values]
-        else:
-            cells = [
-                json.dumps(value[name], ensure_ascii=False) if name in value else None  # type: ignore[misc]
+    names = bare.columns
+    columns: dict[str, list[str | None]] = {}
+    if table.encoding == "text":
+        columns = {name: [str(value[name]) for value in values] for name in names}
+    else:
+        for value in values:  # fields that only merged rows have
+            add_columns(names, value)
+        for name in names:
+            columns[name] = [
+                json.dumps(value[name], ensure_ascii=False) if name in value else None
                 for value in values
             ]
-        columns.append(pa.array(cells, pa.string()))
-    return rows, replace(bare, arrow=pa.Table.from_arrays(columns, schema=bare.arrow.schema))
+    arrays = {name: pa.array(cells, pa.string()) for name, cells in columns.items()}
+    return rows, replace(bare, arrow=pa.table(arrays))
