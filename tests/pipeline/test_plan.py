@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
+import pandas
+import polars
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -145,6 +149,15 @@ def test_ids_belong_to_one_entity_each() -> None:
         group(["Lyon", "Bonn"]).plan(ids=["x", "x"])
     with pytest.raises(DataError, match="1 ids for 2 names"):
         group(["Lyon", "Bonn"]).plan(ids=["x"])
+
+
+@pytest.mark.parametrize("make", [list, np.array, pandas.Series, polars.Series])
+def test_ids_may_be_whole_numbers(tmp_path: Path, make: Callable[[list[int]], Any]) -> None:
+    """As the column of a table has them."""
+    plan = group(["IBM", "I.B.M.", "Lyon"]).plan(ids=make([7, 8, 9]))
+    plan.write(tmp_path / "plan.jsonl")
+    (merge,) = read_plan(tmp_path / "plan.jsonl")
+    assert [member.ids for member in merge.members] == [("7",), ("8",)]
 
 
 words = st.sampled_from(["a b", "b a", "A  b", "c", "c d", "d c", "", "e"])

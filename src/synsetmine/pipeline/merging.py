@@ -11,11 +11,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
-from synsetmine.errors import DataError, counted
+from synsetmine.errors import DataError, counted, require, require_type
 from synsetmine.normalization import name_key
 from synsetmine.pipeline.graph_files import GraphTable, as_library, table_of
 from synsetmine.pipeline.originals import MERGED, ROW_NUMBER, SET_ID, SUFFIX, with_originals
-from synsetmine.pipeline.plan import Merge, Plan, read_plan
+from synsetmine.pipeline.plan import Merge, Plan, plan_in
 
 NAMES = ("name", "title", "entity", "label")  # usual names of the column with the names
 JOINT = " | "  # between texts of rows that are merged
@@ -33,6 +33,12 @@ class GraphColumns:
     refer_to: Literal["name", "id"] = "name"  # what source and target have
     join: Sequence[str] | None = None  # texts that are joined: description, if there is one
     sum: Sequence[str] = ()  # numbers that are added
+
+    def __post_init__(self) -> None:
+        for what, names in (("join", self.join), ("sum", self.sum)):
+            if isinstance(names, str):
+                raise DataError(f"{what} must be a list of columns", value=names)
+        require(self.refer_to in ("name", "id"), "refer_to must be name or id", self.refer_to)
 
 
 @dataclass(frozen=True)
@@ -99,8 +105,8 @@ def apply_plan(
     """
     if entities is None and relations is None:
         raise DataError("expected a table of entities, of relations, or both")
-    plan = plan if isinstance(plan, Plan) else read_plan(plan)
-    columns = columns or GraphColumns()
+    plan, columns = plan_in(plan), columns or GraphColumns()
+    require_type(columns, GraphColumns, "expected GraphColumns")
     counts = ApplicationCounts()
     resolver = _Resolver(plan)
     used: set[int] = set()

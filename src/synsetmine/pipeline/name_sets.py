@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -86,7 +86,8 @@ class NameCounts:
     missing: int = 0  # None, NaN or nothing but whitespace
     too_long: int = 0  # names that were not compared: longer than 10,000 characters
     ambiguous: int = 0  # names that were not compared: in several known sets
-    unused_pairs: int = 0  # cannot-link pairs with a name that is neither listed nor known
+    unused_pairs: int = 0  # linked pairs with a name that is neither listed nor known
+    unkept_pairs: int = 0  # must-link pairs that types, known sets or cannot-link pairs forbid
 
 
 class ComparedTerms(NamedTuple):
@@ -189,8 +190,8 @@ class Grouping:
 
         write_grouping(Path(path), self, alone=alone, skipped=skipped)
 
-    def plan(self, *, ids: Sequence[str] | None = None, progress: Progress | None = None) -> Plan:
-        """What would be merged, and why; `ids` are those of the rows of the list.
+    def plan(self, *, ids: Any = None, progress: Progress | None = None) -> Plan:
+        """What would be merged, and why; `ids` has those of the rows: strings or whole numbers.
 
         With ids each row is an entity, and rows of one name that are one thing are merged too.
         """
@@ -198,7 +199,7 @@ class Grouping:
 
         return plan_of(self, ids, progress=progress)
 
-    def write_plan(self, path: str | Path, *, ids: Sequence[str] | None = None) -> None:
+    def write_plan(self, path: str | Path, *, ids: Any = None) -> None:
         """Write the plan as JSON lines, which `apply_plan` maps tables by."""
         self.plan(ids=ids).write(path)
 

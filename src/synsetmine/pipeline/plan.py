@@ -13,7 +13,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from synsetmine.errors import DataError
+from synsetmine.corpus.name_lists import ids_in
+from synsetmine.errors import DataError, counted
 from synsetmine.io.files import numbered_lines, parse_json, plain_name, write_text
 from synsetmine.normalization import is_unicode, name_key
 from synsetmine.pipeline.explanation import Explanation
@@ -70,7 +71,7 @@ class Plan:
         return iter(self.merges)
 
     def __repr__(self) -> str:
-        return f"Plan({len(self.merges):,} merges)"
+        return f"Plan({counted(len(self.merges), 'merge')})"
 
     def write(self, path: str | Path) -> None:
         """Write JSON lines, whole or not at all."""
@@ -84,14 +85,13 @@ def check_plan_ending(path: Path) -> None:
         raise DataError("unknown file extension for a plan; expected .jsonl", value=str(path))
 
 
-def plan_of(
-    grouping: Grouping, ids: Sequence[str] | None = None, *, progress: Progress | None = None
-) -> Plan:
+def plan_of(grouping: Grouping, ids: Any = None, *, progress: Progress | None = None) -> Plan:
     """The merges of a grouping: its sets of several names.
 
     `ids` are those of the rows of the list. With them each row is an entity, so rows of one name
     that are one thing are a merge too.
     """
+    ids = None if ids is None else ids_in(ids)
     if ids is not None and len(ids) != len(grouping.rows):
         raise DataError(f"{len(ids):,} ids for {len(grouping.rows):,} names")
     compared = grouping.compared
@@ -215,6 +215,16 @@ def _member_record(member: PlannedMember) -> dict[str, Any]:
 
 def _rounded(value: Any) -> Any:
     return round(value, DIGITS) if isinstance(value, float) else value
+
+
+def plan_in(plan: object) -> Plan:
+    """The plan, or the one in the file of this path."""
+    if isinstance(plan, Plan):
+        return plan
+    if not isinstance(plan, str | Path):
+        problem = "expected a plan, as `Grouping.plan` makes it, or its path"
+        raise DataError(problem, value=type(plan).__name__)
+    return read_plan(plan)
 
 
 def read_plan(path: str | Path) -> Plan:
