@@ -51,6 +51,17 @@ def test_a_merge_has_its_names_rows_and_reasons() -> None:
     assert why.context_log_odds is not None
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_plan_is_a_table_to_look_at(library: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    frame = plan_of(progress=True).to_frame(library)
+    assert "explaining" in capsys.readouterr().err
+    assert [*frame["canonical"]] == ["Heart Failure"] * 3 + ["IBM"] * 2
+    assert [*frame["name"]][3:] == ["IBM", "I.B.M."]
+    assert [*frame["nearest"]][3:] == ["I.B.M.", "IBM"]
+    assert frame["sentence"][3] == "IBM (I.B.M.) sells computers."
+    assert len(Plan(()).to_frame(library)) == 0
+
+
 def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
     result = group(NAMES, types=TYPES, contexts=CONTEXTS)
     path = tmp_path / "plan.jsonl"

@@ -105,7 +105,7 @@ class JudgeReport:
         if self.left_out:
             parts.append(
                 f"{counted(self.left_out, 'question')} beyond the limits of "
-                f"{settings.calls:,} requests and {settings.tokens:,} tokens"
+                f"{counted(settings.calls, 'request')} and {counted(settings.tokens, 'token')}"
             )
         return "; ".join(parts)
 

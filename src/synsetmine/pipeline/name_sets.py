@@ -13,7 +13,8 @@ from synsetmine.errors import Skipped, counted
 from synsetmine.frames import Library, frame_of, html_table
 from synsetmine.io.sets import new_id
 from synsetmine.pipeline.explanation import PairExplainer
-from synsetmine.types import Progress, SynonymSets, Term
+from synsetmine.progress import ShowProgress
+from synsetmine.types import SynonymSets, Term
 
 if TYPE_CHECKING:
     from synsetmine.pipeline.judge import JudgeReport
@@ -190,7 +191,7 @@ class Grouping:
 
         write_grouping(Path(path), self, alone=alone, skipped=skipped)
 
-    def plan(self, *, ids: Any = None, progress: Progress | None = None) -> Plan:
+    def plan(self, *, ids: Any = None, progress: ShowProgress = None) -> Plan:
         """What would be merged, and why; `ids` has those of the rows: strings or whole numbers.
 
         With ids each row is an entity, and rows of one name that are one thing are merged too.

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from synsetmine.corpus.name_lists import ids_in
 from synsetmine.errors import DataError, counted
+from synsetmine.frames import Library, frame_of
 from synsetmine.io.files import numbered_lines, parse_json, plain_name, write_text
 from synsetmine.normalization import is_unicode, name_key
 from synsetmine.pipeline.explanation import Explanation
+from synsetmine.progress import ShowProgress, showing
 from synsetmine.text.kinds import pair_kind
-from synsetmine.types import Progress
 
 if TYPE_CHECKING:
     from synsetmine.pipeline.name_sets import ComparedTerms, Grouping, Member
@@ -73,6 +74,22 @@ class Plan:
     def __repr__(self) -> str:
         return f"Plan({counted(len(self.merges), 'merge')})"
 
+    def to_frame(self, library: Library = "pandas") -> Any:
+        """A DataFrame of pandas or polars with a row for each member, to look at."""
+        rows = [(merge, member) for merge in self.merges for member in merge.members]
+        why = [member.why for _, member in rows]
+        columns = {
+            "id": [merge.id for merge, _ in rows],
+            "canonical": [merge.canonical for merge, _ in rows],
+            "name": [member.name for _, member in rows],
+            "type": [member.type for _, member in rows],
+            "probability": [member.probability for _, member in rows],
+            "nearest": [None if one is None else one.other for one in why],
+            "kind": [None if one is None else one.kind for one in why],
+            "sentence": [None if one is None else one.sentence for one in why],
+        }
+        return frame_of(columns, library)
+
     def write(self, path: str | Path) -> None:
         """Write JSON lines, whole or not at all."""
         lines = (json.dumps(_record(merge), ensure_ascii=False) for merge in self.merges)
@@ -85,7 +102,7 @@ def check_plan_ending(path: Path) -> None:
         raise DataError("unknown file extension for a plan; expected .jsonl", value=str(path))
 
 
-def plan_of(grouping: Grouping, ids: Any = None, *, progress: Progress | None = None) -> Plan:
+def plan_of(grouping: Grouping, ids: Any = None, *, progress: ShowProgress = None) -> Plan:
     """The merges of a grouping: its sets of several names.
 
     `ids` are those of the rows of the list. With them each row is an entity, so rows of one name
@@ -108,28 +125,29 @@ def plan_of(grouping: Grouping, ids: Any = None, *, progress: Progress | None = 
     sets = [(s.id, s.entries) for s in grouping.sets]
     if ids is not None:
         sets += [(i, (m,)) for i, m in zip(grouping.ids_alone, grouping.alone, strict=True)]
-    for place, (set_id, entries) in enumerate(sets):
-        members = []
-        for number, member in enumerate(entries):
-            own = rows.get((place, number), [])
-            own_ids = () if ids is None else tuple(dict.fromkeys(ids[r] for r in own if ids[r]))
-            members.append(
-                PlannedMember(
-                    member.name,
-                    member.count,
-                    member.probability,
-                    member.known,
-                    member.type,
-                    identify[_key(member)],
-                    tuple(own) if ids is None else (),
-                    own_ids,
-                    _why(compared, place, entries, number) if len(entries) > 1 else None,
+    with showing(progress, "explaining") as bar:
+        for place, (set_id, entries) in enumerate(sets):
+            members = []
+            for number, member in enumerate(entries):
+                own = rows.get((place, number), [])
+                own_ids = () if ids is None else tuple(dict.fromkeys(ids[r] for r in own if ids[r]))
+                members.append(
+                    PlannedMember(
+                        member.name,
+                        member.count,
+                        member.probability,
+                        member.known,
+                        member.type,
+                        identify[_key(member)],
+                        tuple(own) if ids is None else (),
+                        own_ids,
+                        _why(compared, place, entries, number) if len(entries) > 1 else None,
+                    )
                 )
-            )
-        if len(members) > 1 or len(members[0].ids) > 1:
-            merges.append(_merge(set_id, members))
-        if progress is not None:
-            progress(place + 1, len(sets))
+            if len(members) > 1 or len(members[0].ids) > 1:
+                merges.append(_merge(set_id, members))
+            if bar is not None:
+                bar(place + 1, len(sets))
     merges.sort(key=lambda merge: (name_key(merge.canonical), merge.canonical, merge.id))
     return Plan(tuple(merges))
 

@@ -183,7 +183,7 @@ NAME_CASES = (
         "names",
         "a pair that must and must not share a set",
         files({"x.txt": "lung\nliver\n", "p.tsv": "lung\tliver\n"}),
-        ("group", "x.txt", "--never", "p.tsv", "--always", "p.tsv", "-o", "out.csv"),
+        ("group", "x.txt", "--never", "p.tsv", "--always", "p.tsv"),
         0,
         "1 pair of --always left out: --never, types or known sets forbid it",
     ),
