@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from synsetmine.errors import SynsetmineError
+from synsetmine.errors import ModelError, SynsetmineError
 from synsetmine.io.files import cache_root, write_text
 from synsetmine.models import StoredModel, load_model, save_model
 from synsetmine.models.storage import model_files
@@ -68,13 +68,18 @@ def from_pretrained(
     place = (Path(cache) if cache else cache_root() / "hub") / str(name).replace("/", "--")
     place /= revision or "main"
     # A folder of its own: the hub's cache consists of symbolic links, which no model may have.
-    snapshot_download(
-        str(name),
-        revision=revision,
-        token=token,
-        local_dir=place,
-        allow_patterns=[path.name for path in model_files(place, tuned=True)],
-    )
+    try:
+        snapshot_download(
+            str(name),
+            revision=revision,
+            token=token,
+            local_dir=place,
+            allow_patterns=[path.name for path in model_files(place, tuned=True)],
+        )
+    except (OSError, ValueError) as error:  # errors of the hub are of these types
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        problem = f"{name} is no folder, and the Hugging Face hub does not send it: {reason}"
+        raise ModelError(problem) from error
     return load_model(place)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, TypedDict, Unpack
 
+from synsetmine.models import StoredModel
 from synsetmine.normalization import name_key
 from synsetmine.pipeline.grouping import NameModel, Pairs, group
 from synsetmine.pipeline.name_sets import Grouping, Member, NameSet
@@ -27,7 +28,7 @@ class GroupOptions(TypedDict, total=False):
     known: KnownSets | str | Path | None
     never: Pairs | None
     always: Pairs | None
-    model: NameModel | None
+    model: NameModel | StoredModel | None
     encoder: str | None
     device: str
     cache: str | Path | None

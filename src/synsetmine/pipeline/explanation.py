@@ -29,6 +29,7 @@ from synsetmine.text.word_forms import stem
 from synsetmine.types import NameKind, Progress, Scope, Term
 
 if TYPE_CHECKING:
+    from synsetmine.models import StoredModel
     from synsetmine.pipeline.grouping import NameModel, PreparedNameModel
     from synsetmine.views import TermVectors, TermViews
 
@@ -70,7 +71,7 @@ def explain(
     other_contexts: str | Iterable[str] | None = None,
     types: Sequence[str | None] = ("", ""),
     among: Iterable[str] = (),
-    model: NameModel | None = None,
+    model: NameModel | StoredModel | None = None,
     encoder: str | None = None,
     device: str = "cpu",
     cache: str | Path | None = None,

@@ -20,7 +20,7 @@ import numpy as np
 from synsetmine.corpus.name_lists import Row, read_pairs, rows_in
 from synsetmine.errors import DataError, require_type
 from synsetmine.io.sets import read_sets
-from synsetmine.models import MiningResult
+from synsetmine.models import MiningResult, StoredModel
 from synsetmine.normalization import name_key
 from synsetmine.pipeline.explanation import PairExplainer
 from synsetmine.pipeline.name_sets import Grouping, UnsurePair
@@ -107,7 +107,7 @@ def group(
     known: KnownSets | str | Path | None = None,
     never: Pairs | None = None,
     always: Pairs | None = None,
-    model: NameModel | None = None,
+    model: NameModel | StoredModel | None = None,
     encoder: str | None = None,
     device: str = "cpu",
     cache: str | Path | None = None,
@@ -137,7 +137,8 @@ def group(
     fewest other characters (`Heart Failure`, not `Failure, Heart`), then to the first in the
     alphabet. The name of a known set is its first one.
 
-    `model` is the general model by default. `encoder` is a sentence encoder, `minilm` or a folder,
+    `model` is the general model by default; one that was adapted to sets judges names without
+    their contexts. `encoder` is a sentence encoder, `minilm` or a folder,
     whose vectors of the names and contexts are a further view; the folder `cache` stores them.
     `unsure` is the number of pairs near the threshold to return. `progress` is True for a progress
     bar, or a function that is called with the finished work and the total.
@@ -322,15 +323,16 @@ def threshold_of(precision: str | float) -> float:
     return threshold
 
 
-def model_of_names(model: NameModel | None, encoder: str | None) -> NameModel:
+def model_of_names(model: NameModel | StoredModel | None, encoder: str | None) -> NameModel:
     """The model, by default that of the package, which may take a sentence encoder's view."""
     from synsetmine.models.general import load_general
 
     if model is None:
         return load_general(encoder=encoder is not None)
-    if not hasattr(model, "senses"):
+    named: Any = model.model if isinstance(model, StoredModel) else model
+    if not hasattr(named, "senses"):
         raise DataError("expected a model of names; None is the general model", value=model)
-    return model
+    return named  # type: ignore[no-any-return]
 
 
 def encoding(
