@@ -185,6 +185,23 @@ def test_tables_that_cannot_be_merged(tables: dict[str, Any], problem: str) -> N
         apply_plan(PLAN, **tables)
 
 
+@pytest.mark.parametrize(("refer_to", "other"), [("id", "name"), ("name", "id")])
+def test_what_relations_refer_to_is_checked(tmp_path: Path, refer_to: Any, other: str) -> None:
+    """Names in place of ids would leave relations to rows that are gone."""
+    ends = {"id": ("1", "2"), "name": ("ibm", "Lyon")}[other]
+    path = tmp_path / "r.csv"
+    path.write_text("source,target\n{},{}\n".format(*ends))
+    columns = GraphColumns(refer_to=refer_to)
+    with pytest.raises(DataError, match=f"have {other}s of entities; say so by refer_to"):
+        apply_plan(PLAN, GraphTable(ENTITIES), read_table(path), columns=columns)
+    columns = GraphColumns(refer_to=other)  # type: ignore[arg-type]
+    applied = apply_plan(PLAN, GraphTable(ENTITIES), read_table(path), columns=columns)
+    assert applied.counts.relations == 1
+    numbers = pa.table({"source": [1], "target": [7]})
+    with pytest.raises(DataError, match="have ids of entities; say so by refer_to"):
+        apply_plan(PLAN, ENTITIES, numbers)
+
+
 def test_only_numbers_are_added() -> None:
     table = pa.table({"name": ["IBM", "I.B.M."], "title": ["a", "b"]})
     with pytest.raises(DataError, match="the column title is to be summed"):

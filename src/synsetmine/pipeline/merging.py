@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
+from synsetmine.corpus.name_lists import id_text
 from synsetmine.errors import DataError, counted, require, require_type
 from synsetmine.normalization import name_key
 from synsetmine.pipeline.graph_files import GraphTable, as_library, table_of
@@ -116,6 +117,8 @@ def apply_plan(
         merged, counts, new_ids = _merge_entities(table_of(entities), resolver, columns, used)
     elif columns.refer_to == "id":
         raise DataError("relations that have ids need the table of entities too")
+    if entities is not None and relations is not None:
+        _check_ends(table_of(entities), table_of(relations), columns)
     if relations is not None:
         mapping = new_ids.get if columns.refer_to == "id" else None
         mapped, dropped, counts = _map_relations(
@@ -401,6 +404,24 @@ def _map_relations(
         ambiguous_ends=ambiguous,
     )
     return mapped, dropped, counts
+
+
+def _check_ends(entities: GraphTable, relations: GraphTable, columns: GraphColumns) -> None:
+    """Refuse relations that have ids where names are expected, or names in place of ids."""
+    id_column = _optional(entities, columns.id, "id")
+    if id_column is None or not relations.columns:
+        return
+    names = {*map(name_key, entities.texts(entities.column(columns.name, usual=NAMES), "name"))}
+    ids = {*entities.texts(id_column, "id")}
+    ends: set[str] = set()
+    for column, usual in ((columns.source, "source"), (columns.target, "target")):
+        values = relations.values(relations.column(column, usual=(usual,)))
+        ends.update(id_text(value) for value in values if value not in (None, ""))
+    have_names, have_ids = any(name_key(end) in names for end in ends), not ends.isdisjoint(ids)
+    other = "id" if columns.refer_to == "name" else "name"
+    if have_names != have_ids and have_ids == (other == "id"):
+        problem = f"source and target have {other}s of entities; say so by refer_to (--refer-to)"
+        raise DataError(problem, path=relations.path, value=other)
 
 
 def _as_type(originals: Sequence[Any], texts: Iterable[str]) -> list[Any]:
