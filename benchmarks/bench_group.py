@@ -2,12 +2,16 @@
 
     python -m benchmarks.bench_group                          # 10k, 100k and 1M made-up names
     python -m benchmarks.bench_group --names LISTS            # of name lists, see names.py
+    python -m benchmarks.bench_group --contexts FOLDER        # of MEDLINE, with their sentences
 
 Ours is the command from its start to the file with the sets. The others get the vectors that the
 general model's static encoder gives to the names, and nothing else; their clock runs from names in
 memory to sets, with all libraries loaded. The parameters of each are those of a grid that give the
 highest ARI on `--training` other names. Average linkage needs memory for a square of the names,
 community detection and the neighbours of Louvain need time for it, so each stops at some size.
+
+With contexts the others get the vectors of "name: context". The ARI is that of the names that MeSH
+has; FOLDER has `corpus.jsonl.gz` and `mesh.jsonl.gz`.
 
 Each method and size runs in a process of its own. A name that a method leaves over is a set of
 one. Seconds depend on the machine and on other work there, CPU seconds and ratios less so.
@@ -37,11 +41,10 @@ from benchmarks.bench_scale import (
     run_timed,
 )
 from benchmarks.methods import METHODS
-from benchmarks.names import LabelledNames, listed_names, made_up_names
+from benchmarks.names import LabelledNames, listed_names, made_up_names, phrases_in_context
 from benchmarks.synthetic import Numbers
 from synsetmine.engines.workers import cores
 from synsetmine.errors import in_one_line
-from synsetmine.metrics import compare_labels
 from synsetmine.models.general import load_general
 from synsetmine.normalization import name_key
 
@@ -63,7 +66,7 @@ def main() -> None:
                 else:
                     results.append(measure(_work, name, size, folder, options, results))
                 print(results[-1], flush=True)
-    source = options.names or "made up"
+    source = options.names or options.contexts or "made up"
     print(f"\n{options.workers} threads, seed {options.seed}, names: {source}\n")
     print("\n".join(_table(results)))
 
@@ -75,25 +78,23 @@ def _prepare(folder: Path, options: argparse.Namespace) -> None:
         path = folder / f"{name}.txt"
         count = options.training if name == "training" else int(name)
         if not path.exists():
-            made = (
-                listed_names(options.names, count, seed)
-                if options.names
-                else made_up_names(count, seed)
-            )
-            made.save(path)
+            _names(options, count, seed).save(path)
     training = LabelledNames.load(folder / "training.txt")
-    rows = load_general().encoder.encode(training.names)
+    rows = load_general().encoder.encode(training.texts)
     for name in options.methods:
         chosen = folder / f"{name}.json"
         if not chosen.exists():
             method, choices = METHODS[name]
-
-            scores = [
-                compare_labels(method(rows, **choice), training.labels).ari for choice in choices
-            ]
+            scores = [training.ari(method(rows, **choice)) for choice in choices]
             best = int(np.argmax(scores))
             chosen.write_text(json.dumps(choices[best]))
             print(f"{name}: {choices[best]}, ARI {100 * scores[best]:.1f} on the training names")
+
+
+def _names(options: argparse.Namespace, count: int, seed: int) -> LabelledNames:
+    if options.contexts:
+        return phrases_in_context(options.contexts, count, seed)
+    return listed_names(options.names, count, seed) if options.names else made_up_names(count, seed)
 
 
 def _work(
@@ -103,16 +104,21 @@ def _work(
     choice = json.loads((folder / f"{name}.json").read_text())
     encoder = load_general().encoder
     method = METHODS[name][0]
-    method(encoder.encode(names.names[:FEW]), **choice)  # loads libraries
+    texts = names.texts
+    method(encoder.encode(texts[:FEW]), **choice)  # loads libraries
     limit_memory(options)
-    run_timed(results, lambda: method(encoder.encode(names.names), **choice), names.labels)
+    run_timed(results, lambda: method(encoder.encode(texts), **choice), names.ari)
 
 
 def _measure_command(size: int, folder: Path) -> Result:
     """`synsetmine group` as a user runs it."""
     names = LabelledNames.load(folder / f"{size}.txt")
     out = folder / f"{size}-sets.jsonl"
-    command = ["-m", "synsetmine", "group", str(folder / f"{size}.txt"), "-o", str(out)]
+    command = ["-m", "synsetmine", "group", "-o", str(out)]
+    if names.contexts:
+        command += [str(folder / f"{size}.jsonl"), "--context-column", "context"]
+    else:
+        command.append(str(folder / f"{size}.txt"))
     started = time.perf_counter()
     process = subprocess.Popen(  # noqa: S603
         [sys.executable, *command], stderr=subprocess.DEVNULL
@@ -121,7 +127,7 @@ def _measure_command(size: int, folder: Path) -> Result:
     seconds = time.perf_counter() - started
     if status:
         return Result("ours", size, problem=f"ended with {os.waitstatus_to_exitcode(status)}")
-    ari = compare_labels(_labels(out, names.names), names.labels).ari
+    ari = names.ari(_labels(out, names.names))
     processor = usage.ru_utime + usage.ru_stime
     peak = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e9
     return Result("ours", size, seconds, processor, 0.0, peak, ari)
@@ -167,7 +173,10 @@ def _options() -> argparse.Namespace:
     all_memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
     add = parser.add_argument
     add("--sizes", nargs="+", type=int, default=[10_000, 100_000, 1_000_000], help="names")
-    add("--names", type=Path, help="name lists: a .jsonl or .jsonl.gz file, or a folder of them")
+    source = parser.add_mutually_exclusive_group()
+    lists = "name lists: a .jsonl or .jsonl.gz file, or a folder of them"
+    source.add_argument("--names", type=Path, help=lists)
+    source.add_argument("--contexts", type=Path, help="folder of MEDLINE abstracts and MeSH")
     add("--methods", nargs="*", choices=RIVALS, default=list(RIVALS), help="beside ours")
     add("--training", type=int, default=3_000, help="names to choose the others' parameters by")
     add("--workers", type=int, default=cores(), help="threads")

@@ -212,7 +212,7 @@ def _work(
     run = _ready(name, vocabulary, folder, options)
     if options.device == "cpu":
         limit_memory(options)
-    run_timed(results, run, vocabulary.labels)
+    run_timed(results, run, lambda predicted: compare_labels(predicted, vocabulary.labels).ari)
 
 
 def limit_memory(options: argparse.Namespace) -> None:
@@ -220,8 +220,10 @@ def limit_memory(options: argparse.Namespace) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 
 
-def run_timed(results: Connection, run: Callable[[], Numbers], labels: Numbers) -> None:
-    """Send the memory before, then time, memory and ARI of the labels that `run` returns."""
+def run_timed(
+    results: Connection, run: Callable[[], Numbers], score: Callable[[Numbers], float]
+) -> None:
+    """Send the memory before, then time, memory and the score of the labels that `run` returns."""
     results.send(_memory("VmRSS"))
     started, processor = time.perf_counter(), time.process_time()
     try:
@@ -231,7 +233,7 @@ def run_timed(results: Connection, run: Callable[[], Numbers], labels: Numbers) 
         return
     seconds, processor = time.perf_counter() - started, time.process_time() - processor
     peak = _memory("VmHWM")
-    results.send((seconds, processor, peak, compare_labels(predicted, labels).ari, ""))
+    results.send((seconds, processor, peak, score(predicted), ""))
 
 
 def _ready(

@@ -6,24 +6,37 @@ A name that two entities have goes to the first. When the lists run out, further
 of them: all names of an entity with the same number or the same name of another entity behind
 ("Calcimycin 7", "Temefos, Portugal"). Such an entity is hard to tell from the one that it is made
 of, as "type 1" is from "type 2" in real lists.
+
+Phrases of MEDLINE come with the sentences in which they stand. Those that MeSH has are labelled.
 """
 
 from __future__ import annotations
 
 import gzip
 import json
+import random
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count as numbers_from
+from itertools import groupby, islice
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.synthetic import Numbers, make_vocabulary
+from synsetmine.corpus import read_corpus
 from synsetmine.errors import DataError
+from synsetmine.kb import read_kb
+from synsetmine.metrics import compare_labels
 from synsetmine.normalization import name_key
+from synsetmine.text.tokens import FUNCTION_WORDS
 
 LARGEST_NUMBER = 100  # that is put behind names
+LONGEST_PHRASE = 4  # words
+UNKNOWN = -1  # the label of a phrase that MeSH lacks
+_SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
+_WORD = re.compile(r"\w[\w'-]*|[^\w\s]")
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,15 +45,37 @@ class LabelledNames:
 
     names: list[str]
     labels: Numbers  # (names,)
+    contexts: tuple[str, ...] = ()  # of each name; none where the names stand alone
+
+    @property
+    def texts(self) -> list[str]:
+        """The names with their contexts, as an encoder of texts takes them."""
+        if not self.contexts:
+            return self.names
+        return [f"{n}: {context}" for n, context in zip(self.names, self.contexts, strict=True)]
+
+    def ari(self, predicted: Numbers) -> float:
+        """How well the sets of the labelled names are found: (names,)"""
+        known = self.labels != UNKNOWN
+        return compare_labels(predicted[known], self.labels[known]).ari
 
     def save(self, path: Path) -> None:
         path.write_text("\n".join(self.names) + "\n", encoding="utf-8")
         np.save(path.with_suffix(".npy"), self.labels)
+        if self.contexts:
+            rows = zip(self.names, self.contexts, strict=True)
+            lines = [json.dumps({"name": name, "context": text}) + "\n" for name, text in rows]
+            path.with_suffix(".jsonl").write_text("".join(lines), encoding="utf-8")
 
     @classmethod
     def load(cls, path: Path) -> LabelledNames:
         names = path.read_text(encoding="utf-8").split("\n")[:-1]
-        return cls(names, np.load(path.with_suffix(".npy")))
+        rows = path.with_suffix(".jsonl")
+        contexts: tuple[str, ...] = ()
+        if rows.exists():
+            with rows.open(encoding="utf-8") as lines:
+                contexts = tuple(json.loads(line)["context"] for line in lines)
+        return cls(names, np.load(path.with_suffix(".npy")), contexts)
 
 
 def made_up_names(count: int, seed: int) -> LabelledNames:
@@ -67,6 +102,52 @@ def listed_names(lists: Path, count: int, seed: int) -> LabelledNames:
             break
     order = chance.permutation(count)
     return LabelledNames([names[row] for row in order.tolist()], np.array(labels)[order])
+
+
+def phrases_in_context(folder: Path, count: int, seed: int) -> LabelledNames:
+    """`count` phrases of MEDLINE abstracts, each with the first sentence that has it.
+
+    `folder` has `corpus.jsonl.gz` and `mesh.jsonl.gz`. Up to half of the phrases are all those that
+    name an entity of MeSH; the others are labelled `UNKNOWN`.
+    """
+    mesh = read_kb(folder / "mesh.jsonl.gz")
+    label_of = {name_key(name): entity for entity in mesh for name in mesh.names(entity)}
+    entities: dict[str, list[str]] = {}
+    others: list[str] = []
+    sentence_of: dict[str, tuple[str, str]] = {}
+    for phrase, sentence in _phrases(folder / "corpus.jsonl.gz", seed):
+        key = name_key(phrase)
+        if key not in sentence_of:
+            sentence_of[key] = phrase, sentence
+            (entities.setdefault(label_of[key], []) if key in label_of else others).append(key)
+    order = sorted(entities)
+    random.Random(seed).shuffle(order)  # noqa: S311
+    labelled = [key for entity in order for key in entities[entity]][: count // 2]
+    keys = [*labelled, *others[: count - len(labelled)]]
+    if len(keys) < count:
+        raise DataError("the abstracts have fewer phrases", value=len(keys))
+    random.Random(seed).shuffle(keys)  # noqa: S311
+    number = {entity: place for place, entity in enumerate(order)}
+    labels = [number[label_of[key]] if key in label_of else UNKNOWN for key in keys]
+    names, contexts = zip(*map(sentence_of.__getitem__, keys), strict=True)
+    return LabelledNames(list(names), np.array(labels), contexts)
+
+
+def _phrases(corpus: Path, seed: int) -> Iterator[tuple[str, str]]:
+    """Runs of words between function words and punctuation marks, and their sentences."""
+    documents = [document.text for document in read_corpus([corpus], text_field="text")]
+    random.Random(seed).shuffle(documents)  # noqa: S311
+    for text in documents:
+        for sentence in _SENTENCE_END.split(text):
+            words = groupby(_WORD.findall(sentence), key=_is_content)
+            for is_content, run in words:
+                some = [*islice(run, LONGEST_PHRASE + 1)] if is_content else []
+                if 0 < len(some) <= LONGEST_PHRASE:
+                    yield " ".join(some), sentence
+
+
+def _is_content(word: str) -> bool:
+    return word[0].isalpha() and word.casefold() not in FUNCTION_WORDS
 
 
 def read_entities(lists: Path) -> Iterator[list[str]]:

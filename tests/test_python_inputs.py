@@ -47,6 +47,8 @@ VECTORS = TermVectors.of(NAMES, np.random.default_rng(0).normal(size=(5, 3)))
 SETS = SynonymSets.of([NAMES[:3], NAMES[3:]])
 GENERAL = StoredModel(load_general(), 0.3, {})
 S: Any = synsetmine  # wrong types on purpose
+TABLE = pd.DataFrame({"name": NAMES})
+PLAN = synsetmine.Plan(())
 COLLECTIONS: list[Callable[[list[str]], Iterable[Any]]] = [
     *(list, tuple, iter, np.array, pd.Series, pl.Series, lambda names: map(Term.parse, names)),
 ]
@@ -174,6 +176,30 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: S.group(NAMES, model="model"), "None is the general model: 'model'"),
     (lambda: S.group(NAMES, progress="yes"), "progress must be True, False, or a function"),
     (lambda: S.group(NAMES, known="none.jsonl"), "none.jsonl: No such file"),
+    (lambda: S.group(NAMES, never="none.csv"), "none.csv: No such file"),
+    (
+        lambda: S.group(NAMES, contexts=dict.fromkeys(NAMES, "a firm")),
+        r"pass \[contexts.get\(name\) for name in names\]",
+    ),
+    (lambda: S.group(NAMES, types={*NAMES}), "names and types as lists in one order"),
+    (lambda: S.group({*NAMES}, types=NAMES), "names and types as lists in one order"),
+    (lambda: S.group(NAMES, contexts=[b"a"] * 5), "a string or a list of strings .item 0.: b'a'"),
+    (lambda: S.group(NAMES, contexts=[{"a": "b"}] * 5), "must be a string or a list of strings"),
+    (lambda: S.group(NAMES, judge={"url": "x"}), "the address of a judge, or JudgeSettings"),
+    (lambda: S.explain("IBM", "GM", types="firm"), "expected two types, one for each name: 'firm'"),
+    (lambda: S.explain("IBM", "GM", model="model"), "None is the general model: 'model'"),
+    (lambda: S.group(NAMES).plan(ids="id"), "expected ids as a list, one for each row: 'id'"),
+    (
+        lambda: S.apply_plan(S.group(NAMES), TABLE),
+        "as `Grouping.plan` makes it, or its path: 'Grouping'",
+    ),
+    (lambda: S.undo_plan([], TABLE), "as `Grouping.plan` makes it, or its path: 'list'"),
+    (lambda: S.apply_plan(PLAN, TABLE, columns={"name": "a"}), "expected GraphColumns: {"),
+    (lambda: S.apply_plan(PLAN, "e.csv"), "`synsetmine apply-plan` reads files: 'str'"),
+    (lambda: S.apply_plan(PLAN, pl.LazyFrame({"name": NAMES})), r"pass .collect\(\)"),
+    (lambda: S.undo_plan(PLAN), "expected a table of entities, of relations, or both"),
+    (lambda: S.GraphColumns(sum="degree"), "sum must be a list of columns: 'degree'"),
+    (lambda: S.GraphColumns(refer_to="row"), "refer_to must be name or id: 'row'"),
 ]
 
 
@@ -205,6 +231,10 @@ def test_reprs_fit_on_a_line() -> None:
         "SetScorer(dimension=3, embed_sizes=(4, 6), post_sizes=(8, 6))": scorer,
         "ClusterReport(ari=1.000, fmi=1.000, pair_f1=1.000, terms=5, …)": evaluate(SETS, SETS),
         "Member('a', count=1)": group(["a"]).alone[0],
+        "Plan(1 merge)": group(["IBM", "I.B.M."]).plan(),
+        "Registry(1 entity, 1 cannot-link pair)": synsetmine.Registry().grown(
+            group(["a"]), never=[("a", "b")]
+        ),
     }
     for text, value in shown.items():
         assert repr(value) == text

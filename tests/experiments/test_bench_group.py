@@ -7,13 +7,21 @@ import json
 import os
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from benchmarks.bench_group import _labels
-from benchmarks.names import LabelledNames, listed_names, made_up_names, read_entities
+from benchmarks.names import (
+    UNKNOWN,
+    LabelledNames,
+    listed_names,
+    made_up_names,
+    phrases_in_context,
+    read_entities,
+)
 from synsetmine.errors import DataError
 from synsetmine.normalization import name_key
 
@@ -79,9 +87,53 @@ def test_names_of_no_set_stand_alone(tmp_path: Path) -> None:
     assert len(set(labels)) == 4
 
 
+@pytest.fixture
+def abstracts(tmp_path: Path) -> Path:
+    """A corpus whose sentences have names of known entities, and other phrases."""
+    folder = tmp_path / "medline"
+    folder.mkdir()
+    names = made_up_names(600, seed=3)
+    entities: dict[int, list[str]] = {}
+    for name, label in zip(names.names, names.labels.tolist(), strict=True):
+        entities.setdefault(label, []).append(name)
+    with gzip.open(folder / "mesh.jsonl.gz", "wt", encoding="utf-8") as file:
+        for number, own in enumerate([*entities.values()][::2]):
+            entity = {"id": f"D{number}", "name": own[0], "synonyms": own[1:]}
+            file.write(json.dumps(entity) + "\n")
+    texts = [f"The {name} is of the {other}. It was." for name, other in pairwise(names.names)]
+    with gzip.open(folder / "corpus.jsonl.gz", "wt", encoding="utf-8") as file:
+        for number, text in enumerate(texts):
+            file.write(json.dumps({"id": str(number), "text": text}) + "\n")
+    return folder
+
+
+def test_phrases_have_the_sentence_in_which_they_stand(abstracts: Path, tmp_path: Path) -> None:
+    made = phrases_in_context(abstracts, 120, seed=1)
+    assert len({*map(name_key, made.names)}) == len(made.labels) == len(made.contexts) == 120
+    assert (made.labels == UNKNOWN).sum() == 60
+    for name, context in zip(made.names, made.contexts, strict=True):
+        assert name in context
+        assert context.endswith(".")
+        assert context.count(".") == 1
+    assert made.texts[0] == f"{made.names[0]}: {made.contexts[0]}"
+    made.save(tmp_path / "kept.txt")
+    kept = LabelledNames.load(tmp_path / "kept.txt")
+    assert (kept.names, kept.contexts) == (made.names, made.contexts)
+    with pytest.raises(DataError, match="the abstracts have fewer phrases"):
+        phrases_in_context(abstracts, 10_000, seed=1)
+
+
+def test_only_labelled_names_are_scored() -> None:
+    names = LabelledNames(["a", "b", "c", "d"], np.array([0, 0, UNKNOWN, 1]))
+    assert names.ari(np.array([5, 5, 5, 6])) == 1
+    assert names.ari(np.array([5, 6, 5, 5])) < 0.5
+
+
 @pytest.mark.slow
-def test_bench_group_measures_each_method(tmp_path: Path) -> None:
-    options = ("--sizes", "200", "400", "--training", "200", "--folder", str(tmp_path))
+@pytest.mark.parametrize("contexts", [False, True])
+def test_bench_group_measures_each_method(abstracts: Path, tmp_path: Path, contexts: bool) -> None:
+    options = ["--sizes", "200", "400", "--training", "200", "--folder", str(tmp_path)]
+    options += ["--contexts", str(abstracts)] if contexts else []
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.bench_group", *options, "--methods", "agglomerative"],
         cwd=ROOT,

@@ -16,7 +16,7 @@ import pytest
 from huggingface_hub import ModelCard
 from safetensors import safe_open
 
-from synsetmine import TermViews, generate_sets
+from synsetmine import TermViews, generate_sets, group
 from synsetmine.errors import ModelError
 from synsetmine.integrations.hub import from_pretrained, save_pretrained
 from synsetmine.models import StoredModel
@@ -132,7 +132,7 @@ def hub(folder: Path) -> Iterator[Hub]:
 LOAD = """
 import sys
 from synsetmine.integrations.hub import from_pretrained
-print(from_pretrained("curators/disease-names", cache=sys.argv[1]).threshold)
+print(from_pretrained(sys.argv[1], cache=sys.argv[2]).threshold)
 """
 
 
@@ -151,9 +151,24 @@ def test_a_model_of_the_hub_is_fetched_once_and_checked(folder: Path, tmp_path: 
         assert "the threshold is not a probability" in done.stderr
 
 
-def load(server: Hub, cache: Path) -> subprocess.CompletedProcess[str]:
+@pytest.mark.slow
+def test_a_repository_that_the_hub_lacks_is_a_clear_error(folder: Path, tmp_path: Path) -> None:
+    with hub(folder) as server:
+        done = load(server, tmp_path, "curators/others")
+    assert done.returncode != 0
+    problem = "ModelError: curators/others is no folder, and the Hugging Face hub does not send it"
+    assert problem in done.stderr.splitlines()[-1]
+
+
+def test_a_loaded_model_groups_names(folder: Path) -> None:
+    assert group(NAMES, model=from_pretrained(folder)).sets == group(NAMES).sets
+
+
+def load(
+    server: Hub, cache: Path, name: str = "curators/disease-names"
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", LOAD, str(cache)],
+        [sys.executable, "-c", LOAD, name, str(cache)],
         env={
             **os.environ,
             "HF_ENDPOINT": server.root,

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 from langchain_core.documents import Document
 from langchain_neo4j.graphs.graph_document import GraphDocument, Node, Relationship
 
+from synsetmine.errors import DataError
 from synsetmine.integrations.langchain import merge_graph_documents
 from synsetmine.integrations.mentions import distinct_names, sentences_with
 from synsetmine.pipeline.name_sets import Grouping, Member
@@ -102,6 +106,12 @@ def test_numbers_and_empty_names_stay() -> None:
     nodes = [Node(id=7, type="Number"), Node(id=" ", type="Person")]
     (merged,) = merge_graph_documents([document(nodes, [])]).documents
     assert [node.id for node in merged.nodes] == ["7", " "]
+
+
+@pytest.mark.parametrize("wrong", [document([CURIE], []), [Document(page_content=TEXT)], "a"])
+def test_other_objects_are_refused(wrong: Any) -> None:
+    with pytest.raises(DataError, match="expected a list of GraphDocument: "):
+        merge_graph_documents(wrong)
 
 
 def test_no_documents() -> None:

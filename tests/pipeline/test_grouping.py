@@ -26,6 +26,7 @@ from tests.support.namemodels import WordModel
 from tests.support.strategies import PIECES
 
 WORDS = ("heart", "Heart", "failure", "lung", "LUNG", "of", "ﬁbrosis", "fibrosis", "漢字", "=1+1")
+HEART_PAIR = ("failure, heart", "heart failure")
 HEARTS = ["heart failure", "Heart Failure", "failure, heart", "lung", "heart failure"]
 
 
@@ -253,6 +254,31 @@ def test_never_separates() -> None:
     assert result.mapping["failure, heart"] == "failure, heart"
     assert result.counts.unused_pairs == 1
     assert not any({p.name, p.other} == {"failure, heart", "heart failure"} for p in result.unsure)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"never": [("lung", "HEART failure")]},
+        {"types": ["disease", "disease", "organ"]},
+        {"known": [["heart failure", "x"]], "never": [("x", "lung")]},
+    ],
+)
+def test_pairs_that_must_share_a_set_and_cannot_are_counted(options: dict[str, Any]) -> None:
+    names, always = ["heart failure", "failure, heart", "lung"], [("lung", "heart failure")]
+    result = group(names, always=always, **options)
+    assert result.mapping["lung"] == "lung"
+    assert result.counts.unkept_pairs == 1
+    kept = group([*names, "y"], always=[*always, ("y", "lung")])
+    assert kept.mapping["lung"] == kept.mapping["heart failure"] == kept.mapping["y"]
+    assert kept.counts.unkept_pairs == 0
+
+
+def test_pairs_may_be_files(tmp_path: Path) -> None:
+    (tmp_path / "never.csv").write_text('name,other\n"failure, heart",heart failure\n')
+    for path in (tmp_path / "never.csv", str(tmp_path / "never.csv")):
+        assert group(HEARTS, never=path) == group(HEARTS, never=[HEART_PAIR])
+        assert group(HEARTS, always=path) == group(HEARTS, always=[HEART_PAIR])
 
 
 def test_never_separates_new_names_from_known_sets() -> None:

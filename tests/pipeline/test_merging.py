@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
@@ -185,6 +186,23 @@ def test_tables_that_cannot_be_merged(tables: dict[str, Any], problem: str) -> N
         apply_plan(PLAN, **tables)
 
 
+@pytest.mark.parametrize(("refer_to", "other"), [("id", "name"), ("name", "id")])
+def test_what_relations_refer_to_is_checked(tmp_path: Path, refer_to: Any, other: str) -> None:
+    """Names in place of ids would leave relations to rows that are gone."""
+    ends = {"id": ("1", "2"), "name": ("ibm", "Lyon")}[other]
+    path = tmp_path / "r.csv"
+    path.write_text("source,target\n{},{}\n".format(*ends))
+    columns = GraphColumns(refer_to=refer_to)
+    with pytest.raises(DataError, match=f"have {other}s of entities; say so by refer_to"):
+        apply_plan(PLAN, GraphTable(ENTITIES), read_table(path), columns=columns)
+    columns = GraphColumns(refer_to=other)  # type: ignore[arg-type]
+    applied = apply_plan(PLAN, GraphTable(ENTITIES), read_table(path), columns=columns)
+    assert applied.counts.relations == 1
+    numbers = pa.table({"source": [1], "target": [7]})
+    with pytest.raises(DataError, match="have ids of entities; say so by refer_to"):
+        apply_plan(PLAN, ENTITIES, numbers)
+
+
 def test_only_numbers_are_added() -> None:
     table = pa.table({"name": ["IBM", "I.B.M."], "title": ["a", "b"]})
     with pytest.raises(DataError, match="the column title cannot be summed"):
@@ -239,6 +257,47 @@ def test_data_frames_come_back_in_their_library(library: str) -> None:
     restored = undo_plan(PLAN, applied.entities, applied.relations, applied.self_relations)
     assert restored.entities.equals(entities)
     assert restored.relations.equals(relations)
+
+
+@pytest.mark.parametrize(
+    "index", [[10, 20, 30, 40, 50], range(3, 8), ["a", "b", "c", "d", "e"], [1, 1, 2, 2, 3]]
+)
+@pytest.mark.parametrize("name", [None, "id", "key"])
+def test_the_index_of_pandas_comes_back(index: Sequence[object], name: str | None) -> None:
+    pandas = pytest.importorskip("pandas")
+    columns = ENTITIES.drop(["id", "units", "seen"]).to_pandas()
+    frame = columns.set_index(pandas.Index(index, name=name))
+    applied = apply_plan(PLAN, frame)
+    assert list(applied.entities.index) == [index[0], index[1], index[3], index[4]]
+    assert applied.entities.index.name == name
+    pandas.testing.assert_frame_equal(undo_plan(PLAN, applied.entities).entities, frame)
+
+
+def test_fields_that_some_objects_lack_keep_their_order(tmp_path: Path) -> None:
+    path, merged = tmp_path / "e.jsonl", tmp_path / "merged.jsonl"
+    text = (
+        '{"id": 1, "name": "IBM", "degree": 3}\n'
+        '{"id": 2, "type": "firm", "name": "I.B.M.", "note": null, "degree": 4}\n'
+        '{"name": "Lyon", "place": [5]}\n'
+    )
+    path.write_text(text)
+    write_tables({merged: apply_plan(PLAN, read_table(path)).entities})
+    write_tables({path: undo_plan(PLAN, read_table(merged)).entities})
+    assert path.read_text() == text
+
+
+def test_fields_that_only_dropped_relations_have_come_back(tmp_path: Path) -> None:
+    path, merged, dropped = (tmp_path / f"{name}.jsonl" for name in ("r", "merged", "dropped"))
+    text = (
+        '{"source": "IBM", "since": 1911, "target": "I.B.M.", "note": "x"}\n'
+        '{"source": "Lyon", "target": "I.B.M."}\n'
+    )
+    path.write_text(text)
+    applied = apply_plan(PLAN, relations=read_table(path), drop_self_relations=True)
+    write_tables({merged: applied.relations, dropped: applied.self_relations})
+    restored = undo_plan(PLAN, None, read_table(merged), read_table(dropped))
+    write_tables({path: restored.relations})
+    assert path.read_text() == text
 
 
 cells = st.sampled_from(

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
+import pandas
+import polars
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -45,6 +49,17 @@ def test_a_merge_has_its_names_rows_and_reasons() -> None:
     assert why.statement == "parenthesis"
     assert why.sentence == "IBM (I.B.M.) sells computers."
     assert why.context_log_odds is not None
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_plan_is_a_table_to_look_at(library: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    frame = plan_of(progress=True).to_frame(library)
+    assert "explaining" in capsys.readouterr().err
+    assert [*frame["canonical"]] == ["Heart Failure"] * 3 + ["IBM"] * 2
+    assert [*frame["name"]][3:] == ["IBM", "I.B.M."]
+    assert [*frame["nearest"]][3:] == ["I.B.M.", "IBM"]
+    assert frame["sentence"][3] == "IBM (I.B.M.) sells computers."
+    assert len(Plan(()).to_frame(library)) == 0
 
 
 def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -148,6 +163,15 @@ def test_ids_belong_to_one_entity_each() -> None:
         group(["Lyon", "Bonn"]).plan(ids=["x", "x"])
     with pytest.raises(DataError, match="1 ids for 2 names"):
         group(["Lyon", "Bonn"]).plan(ids=["x"])
+
+
+@pytest.mark.parametrize("make", [list, np.array, pandas.Series, polars.Series])
+def test_ids_may_be_whole_numbers(tmp_path: Path, make: Callable[[list[int]], Any]) -> None:
+    """As the column of a table has them."""
+    plan = group(["IBM", "I.B.M.", "Lyon"]).plan(ids=make([7, 8, 9]))
+    plan.write(tmp_path / "plan.jsonl")
+    (merge,) = read_plan(tmp_path / "plan.jsonl")
+    assert [member.ids for member in merge.members] == [("7",), ("8",)]
 
 
 words = st.sampled_from(["a b", "b a", "A  b", "c", "c d", "d c", "", "e"])

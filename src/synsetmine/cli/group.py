@@ -156,6 +156,8 @@ def group(
     """
     asked = judge_of(judge)
     source = None if names == "-" else Path(names)
+    if columns.id_column is not None and plan is None:
+        raise SynsetmineError("--id-column is for --plan")
     if known is not None and registry is not None:
         raise SynsetmineError("--known and --registry exclude each other")
     outputs = [path for path in (out, unsure, plan, registry) if path is not None]
@@ -267,10 +269,11 @@ def _report(grouping: Grouping, out: Path | None) -> None:
     ):
         if count:
             console.warn(f"{counted(count, 'name')} {problem}")
-    if counts.unused_pairs:
-        pairs = counted(counts.unused_pairs, "pair")
-        problem = "a name is neither in the list nor in a known set"
-        console.warn(f"{pairs} of --never or --always left out: {problem}")
+    unused = "--never or --always left out: a name is neither listed nor in a known set"
+    unkept = "--always left out: --never, types or known sets forbid it"
+    for count, problem in ((counts.unused_pairs, unused), (counts.unkept_pairs, unkept)):
+        if count:
+            console.warn(f"{counted(count, 'pair')} of {problem}")
     if not counts.names:
         console.warn("the input has no names")
     console.say(grouping.summary + ("" if out is None else f"; written to {out}"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from os import PathLike
@@ -21,6 +21,7 @@ LIST_FORMATS: tuple[ListFormat, ...] = get_args(ListFormat)
 COLUMNS = ("name", "term", "label", "surface", "title")  # taken where nobody names a column
 PAIR_HEADER = ("name", "other")
 GROUP_HEADER = ("set_id", "canonical", "name")  # of our own CSV files, whose cells are guarded
+NO_CONTEXT = "a context must be a string or a list of strings"
 NO_LISTS = (".json", ".set", ".tab", ".xls", ".xlsx", ".ods", ".xml", ".html", ".pdf")
 
 _Values: TypeAlias = Sequence[object]  # name, context, type, id
@@ -79,8 +80,10 @@ def read_rows(
         raise DataError(f"no such format; expected one of {', '.join(LIST_FORMATS)}", value=format)
     columns = _Columns(column, (context_column, type_column, id_column), on_column)
     if format == "text" and (named := columns.first_named) is not None:
-        problem = "plain text has no columns; if this is a table, name its format"
-        raise DataError(problem, path=path, value=named)
+        problem = (
+            f"plain text has no columns such as {named!r}; if this is a table, name its format"
+        )
+        raise DataError(f"{problem}: csv, tsv, jsonl or parquet", path=path)
     if format == "parquet" and path == STDIN:
         raise DataError("Parquet cannot be read from standard input; name a file")
     source = Source(path, skipped)
@@ -228,6 +231,12 @@ def rows_in(
 
 def _beside(names: Any, values: Any, what: str) -> Iterable[object]:
     """The contexts or types of names, which may be a column of the same table."""
+    for listed in (names, values):
+        if isinstance(listed, Mapping):
+            problem = f"expected {what} as a list: pass [{what}.get(name) for name in names]"
+            raise DataError(problem)
+        if isinstance(listed, Set):
+            raise DataError(f"expected names and {what} as lists in one order, not as sets")
     headers = _headers(names)
     if isinstance(values, str | int):
         if headers is None:
@@ -255,6 +264,8 @@ def contexts_in(value: object) -> tuple[str, ...]:
         values: Iterable[object] = (value,)
     elif _is_missing(value):
         values = ()
+    elif isinstance(value, bytes | Mapping):
+        raise DataError(NO_CONTEXT, value=value)
     else:
         values = _values(value, "sentences")
     texts = []
@@ -262,7 +273,7 @@ def contexts_in(value: object) -> tuple[str, ...]:
         if _is_missing(text):
             continue
         if not isinstance(text, str):
-            raise DataError("a context must be a string or a list of strings", value=text)
+            raise DataError(NO_CONTEXT, value=text)
         check_unicode(text)
         if text.strip():
             texts.append(text)
@@ -354,6 +365,13 @@ def type_text(value: object) -> str:
     if isinstance(value, str) or _is_missing(value):
         return " ".join(name_text(value).split())
     raise DataError("a type must be a string", value=value)
+
+
+def ids_in(ids: Any) -> list[str]:
+    """The ids of rows in a Python object; a missing one is an empty string."""
+    if isinstance(ids, str):
+        raise DataError("expected ids as a list, one for each row", value=ids)
+    return [id_text(value) for value in _values(ids, "ids")]
 
 
 def id_text(value: object) -> str:

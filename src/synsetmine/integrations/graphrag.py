@@ -12,7 +12,7 @@ from synsetmine.errors import DataError, counted
 from synsetmine.integrations.mentions import GroupOptions, Mention, group_mentions
 from synsetmine.pipeline.graph_files import GraphTable, read_table, write_tables
 from synsetmine.pipeline.merging import ApplicationCounts, apply_plan
-from synsetmine.pipeline.plan import Merge, Plan, PlannedMember, read_plan
+from synsetmine.pipeline.plan import Merge, Plan, PlannedMember, plan_in
 from synsetmine.pipeline.settings import GraphColumns
 
 ENTITIES, RELATIONSHIPS = "entities.parquet", "relationships.parquet"
@@ -72,10 +72,7 @@ def merge_graphrag(
     if out.resolve() == folder.resolve():
         raise DataError("the merged index would replace the one that is read", path=out)
     entities, relationships = read_table(folder / ENTITIES), read_table(folder / RELATIONSHIPS)
-    if plan is None:
-        plan = plan_graphrag(folder, **options)
-    elif not isinstance(plan, Plan):
-        plan = read_plan(plan)
+    plan = plan_graphrag(folder, **options) if plan is None else plan_in(plan)
     applied = apply_plan(
         plan,
         entities,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from synsetmine.errors import SynsetmineError
+from synsetmine.errors import ModelError, import_extra
 from synsetmine.io.files import cache_root, write_text
 from synsetmine.models import StoredModel, load_model, save_model
 from synsetmine.models.storage import model_files
@@ -14,7 +15,6 @@ from synsetmine.models.storage import model_files
 CARD = "README.md"
 TAGS = ["entity-resolution", "knowledge-graph", "synonyms"]
 _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
-_EXTRA = "the Hugging Face hub needs the extra: pip install 'synsetmine[hub]'"
 
 
 def save_pretrained(
@@ -29,22 +29,20 @@ def save_pretrained(
     A card that is there already is kept. `licence` and `language` are the hub's identifiers, such
     as `apache-2.0` and `en`.
     """
-    try:
-        from huggingface_hub import ModelCard, ModelCardData
-    except ModuleNotFoundError as error:
-        raise SynsetmineError(_EXTRA) from error
-    folder = Path(folder)
+    hub, folder = _hub(), Path(folder)
     save_model(folder, model)
     if (folder / CARD).exists():
         return
     languages = [language] if isinstance(language, str) else language
-    data = ModelCardData(
+    data = hub.ModelCardData(
         library_name="synsetmine",
         license=licence,
         language=None if languages is None else list(languages),
         tags=TAGS,
     )
-    card = ModelCard(f"---\n{data.to_yaml()}\n---\n\n{_description(model, folder.resolve().name)}")
+    card = hub.ModelCard(
+        f"---\n{data.to_yaml()}\n---\n\n{_description(model, folder.resolve().name)}"
+    )
     write_text(folder / CARD, str(card))
 
 
@@ -61,21 +59,27 @@ def from_pretrained(
     """
     if Path(name).exists() or not _REPOSITORY.fullmatch(str(name)):
         return load_model(name)
-    try:
-        from huggingface_hub import snapshot_download
-    except ModuleNotFoundError as error:
-        raise SynsetmineError(_EXTRA) from error
+    hub = _hub()
     place = (Path(cache) if cache else cache_root() / "hub") / str(name).replace("/", "--")
     place /= revision or "main"
     # A folder of its own: the hub's cache consists of symbolic links, which no model may have.
-    snapshot_download(
-        str(name),
-        revision=revision,
-        token=token,
-        local_dir=place,
-        allow_patterns=[path.name for path in model_files(place, tuned=True)],
-    )
+    try:
+        hub.snapshot_download(
+            str(name),
+            revision=revision,
+            token=token,
+            local_dir=place,
+            allow_patterns=[path.name for path in model_files(place, tuned=True)],
+        )
+    except (OSError, ValueError) as error:  # errors of the hub are of these types
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        problem = f"{name} is no folder, and the Hugging Face hub does not send it: {reason}"
+        raise ModelError(problem) from error
     return load_model(place)
+
+
+def _hub() -> Any:
+    return import_extra("huggingface_hub", "the Hugging Face hub", "hub")
 
 
 def _description(model: StoredModel, title: str) -> str:

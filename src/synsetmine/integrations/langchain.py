@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar, Unpack
 
+from synsetmine.errors import DataError
 from synsetmine.integrations.mentions import (
     GroupOptions,
     Mention,
@@ -50,6 +51,9 @@ def merge_graph_documents(
     `synsetmine.group`.
     """
     documents = list(documents)
+    for document in documents:
+        if not hasattr(document, "relationships"):
+            raise DataError("expected a list of GraphDocument", value=document)
     nodes = [list(_nodes(document)) for document in documents]
     mentions = [
         _mention(node, document, context_properties)

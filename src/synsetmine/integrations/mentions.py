@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, TypedDict, Unpack
 
+from synsetmine.models import StoredModel
 from synsetmine.normalization import name_key
-from synsetmine.pipeline.grouping import NameModel, group
+from synsetmine.pipeline.grouping import NameModel, Pairs, group
 from synsetmine.pipeline.name_sets import Grouping, Member, NameSet
 from synsetmine.pipeline.name_vocabulary import KnownSets
+from synsetmine.pipeline.settings import JudgeSettings
+from synsetmine.progress import ShowProgress
 from synsetmine.text.tokens import sentence_around
-from synsetmine.types import Progress
 
 SENTENCES = 8  # of a text that mentions a name
 LONGEST = 300  # characters of a sentence; a longer one is cut around the name
@@ -23,14 +25,15 @@ class GroupOptions(TypedDict, total=False):
     """The options of `synsetmine.group` that say how to group, not what."""
 
     precision: str | float
-    known: KnownSets | None
-    never: Iterable[tuple[str, str]] | None
-    always: Iterable[tuple[str, str]] | None
-    model: NameModel | None
+    known: KnownSets | str | Path | None
+    never: Pairs | None
+    always: Pairs | None
+    model: NameModel | StoredModel | None
     encoder: str | None
     device: str
     cache: str | Path | None
-    progress: Progress | None
+    judge: str | JudgeSettings | None
+    progress: ShowProgress
 
 
 class Mention(NamedTuple):

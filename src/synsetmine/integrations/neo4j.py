@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
 from synsetmine.integrations.mentions import GroupOptions, Mention, group_mentions, sentences_with
-from synsetmine.pipeline.plan import Plan, read_plan
+from synsetmine.pipeline.plan import Plan, plan_in
 
 try:
     import neo4j
@@ -58,7 +58,7 @@ class SynonymResolver(EntityResolver):
         self.context_properties = tuple(context_properties)
         self.lexical_graph_config = lexical_graph_config or LexicalGraphConfig()
         self.neo4j_database = neo4j_database
-        self.given_plan = plan if plan is None or isinstance(plan, Plan) else read_plan(plan)
+        self.given_plan = None if plan is None else plan_in(plan)
         self.options = options
 
     async def run(self) -> ResolutionStats:

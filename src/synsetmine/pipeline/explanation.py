@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from synsetmine.corpus.name_lists import contexts_in, names_in
+from synsetmine.corpus.name_lists import contexts_in, names_in, type_text
 from synsetmine.errors import DataError
 from synsetmine.normalization import name_key, tokens
 from synsetmine.text.kinds import KINDS, pair_kind, relation_of
@@ -23,6 +23,7 @@ from synsetmine.text.word_forms import stem
 from synsetmine.types import NameKind, Progress, Scope, Term
 
 if TYPE_CHECKING:
+    from synsetmine.models import StoredModel
     from synsetmine.pipeline.grouping import NameModel, PreparedNameModel
     from synsetmine.views import TermVectors, TermViews
 
@@ -62,9 +63,9 @@ def explain(
     *,
     contexts: str | Iterable[str] | None = None,
     other_contexts: str | Iterable[str] | None = None,
-    types: tuple[str, str] = ("", ""),
+    types: Sequence[str | None] = ("", ""),
     among: Iterable[str] = (),
-    model: NameModel | None = None,
+    model: NameModel | StoredModel | None = None,
     encoder: str | None = None,
     device: str = "cpu",
     cache: str | Path | None = None,
@@ -75,7 +76,7 @@ def explain(
     are the types of both. The probability depends on the vocabulary: `among` are other names of the
     list, if any. `model`, `encoder`, `device` and `cache` are those of `group`.
     """
-    from synsetmine.pipeline.grouping import encoding, general_model
+    from synsetmine.pipeline.grouping import encoding, model_of_names
     from synsetmine.pipeline.name_vocabulary import LONGEST_NAME
 
     names = [" ".join(text.split()) for text in names_in([name, other])]
@@ -83,15 +84,18 @@ def explain(
         if not text or len(text) > LONGEST_NAME:
             problem = f"expected a name of 1 to {LONGEST_NAME:,} characters"
             raise DataError(problem, value=text)
+    if isinstance(types, str) or len(types) != len(names):
+        raise DataError("expected two types, one for each name", value=types)
+    kinds = [*map(type_text, types)]
     one, two = Term(names[0]), Term(names[1], "2" if names[0] == names[1] else "")
     texts = {one: contexts_in(contexts), two: contexts_in(other_contexts)}
     keys = set(map(name_key, names))
     more = {text: None for text in map(str.strip, names_in(among)) if text}
     explainer = PairExplainer(
-        model or general_model(encoder=encoder is not None),
+        model_of_names(model, encoder),
         [one, two, *(Term(text) for text in more if name_key(text) not in keys)],
         {term: own for term, own in texts.items() if own},
-        {term: kind.strip() for term, kind in zip((one, two), types, strict=True) if kind.strip()},
+        {term: kind for term, kind in zip((one, two), kinds, strict=True) if kind},
         encoding(encoder, device=device, cache=cache),
     )
     return explainer.explain(one, two)

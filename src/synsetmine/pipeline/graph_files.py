@@ -8,7 +8,7 @@ table keeps the rows that merging changed in a column, so that it can be undone.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -117,17 +117,24 @@ class GraphTable:
         return replace(self, arrow=self.arrow.append_column(name, cells))
 
     def with_rows(self, other: GraphTable) -> GraphTable:
-        """The rows of both; columns that the other lacks are missing there."""
+        """The rows of both; columns that one of them lacks are missing there."""
         import pyarrow as pa
 
-        more = other.arrow
-        for field in self.arrow.schema:
-            if field.name not in more.column_names:
-                empty = "" if self.encoding == "text" else None
-                cells = pa.array([empty] * other.count, type=field.type)
-                more = more.append_column(field, cells)
-        more = more.select(self.columns).cast(self.arrow.schema)
-        return replace(self, arrow=pa.concat_tables([self.arrow, more]))
+        columns = self.columns
+        add_columns(columns, other.columns)
+        field_of = {field.name: field for one in (other, self) for field in one.arrow.schema}
+        fields = [field_of[name] for name in columns]
+        schema = pa.schema(fields, metadata=self.arrow.schema.metadata)
+        parts = []
+        for table in (self, other):
+            part = table.arrow
+            for field in fields:
+                if field.name not in part.column_names:
+                    empty = "" if self.encoding == "text" else None
+                    cells = pa.array([empty] * table.count, type=field.type)
+                    part = part.append_column(field, cells)
+            parts.append(part.select(columns).cast(schema))
+        return replace(self, arrow=pa.concat_tables(parts))
 
     def applied(self, columns: Sequence[str]) -> GraphTable:
         """The table with columns that applying a plan adds; JSON lines lack one without values."""
@@ -169,13 +176,18 @@ def table_of(table: Any) -> GraphTable:
         return GraphTable(table)
     if hasattr(table, "to_arrow"):
         return GraphTable(table.to_arrow())
-    if hasattr(table, "columns") and hasattr(table, "iloc"):
+    if hasattr(table, "iloc"):
+        is_numbered = table.index.name is None and [*table.index] == [*range(len(table))]
         try:
-            return GraphTable(pa.Table.from_pandas(table, preserve_index=False))
+            return GraphTable(pa.Table.from_pandas(table, preserve_index=not is_numbered))
         except pa.ArrowException as error:
             problem = "a column of the DataFrame has values of several types"
             raise DataError(problem, value=str(error)) from error
     problem = "expected a table of pyarrow, pandas or polars"
+    if hasattr(table, "collect"):
+        problem = f"{problem}; pass .collect() of a LazyFrame"
+    elif isinstance(table, str | Path):
+        problem = f"{problem}; `synsetmine apply-plan` reads files"
     raise DataError(problem, value=type(table).__name__)
 
 
@@ -238,7 +250,7 @@ def _read_json(source: Source) -> GraphTable:
     import pyarrow as pa
 
     records = []
-    columns: dict[str, None] = {}
+    columns: list[str] = []
     for number, line in source.lines():
         if not line.strip():
             continue
@@ -248,10 +260,22 @@ def _read_json(source: Source) -> GraphTable:
                 raise DataError("expected a JSON object", value=line)
         except DataError as error:
             raise error.at(source.path, number) from None
-        columns.update(dict.fromkeys(record))
+        add_columns(columns, record)
         records.append({name: json.dumps(v, ensure_ascii=False) for name, v in record.items()})
     arrays = [pa.array([r.get(name) for r in records], type=pa.string()) for name in columns]
-    return GraphTable(pa.table(arrays, names=list(columns)), "json", source.path)
+    return GraphTable(pa.table(arrays, names=columns), "json", source.path)
+
+
+def add_columns(columns: list[str], names: Iterable[str]) -> None:
+    """Add the names that are new, each behind the one that it follows."""
+    names = list(names)
+    if {*names} <= {*columns}:
+        return
+    place = 0
+    for name in names:
+        if name not in columns:
+            columns.insert(place, name)
+        place = columns.index(name) + 1
 
 
 def write_tables(tables: Mapping[Path, GraphTable]) -> None:
@@ -370,14 +394,17 @@ def _from_json(table: GraphTable, bare: GraphTable) -> tuple[list[list[int]], Gr
     merged = [json.loads(cell) if cell else [] for cell in table.arrow[MERGED].to_pylist()]
     rows = [[int(record[ROW]) for record in records] for records in merged]
     values = [record[VALUES] for records in merged for record in records]
-    columns = []
-    for name in bare.columns:
-        if table.encoding == "text":
-            cells = [str(value[name]) for value in values]
-        else:
-            cells = [
-                json.dumps(value[name], ensure_ascii=False) if name in value else None  # type: ignore[misc]
+    names = bare.columns
+    columns: dict[str, list[str | None]] = {}
+    if table.encoding == "text":
+        columns = {name: [str(value[name]) for value in values] for name in names}
+    else:
+        for value in values:  # fields that only merged rows have
+            add_columns(names, value)
+        for name in names:
+            columns[name] = [
+                json.dumps(value[name], ensure_ascii=False) if name in value else None
                 for value in values
             ]
-        columns.append(pa.array(cells, pa.string()))
-    return rows, replace(bare, arrow=pa.Table.from_arrays(columns, schema=bare.arrow.schema))
+    arrays = {name: pa.array(cells, pa.string()) for name, cells in columns.items()}
+    return rows, replace(bare, arrow=pa.table(arrays))

@@ -11,15 +11,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
-from synsetmine.corpus.name_lists import Row, rows_in
-from synsetmine.errors import DataError
+from synsetmine.corpus.name_lists import Row, read_pairs, rows_in
+from synsetmine.errors import DataError, require_type
 from synsetmine.io.sets import read_sets
-from synsetmine.models import MiningResult
+from synsetmine.models import MiningResult, StoredModel
 from synsetmine.normalization import name_key
 from synsetmine.pipeline.explanation import PairExplainer
 from synsetmine.pipeline.name_sets import Grouping, UnsurePair
@@ -44,6 +45,7 @@ PAIRS_PER_CALL = 10  # near pairs that are looked at for each request to a judge
 DEFAULTS = GroupSettings()
 
 Encode: TypeAlias = Callable[[Sequence[Term]], TermVectors]
+Pairs: TypeAlias = Iterable[tuple[str, str]] | str | Path
 
 
 class PreparedNameModel(Protocol):
@@ -98,9 +100,9 @@ def group(
     types: Any = None,
     precision: str | float = DEFAULTS.precision,
     known: KnownSets | str | Path | None = None,
-    never: Iterable[tuple[str, str]] | None = None,
-    always: Iterable[tuple[str, str]] | None = None,
-    model: NameModel | None = None,
+    never: Pairs | None = None,
+    always: Pairs | None = None,
+    model: NameModel | StoredModel | None = None,
     encoder: str | None = None,
     device: str = "cpu",
     cache: str | Path | None = None,
@@ -116,7 +118,8 @@ def group(
     names may join the `known` sets, whose own names stay where they are: sets as `read_sets` reads
     them, the path of such a file, lists of names, a mapping from names to their other names, or a
     `Registry`, whose cannot-link pairs hold too. The two names of a pair in `never` come into
-    different sets, those of a pair in `always` into one.
+    different sets, those of a pair in `always` into one, unless types, known sets or `never` forbid
+    it. Both are lists of pairs, or the path of a file as `read_pairs` reads it.
 
     `contexts` has for each name a sentence or a description, or a list of them, or None; `types`
     has the type of each name, or None. Both are as long as `names`, or the names of columns if
@@ -129,7 +132,8 @@ def group(
     fewest other characters (`Heart Failure`, not `Failure, Heart`), then to the first in the
     alphabet. The name of a known set is its first one.
 
-    `model` is the general model by default. `encoder` is a sentence encoder, `minilm` or a folder,
+    `model` is the general model by default; one that was adapted to sets judges names without
+    their contexts. `encoder` is a sentence encoder, `minilm` or a folder,
     whose vectors of the names and contexts are a further view; the folder `cache` stores them.
     `unsure` is the number of pairs near the threshold to return. `progress` is True for a progress
     bar, or a function that is called with the finished work and the total.
@@ -138,18 +142,18 @@ def group(
     decides on names whose probability is near the threshold. `judged` of the result says what was
     asked. Without a usable answer the result is as it would be without a judge.
     """
-    if model is not None and not hasattr(model, "senses"):
-        raise DataError("expected a model of names; None is the general model", value=model)
     if isinstance(known, str | Path):
         known = read_sets(known)
     asked: Judge | None = None
     if judge is not None:
         from synsetmine.pipeline.judge import Judge
 
-        asked = Judge(JudgeSettings(url=judge) if isinstance(judge, str) else judge)
+        settings = JudgeSettings(url=judge) if isinstance(judge, str) else judge
+        require_type(settings, JudgeSettings, "expected the address of a judge, or JudgeSettings")
+        asked = Judge(settings)
     threshold = threshold_of(precision)
     rows = rows_in(names, column, contexts=contexts, types=types)
-    model = model or general_model(encoder=encoder is not None)
+    model = model_of_names(model, encoder)
     with showing(progress, "grouping") as bar:
         encode = encoding(encoder, device=device, cache=cache, progress=bar)
         entities = known_entities(known)
@@ -159,12 +163,15 @@ def group(
         split = known_senses(sensed[: len(rows)], sensed[len(rows) :], mentions)
         vocabulary = NameVocabulary(split, entities)
         decided = known.never if isinstance(known, Registry) else ()
-        cannot_link, unused_pairs = vocabulary.linked([*(never or ()), *decided])
-        must_link, unused = vocabulary.linked(always or (), together=True)
+        never, always = map(_pairs_of, (never, always))
+        apart, unused_apart = vocabulary.linked([*never, *decided])
+        together, unused_together = vocabulary.linked(always, together=True)
+        cannot_link, must_link = [*chain(*apart)], [*chain(*together)]
         seeds = vocabulary.seeds()
         terms = [*vocabulary.new_terms(), *seeds.terms]
         result = GroupingBuilder(vocabulary)
         pairs: list[UnsurePair] = []
+        unkept = 0
         types = vocabulary.types(terms)
         explainer = PairExplainer(model, terms, vocabulary.contexts_of(terms), types, encode, bar)
         report: JudgeReport | None = None
@@ -195,12 +202,26 @@ def group(
                     must_link = [*must_link, *judged.together]
                     mined = generate(cannot_link=cannot_link, must_link=must_link)
             result.add(mined, prepared, seeds)
+            unkept = sum(bool(own) and not _has_any(mined.sets, own) for own in together)
             pairs = [
                 UnsurePair(one.surface, other.surface, probability)
                 for one, other, probability in near([*cannot_link, *must_link], unsure)
             ]
-        grouping = result.grouping(threshold, pairs, unused_pairs + unused, explainer)
-        return replace(grouping, judged=report)
+        grouping = result.grouping(threshold, pairs, explainer)
+        unused = unused_apart + unused_together
+        counts = replace(grouping.counts, unused_pairs=unused, unkept_pairs=unkept)
+        return replace(grouping, counts=counts, judged=report)
+
+
+def _pairs_of(pairs: Pairs | None) -> Iterable[tuple[str, str]]:
+    if isinstance(pairs, str | Path):
+        return read_pairs(pairs)
+    return pairs or ()
+
+
+def _has_any(sets: SynonymSets, pairs: Iterable[tuple[Term, Term]]) -> bool:
+    """Whether the terms of one of the pairs share a set."""
+    return any(one in sets and other in sets.set_of(one) for one, other in pairs)
 
 
 def _with_senses(
@@ -269,11 +290,16 @@ def threshold_of(precision: str | float) -> float:
     return threshold
 
 
-def general_model(*, encoder: bool) -> NameModel:
-    """The model of the package; with `encoder` the one that takes a sentence encoder's view."""
+def model_of_names(model: NameModel | StoredModel | None, encoder: str | None) -> NameModel:
+    """The model, by default that of the package, which may take a sentence encoder's view."""
     from synsetmine.models.general import load_general
 
-    return load_general(encoder=encoder)
+    if model is None:
+        return load_general(encoder=encoder is not None)
+    named: Any = model.model if isinstance(model, StoredModel) else model
+    if not hasattr(named, "senses"):
+        raise DataError("expected a model of names; None is the general model", value=model)
+    return named  # type: ignore[no-any-return]
 
 
 def encoding(

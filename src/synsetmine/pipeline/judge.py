@@ -15,7 +15,7 @@ from threading import Lock
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from synsetmine.errors import DataError, SynsetmineError, counted, require, shorten
+from synsetmine.errors import DataError, SynsetmineError, counted, import_extra, require, shorten
 from synsetmine.io.downloads import is_web_address, redact
 from synsetmine.io.files import cache_root
 from synsetmine.linking.service import (
@@ -105,7 +105,7 @@ class JudgeReport:
         if self.left_out:
             parts.append(
                 f"{counted(self.left_out, 'question')} beyond the limits of "
-                f"{settings.calls:,} requests and {settings.tokens:,} tokens"
+                f"{counted(settings.calls, 'request')} and {counted(settings.tokens, 'token')}"
             )
         return "; ".join(parts)
 
@@ -126,7 +126,7 @@ class Judge:
         is_local = _check_url(settings.url, has_key=bool(self._key))
         if not re.fullmatch(r"[!-~]*", self._key):
             raise SynsetmineError(f"{KEY} must be a key of printable ASCII characters")
-        _check_httpx()
+        import_extra("httpx", "the judge", "judge")
         address = settings.url.rstrip("/")
         end = "/chat/completions"
         self._address = address if address.endswith(end) else address + end
@@ -364,12 +364,3 @@ def _check_url(url: str, *, has_key: bool) -> bool:
         problem = f"{KEY} is sent over https only, or to this machine; use https or unset it"
         raise DataError(problem, value=redact(url))
     return is_local
-
-
-def _check_httpx() -> None:
-    try:
-        import httpx  # noqa: F401
-    except ImportError as error:
-        raise SynsetmineError(
-            "the judge needs the extra: pip install 'synsetmine[judge]'"
-        ) from error

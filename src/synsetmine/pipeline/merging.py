@@ -11,7 +11,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
-from synsetmine.errors import DataError, counted
+from synsetmine.corpus.name_lists import id_text
+from synsetmine.errors import DataError, counted, require_type
 from synsetmine.normalization import name_key
 from synsetmine.pipeline.graph_files import (
     MERGED,
@@ -23,7 +24,7 @@ from synsetmine.pipeline.graph_files import (
     table_of,
     with_originals,
 )
-from synsetmine.pipeline.plan import Merge, Plan, read_plan
+from synsetmine.pipeline.plan import Merge, Plan, plan_in
 from synsetmine.pipeline.settings import GraphColumns
 
 NAMES = ("name", "title", "entity", "label")  # usual names of the column with the names
@@ -94,8 +95,8 @@ def apply_plan(
     """
     if entities is None and relations is None:
         raise DataError("expected a table of entities, of relations, or both")
-    plan = plan if isinstance(plan, Plan) else read_plan(plan)
-    columns = columns or GraphColumns()
+    plan, columns = plan_in(plan), columns or GraphColumns()
+    require_type(columns, GraphColumns, "expected GraphColumns")
     counts = ApplicationCounts()
     resolver = _Resolver(plan)
     used: set[int] = set()
@@ -105,6 +106,8 @@ def apply_plan(
         merged, counts, new_ids = _merge_entities(table_of(entities), resolver, columns, used)
     elif columns.refer_to == "id":
         raise DataError("relations that have ids need the table of entities too")
+    if entities is not None and relations is not None:
+        _check_ends(table_of(entities), table_of(relations), columns)
     if relations is not None:
         by_id = columns.refer_to == "id"
         mapped, dropped, counts = _map_relations(
@@ -390,6 +393,24 @@ def _map_relations(
         ambiguous_ends=ambiguous,
     )
     return mapped, dropped, counts
+
+
+def _check_ends(entities: GraphTable, relations: GraphTable, columns: GraphColumns) -> None:
+    """Refuse relations that have ids where names are expected, or names in place of ids."""
+    id_column = _optional(entities, columns.id, "id")
+    if id_column is None or not relations.columns:
+        return
+    names = {*map(name_key, entities.texts(entities.column(columns.name, usual=NAMES), "name"))}
+    ids = {*entities.texts(id_column, "id")}
+    ends: set[str] = set()
+    for column, usual in ((columns.source, "source"), (columns.target, "target")):
+        values = relations.values(relations.column(column, usual=(usual,)))
+        ends.update(id_text(value) for value in values if value not in (None, ""))
+    have_names, have_ids = any(name_key(end) in names for end in ends), not ends.isdisjoint(ids)
+    other = "id" if columns.refer_to == "name" else "name"
+    if have_names != have_ids and have_ids == (other == "id"):
+        problem = f"source and target have {other}s of entities; say so by refer_to (--refer-to)"
+        raise DataError(problem, path=relations.path, value=other)
 
 
 def _as_type(originals: Sequence[Any], texts: Iterable[str]) -> list[Any]:

@@ -17,7 +17,8 @@ from synsetmine.io.sets import new_id
 from synsetmine.io.tables import cell_of, escape_formula, rows_of
 from synsetmine.normalization import name_key
 from synsetmine.pipeline.explanation import PairExplainer
-from synsetmine.types import Progress, SynonymSets, Term
+from synsetmine.progress import ShowProgress
+from synsetmine.types import SynonymSets, Term
 
 if TYPE_CHECKING:
     from synsetmine.pipeline.judge import JudgeReport
@@ -101,7 +102,8 @@ class NameCounts:
     missing: int = 0  # None, NaN or nothing but whitespace
     too_long: int = 0  # names that were not compared: longer than 10,000 characters
     ambiguous: int = 0  # names that were not compared: in several known sets
-    unused_pairs: int = 0  # cannot-link pairs with a name that is neither listed nor known
+    unused_pairs: int = 0  # linked pairs with a name that is neither listed nor known
+    unkept_pairs: int = 0  # must-link pairs that types, known sets or cannot-link pairs forbid
 
 
 class ComparedTerms(NamedTuple):
@@ -207,8 +209,8 @@ class Grouping:
         write = _WRITERS[check_ending(Path(path), alone=alone)]
         write(Path(path), self, alone, Skipped() if skipped is None else skipped)
 
-    def plan(self, *, ids: Sequence[str] | None = None, progress: Progress | None = None) -> Plan:
-        """What would be merged, and why; `ids` are those of the rows of the list.
+    def plan(self, *, ids: Any = None, progress: ShowProgress = None) -> Plan:
+        """What would be merged, and why; `ids` has those of the rows: strings or whole numbers.
 
         With ids each row is an entity, and rows of one name that are one thing are merged too.
         """
@@ -216,7 +218,7 @@ class Grouping:
 
         return plan_of(self, ids, progress=progress)
 
-    def write_plan(self, path: str | Path, *, ids: Sequence[str] | None = None) -> None:
+    def write_plan(self, path: str | Path, *, ids: Any = None) -> None:
         """Write the plan as JSON lines, which `apply_plan` maps tables by."""
         self.plan(ids=ids).write(path)
 

@@ -201,15 +201,15 @@ class NameVocabulary:
 
     def linked(
         self, pairs: Iterable[tuple[str, str]], *, together: bool = False
-    ) -> tuple[list[tuple[Term, Term]], int]:
-        """Pairs of terms, and how many pairs have a name that is nowhere else."""
+    ) -> tuple[list[list[tuple[Term, Term]]], int]:
+        """For each pair its pairs of terms, and how many pairs have a name that is nowhere else."""
         linked, unused = [], 0
         for pair in pairs:
             if isinstance(pair, str) or len(names := _strings(pair)) != 2:
                 raise DataError("expected pairs of names", value=pair)
             check_pair(names[0], names[1], self._sets_of, together=together)
             ends = [self._linkable(name_key(name)) for name in names]
-            linked += [(self.term(one), self.term(other)) for one, other in product(*ends)]
+            linked.append([(self.term(one), self.term(other)) for one, other in product(*ends)])
             unused += not all(ends)
         return linked, unused
 
@@ -260,7 +260,6 @@ class GroupingBuilder:
         self,
         threshold: float,
         unsure: Sequence[UnsurePair],
-        unused_pairs: int,
         explainer: PairExplainer,
     ) -> Grouping:
         vocabulary = self._vocabulary
@@ -293,7 +292,7 @@ class GroupingBuilder:
             mapping=self._mapping(position_of, names),
             unsure=tuple(unsure),
             threshold=threshold,
-            counts=self._counts(unused_pairs),
+            counts=self._counts(),
             rows=tuple(None if key is None else position_of[key] for key in vocabulary.keys),
             compared=self._compared(
                 explainer, [keys for _, keys in sets], [[key] for _, key, _ in alone]
@@ -337,7 +336,7 @@ class GroupingBuilder:
                     most[entry] = count
         return mapping
 
-    def _counts(self, unused_pairs: int) -> NameCounts:
+    def _counts(self) -> NameCounts:
         vocabulary = self._vocabulary
         names = vocabulary.names
         return NameCounts(
@@ -347,7 +346,6 @@ class GroupingBuilder:
             missing=vocabulary.missing,
             too_long=len({key.name for key in vocabulary.too_long}),
             ambiguous=len({key.name for key in vocabulary.ambiguous}),
-            unused_pairs=unused_pairs,
         )
 
     def _members(self, key: _Key) -> Iterator[Member]:

@@ -13,12 +13,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from synsetmine.errors import DataError, skipping
+from synsetmine.corpus.name_lists import ids_in
+from synsetmine.errors import DataError, counted, skipping
+from synsetmine.frames import Library, frame_of
 from synsetmine.io.files import numbered_lines, parse_json, write_json_lines
 from synsetmine.normalization import is_unicode, name_key
 from synsetmine.pipeline.explanation import Explanation
+from synsetmine.progress import ShowProgress, showing
 from synsetmine.text.kinds import pair_kind
-from synsetmine.types import Progress
 
 if TYPE_CHECKING:
     from synsetmine.pipeline.name_sets import ComparedTerms, Grouping, Member
@@ -70,21 +72,36 @@ class Plan:
         return iter(self.merges)
 
     def __repr__(self) -> str:
-        return f"Plan({len(self.merges):,} merges)"
+        return f"Plan({counted(len(self.merges), 'merge')})"
+
+    def to_frame(self, library: Library = "pandas") -> Any:
+        """A DataFrame of pandas or polars with a row for each member, to look at."""
+        rows = [(merge, member) for merge in self.merges for member in merge.members]
+        why = [member.why for _, member in rows]
+        columns = {
+            "id": [merge.id for merge, _ in rows],
+            "canonical": [merge.canonical for merge, _ in rows],
+            "name": [member.name for _, member in rows],
+            "type": [member.type for _, member in rows],
+            "probability": [member.probability for _, member in rows],
+            "nearest": [None if one is None else one.other for one in why],
+            "kind": [None if one is None else one.kind for one in why],
+            "sentence": [None if one is None else one.sentence for one in why],
+        }
+        return frame_of(columns, library)
 
     def write(self, path: str | Path) -> None:
         """Write JSON lines, whole or not at all."""
         write_json_lines(Path(path), map(_record, self.merges))
 
 
-def plan_of(
-    grouping: Grouping, ids: Sequence[str] | None = None, *, progress: Progress | None = None
-) -> Plan:
+def plan_of(grouping: Grouping, ids: Any = None, *, progress: ShowProgress = None) -> Plan:
     """The merges of a grouping: its sets of several names.
 
     `ids` are those of the rows of the list. With them each row is an entity, so rows of one name
     that are one thing are a merge too.
     """
+    ids = None if ids is None else ids_in(ids)
     if ids is not None and len(ids) != len(grouping.rows):
         raise DataError(f"{len(ids):,} ids for {len(grouping.rows):,} names")
     compared = grouping.compared
@@ -99,28 +116,32 @@ def plan_of(
         _check_ids(grouping, ids)
     merges = []
     sets = grouping.sets if ids is None else grouping.every_set
-    for place, one in enumerate(sets):
-        members = []
-        for number, member in enumerate(one.entries):
-            own = rows.get((place, number), [])
-            own_ids = () if ids is None else tuple(dict.fromkeys(ids[r] for r in own if ids[r]))
-            members.append(
-                PlannedMember(
-                    member.name,
-                    member.count,
-                    member.probability,
-                    member.known,
-                    member.type,
-                    identify[_key(member)],
-                    tuple(own) if ids is None else (),
-                    own_ids,
-                    _why(compared, place, one.entries, number) if len(one.entries) > 1 else None,
+    with showing(progress, "explaining") as bar:
+        for place, one in enumerate(sets):
+            several = len(one.entries) > 1
+            members = []
+            for number, member in enumerate(one.entries):
+                own = rows.get((place, number), [])
+                own_ids = () if ids is None else tuple(dict.fromkeys(ids[r] for r in own if ids[r]))
+                members.append(
+                    PlannedMember(
+                        member.name,
+                        member.count,
+                        member.probability,
+                        member.known,
+                        member.type,
+                        identify[_key(member)],
+                        tuple(own) if ids is None else (),
+                        own_ids,
+                        _why(compared, place, one.entries, number)
+                        if len(one.entries) > 1
+                        else None,
+                    )
                 )
-            )
-        if len(members) > 1 or len(members[0].ids) > 1:
-            merges.append(_merge(one.id, members))
-        if progress is not None:
-            progress(place + 1, len(sets))
+            if len(members) > 1 or len(members[0].ids) > 1:
+                merges.append(_merge(one.id, members))
+            if bar is not None:
+                bar(place + 1, len(sets))
     merges.sort(key=lambda merge: (name_key(merge.canonical), merge.canonical, merge.id))
     return Plan(tuple(merges))
 
@@ -198,6 +219,16 @@ def _member_record(member: PlannedMember) -> dict[str, Any]:
 
 def _round(value: Any) -> Any:
     return round(value, DIGITS) if isinstance(value, float) else value
+
+
+def plan_in(plan: object) -> Plan:
+    """The plan, or the one in the file of this path."""
+    if isinstance(plan, Plan):
+        return plan
+    if not isinstance(plan, str | Path):
+        problem = "expected a plan, as `Grouping.plan` makes it, or its path"
+        raise DataError(problem, value=type(plan).__name__)
+    return read_plan(plan)
 
 
 def read_plan(path: str | Path) -> Plan:

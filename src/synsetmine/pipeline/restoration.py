@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from synsetmine.errors import DataError, counted
+from synsetmine.errors import DataError, counted, require_type
 from synsetmine.normalization import name_key
 from synsetmine.pipeline.graph_files import (
     MERGED,
@@ -20,7 +20,7 @@ from synsetmine.pipeline.graph_files import (
     originals_of,
     table_of,
 )
-from synsetmine.pipeline.plan import Plan, read_plan
+from synsetmine.pipeline.plan import Plan, plan_in
 from synsetmine.pipeline.settings import GraphColumns
 
 _IsUndone: TypeAlias = Callable[[str, str], bool]  # of a former and a present end of a relation
@@ -59,8 +59,10 @@ def undo_plan(
     Merges that are not in the plan stay. Rows come back to their places; `self_relations` are those
     that were dropped. Relations with ids need the table of entities too.
     """
-    plan = plan if isinstance(plan, Plan) else read_plan(plan)
-    columns = columns or GraphColumns()
+    if entities is None and relations is None:
+        raise DataError("expected a table of entities, of relations, or both")
+    plan, columns = plan_in(plan), columns or GraphColumns()
+    require_type(columns, GraphColumns, "expected GraphColumns")
     former: GraphTable | None = None
     restored = 0
     new_ids: set[tuple[str, str]] = set()

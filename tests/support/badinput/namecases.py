@@ -78,7 +78,8 @@ NAME_CASES = (
         NAMES,
         "a column of a text",
         1,
-        "x.txt: plain text has no columns; if this is a table, name its format: 'name'",
+        "x.txt: plain text has no columns such as 'name'; if this is a table, name its format: "
+        "csv, tsv, jsonl or parquet",
         "--column",
         "name",
     ),
@@ -177,6 +178,22 @@ NAME_CASES = (
         "a pair with an unknown name",
         0,
         "1 pair of --never or --always left out: a name is neither in the list nor in a known set",
+    ),
+    Case(
+        "names",
+        "a pair that must and must not share a set",
+        files({"x.txt": "lung\nliver\n", "p.tsv": "lung\tliver\n"}),
+        ("group", "x.txt", "--never", "p.tsv", "--always", "p.tsv"),
+        0,
+        "1 pair of --always left out: --never, types or known sets forbid it",
+    ),
+    Case(
+        "names",
+        "ids without a plan",
+        files({"x.csv": "id,name\n1,lung\n"}),
+        ("group", "x.csv", "--id-column", "id"),
+        1,
+        "--id-column is for --plan",
     ),
     Case(
         "names",
