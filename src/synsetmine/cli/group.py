@@ -269,7 +269,7 @@ def _report(grouping: Grouping, out: Path | None) -> None:
     ):
         if count:
             console.warn(f"{counted(count, 'name')} {problem}")
-    unused = "--never or --always left out: a name is neither listed nor in a known set"
+    unused = "--never or --always left out: a name is neither in the list nor in a known set"
     unkept = "--always left out: --never, types or known sets forbid it"
     for count, problem in ((counts.unused_pairs, unused), (counts.unkept_pairs, unkept)):
         if count:

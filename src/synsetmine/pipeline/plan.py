@@ -133,9 +133,7 @@ def plan_of(grouping: Grouping, ids: Any = None, *, progress: ShowProgress = Non
                         identify[_key(member)],
                         tuple(own) if ids is None else (),
                         own_ids,
-                        _why(compared, place, one.entries, number)
-                        if len(one.entries) > 1
-                        else None,
+                        _why(compared, place, one.entries, number) if several else None,
                     )
                 )
             if len(members) > 1 or len(members[0].ids) > 1:
