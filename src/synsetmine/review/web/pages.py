@@ -103,6 +103,10 @@ class QueueQuery:
         """The same list with another set open."""
         return replace(self, set=set_id, at="", find="", made="")
 
+    def show_decision(self, made: Decision) -> QueueQuery:
+        """The same list with the set of a decision open, and a message on it."""
+        return replace(self.open_set(made.set_id), made=made.id)
+
     def behind(self, position: QueuePosition) -> QueueQuery:
         """The same list, with the set open that comes after a position."""
         return replace(self, set="", at=format_position(position), find="", made="")
@@ -248,7 +252,11 @@ def message_on(session: ReviewSession, made: Decision) -> str:
     """What the page says of the decision that was just made, such as `Accepted heart attack.`"""
     if made.kind == "undo":
         undone = session.state.decision(made.undoes)
-        return "Undone." if undone is None else f"Undone: {_describe_act(session, undone)}."
+        if undone is None:
+            return "Undone."
+        left = len(session.made_with(undone)) if undone.note.startswith(TOGETHER) else 0
+        rest = f", except {left} decided on since" if left else ""
+        return f"Undone: {_describe_act(session, undone)}{rest}."
     text = _describe_act(session, made).removeprefix("was ")
     return f"{text[0].upper()}{text[1:]}."
 
@@ -352,6 +360,7 @@ def work_page(
         "next_page": format_position(listed.after),
         "at": format_position(position),
         "undoable": undoable,
+        "last": session.last_of(str(reviewer)),
         "message": message_on(session, made)
         if made and session.is_shown(made, str(reviewer))
         else "",

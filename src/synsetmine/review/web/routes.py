@@ -113,7 +113,7 @@ def undo(session: ReviewSession, form: Form, reviewer: str) -> QueueQuery:
         set_id=form.get("set", ""),
         shown=form.get("last"),
     )
-    return replace(QueueQuery.of(form).open_set(undone.set_id), made=undone.id)
+    return QueueQuery.of(form).show_decision(undone)
 
 
 def _number(text: str) -> int:

@@ -169,6 +169,10 @@ class ReviewSession:
         """Whether it was not undone."""
         return decision.id in self._decisions_by.get(decision.reviewer, {})
 
+    def last_of(self, reviewer: str) -> Decision | None:
+        """The reviewer's last decision that stands."""
+        return next(reversed(self._decisions_by.get(reviewer, {}).values()), None)
+
     def undoable(self, reviewer: str, set_id: str, made: str = "") -> Decision | None:
         """What undo means on a page: the decision that its message names, or the reviewer's last
         one on the set that it shows. An undo never touches a set that the page does not name."""

@@ -30,6 +30,7 @@
       trouble.querySelector("p").textContent = message;
       trouble.querySelector("button").onclick = () => load(address, options);
       trouble.hidden = false;
+      say("");
       waiting.length = 0;
     } finally {
       busy = false;
@@ -45,16 +46,21 @@
     if (!busy) sendNext();
   }
 
+  // Undo is meant for what is still on its way.
+  function undoNext() {
+    waiting.push({ undo: true });
+  }
+
   function sendNext() {
     const next = waiting.shift();
     if (!next) return;
+    if (next.undo) return byId("undo").click();
     if (next.set !== null && next.set !== openSet()) return sendNext();
     // The page in between was sent to this reviewer, so its state is what the reviewer saw.
-    for (const name of ["seen", "shown", "last"]) {
+    for (const name of ["seen", "shown"]) {
       const value = document.querySelector(`[name=${name}]`)?.value;
       if (next.fields.has(name) && value !== undefined) next.fields.set(name, value);
     }
-    if (next.fields.get("last") === "") return say("You have decided nothing on this set."), sendNext();
     load(next.address, { method: "POST", body: next.fields });
   }
 
@@ -167,6 +173,10 @@
     const { target: form, submitter } = event;
     if (form.method === "dialog") return;
     event.preventDefault();
+    if (form.id === "undoing") {
+      if (busy) return undoNext();
+      if (byId("undo").ariaDisabled) return say("There is no decision of yours to undo.");
+    }
     const fields = new URLSearchParams(new FormData(form, submitter));
     if (submitter?.value === "split" && !fields.has("term")) {
       say("Tick the terms to split off first.");
@@ -183,7 +193,8 @@
     const plain = !event.ctrlKey && !event.metaKey && !event.shiftKey && event.button === 0;
     if (link && plain) {
       event.preventDefault();
-      load(link.getAttribute("href"));
+      if (busy && link.id === "undo") undoNext();
+      else load(link.getAttribute("href"));
     }
     if (event.target.closest("#help")) {
       byId("keys").showModal();
