@@ -139,7 +139,9 @@ def test_the_script_and_the_templates_name_no_page_without_its_root() -> None:
     addresses = re.findall(r"""["'`](/[^"'`]*)["'`]""", re.sub(r"//.*", "", script))
     assert addresses == ["/"]  # the key of the search
     for template in (web / "templates").iterdir():
-        found = re.findall(r'(?:href|src|action)="(?!\{\{ root \}\}|#)[^"]*"', template.read_text())
+        found = re.findall(
+            r'(?:href|src|action)="(?!\{\{ root \}\}|\{\{ page \}\}|#)[^"]*"', template.read_text()
+        )
         assert found == [], template.name
 
 

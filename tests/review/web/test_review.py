@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from synsetmine.io.sets import Quote, read_trace, write_trace
+from synsetmine.kb import Entity, KnowledgeBase
 from synsetmine.review import Decision, QueueFilter, ReviewStore
 from synsetmine.review.feedback import reviewed_sets
 from synsetmine.review.web.pages import format_position
@@ -79,7 +80,8 @@ def test_with_a_token_all_is_below_the_path_of_the_token(run: Path) -> None:
         for page in pages:
             links = re.findall(r'(?:href|src|action)="([^"#][^"]*)"', page)
             assert links
-            assert {link for link in links if not link.startswith(f"{door.root}/")} == set()
+            outside = {link for link in links if not link.startswith(f"{door.root}/")}
+            assert outside <= {"https://meshb.nlm.nih.gov/record/ui?ui=D009203"}
             assert "a-token-of-some-length" not in page
         for name in ("static/review.css", "static/review.js", "palette.css"):
             assert ada.client.get(name).status_code == 200
@@ -217,6 +219,17 @@ def test_a_set_shows_what_is_known_of_it(run: Path) -> None:
         assert "Entity D009203 · 4 terms · 72 occurrences · least certain 0.51" in text
         assert "heart attacks new name 0.93 · joined · seen 16 times" in text
         assert "myocardial infarction known before · seen 24 times" in text
+
+
+def test_an_entity_has_its_definition_and_a_link(run: Path) -> None:
+    entity = Entity("D006333", "Heart Failure", ("cardiac failure",), "The heart <fails>.")
+    KnowledgeBase.of([entity, Entity("my id", "Fever")]).save(Artefacts(run).knowledge)
+    with reviewing(run) as visit:
+        page = visit().open(set="D006333")
+        assert 'dir="auto">The heart &lt;fails&gt;.</p>' in page
+        address = "https://meshb.nlm.nih.gov/record/ui?ui=D006333"
+        assert f'href="{address}" target="_blank" rel="noreferrer"' in page
+        assert 'id="definition"' not in visit().open(set="s1")
 
 
 def test_kind_relation_and_evidence_of_a_name(run: Path) -> None:

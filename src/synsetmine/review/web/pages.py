@@ -15,6 +15,7 @@ from urllib.parse import quote, unquote, urlencode
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from synsetmine.errors import DataError, counted
+from synsetmine.kb import page_of
 from synsetmine.normalization import normal_form
 from synsetmine.review import (
     TO_DO,
@@ -392,6 +393,8 @@ def _open_set(
             Row(key, term, term.quotes(sentences.get(normal_form(term.text), ())))
             for key, term in sorted(pairs, key=lambda pair: not pair[1].is_new)
         ],
+        "definition": session.definition(reviewed),
+        "page": page_of(reviewed.mined.entity or ""),
         "previous": ids[number - 1] if number else "",
         "following": "" if following is None else following.id,
         "hidden": blind and reviewed.status in TO_DO,

@@ -15,6 +15,7 @@ from typing import Any, NoReturn, get_args
 import numpy as np
 
 from synsetmine.errors import DataError, SynsetmineError, counted
+from synsetmine.kb import KnowledgeBase
 from synsetmine.normalization import tokens
 from synsetmine.review import (
     Conflict,
@@ -139,6 +140,7 @@ class ReviewSession:
         for decision in decisions:
             self._note(decision)
         self._at = at
+        self._kb = KnowledgeBase.load(at.knowledge)  # mapped into memory
         self._sentences_of = lru_cache(KEPT)(self._find_sentences)
         keys = [key for reviewed in self.state.sets for key in reviewed.keys]
         self._neighbours = Neighbours(keys, at.vectors)
@@ -204,6 +206,10 @@ class ReviewSession:
         except SynsetmineError as error:  # the page does without
             logging.getLogger(__name__).warning("no sentences: %s", error)
             return {}
+
+    def definition(self, reviewed: ReviewedSet) -> str:
+        """What the knowledge base says of the entity of a set, or nothing."""
+        return self._kb.definition(reviewed.mined.entity or "")
 
     def nearest(self, reviewed: ReviewedSet) -> list[ReviewedSet]:
         """Other sets that share words with this one, or occur in similar contexts."""
