@@ -265,6 +265,12 @@ def score_held_out(
     return scores.result
 
 
+def pair_f1(model: StoredModel, gold: SynonymSets, views: TermViews, *, device: str) -> float:
+    """How well a model finds these sets again among their own terms, in a random order."""
+    prepared = model.prepare(order_terms(gold.terms, "random"), views, device=device)
+    return evaluate(prepared.generate(threshold=model.threshold).sets, gold).pair_f1
+
+
 def _score_orders(
     prepared: PreparedModel, gold: SynonymSets, threshold: float, count: int
 ) -> dict[str, list[float]]:
