@@ -69,7 +69,7 @@ def _page(bench: ReviewSession) -> str:
     found = bench.state.get(OPENED)
     if found is None:
         raise SystemExit(f"this run has no set {OPENED!r}; take that of `synsetmine demo`")
-    least, _ = found.position
+    least, _ = found.position()
     return QueueQuery.of({"set": OPENED, "after": format_position((least - 1e-3, ""))}).address()
 
 

@@ -199,9 +199,7 @@ def test_decisions_that_lower_the_scores_are_announced(
         store.add_all(state.decide("reject", one.id, reviewer="ann") for one in wrong[1:])
     done = call(*train, tmp_path / "kept")
     assert done.exit_code == 0, done.output
-    asked = (
-        r"warning: 400 decisions lowered F1 on held-out sets from 1\.00 to 0\.\d\d: keep them\?"
-    )
+    asked = r"warning: 400 decisions lowered F1 on held-out sets from 1\.00 to 0\.\d\d: keep them\?"
     assert re.search(asked, done.stderr), done.stderr
     monkeypatch.setattr("synsetmine.cli.console.ask", lambda question: False)
     assert call(*train, tmp_path / "left").exit_code == 0
