@@ -200,7 +200,10 @@ def test_a_broken_table_is_told_with_its_place(tmp_path: Path) -> None:
     for content, problem in (
         ("entity,new_name\n", ":1: expected a header with the columns entity and new_name; found"),
         (f"{head}D1\tx\tvague\n", ":2: expected one of exact, broad, narrow, related: 'vague'"),
-        (f"{head}D1\tx\t\tgood\n", ":2: expected one of correct, incorrect, unsure: 'good'"),
+        (
+            f"{head}D1\tx\t\tgood\n",
+            ":2: expected one of correct, incorrect, not-a-name, unsure: 'good'",
+        ),
         (f"{head}D1\t\n", ":2: a row needs an entity and a new name"),
         (f"{head}D1\n", ":2: a row needs an entity and a new name"),
         (f"{head}D1\tx\t\t\tmore\n", ":2: a row with more cells than the header"),

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from synsetmine.errors import DataError
-from synsetmine.kb import Entity, KnowledgeBase
+from synsetmine.kb import Entity, KnowledgeBase, page_of
 from synsetmine.normalization import normal_form, tokens
 from tests.support.kbentities import HAFNIUM, HEART, entities, ids, names, tidy
 
@@ -162,3 +162,39 @@ def test_a_name_known_in_small_letters_may_be_written_in_capitals() -> None:
     assert kb.knows("E1", "USA")
     assert not kb.knows("E2", "aids")
     assert not kb.knows("E2", "USA")
+
+
+@pytest.mark.parametrize(
+    ("entity", "page"),
+    [
+        ("http://purl.obolibrary.org/obo/X_1", "http://purl.obolibrary.org/obo/X_1"),
+        ("MONDO:0005148", "https://bioregistry.io/MONDO:0005148"),
+        ("mesh:D003920", "https://bioregistry.io/mesh:D003920"),
+        ("D003920", "https://meshb.nlm.nih.gov/record/ui?ui=D003920"),
+        ("C000589", ""),
+        ("C0011849", "https://uts.nlm.nih.gov/uts/umls/concept/C0011849"),
+        ("Q3025883", "https://www.wikidata.org/wiki/Q3025883"),
+        ("Talk:Diabetes", ""),
+        ("javascript:alert", ""),
+        ("https://", ""),
+        ("", ""),
+    ],
+)
+def test_ids_that_lead_to_a_page(entity: str, page: str) -> None:
+    assert page_of(entity) == page
+
+
+def test_definitions() -> None:
+    kb = KnowledgeBase.of(
+        [
+            Entity("b", "B"),
+            Entity("a", "A", (), " One\n\tof   two. "),
+            Entity("a", "A", (), "Two."),
+            Entity("c", "!", (), "It has no name."),
+            Entity("d", "D", (), "x" * 5000),
+            Entity("e", "E", (), "half \ud800"),
+        ]
+    )
+    assert [kb.definition(entity) for entity in "abce"] == ["One of two.", "", "", ""]
+    assert kb.definition("d") == "x" * 1000
+    assert kb.definition("unknown") == ""

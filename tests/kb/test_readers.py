@@ -113,3 +113,52 @@ def test_any_file_is_a_knowledge_base_or_a_data_error(
     for form in forms:
         with suppress(DataError):  # any other error fails
             assert len(read_kb(path, format=form))
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("x.jsonl", '{"id": "Q1", "name": "flu", "definition": "A disease."}\n'),
+        ("x.csv", "id,name,definition\nQ1,flu,A disease.\nQ1,influenza,\n"),
+        ("x.tsv", "id\tname\tDefinition\nQ1\tflu\tA disease.\n"),
+        ("x.obo", '[Term]\nid: x:1\nname: flu\ndef: "A disease." [url:http\\://x, "broken]\n'),
+        ("broken.obo", "[Term]\nid: x:1\nname: flu\ndef: without quotes\n"),
+        (
+            "x.ttl",
+            "@prefix skos: <http://www.w3.org/2004/02/skos/core#> .\n"
+            '<http://x/1> skos:definition "Krankheit."@de, "A disease."@en ; '
+            'skos:prefLabel "flu" .',
+        ),
+        (
+            "x.nt",
+            '<http://x/1> <http://purl.obolibrary.org/obo/IAO_0000115> "A disease." .\n'
+            '<http://x/1> <http://www.w3.org/2000/01/rdf-schema#label> "flu" .\n',
+        ),
+        (
+            "wikidata.json",
+            '{"type": "item", "id": "Q1", "labels": {"en": {"language": "en", "value": "flu"}}, '
+            '"descriptions": {"de": {"value": "Krankheit."}, "mul": {"value": "x"}, '
+            '"en": {"value": "A disease."}}, "aliases": []}\n',
+        ),
+    ],
+)
+def test_definitions_of_all_formats(tmp_path: Path, name: str, content: str) -> None:
+    (tmp_path / name).write_text(content, "utf-8")
+    kb = read_kb(tmp_path / name)
+    (entity,) = kb
+    assert kb.definition(entity) == ("" if name == "broken.obo" else "A disease.")
+    assert "flu" in kb.names(entity)
+
+
+def test_definitions_of_the_metathesaurus(tmp_path: Path) -> None:
+    row = "C0000001|ENG|P|L1|PF|S1|Y|A1||M1|D1|MSH|MH|D1|Flu|0|N|256|\n"
+    (tmp_path / "MRCONSO.RRF").write_text(row)
+    (tmp_path / "MRDEF.RRF").write_text(
+        "C0000001|A1|AT1||MSHSPA|Una enfermedad.|N||\n"
+        "C0000001|A1|AT2||MSH|Old.|O||\n"
+        "C0000001|A1|AT3||MSH|A disease.|N||\n"
+    )
+    assert read_kb(tmp_path / "MRCONSO.RRF").definition("C0000001") == "A disease."
+    (tmp_path / "MRDEF.RRF").write_text("C0000001|A disease.\n")
+    with pytest.raises(DataError, match=r"expected the 8 columns of MRDEF\.RRF"):
+        read_kb(tmp_path / "MRCONSO.RRF")

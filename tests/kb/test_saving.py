@@ -46,6 +46,12 @@ def test_what_is_saved_is_loaded(
             assert all(same.knows(entity, name) for name in kb.names(entity))
 
 
+def test_definitions_are_saved(tmp_path: Path) -> None:
+    KnowledgeBase.of([HEART, Entity("x", "X", (), "A letter.")]).save(tmp_path / "x.kb")
+    kb = KnowledgeBase.load(tmp_path / "x.kb")
+    assert [kb.definition(entity) for entity in kb] == ["", "A letter."]
+
+
 def test_the_same_knowledge_base_makes_the_same_file(tmp_path: Path) -> None:
     for name in ("1.kb", "2.kb"):
         KnowledgeBase.of([HEART, HAFNIUM], replaced={"x": "C001"}).save(tmp_path / name)

@@ -71,6 +71,17 @@ def test_split_reject_and_incorrect_tell_apart() -> None:
     assert cannot_link_pairs(desk.made) == frozenset()
 
 
+def test_what_is_not_a_name_is_apart_and_is_told() -> None:
+    desk = desk_of(X="a b c d")
+    desk("judge", "X", "c", verdict="not-a-name")
+    desk("judge", "X", "d", verdict="not-a-name")
+    desk("judge", "X", "d", verdict="correct")
+    constraints = Constraints.from_decisions(desk.made)
+    assert constraints.not_names == {Term("c")}
+    assert pairs(constraints.cannot_link) == {"c-a", "c-b"}
+    assert constraints.alone == {Term("c")}
+
+
 def test_the_last_word_counts() -> None:
     desk = desk_of(X="a b c", Y="d e")
     gone = desk("remove", "X", "c")

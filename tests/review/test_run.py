@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -173,3 +174,39 @@ def test_loose_files_take_reviews_too(tmp_path: Path) -> None:
     done = call(*mine, "--reviews", tmp_path / "no.tsv", "--out", out)
     assert isinstance(done.exception, DataError)
     assert str(done.exception) == f"{tmp_path / 'no.tsv'}: No such file or directory"
+
+
+def test_decisions_that_lower_the_scores_are_announced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wrong decisions are asked about; without them the model is the one of before."""
+    sets, _ = name_world(60, seed=3)
+    training, test = sets.pick(range(40)), sets.pick(range(40, 60))
+    write_sets(tmp_path / "train.jsonl", training)
+    run = tmp_path / "run"
+    run.mkdir()
+    write_sets(Artefacts(run).test, test)
+    others = [[term.surface for term in members] for members in name_world(460, seed=9)[0]]
+    wrong = [mined_set(f"w{i}", *others[i][:2]) for i in range(60, 460)]
+    state = ReviewState(wrong)
+    with ReviewStore(Artefacts(run).reviews) as store:
+        store.add(state.decide("reject", "w60", reviewer="ann"))
+    train = ["train", tmp_path / "train.jsonl", "--reviews", run, "--overwrite", "--out"]
+    done = call(*train, tmp_path / "right")
+    assert done.exit_code == 0, done.output
+    assert re.search(r"1 decision changed F1 on held-out sets from 1\.00 to 1\.00", done.stderr)
+    with ReviewStore(Artefacts(run).reviews) as store:
+        store.add_all(state.decide("reject", one.id, reviewer="ann") for one in wrong[1:])
+    done = call(*train, tmp_path / "kept")
+    assert done.exit_code == 0, done.output
+    asked = r"warning: 400 decisions lowered F1 on held-out sets from 1\.00 to 0\.\d\d: keep them\?"
+    assert re.search(asked, done.stderr), done.stderr
+    monkeypatch.setattr("synsetmine.cli.console.ask", lambda question: False)
+    assert call(*train, tmp_path / "left").exit_code == 0
+    plain = ["train", tmp_path / "train.jsonl", "--out", tmp_path / "plain"]
+    assert call(*plain).exit_code == 0
+    same = {path.name: path.read_bytes() for path in (tmp_path / "plain").glob("*.safetensors")}
+    assert same
+    for name, content in same.items():
+        assert (tmp_path / "left" / name).read_bytes() == content
+        assert (tmp_path / "kept" / name).read_bytes() != content

@@ -197,8 +197,8 @@ def check_partition(state: ReviewState, terms: Sequence[str]) -> None:
     """Each term is in one set, and the queue has every set once, in order."""
     assert sorted(key for found in state.sets for key in found.keys) == sorted(terms)
     assert all(found.mined.terms for found in state.sets)
-    assert [found.position for found in state.sets] == sorted(
-        found.position for found in state.sets
+    assert [found.position() for found in state.sets] == sorted(
+        found.position() for found in state.sets
     )
     assert len({found.id for found in state.sets}) == len(state) == len(state.sets)
     for found in state.sets:
@@ -324,7 +324,7 @@ def test_the_least_certain_come_first_and_those_without_probability_last() -> No
     page = state.queue(QueueFilter())
     assert [found.id for found in page.sets] == ["unsure", "sure", "none"]
     assert (page.total, page.after) == (3, None)
-    assert state["none"].position == (math.inf, "none")
+    assert state["none"].position() == (math.inf, "none")
 
 
 def test_filters() -> None:

@@ -121,6 +121,21 @@ def test_undo_of_one_that_another_depends_on_is_a_conflict(path: Path) -> None:
         assert standing_decisions(store.decisions()) == []
 
 
+def test_several_are_stored_and_undone_at_once(path: Path) -> None:
+    with ReviewStore(path) as store:
+        first, second = store.add_all([accept("s1"), accept("s2")], seen=0)
+        assert (first.number, second.number) == (1, 2)
+        with pytest.raises(Conflict):
+            store.add_all([accept("s3"), accept("s2")], seen=1)
+        assert len(store.decisions()) == 2  # all or none
+        later = store.add(accept("s2"))
+        (undone,) = store.undo_all("ann", [first.id, second.id])
+        assert undone.undoes == first.id  # a later one depends on the other
+        with pytest.raises(Conflict):
+            store.undo_all("ann", [second.id])
+        assert standing_decisions(store.decisions()) == [second, later]
+
+
 def test_what_cannot_be_undone_is_told(path: Path) -> None:
     with ReviewStore(path) as store:
         made = store.add(accept())

@@ -31,6 +31,14 @@ def warn(message: str) -> None:
     typer.echo(f"synsetmine: warning: {one_line(message)}", err=True)
 
 
+def ask(question: str) -> bool:
+    """Whether a person says yes; without a person at a terminal the question is a warning."""
+    if not sys.stdin.isatty():
+        warn(question)
+        return True
+    return typer.confirm(one_line(question), default=True, err=True)
+
+
 def say(message: str) -> None:
     typer.echo(printable(message), err=True)
 

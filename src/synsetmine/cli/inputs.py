@@ -117,15 +117,21 @@ def skipping(skip_bad: bool) -> Iterator[list[DataError] | None]:
     console.report_skipped(skipped or [])
 
 
-def add_reviews(sets: SynonymSets, reviews: Path | None) -> SynonymSets:
+def read_held_out(reviews: Path | None) -> SynonymSets:
+    """The sets that the run of these reviews holds out for its scores; none without a run."""
+    from synsetmine.runs.folder import Artefacts
+    from synsetmine.types import SynonymSets
+
+    if reviews is None or not reviews.is_dir() or not Artefacts(reviews).test.exists():
+        return SynonymSets.of(())
+    return load_sets(Artefacts(reviews).test, skip_bad=False)
+
+
+def add_reviews(sets: SynonymSets, reviews: Path | None, held_out: SynonymSets) -> SynonymSets:
     """Training sets with what reviews add; not on entities that their run holds out for scores."""
     from synsetmine.pipeline.model_stages import read_constraints
     from synsetmine.review.feedback import training_sets
-    from synsetmine.runs.folder import Artefacts
 
-    held_out = None
-    if reviews is not None and reviews.is_dir() and Artefacts(reviews).test.exists():
-        held_out = load_sets(Artefacts(reviews).test, skip_bad=False)
     informed = training_sets(sets, read_constraints(reviews), held_out=held_out)
     console.report_reviews(informed.counts)
     return informed.sets

@@ -206,8 +206,9 @@ def mine(
     stored = load_model(model)
     tables = [load_vectors(path, skip_bad) for path in vectors or ()]
     listed = load_vocabulary(vocabulary, tables[0] if tables else None, skip_bad)
-    terms = order_vocabulary(listed, settings)
     constraints = read_constraints(reviews)
+    ordered = order_vocabulary(listed, settings)
+    terms = [term for term in ordered if term not in constraints.not_names]
     informed = seed_sets(NO_SETS if seeds is None else load_sets(seeds, skip_bad), constraints)
     known = informed.sets
     console.report_reviews(informed.counts)

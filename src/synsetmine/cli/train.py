@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
@@ -26,17 +27,18 @@ from synsetmine.cli.inputs import (
     load_sets,
     load_vectors,
     load_views,
+    read_held_out,
 )
 from synsetmine.cli.options import SettingOptions, option_of, out_folder, with_settings
 from synsetmine.devices import choose_device, require_torch
-from synsetmine.errors import CheckpointError, DataError, SynsetmineError
+from synsetmine.errors import CheckpointError, DataError, SynsetmineError, counted
 from synsetmine.io.files import read_json, sha256
 from synsetmine.models.paper.settings import PRESETS, PresetName, TrainingSettings
 from synsetmine.pipeline.settings import EncoderSettings, ModelChoice, TuningSettings
 from synsetmine.schema import settings_in
 
 if TYPE_CHECKING:
-    from synsetmine.models import ModelSettings, TrainingStep
+    from synsetmine.models import ModelSettings, TrainingResult, TrainingStep
     from synsetmine.models.paper.tune import TuningCandidate
     from synsetmine.types import SynonymSets
     from synsetmine.views import TermViews
@@ -90,7 +92,9 @@ def train(
     again to resume an interrupted training.
 
     With --reviews, terms that reviewers judged correct and exact in one set join the training
-    sets, and terms that they removed from a set are negatives.
+    sets, and terms that they removed from a set are negatives. If they come from a run that holds
+    sets out for its scores, the command also trains without them and reports F1 on those sets; it
+    asks whether to keep decisions that lower it by 0.02 or more.
 
     Example: `synsetmine train train.set --vectors vectors.txt --out model`
 
@@ -98,8 +102,8 @@ def train(
     """
     if architecture is not None:
         options["architecture"] = architecture
-    from synsetmine.models import DEFAULT_PRESET, settings_of
-    from synsetmine.pipeline.model_stages import CHECKPOINT, train_to_folder
+    from synsetmine.models import DEFAULT_PRESET, load_model, save_model, settings_of
+    from synsetmine.pipeline.model_stages import CHECKPOINT, pair_f1, train_to_folder
 
     of_paper = settings is not None and model.preset == DEFAULT_PRESET  # as `tune` writes them
     preset = settings_of("paper" if of_paper else model.preset)
@@ -112,38 +116,72 @@ def train(
     if not overwrite and is_trained(out, inputs):
         (out / CHECKPOINT).unlink(missing_ok=True)  # the process may have died between the two
         return
-    training_sets = add_reviews(load_sets(sets, skip_bad), reviews)
+    known, held_out = load_sets(sets, skip_bad), read_held_out(reviews)
+    training_sets = add_reviews(known, reviews, held_out)
+    trained_on = set(known.terms)
+    unseen = held_out.pick(i for i, s in enumerate(held_out) if trained_on.isdisjoint(s))
     tables = [load_vectors(path, skip_bad) for path in vectors or ()]
-    views = load_views(tables, encoder, training_sets.terms, device=device)
+    terms = [*training_sets.terms, *unseen.terms]
+    views = load_views(tables, encoder, terms, device=device)
     _report_missing(vectors or (), views, training_sets, chosen)
     if (out / CHECKPOINT).exists():
         console.say(f"found a checkpoint in {out}")
-    with console.progress_bar("training") as bar, _curves(tensorboard) as draw:
 
-        def on_step(step: TrainingStep) -> None:
-            draw(step)
-            validated = "validation/score" in step.values if step.values else None
-            bar.update(step.done, step.total, step.note, line=validated)
+    def train_on(sets: SynonymSets, folder: Path, label: str) -> TrainingResult:
+        curves = tensorboard if folder == out else None
+        with console.progress_bar(label) as bar, _curves(curves) as draw:
 
-        try:
-            trained = train_to_folder(
-                chosen,
-                training_sets,
-                views,
-                out,
-                encoder=encoder,
-                record={"inputs": inputs},
-                device=target,
-                replace_checkpoint=overwrite,
-                on_step=on_step,
-            )
-        except CheckpointError as error:
-            raise CheckpointError(f"{error}; --overwrite starts anew") from error
+            def on_step(step: TrainingStep) -> None:
+                draw(step)
+                validated = "validation/score" in step.values if step.values else None
+                bar.update(step.done, step.total, step.note, line=validated)
+
+            try:
+                return train_to_folder(
+                    chosen,
+                    sets,
+                    views,
+                    folder,
+                    encoder=encoder,
+                    record={"inputs": inputs},
+                    device=target,
+                    replace_checkpoint=overwrite,
+                    on_step=on_step,
+                )
+            except CheckpointError as error:
+                raise CheckpointError(f"{error}; --overwrite starts anew") from error
+
+    trained = train_on(training_sets, out, "training")
+    if unseen and reviews is not None and training_sets != known:
+        with TemporaryDirectory() as temporary:
+            folder = Path(temporary) / "model"
+            plain = train_on(known, folder, "training without reviews")
+            models = (plain.model, trained.model)
+            before, after = (pair_f1(m, unseen, views, device=target) for m in models)
+            if not _keeps_reviews(reviews, before, after):
+                save_model(out, load_model(folder))
+                trained = plain
     for warning in trained.warnings:
         console.warn(warning)
     for note in trained.notes:
         console.say(note)
     console.say(f"model in {out}")
+
+
+SHIFT = 0.02  # a loss of F1 that is more than chance between two trainings
+
+
+def _keeps_reviews(reviews: Path, before: float, after: float) -> bool:
+    """Report what reviews do to the scores on held-out sets; ask if they lower them much."""
+    from synsetmine.review.decisions import standing_decisions
+    from synsetmine.review.feedback import find_decisions
+
+    decisions = counted(len(standing_decisions(find_decisions(reviews))), "decision")
+    change = f"F1 on held-out sets from {before:.2f} to {after:.2f}"
+    if before - after >= SHIFT:
+        return console.ask(f"{decisions} lowered {change}: keep them?")
+    console.say(f"{decisions} changed {change}")
+    return True
 
 
 def _changed_settings(settings: S, path: Path | None, options: dict[str, Any]) -> S:

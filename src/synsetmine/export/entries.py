@@ -137,9 +137,9 @@ def choose_entries(
 
 
 def _is_exported(term: MinedTerm, threshold: float) -> bool:
-    if term.verdict in ("correct", "incorrect"):
-        return term.verdict == "correct"
-    return term.certainty >= threshold
+    if term.verdict == "correct":
+        return True
+    return not term.is_wrong and term.certainty >= threshold
 
 
 def _of_kinds(

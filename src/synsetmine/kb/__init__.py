@@ -1,6 +1,6 @@
 """Knowledge bases: entities and the names they are known by."""
 
-from synsetmine.kb.base import Entity, KnowledgeBase
+from synsetmine.kb.base import Entity, KnowledgeBase, page_of
 from synsetmine.kb.obo import Scope
 from synsetmine.kb.patch import NewName, PatchResult, apply_names
 from synsetmine.kb.readers import kb_files, read_kb
@@ -15,5 +15,6 @@ __all__ = [
     "Scope",
     "apply_names",
     "kb_files",
+    "page_of",
     "read_kb",
 ]

@@ -20,6 +20,7 @@ from synsetmine.errors import DataError, Skipped, counted, raise_or_keep, requir
 from synsetmine.kb.columns import Column, Columns, Strings, join, read_columns, write_columns
 from synsetmine.normalization import is_unicode, nfc, normal_form, tokens
 
+LONGEST_DEFINITION = 1_000  # characters that are kept
 LONGEST_NAME = 10_000  # characters: what is longer is a text, or a file without line ends
 _BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
 
@@ -31,6 +32,7 @@ class Entity:
     id: str
     name: str
     names: tuple[str, ...] = ()
+    definition: str = ""
 
 
 def clean_name(name: str) -> str:
@@ -82,6 +84,36 @@ def long_id(text: str) -> str:
     return f"{_OBO}{match[1]}_{match[2]}" if match else text
 
 
+# Vocabularies whose ids such as `MONDO:0005148` have a page.
+_VOCABULARIES = re.compile(
+    r"BTO|CHEBI|CL|DOID|DRUGBANK|EFO|ENSEMBL|FMA|GO|HGNC|HP|ICD1[01]|LOINC|MA|MEDDRA|MESH|MONDO|MP|"
+    r"NCBIGENE|NCBITAXON|NCIT|OBI|OMIM|ORPHA(NET)?|PATO|PR|RXNORM|SNOMEDCT|SO|UBERON|UMLS|UNIPROT|"
+    r"VO|WIKIDATA|ZFA",
+    re.IGNORECASE,
+)
+_BARE_IDS = {
+    re.compile(r"Q[1-9]\d*"): "https://www.wikidata.org/wiki/",
+    re.compile(r"D\d{6}(\d{3})?|C\d{9}"): "https://meshb.nlm.nih.gov/record/ui?ui=",
+    re.compile(r"C\d{7}"): "https://uts.nlm.nih.gov/uts/umls/concept/",
+}
+
+
+def page_of(entity: str) -> str:
+    """The address of a page on an entity, from its id; empty if the id shows none.
+
+    >>> page_of("DOID:14330"), page_of("Q11085"), page_of("my id")
+    ('https://bioregistry.io/DOID:14330', 'https://www.wikidata.org/wiki/Q11085', '')
+    """
+    if re.match(r"https?://[^\s/]", entity):
+        return entity
+    for pattern, address in _BARE_IDS.items():
+        if pattern.fullmatch(entity):
+            return address + entity
+    match = _SHORT.fullmatch(entity)
+    is_known = match is not None and _VOCABULARIES.fullmatch(match[1])
+    return f"https://bioregistry.io/{entity}" if is_known else ""
+
+
 def accepts(language: str, tag: str | None) -> bool:
     """Whether a language tag suits: `en` takes `en`, `en-GB` and no tag at all; `*` takes any.
 
@@ -114,6 +146,7 @@ class KnowledgeBuilder:
         self._runs, self._ranks = array("i"), array("b")  # of each name
         self._left_out: set[str] = set()
         self._old, self._new = Column(), Column()
+        self._defined, self._definitions = Column(), Column()
 
     def add(
         self, entity: str, names: Iterable[str], *, rank: int = 0, line: int | None = None
@@ -137,6 +170,13 @@ class KnowledgeBuilder:
                 self._ranks.append(rank + (number > 0))
             else:
                 self._skip("a name without a letter or digit", line, name)
+
+    def define(self, entity: str, definition: str) -> None:
+        """Note the definition of an entity; the first one stays."""
+        text = _BLANKS.sub(" ", definition[: 2 * LONGEST_DEFINITION]).strip()
+        if text and is_unicode(text):
+            self._defined.append(entity)
+            self._definitions.append(text[:LONGEST_DEFINITION])
 
     def leave_out(self, entity: str) -> None:
         """Drop an entity, with its earlier and later names."""
@@ -169,12 +209,21 @@ class KnowledgeBuilder:
         rows = np.append(np.cumsum(usable) - 1, -1)  # the number of an entity among the usable
         known = np.append(usable, np.zeros(len(every) - len(ids) + 1, np.bool_))  # [-1] is a loop
         old = old[~known[old] & known[final[old]]]
+        kept = ids.filter(pa.array(usable))
         return self._sort(
             np.where(known[entity], rows[entity], -1),
-            ids=Strings.of(ids.filter(pa.array(usable))),
+            ids=Strings.of(kept),
+            definitions=self._by_row(kept),
             replaced=Strings.of(every.take(pa.array(old))),
             replaced_rows=rows[final[old]].astype(np.int32),
         )
+
+    def _by_row(self, ids: Any) -> tuple[NDArray[np.int32], Any]:
+        """The rows of the entities with a definition, and their definitions."""
+        row = pc.index_in(self._defined.take_all(), value_set=ids)
+        rows, first = np.unique(row.fill_null(-1).to_numpy(), return_index=True)
+        first = first[rows >= 0]
+        return rows[rows >= 0].astype(np.int32), self._definitions.take_all().take(pa.array(first))
 
     def _alive(self, ids: Any) -> NDArray[np.bool_]:
         left_out = pa.array(sorted(self._left_out), pa.large_string())
@@ -210,7 +259,13 @@ class KnowledgeBuilder:
         return np.where(looping, -1, final)
 
     def _sort(
-        self, entity: IntArray, *, ids: Strings, replaced: Strings, replaced_rows: NDArray[np.int32]
+        self,
+        entity: IntArray,
+        *,
+        ids: Strings,
+        replaced: Strings,
+        replaced_rows: NDArray[np.int32],
+        definitions: tuple[NDArray[np.int32], Any],
     ) -> Columns:
         """The columns, once the row of each name's entity is known (-1: the name goes)."""
         encoded = self._forms.take_all().dictionary_encode()
@@ -238,6 +293,8 @@ class KnowledgeBuilder:
             preferred_forms=form[preferred].astype(np.int32),
             replaced=replaced,
             replaced_rows=replaced_rows,
+            defined_rows=definitions[0],
+            definitions=definitions[1],
         )
 
     def _skip(self, problem: str, line: int | None, value: object) -> None:
@@ -300,6 +357,7 @@ class KnowledgeBase:
             require_type(entity, Entity, "expected entities: Entity(id, name, names)")
             try:
                 builder.add(entity.id, (entity.name, *entity.names))
+                builder.define(entity.id, entity.definition)
             except DataError as error:
                 raise_or_keep(error, skipped)
         for old, new in replaced.items():
@@ -343,6 +401,15 @@ class KnowledgeBase:
         """All known names, the preferred one first; no two have the same normal form."""
         start, end = self._columns.name_starts[(row := self._known_row(entity)) : row + 2].tolist()
         return tuple(self._columns.names[start:end].to_pylist())
+
+    def definition(self, entity: str) -> str:
+        """What an entity is, in a sentence or two; empty if the source does not say it."""
+        row, rows = self.row(entity), self._columns.defined_rows
+        place = len(rows) if row is None else int(np.searchsorted(rows, row))
+        if place == len(rows) or rows[place] != row:
+            return ""
+        text: str = self._columns.definitions[place].as_py()
+        return text
 
     def knows(self, entity: str, surface: str) -> bool:
         """Whether a surface is a known name of an entity: the paper's filter of links."""

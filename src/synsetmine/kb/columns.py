@@ -120,6 +120,8 @@ class Columns:
     preferred_forms: NDArray[np.int32]  # (E,): the form of the preferred name
     replaced: Strings  # (R,)
     replaced_rows: NDArray[np.int32]  # (R,): the entity that replaces a replaced id
+    defined_rows: NDArray[np.int32]  # (D,): the entities with a definition, in order
+    definitions: Any  # (D,): a pyarrow large_string array
 
 
 def write_columns(path: Path, columns: Columns) -> None:
@@ -174,6 +176,9 @@ def _arrays(columns: Columns) -> Iterator[tuple[str, Any]]:
     yield "names", columns.names
     for name in _NUMBERS:
         yield name, pa.array(getattr(columns, name))
+    if len(columns.defined_rows):  # a file without definitions has no arrays for them
+        yield "defined_rows", pa.array(columns.defined_rows)
+        yield "definitions", columns.definitions
 
 
 def _checksum(arrays: dict[str, Any]) -> int:
@@ -203,4 +208,6 @@ def _columns(arrays: dict[str, Any]) -> Columns:
     for name in _STRINGS:
         hashes, order = arrays[f"{name}_hashes"].to_numpy(), arrays[f"{name}_order"].to_numpy()
         columns[name] = Strings(arrays[name], hashes, order)
-    return Columns(names=arrays["names"], **columns)
+    defined = arrays.get("defined_rows", pa.array([], pa.int32())).to_numpy()
+    definitions = arrays.get("definitions", pa.array([], pa.large_string()))
+    return Columns(names=arrays["names"], defined_rows=defined, definitions=definitions, **columns)

@@ -67,6 +67,7 @@ def _add_item(item: Mapping[str, Any], builder: KnowledgeBuilder, ranks: _Ranks,
     ranked = sorted(_names(item, ranks), key=lambda pair: pair[0])
     if ranked:
         builder.add(entity, [name for _, name in ranked], line=line)
+        builder.define(entity, _description(item, ranks))
 
 
 def _names(item: Mapping[str, Any], ranks: _Ranks) -> Iterator[tuple[int, str]]:
@@ -84,6 +85,18 @@ def _names(item: Mapping[str, Any], ranks: _Ranks) -> Iterator[tuple[int, str]]:
                 if not isinstance(name, str):
                     raise DataError("expected a value in a language", value=value)
                 yield base + rank, name
+
+
+def _description(item: Mapping[str, Any], ranks: _Ranks) -> str:
+    """The description in the best language, if there is one."""
+    by_language = item.get("descriptions")
+    tags = by_language if isinstance(by_language, dict) else {}
+    match tags.get(
+        min((tag for tag in tags if ranks[tag] >= 0), key=lambda tag: ranks[tag], default="")
+    ):
+        case {"value": str(text)}:
+            return text
+    return ""
 
 
 def _fields(text: str) -> dict[str, Any]:
@@ -257,6 +270,8 @@ _LANGUAGES = {
 
 _WIDTH = 19  # 18 columns, each followed by a bar
 _RETIRED_WIDTH = 8
+_DEFINITION_WIDTH = 9
+_BESIDE = ("MRCUI", "MRDEF")
 
 
 def add_umls(
@@ -271,9 +286,11 @@ def add_umls(
 
     `sources` keeps only names of these vocabularies (`MSH`, `SNOMEDCT_US`, …). Names that are
     marked as obsolete or suppressible go unless `keep_suppressed`. A `MRCUI.RRF` in the same
-    folder lists the concepts that were merged into others.
+    folder lists the concepts that were merged into others, a `MRDEF.RRF` has definitions, of which
+    those of sources with a name are kept.
     """
     code = umls_language(language)
+    named: set[str] = set()  # sources
     for number, line in source.lines():
         fields = line.split("|")
         if len(fields) != _WIDTH or fields[-1] or not fields[0]:
@@ -285,7 +302,14 @@ def add_umls(
         if is_wanted and (fields[16] == "N" or keep_suppressed):
             with source.skipping(number):
                 builder.add(fields[0], (fields[14],), rank=_rank(fields), line=number)
-    _add_merged(source, builder)
+                named.add(fields[11])
+    for merged, number, fields in _rows_beside(source, "MRCUI", _RETIRED_WIDTH):
+        if fields[2] == "SY" and fields[0] and fields[5]:  # others are only related, or deleted
+            with merged.skipping(number):
+                builder.replace(fields[0], fields[5])
+    for _, _, fields in _rows_beside(source, "MRDEF", _DEFINITION_WIDTH):
+        if fields[4] in named and (fields[6] == "N" or keep_suppressed):
+            builder.define(fields[0], fields[5])
 
 
 def umls_language(language: str) -> str | None:
@@ -312,22 +336,24 @@ def _rank(fields: list[str]) -> int:
     return 8 * (fields[16] != "N") + 4 * term + 2 * form + atom
 
 
-def merged_file(path: Path) -> Path | None:
-    """The file of merged concepts next to a file of names, if there is one."""
-    other = path.with_name(path.name.replace("MRCONSO", "MRCUI"))
-    return other if plain_name(path) == "MRCONSO.RRF" and other.is_file() else None
+def umls_files(path: Path) -> dict[str, Path]:
+    """The files next to MRCONSO.RRF: of merged concepts (MRCUI) and of definitions (MRDEF)."""
+    if plain_name(path) != "MRCONSO.RRF":
+        return {}
+    files = {name: path.with_name(path.name.replace("MRCONSO", name)) for name in _BESIDE}
+    return {name: other for name, other in files.items() if other.is_file()}
 
 
-def _add_merged(source: Source, builder: KnowledgeBuilder) -> None:
-    other = merged_file(source.path)
+def _rows_beside(source: Source, name: str, width: int) -> Iterator[tuple[Source, int, list[str]]]:
+    """The rows of a file next to MRCONSO.RRF, with the file and their numbers."""
+    other = umls_files(source.path).get(name)
     if other is None:
         return
     source = Source(other, source.skipped)
     for number, line in source.lines():
         fields = line.split("|")
-        if len(fields) != _RETIRED_WIDTH:
-            problem = "expected the 7 columns of MRCUI.RRF, each followed by '|'"
+        if len(fields) == width:
+            yield source, number, fields
+        else:
+            problem = f"expected the {width - 1} columns of {name}.RRF, each followed by '|'"
             source.reject(DataError(problem, value=line), number)
-        elif fields[2] == "SY" and fields[0] and fields[5]:  # others are only related, or deleted
-            with source.skipping(number):
-                builder.replace(fields[0], fields[5])

@@ -74,13 +74,14 @@ Scope = Literal["EXACT", "BROAD", "NARROW", "RELATED"]
 
 # The clauses that are needed. A strange cross-reference elsewhere does no harm then.
 _CLAUSE = re.compile(
-    r"(id|name|alt_id|is_obsolete|replaced_by|(?:exact_|broad_|narrow_|related_)?synonym)\s*:"
+    r"(id|name|def|alt_id|is_obsolete|replaced_by|(?:exact_|broad_|narrow_|related_)?synonym)\s*:"
 )
 # Older files write `exact_synonym`, or leave the scope out.
 _SYNONYM = re.compile(
     r'(?:(exact|broad|narrow|related)_)?synonym\s*:\s*("(?:[^"\\]|\\.)*")'
     r"\s*(EXACT|BROAD|NARROW|RELATED)?(?=[\s\[]|$)"
 )
+_DEFINITION = re.compile(r'def\s*:\s*("(?:[^"\\]|\\.)*")')
 _BLOCK = 1000
 
 
@@ -94,9 +95,10 @@ class Frame:
     def take(self, number: int, line: str) -> None:
         """Note a line of the frame, if it holds such a clause."""
         text = line.strip()
-        if _CLAUSE.match(text):
+        is_broken = text.startswith("def") and not _DEFINITION.match(text)
+        if _CLAUSE.match(text) and not is_broken:
             self.numbers.append(number)
-            self.lines.append(_plain_synonym(text))
+            self.lines.append(_plain_clause(text))
 
     @property
     def text(self) -> str:
@@ -110,6 +112,7 @@ class OboTerm:
     id: str
     names: list[str] = field(default_factory=list)
     synonyms: list[tuple[str, str]] = field(default_factory=list)  # scope, name
+    definition: str = ""
     obsolete: bool = False
     old: list[str] = field(default_factory=list)
     new: list[str] = field(default_factory=list)
@@ -162,6 +165,8 @@ def read_term(parsed: Any, *, short_ids: bool) -> OboTerm:
                 term.names.append(clause.name)
             case "synonym":
                 term.synonyms.append((clause.synonym.scope, clause.synonym.desc))
+            case "def":
+                term.definition = clause.definition
             case "is_obsolete":
                 term.obsolete = clause.obsolete
             case "alt_id":
@@ -184,8 +189,10 @@ def _frames(source: Source) -> Iterator[Frame]:
         yield frame
 
 
-def _plain_synonym(clause: str) -> str:
-    """A synonym with its scope and without what follows: its type, sources and remarks."""
+def _plain_clause(clause: str) -> str:
+    """A synonym or definition without what follows: its type, sources and remarks."""
+    if definition := _DEFINITION.match(clause):
+        return f"def: {definition[1]} []"
     match = _SYNONYM.match(clause)
     if match is None:
         return clause
@@ -223,3 +230,4 @@ def _add_term(term: OboTerm, builder: KnowledgeBuilder, line: int, scopes: Colle
     else:
         synonyms = [name for scope, name in term.synonyms if scope in scopes]
         builder.add(term.id, term.names + synonyms, line=line)
+        builder.define(term.id, term.definition)

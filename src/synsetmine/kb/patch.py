@@ -92,7 +92,7 @@ def json_records(path: Path) -> Iterator[bytes | Record]:
             yield raw
             continue
         with skipping(path, number, None):
-            entity, names = parse_record(text, KbFields())
+            entity, names, _ = parse_record(text, KbFields())
             yield _JsonRecord(raw, entity, [valid_unicode(name) for name in names])
 
 

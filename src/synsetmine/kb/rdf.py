@@ -167,6 +167,7 @@ _SYNONYMS = {
     "NARROW": f"{_OIO}hasNarrowSynonym",
     "RELATED": f"{_OIO}hasRelatedSynonym",
 }
+_DEFINITIONS = frozenset({f"{_SKOS}definition", f"{_OBO}IAO_0000115"})
 _DEPRECATED = f"{_OWL}deprecated"
 _REPLACED_BY = frozenset({f"{_OBO}IAO_0100001", "http://purl.org/dc/terms/isReplacedBy"})
 _ALTERNATIVE = f"{_OIO}hasAlternativeId"
@@ -241,6 +242,9 @@ class _Graph:
             return
         if predicate in self._ranks:
             self._take_name(subject.value, self._ranks[predicate], value)
+        elif predicate in _DEFINITIONS:
+            if isinstance(value, self._literal) and accepts(self._language, value.language):
+                self._builder.define(self._id(subject.value), value.value)
         elif predicate in _XL_NAMES:
             node = str(value)
             self._label_nodes.append((self._id(subject.value), _XL_NAMES[predicate], node))

@@ -13,7 +13,7 @@ from synsetmine.errors import DataError, Skipped
 from synsetmine.io.files import Meter, Source, open_binary, parse_json, plain_name
 from synsetmine.io.tables import Row, rows_in
 from synsetmine.kb.base import KnowledgeBase, KnowledgeBuilder
-from synsetmine.kb.dumps import add_mediawiki, add_umls, add_wikidata, merged_file
+from synsetmine.kb.dumps import add_mediawiki, add_umls, add_wikidata, umls_files
 from synsetmine.kb.obo import Scope, add_obo
 from synsetmine.kb.rdf import SYNTAXES, add_rdf
 from synsetmine.types import KbFormat, Progress
@@ -65,6 +65,10 @@ def read_kb(
       with `keep_suppressed`; a `MRCUI.RRF` next to it lists merged concepts;
     - `wikidata`: the JSON dump; items only;
     - `mediawiki`: titles and redirects of a dump, with `anchors` also the words of links.
+
+    Definitions are read where the format has them: `definition` in JSON lines and tables, `def` in
+    OBO, `skos:definition` and IAO:0000115 in RDF, descriptions in Wikidata, and a `MRDEF.RRF` next
+    to `MRCONSO.RRF`.
 
     Names must be in `language` (`*` for all) where the format has languages. Names without a
     letter or digit are left out, and so are entities without other names; entities with the same
@@ -161,12 +165,12 @@ def _check_options(format: str, scopes: Collection[str], anchors: int) -> None:
 
 def kb_files(path: Path) -> list[Path]:
     """All files that are read for a knowledge base: its own, and those that belong to it."""
-    merged = merged_file(path)
-    return [path] if merged is None else [path, merged]
+    return [path, *umls_files(path).values()]
 
 
 NAMES_FIELDS = ("synonyms", "names", "aliases")
 _LONGEST_FIELD = 2**17  # a quote that is never closed costs no more names than that many hold
+_DEFINITION = "definition"
 _PREFERRED = "preferred"  # the column that marks preferred names
 SEPARATOR = "|"  # between the names in a column of further names
 _TRUE = frozenset({"1", "true", "t", "yes", "y", "preferred"})
@@ -188,12 +192,13 @@ def add_jsonl(source: Source, builder: KnowledgeBuilder, fields: KbFields) -> No
         if not line.strip():
             continue
         with source.skipping(number):
-            entity, names = parse_record(line, fields)
+            entity, names, definition = parse_record(line, fields)
             builder.add(entity, names, line=number)
+            builder.define(entity, definition)
 
 
-def parse_record(line: str, fields: KbFields) -> tuple[str, list[str]]:
-    """The id and the names of an entity in JSON."""
+def parse_record(line: str, fields: KbFields) -> tuple[str, list[str], str]:
+    """The id, the names and the definition of an entity in JSON."""
     record = parse_json(line)
     if not isinstance(record, dict):
         raise DataError("expected a JSON object", value=line)
@@ -207,7 +212,8 @@ def parse_record(line: str, fields: KbFields) -> tuple[str, list[str]]:
     names = [record[fields.name]]
     for field in fields.names:
         names += _strings(record, field)
-    return entity, names
+    definition = record.get(_DEFINITION)
+    return entity, names, definition if isinstance(definition, str) else ""
 
 
 def _strings(record: Mapping[str, object], field: str) -> list[str]:
@@ -237,6 +243,8 @@ def add_table(source: Source, builder: KnowledgeBuilder, fields: KbFields, *, ta
                 continue
             names, rank = layout.names(row)
             builder.add(row[layout.id].strip(), names, rank=rank, line=number)
+            if layout.definition is not None:
+                builder.define(row[layout.id].strip(), row[layout.definition])
         except DataError as error:
             if layout is None:
                 raise error.at(source.path, number) from None
@@ -252,6 +260,7 @@ class Layout:
     name: int
     more: tuple[int, ...]
     preferred: int | None
+    definition: int | None
 
     def names(self, row: Sequence[str]) -> tuple[list[str], int]:
         """The names in a row, and the rank of the first."""
@@ -289,6 +298,7 @@ def table_layout(header: Sequence[str], fields: KbFields) -> Layout:
         name=name,
         more=tuple(column for column in more if column not in (entity, name)),
         preferred=column_of(_PREFERRED),
+        definition=column_of(_DEFINITION),
     )
 
 

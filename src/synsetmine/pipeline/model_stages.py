@@ -180,6 +180,7 @@ def mine_sets(settings: MineSettings, context: StageContext, *, reviews: Path | 
     constraints = read_constraints(reviews)
     in_corpus = _read_partition(*at.known, at.test)
     vocabulary = read_vocabulary(at.vocabulary)
+    ordered = order_vocabulary(vocabulary, settings)
     names = NO_SETS
     if settings.known:
         kb = KnowledgeBase.load(at.knowledge)
@@ -188,7 +189,7 @@ def mine_sets(settings: MineSettings, context: StageContext, *, reviews: Path | 
     mined = mine_terms(
         load_model(at.model),
         _read_views(at, evidence=True),
-        order_vocabulary(vocabulary, settings),
+        [term for term in ordered if term not in constraints.not_names],
         settings,
         seeds=informed.sets,
         cannot_link=constraints.cannot_link,
@@ -262,6 +263,12 @@ def score_held_out(
         )
     write_json(at.scores, to_record(scores))
     return scores.result
+
+
+def pair_f1(model: StoredModel, gold: SynonymSets, views: TermViews, *, device: str) -> float:
+    """How well a model finds these sets again among their own terms, in a random order."""
+    prepared = model.prepare(order_terms(gold.terms, "random"), views, device=device)
+    return evaluate(prepared.generate(threshold=model.threshold).sets, gold).pair_f1
 
 
 def _score_orders(

@@ -4,6 +4,7 @@ from synsetmine.review.decisions import Decision, Kind
 from synsetmine.review.state import (
     TO_DO,
     QueueFilter,
+    QueueOrder,
     QueuePage,
     QueuePosition,
     ReviewedSet,
@@ -18,6 +19,7 @@ __all__ = [
     "Decision",
     "Kind",
     "QueueFilter",
+    "QueueOrder",
     "QueuePage",
     "QueuePosition",
     "ReviewState",

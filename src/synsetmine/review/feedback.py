@@ -13,7 +13,7 @@ from synsetmine.io.sets import new_id
 from synsetmine.review.decisions import Decision, read_decisions, standing_decisions
 from synsetmine.review.state import ReviewState
 from synsetmine.review.store import read_store
-from synsetmine.runs import MinedSet, MinedTerm
+from synsetmine.runs import WRONG, MinedSet, MinedTerm
 from synsetmine.runs.folder import Artefacts
 from synsetmine.types import SynonymSets, Term
 
@@ -28,6 +28,7 @@ class Constraints:
     exact: SynonymSets  # the same without those of another scope
     cannot_link: frozenset[Pair]
     alone: frozenset[Term]  # terms that had to leave, and are with no others now
+    not_names: frozenset[Term] = frozenset()  # terms that name nothing
 
     @classmethod
     def from_decisions(cls, decisions: Iterable[Decision]) -> Constraints:
@@ -37,12 +38,18 @@ class Constraints:
         cannot_link = cannot_link_pairs(made)
         left = {gone for gone, _ in cannot_link}
         kept = (term for mined in sets for term in mined.terms if len(mined.terms) > 1)
-        with_others = {term.term for term in kept if term.verdict != "incorrect"}
+        with_others = {term.term for term in kept if not term.is_wrong}
         return cls(
             must_link=_correct(sets, exact=False),
             exact=_correct(sets, exact=True),
             cannot_link=cannot_link,
             alone=frozenset(left - with_others),
+            not_names=frozenset(
+                term.term
+                for reviewed in state.sets
+                for term in reviewed.mined.terms
+                if term.verdict == "not-a-name"
+            ),
         )
 
     @cached_property
@@ -89,7 +96,7 @@ def cannot_link_pairs(decisions: Iterable[Decision]) -> frozenset[Pair]:
         match decision.kind:
             case "remove" | "split":
                 leave(terms, [term for term in members if term not in terms])
-            case "judge" if decision.verdict == "incorrect":
+            case "judge" if decision.verdict in WRONG:
                 leave(terms, [term for term in members if term not in terms])
             case "accept":
                 belong(terms, members)

@@ -13,19 +13,49 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from operator import attrgetter
 from typing import Literal, get_args
 
 from synsetmine.errors import DataError
 from synsetmine.io.sets import new_id
 from synsetmine.review.decisions import Decision, Kind, standing_decisions
 from synsetmine.runs import Judgement, MinedSet, MinedTerm, Scope, Verdict
-from synsetmine.types import SENSE_MARK, Term
+from synsetmine.types import SENSE_MARK, NameKind, Term
 
 # changed: somebody judged, removed, split or merged, but has not accepted it as a whole
 Status = Literal["open", "changed", "accepted", "rejected", "unsure"]
 
-QueuePosition = tuple[float, str]  # in the queue: the lowest probability, the id
+QueueOrder = Literal["least", "most", "frequent", "useful"]
+QueuePosition = tuple[float, str]  # in the queue: the value of its order, the id
+
+
+def _certainty(mined: MinedSet) -> float:
+    """The lowest probability of a term; sets without any come last in every order."""
+    return math.inf if mined.least is None else mined.least
+
+
+def _frequency(mined: MinedSet) -> float:
+    """Occurrences of the new terms; those of known names say nothing about the find."""
+    return sum(term.count for term in mined.terms if term.is_new)
+
+
+def _usefulness(mined: MinedSet) -> float:
+    """What a judgement of the most useful term teaches: p (1 - p) log(1 + occurrences).
+
+    A term teaches most where the model knows least, at p = 1/2, and where it is frequent.
+    """
+    joined = ((term.probability, term.count) for term in mined.terms)
+    return max(
+        (p * (1 - p) * math.log1p(n) for p, n in joined if p is not None and math.isfinite(p)),
+        default=-math.inf,
+    )
+
+
+_VALUES: Mapping[QueueOrder, Callable[[MinedSet], float]] = {
+    "least": _certainty,
+    "most": lambda mined: abs(_certainty(mined) - 1),
+    "frequent": lambda mined: -_frequency(mined),
+    "useful": lambda mined: -_usefulness(mined),
+}
 
 
 @dataclass(frozen=True)
@@ -61,10 +91,8 @@ class ReviewedSet:
         texts = (self.mined.id, self.mined.name, *(term.text for term in self.mined.terms))
         return "\n".join(texts).casefold()
 
-    @cached_property
-    def position(self) -> QueuePosition:
-        least = self.mined.least
-        return math.inf if least is None else least, self.mined.id
+    def position(self, order: QueueOrder = "least") -> QueuePosition:
+        return _VALUES[order](self.mined), self.mined.id
 
 
 def key_of(term: MinedTerm) -> str:
@@ -271,18 +299,22 @@ def _free_id(name: str, draft: Draft) -> str:
 
 TO_DO: frozenset[Status] = frozenset({"open", "changed"})
 KEPT = 8  # queues; each holds a reference for each of its sets
-_position = attrgetter("position")
 
 
 @dataclass(frozen=True)
 class QueueFilter:
-    """Which sets the queue is to show."""
+    """Which sets the queue is to show, and in which order."""
 
     status: frozenset[Status] = TO_DO
     text: str = ""  # in a term, in the knowledge base's name, or the id
-    new_names: bool = False  # only sets with a term that the knowledge base does not know
+    new_names: bool = False  # only sets with a term that is new
+    kind: NameKind | None = None  # only sets with a term of this kind
     seeded: bool = False  # only sets that grew from an entity of the knowledge base
     min_size: int = 2
+    order: QueueOrder = "least"
+
+    def position(self, reviewed: ReviewedSet) -> QueuePosition:
+        return reviewed.position(self.order)
 
     def __contains__(self, reviewed: ReviewedSet) -> bool:
         mined = reviewed.mined
@@ -290,7 +322,8 @@ class QueueFilter:
             reviewed.status in self.status
             and len(mined.terms) >= self.min_size
             and (not self.seeded or mined.entity is not None)
-            and (not self.new_names or not all(term.known for term in mined.terms))
+            and (not self.new_names or any(term.is_new for term in mined.terms))
+            and (self.kind is None or any(term.kind == self.kind for term in mined.terms))
             and (not self.text or self.text.casefold() in reviewed.text)
         )
 
@@ -334,6 +367,10 @@ class ReviewState:
     def get(self, set_id: str) -> ReviewedSet | None:
         return self._sets.get(set_id)
 
+    def decision(self, decision_id: str) -> Decision | None:
+        """A decision by its id, whether it stands or not."""
+        return self._decisions.get(decision_id)
+
     def home(self, key: str) -> ReviewedSet | None:
         """The set that holds a term."""
         return self._sets.get(self._homes.get(key, ""))
@@ -341,7 +378,7 @@ class ReviewState:
     @property
     def sets(self) -> list[ReviewedSet]:
         """All sets, least certain first."""
-        return sorted(self._sets.values(), key=_position)
+        return sorted(self._sets.values(), key=ReviewedSet.position)
 
     @property
     def progress(self) -> dict[Status, int]:
@@ -356,21 +393,24 @@ class ReviewState:
     def queue(
         self, selection: QueueFilter, *, after: QueuePosition | None = None, count: int = 50
     ) -> QueuePage:
-        """Some of the wanted sets, least certain first, from behind a place on.
+        """Some of the wanted sets in the order of the filter, from behind a place on.
 
         Places last: a page begins where the one before ended, whatever was decided meanwhile.
         The lists that were asked for last are kept, and follow each change.
         """
         queue = self._queues.pop(selection, None)
         if queue is None:
-            queue = sorted((one for one in self._sets.values() if one in selection), key=_position)
+            wanted = (one for one in self._sets.values() if one in selection)
+            queue = sorted(wanted, key=selection.position)
         self._queues[selection] = queue  # the last one that was used comes last
         if len(self._queues) > KEPT:
             del self._queues[next(iter(self._queues))]
-        first = 0 if after is None else bisect_right(queue, after, key=_position)
+        first = 0 if after is None else bisect_right(queue, after, key=selection.position)
         shown = tuple(queue[first : first + count])
         more = first + count < len(queue)
-        return QueuePage(shown, len(queue), shown[-1].position if shown and more else None)
+        return QueuePage(
+            shown, len(queue), selection.position(shown[-1]) if shown and more else None
+        )
 
     def decide(
         self,
@@ -412,17 +452,19 @@ class ReviewState:
             note=note,
         )
 
-    def apply(self, decision: Decision) -> None:
-        """Carry out a decision that the store has taken in."""
-        if decision.id in self._decisions:
-            return
-        self._decisions[decision.id] = decision
-        self.number = max(self.number, decision.number)
-        if decision.kind == "undo" or decision.sort_key < self._latest:  # or taken in late
+    def apply(self, *decisions: Decision) -> None:
+        """Carry out decisions that the store has taken in."""
+        new = [decision for decision in decisions if decision.id not in self._decisions]
+        self._decisions |= {decision.id: decision for decision in new}
+        self.number = max([self.number, *(decision.number for decision in new)])
+        keys = [self._latest, *(decision.sort_key for decision in new)]
+        # An undo, or a decision that was taken in late.
+        if any(decision.kind == "undo" for decision in new) or keys != sorted(keys):
             self._fold()
         else:
-            self._carry_out(decision)
-        self._latest = max(self._latest, decision.sort_key)
+            for decision in new:
+                self._carry_out(decision)
+            self._latest = keys[-1]
 
     def _fold(self) -> None:
         self._sets: dict[str, ReviewedSet] = {}
@@ -458,9 +500,10 @@ class ReviewState:
                 self._count(then, 1)
             for selection, queue in self._queues.items():
                 if before is not None and before in selection:
-                    del queue[bisect_left(queue, before.position, key=_position)]
+                    place = selection.position(before)
+                    del queue[bisect_left(queue, place, key=selection.position)]
                 if then is not None and then in selection:
-                    insort(queue, then, key=_position)
+                    insort(queue, then, key=selection.position)
 
     def _count(self, reviewed: ReviewedSet, change: int) -> None:
         if len(reviewed.mined.terms) > 1:

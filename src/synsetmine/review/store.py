@@ -122,12 +122,19 @@ class ReviewStore:
         `seen` is the number of the last decision that the reviewer knew of. If another one has
         touched the same sets since, that is a `Conflict` and nothing is stored. None: any.
         """
-        if decision.kind == "undo":
-            raise SynsetmineError("use ReviewStore.undo to undo a decision")
+        return self.add_all([decision], seen=seen)[0]
+
+    def add_all(self, decisions: Iterable[Decision], *, seen: int | None = None) -> list[Decision]:
+        """Store decisions on different sets, all or none."""
+        stored = []
         with self._transaction():
-            if seen is not None and (newer := self._decisions_on(decision.sets, seen)):
-                raise Conflict(newer)
-            return self._insert_now(decision)
+            for decision in decisions:
+                if decision.kind == "undo":
+                    raise SynsetmineError("use ReviewStore.undo to undo a decision")
+                if seen is not None and (newer := self._decisions_on(decision.sets, seen)):
+                    raise Conflict(newer)
+                stored.append(self._insert_now(decision))
+        return stored
 
     def undo(self, reviewer: str, target: str | None = None) -> Decision:
         """Undo a decision, by its id, or the reviewer's last one; the undo is a decision too.
@@ -136,13 +143,31 @@ class ReviewStore:
         """
         with self._transaction():
             taken = self._last_of(reviewer) if target is None else self._require_standing(target)
-            if later := [
-                d for d in self._decisions_on(taken.sets, taken.number) if self._stands(d)
-            ]:
-                raise Conflict(later)
-            return self._insert_now(
-                replace(taken, kind="undo", reviewer=reviewer, undoes=taken.id, note="")
-            )
+            return self._undo(reviewer, taken)
+
+    def undo_all(self, reviewer: str, targets: Iterable[str]) -> list[Decision]:
+        """Undo decisions on different sets, except those on which later ones depend.
+
+        It is a `Conflict` if that leaves none.
+        """
+        stored, conflict = [], None
+        with self._transaction():
+            for target in targets:
+                try:
+                    stored.append(self._undo(reviewer, self._require_standing(target)))
+                except Conflict as error:
+                    conflict = error
+            if conflict is not None and not stored:
+                raise conflict
+        return stored
+
+    def _undo(self, reviewer: str, taken: Decision) -> Decision:
+        later = [d for d in self._decisions_on(taken.sets, taken.number) if self._stands(d)]
+        if later:
+            raise Conflict(later)
+        return self._insert_now(
+            replace(taken, kind="undo", reviewer=reviewer, undoes=taken.id, note="")
+        )
 
     def take_in(self, decisions: Iterable[Decision]) -> int:
         """Add decisions that were made elsewhere, all or none; how many were not here yet."""

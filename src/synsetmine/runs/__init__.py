@@ -1,6 +1,7 @@
 """The results of a run, as report, export and review read them."""
 
 from synsetmine.runs.results import (
+    WRONG,
     Judgement,
     MinedSet,
     MinedTerm,
@@ -15,6 +16,7 @@ from synsetmine.text.tokens import Sentence
 from synsetmine.types import Scope
 
 __all__ = [
+    "WRONG",
     "Judgement",
     "MinedSet",
     "MinedTerm",

@@ -75,7 +75,8 @@ def share(part: float | None, whole: float = 1.0) -> str:
     return f"{min(max(value, 0), 100) if math.isfinite(value) else 0:.1f}"
 
 
-Verdict = Literal["correct", "incorrect", "unsure"]
+Verdict = Literal["correct", "incorrect", "not-a-name", "unsure"]
+WRONG: tuple[Verdict, ...] = ("incorrect", "not-a-name")  # the term does not belong to its set
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +119,16 @@ class MinedTerm:
     def verdict(self) -> Verdict | None:
         """What a reviewer called it in its set; None where nobody judged."""
         return None if self.judgement is None else self.judgement.verdict
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether a reviewer said that it does not belong to its set."""
+        return self.verdict in WRONG
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the run proposes it: the knowledge base lacks the name, or it joined the set."""
+        return not self.known or self.probability is not None
 
     @property
     def certainty(self) -> float:

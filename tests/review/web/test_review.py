@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from synsetmine.io.sets import Quote, read_trace, write_trace
+from synsetmine.kb import Entity, KnowledgeBase
 from synsetmine.review import Decision, QueueFilter, ReviewStore
 from synsetmine.review.feedback import reviewed_sets
 from synsetmine.review.web.pages import format_position
@@ -79,7 +80,8 @@ def test_with_a_token_all_is_below_the_path_of_the_token(run: Path) -> None:
         for page in pages:
             links = re.findall(r'(?:href|src|action)="([^"#][^"]*)"', page)
             assert links
-            assert {link for link in links if not link.startswith(f"{door.root}/")} == set()
+            outside = {link for link in links if not link.startswith(f"{door.root}/")}
+            assert outside <= {"https://meshb.nlm.nih.gov/record/ui?ui=D009203"}
             assert "a-token-of-some-length" not in page
         for name in ("static/review.css", "static/review.js", "palette.css"):
             assert ada.client.get(name).status_code == 200
@@ -130,6 +132,71 @@ def test_filters_and_search(run: Path, query: dict[str, str], found: list[str]) 
         assert title(page) == (found[0] if found else "No set matches")
 
 
+@pytest.mark.parametrize(
+    ("sort", "names"),
+    [
+        ("least", ["Infarction", "salbutamol", "aspirin", "Failure", "Hypertension"]),
+        ("most", ["Hypertension", "Failure", "aspirin", "salbutamol", "Infarction"]),
+        # Occurrences of new names: 16 + 17, 10 + 23, 13 + 12, 22 and 6
+        ("frequent", ["Infarction", "aspirin", "salbutamol", "Hypertension", "Failure"]),
+        # p (1 - p) log(1 + n): .72, .64, .58, .24 and .09
+        ("useful", ["Infarction", "aspirin", "salbutamol", "Failure", "Hypertension"]),
+        ("nonsense", ["Infarction", "salbutamol", "aspirin", "Failure", "Hypertension"]),
+    ],
+)
+def test_orders(run: Path, sort: str, names: list[str]) -> None:
+    with reviewing(run) as visit:
+        ada = visit()
+        page = ada.open(sort=sort)
+        assert [name.split()[-1] for name in listed(page)] == names
+        ada.page = ada.send("/decide", act="accept", **_fields(page))
+        assert title(ada.page.text).split()[-1] == names[1]  # the next one in the same order
+
+
+def _fields(page: str) -> dict[str, str]:
+    form = page.partition('id="whole"')[2].partition("</form>")[0]
+    fields = re.findall(r'name="(\w+)" value="([^"]*)"', form)
+    return {name: html.unescape(value) for name, value in fields if name != "act"}
+
+
+def test_a_filter_by_kind_of_name(run: Path) -> None:
+    at = Artefacts(run)
+    trace = [
+        replace(one, kind="abbreviation") if one.term == Term("chf") else one
+        for one in read_trace(at.trace)
+    ]
+    write_trace(at.trace, trace)
+    with reviewing(run) as visit:
+        assert listed(visit().open(kind="abbreviation")) == ["Heart Failure"]
+        assert listed(visit().open(kind="inflection")) == []
+        assert len(listed(visit().open(kind="nonsense"))) == 5
+
+
+def test_sets_without_anything_new_are_left_out(tmp_path: Path) -> None:
+    sets: Sets = {"D1": {"fever": None, "pyrexia": None}, "D2": {"pain": None, "ache": 0.8}}
+    run = write_run(tmp_path / "run", sets, {"D1": "Fever", "D2": "Pain"})
+    with reviewing(run) as visit:
+        ada = visit()
+        page = ada.open()
+        assert listed(page) == ["Pain"]
+        assert "<b>0</b> of 1 set reviewed" in page
+        assert listed(ada.open(known="1")) == ["Pain", "Fever"]
+        assert listed(ada.open(show="all")) == ["Pain", "Fever"]
+        ada.open(set="D2")
+        page = ada.decide("accept", "D2").text
+        assert title(page) == "All sets are reviewed"
+        assert "<b>1</b> of 1 set reviewed" in page
+        assert 'href="/?known=1">Show the sets without new names' in page
+
+
+def test_new_names_stand_on_top_of_their_set(run: Path) -> None:
+    with reviewing(run) as visit:
+        page = visit().open(set="D009203")
+        names = re.findall(r"<strong><bdi>(.*?)</bdi></strong>", page)
+        assert names == ["heart attacks", "cardiac arrest", "myocardial infarction", "heart attack"]
+        assert "<bdi>heart attacks</bdi> · <bdi>cardiac arrest</bdi> · <bdi>myocardial" in page
+
+
 def test_many_sets_come_in_pages(tmp_path: Path) -> None:
     many: Sets = {f"s{i:03}": {f"one {i}": None, f"two {i}": 0.5 + i / 1000} for i in range(60)}
     with reviewing(write_run(tmp_path / "run", many, {})) as visit:
@@ -152,6 +219,17 @@ def test_a_set_shows_what_is_known_of_it(run: Path) -> None:
         assert "Entity D009203 · 4 terms · 72 occurrences · least certain 0.51" in text
         assert "heart attacks new name 0.93 · joined · seen 16 times" in text
         assert "myocardial infarction known before · seen 24 times" in text
+
+
+def test_an_entity_has_its_definition_and_a_link(run: Path) -> None:
+    entity = Entity("D006333", "Heart Failure", ("cardiac failure",), "The heart <fails>.")
+    KnowledgeBase.of([entity, Entity("my id", "Fever")]).save(Artefacts(run).knowledge)
+    with reviewing(run) as visit:
+        page = visit().open(set="D006333")
+        assert 'dir="auto">The heart &lt;fails&gt;.</p>' in page
+        address = "https://meshb.nlm.nih.gov/record/ui?ui=D006333"
+        assert f'href="{address}" target="_blank" rel="noreferrer"' in page
+        assert 'id="definition"' not in visit().open(set="s1")
 
 
 def test_kind_relation_and_evidence_of_a_name(run: Path) -> None:
@@ -177,13 +255,14 @@ def test_kind_relation_and_evidence_of_a_name(run: Path) -> None:
         assert "0.88 · abbreviation of “heart <failure>”, narrower · joined" in text
         assert "evidence: abbreviation A heart failure ( CHF ) <b>of</b> sorts. d<9>" in text
         assert "(<mark>CHF</mark>) &lt;b&gt;of&lt;/b&gt; sorts." in page
-        assert page.count("<option selected>narrow</option>") == 1
-        assert page.count("<option selected>exact</option>") == 2
+        assert page.count('<option value="narrow" selected>narrower</option>') == 1
+        assert page.count('<option value="exact" selected>exact</option>') == 2
         ada.send("/blind", blind="1", set="D006333")
         page = ada.open(set="D006333")
         assert "abbreviation of" in page
-        assert "narrower" not in page
-        assert page.count("<option selected>exact</option>") == 3
+        shown = page.partition('<dialog id="keys"')[0]
+        assert "narrower" not in shown.replace('<option value="narrow">narrower</option>', "")
+        assert page.count('<option value="exact" selected>exact</option>') == 3
         ada.send("/blind", blind="", set="D006333")
         ada.decide("accept", "D006333")
     left = reviewed_sets(read_results(run), decisions(run))
@@ -300,6 +379,68 @@ def test_one_decision_of_several_is_taken_back(run: Path) -> None:
         page = ada.send("/undo", target=first.id, set="s1").text
         assert title(page) == "aspirin"
         assert page.count(", undone") == 2
+
+
+def test_several_sets_are_accepted_and_undone_by_one_act(run: Path) -> None:
+    with reviewing(run) as visit:
+        ada, bea = visit("Ada"), visit("Bea")
+        bea.open(set="D006333")
+        bea.decide("unsure", "D006333")
+        page = ada.send("/accept-all", least="0.7").text
+        made = decisions(run)
+        assert [d.set_id for d in made] == ["D006333", "s1", "D006973"]  # not the one of Bea
+        assert len({d.note for d in made[1:]}) == 1
+        assert "Accepted 2 sets at 0.7 or above. 3 of 5 sets reviewed." in page
+        assert "accepted it, together with 2 sets at 0.7 or above" in ada.open(set="s1")
+        bea.open(set="s1")
+        bea.decide("correct", "s1", term="aspirin")
+        last = made[-1].id
+        page = ada.send("/undo", set="s2", last=last).text
+        assert "Undone: accepted 2 sets at 0.7 or above, except 1 decided on since." in page
+        undone = decisions(run)[-1]
+        assert (undone.kind, undone.undoes) == ("undo", last)
+        for wrong in ("", "0", "2", "nan", "-1", "x"):
+            answer = ada.send("/accept-all", least=wrong)
+            assert answer.status_code == 400
+            assert alert(answer.text).startswith("expected a probability above 0 and up to 1")
+        answer = ada.send("/accept-all", least="0.99")
+        assert alert(answer.text).startswith("no set of this list has all its terms at")
+        assert len(decisions(run)) == 5
+
+
+def test_several_sets_are_accepted_within_the_filter_only(run: Path) -> None:
+    with reviewing(run) as visit:
+        visit().send("/accept-all", least="0.7", seeded="1")
+    assert {d.set_id for d in decisions(run)} == {"D006333", "D006973"}
+
+
+def test_undo_needs_a_decision_that_the_page_names(run: Path) -> None:
+    with reviewing(run) as visit:
+        ada = visit()
+        ada.open(set="s1")
+        ada.decide("accept", "s1")
+        page = ada.open(set="s2")
+        assert 'name="last" value=""' in page
+        answer = ada.send("/undo", set="s2", last="")
+        assert answer.status_code == 400
+        assert alert(answer.text).startswith("you have decided nothing on this set")
+        bea = visit("Bea")
+        answer = bea.send("/undo", set="s1", last=decisions(run)[0].id)  # of another person
+        assert answer.status_code == 409
+    assert [d.kind for d in decisions(run)] == ["accept"]
+
+
+def test_a_term_that_is_not_a_name(run: Path) -> None:
+    with reviewing(run) as visit:
+        ada = visit()
+        ada.open(set="D009203")
+        page = ada.decide("no-name", "D009203", term="heart attacks").text
+        assert "Called “heart attacks” not a name." in page
+        assert 'class="term not-a-name"' in page
+        ada.decide("accept", "D009203")
+    judged, accepted = decisions(run)
+    assert judged.verdict == "not-a-name"
+    assert "heart attacks" not in accepted.terms
 
 
 def test_two_reviewers_conflict_and_nothing_is_lost(run: Path) -> None:

@@ -62,7 +62,7 @@ def test_hostile_terms_are_shown_as_text(show: Show, tmp_path: Path, text: str) 
         page.keyboard.press("c")
         page.wait_for_selector("#term-1.correct")
         assert page.get_by_role("status").text_content() == (
-            f"{text} is correct. 0 of 2 sets reviewed, 1 partly."
+            f"Called “{text}” correct. 0 of 2 sets reviewed, 1 partly."
         )
         page.keyboard.press("k")
         page.keyboard.press("x")
@@ -155,11 +155,29 @@ def test_a_phone_shows_all_of_it(show: Show, address: str, run: Path) -> None:
         page.get_by_role("button", name="Accept").tap()
         wait_for_title(page, "salbutamol")
         assert page.evaluate("scrollY") == 0
-        page.locator("#queue summary").tap()
+        page.locator("#queue > summary").tap()
         page.locator(".list a").last.tap()
         wait_for_title(page, "Hypertension")
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
     wait_for_kinds(run, "judge", "split", "accept")
+
+
+TARGETS = """() => [...document.querySelectorAll("a, button, input, select, summary")]
+    .filter((e) => e.checkVisibility() && e.type !== "hidden" && !e.matches(".skip"))
+    .map((e) => [e.closest("label") ?? e, e.outerHTML])
+    .map(([e, html]) => [e.getBoundingClientRect(), html])
+    .filter(([box]) => box.width < 43.5 || box.height < 43.5)
+    .map(([box, html]) => [box.width, box.height, html.slice(0, 100)])"""
+
+
+def test_all_that_is_tapped_has_44_pixels(show: Show, address: str) -> None:
+    with show(address, viewport=PHONE, is_mobile=True, has_touch=True) as page:
+        page.locator("#queue > summary").tap()
+        page.locator(".several > summary").tap()
+        page.locator("#correct-1").tap()
+        page.locator("#toast-undo").wait_for()
+        assert page.evaluate(TARGETS) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 @pytest.mark.slow
@@ -172,7 +190,10 @@ def test_it_works_without_its_script(show: Show, address: str, run: Path) -> Non
         page.get_by_label("Search terms, ids and names").fill("chf")
         page.get_by_role("button", name="Apply").click()
         assert page.locator("#set-title").inner_text() == "Heart Failure"
-        page.get_by_role("button", name="Undo").click()
+        page.go_back()
+        said = page.get_by_role("status").inner_text()
+        assert said == "Accepted Myocardial Infarction. 1 of 5 sets reviewed."
+        page.locator("#toast-undo").click()
         assert page.locator("#set-title").inner_text() == "Myocardial Infarction"
     wait_for_kinds(run, "judge", "accept", "undo")
 

@@ -176,11 +176,11 @@ class MinedAnswers:
         mined, own = self._members[self._index.find(question.term)]
         least = 0.0 if question.least is UNSET else question.least
         synonyms: list[MinedTerm] = []
-        if mined.id not in self._rejected and own.verdict != "incorrect":
+        if mined.id not in self._rejected and not own.is_wrong:
             synonyms = [
                 term
                 for term in mined.terms
-                if term is not own and term.verdict != "incorrect" and term.certainty >= least
+                if term is not own and not term.is_wrong and term.certainty >= least
             ]
         synonyms.sort(key=lambda term: (-term.certainty, -term.count, term.text))
         return Expand(

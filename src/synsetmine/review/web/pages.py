@@ -9,26 +9,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from functools import cache
-from typing import Any, get_args
+from typing import Any, cast, get_args
 from urllib.parse import quote, unquote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from synsetmine.errors import DataError, counted
+from synsetmine.kb import page_of
 from synsetmine.normalization import normal_form
 from synsetmine.review import (
     TO_DO,
     Decision,
     QueueFilter,
+    QueueOrder,
     QueuePage,
     QueuePosition,
     ReviewedSet,
     Status,
 )
-from synsetmine.review.web.session import ReviewSession
+from synsetmine.review.web.session import TOGETHER, ReviewSession
 from synsetmine.runs import MinedSet, MinedTerm, Scope, Sentence
 from synsetmine.runs.results import ACTIONS, description, probability, share
-from synsetmine.types import Term
+from synsetmine.text.patterns import OPPOSING, Relation
+from synsetmine.types import NameKind, Term
 
 SHOWN: Mapping[str, tuple[str, frozenset[Status]]] = {
     "todo": ("To review", TO_DO),
@@ -38,6 +41,19 @@ SHOWN: Mapping[str, tuple[str, frozenset[Status]]] = {
     "changed": ("Begun", frozenset({"changed"})),
     "all": ("All sets", frozenset(get_args(Status))),
 }
+ORDERS: Mapping[str, str] = {
+    "least": "Least certain first",
+    "most": "Most certain first",
+    "frequent": "Most frequent first",
+    "useful": "Most useful to learn from first",
+}
+KINDS: Mapping[str, str] = {
+    "spelling": "Spellings",
+    "inflection": "Inflections",
+    "word-order": "Other word orders",
+    "abbreviation": "Abbreviations, long forms",
+    "other-words": "Other words",
+}
 
 
 @dataclass(frozen=True)
@@ -46,49 +62,62 @@ class QueueQuery:
 
     show: str = ""
     q: str = ""  # a text that the sets have
-    new: str = ""  # only sets with a new name
+    kind: str = ""  # only sets with a name of this kind
+    sort: str = ""
+    known: str = ""  # also sets without anything new
     seeded: str = ""  # only sets of a known entity
     after: str = ""  # the list begins behind this position
     set: str = ""  # the set that is open
     at: str = ""  # its position when it was opened (a set moves when it loses a term); alone: the
     # set behind this position is open
     find: str = ""  # a text for sets to merge with the open one
+    made: str = ""  # the decision that brought the page here, which its message names
 
     @classmethod
     def of(cls, values: Mapping[str, str]) -> QueueQuery:
         query = cls(**{field.name: values.get(field.name, "") for field in fields(cls)})
-        return query if query.show in SHOWN else replace(query, show="todo")
+        return replace(
+            query,
+            show=query.show if query.show in SHOWN else "todo",
+            kind=query.kind if query.kind in KINDS else "",
+            sort=query.sort if query.sort in ORDERS else "least",
+        )
 
     @property
     def selection(self) -> QueueFilter:
         return QueueFilter(
             status=SHOWN[self.show][1],
             text=self.q.strip(),
-            new_names=bool(self.new),
+            new_names=self.show == "todo" and not self.known,
+            kind=cast("NameKind | None", self.kind or None),
             seeded=bool(self.seeded),
             min_size=1 if self.show == "all" else 2,
+            order=cast("QueueOrder", self.sort),
         )
 
     @property
     def is_filtered(self) -> bool:
         """Whether some sets that are to be reviewed are not in the list."""
-        return self.show != "todo" or bool(self.q or self.new or self.seeded)
+        return self.show != "todo" or bool(self.q or self.kind or self.seeded)
 
     def open_set(self, set_id: str) -> QueueQuery:
         """The same list with another set open."""
-        return replace(self, set=set_id, at="", find="")
+        return replace(self, set=set_id, at="", find="", made="")
+
+    def show_decision(self, made: Decision) -> QueueQuery:
+        """The same list with the set of a decision open, and a message on it."""
+        return replace(self.open_set(made.set_id), made=made.id)
 
     def behind(self, position: QueuePosition) -> QueueQuery:
         """The same list, with the set open that comes after a position."""
-        return replace(self, set="", at=format_position(position), find="")
+        return replace(self, set="", at=format_position(position), find="", made="")
 
     def address(self, **changes: str) -> str:
         """The address of a page that differs in some values; defaults are left out."""
         then = replace(self, **changes)
         values = {field.name: getattr(then, field.name) for field in fields(then)}
-        if values["show"] == "todo":
-            del values["show"]
-        query = urlencode({name: value for name, value in values.items() if value})
+        default = {"show": "todo", "sort": "least"}
+        query = urlencode({k: v for k, v in values.items() if v and v != default.get(k)})
         return f"/?{query}" if query else "/"
 
 
@@ -161,7 +190,31 @@ STATUS = {
     "rejected": "rejected",
     "unsure": "unsure",
 }
+# What a sentence says of two names.
+EVIDENCE: Mapping[Relation, str] = {
+    "abbreviation": "abbreviation",
+    "alias": "alias (“also called”)",
+    "parenthesis": "one in brackets after the other",
+    "slash": "slash between them",
+    "conjunction": "“and” between them",
+    "list": "side by side in a list",
+    "such as": "one is an example of the other",
+    "versus": "compared with each other",
+}
 SHOWN_TERMS = 3
+# What the page calls a scope and a verdict.
+SCOPES: Mapping[Scope, str] = {
+    "exact": "exact",
+    "broad": "broader",
+    "narrow": "narrower",
+    "related": "related",
+}
+VERDICTS: Mapping[str, str] = {
+    "correct": "correct",
+    "incorrect": "incorrect",
+    "not-a-name": "not a name",
+    "unsure": "unsure",
+}
 
 
 def title_of(mined: MinedSet) -> str:
@@ -174,22 +227,46 @@ def name_of(reviewer: str) -> str:
     return reviewer.partition(" (orcid:")[0]
 
 
-def describe_decision(decision: Decision) -> str:
+def describe_decision(decision: Decision, what: str = "it") -> str:
     """A decision in a few words, such as `called “chf” incorrect`."""
     if decision.kind == "undo":
         return "undid a decision"
     terms = _list_terms(decision.terms)
-    scope = f" ({decision.scope})" if decision.scope and decision.scope != "exact" else ""
+    verdict = VERDICTS.get(decision.verdict or "", "")
+    if decision.verdict in ("correct", "incorrect") and decision.scope not in (None, "exact"):
+        verdict += f", {SCOPES[decision.scope]}"
+    together = decision.note.startswith(TOGETHER)
     return {
-        "accept": "accepted it",
-        "reject": "rejected it",
-        "unsure": "was unsure of it",
-        "judge": f"called {terms} {decision.verdict}{scope}",
+        "accept": f"accepted {what}{', ' if together else ''}"
+        f"{decision.note.rpartition(' (')[0] if together else ''}",
+        "reject": f"rejected {what}",
+        "unsure": f"was unsure of {what}",
+        "judge": f"called {terms} {verdict}",
         "remove": f"took out {terms}",
         "split": f"split off {terms}",
-        "merge": f"merged it with {_list_terms(decision.others)}",
-        "rename": f"named it {terms}",
+        "merge": f"merged {what} with {_list_terms(decision.others)}",
+        "rename": f"named {what} {terms}",
     }[decision.kind]
+
+
+def message_on(session: ReviewSession, made: Decision) -> str:
+    """What the page says of the decision that was just made, such as `Accepted heart attack.`"""
+    if made.kind == "undo":
+        undone = session.state.decision(made.undoes)
+        if undone is None:
+            return "Undone."
+        left = len(session.made_with(undone)) if undone.note.startswith(TOGETHER) else 0
+        rest = f", except {left} decided on since" if left else ""
+        return f"Undone: {_describe_act(session, undone)}{rest}."
+    text = _describe_act(session, made).removeprefix("was ")
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _describe_act(session: ReviewSession, made: Decision) -> str:
+    if made.note.startswith(TOGETHER):
+        return f"accepted {made.note.removeprefix(TOGETHER).rpartition(' (')[0]}"
+    reviewed = session.state.get(made.set_id) or session.state.home(made.members[0])
+    return describe_decision(made, title_of(reviewed.mined) if reviewed else made.set_id)
 
 
 def _list_terms(texts: tuple[str, ...]) -> str:
@@ -244,7 +321,12 @@ def _environment() -> Environment:
     environment.globals |= {
         "actions": ACTIONS,
         "statuses": STATUS,
-        "scopes": get_args(Scope),
+        "scopes": SCOPES,
+        "orders": ORDERS,
+        "kinds": KINDS,
+        "verdicts": VERDICTS,
+        "evidence": EVIDENCE,
+        "opposing": OPPOSING,
         "shown": {name: label for name, (label, _) in SHOWN.items()},
     }
     return environment
@@ -262,19 +344,27 @@ def work_page(
     if reviewed is None:
         reviewed = next(iter(listed.sets), None)
     if reviewed is not None and (position is None or not query.set):
-        position = reviewed.position
+        position = reviewed.position(query.selection.order)
+    to_do = session.state.queue(QueueFilter(new_names=True), count=0).total
+    undoable = session.undoable(str(reviewer), reviewed.id if reviewed else "", query.made)
+    made = session.state.decision(query.made)
     progress = session.state.progress
+    done = sum(count for status, count in progress.items() if status not in TO_DO)
     context = {
         "query": query,
         "reviewer": reviewer,
         "blind": blind,
         "progress": progress,
-        "total": sum(progress.values()),
-        "done": sum(count for status, count in progress.items() if status not in TO_DO),
+        "total": done + to_do,
+        "done": done,
         "listed": listed,
         "next_page": format_position(listed.after),
         "at": format_position(position),
+        "undoable": undoable,
         "last": session.last_of(str(reviewer)),
+        "message": message_on(session, made)
+        if made and session.is_shown(made, str(reviewer))
+        else "",
         "seen": session.state.number,
         "reviewed": reviewed,
         **(
@@ -296,12 +386,15 @@ def _open_set(
     ids = [other.id for other in listed.sets]
     number = ids.index(reviewed.id) if reviewed.id in ids else 0
     following = _behind(session, query, listed, position)
+    pairs = zip(reviewed.keys, reviewed.mined.terms, strict=True)
     history = session.history(reviewed.id)
     return {
         "rows": [
             Row(key, term, term.quotes(sentences.get(normal_form(term.text), ())))
-            for key, term in zip(reviewed.keys, reviewed.mined.terms, strict=True)
+            for key, term in sorted(pairs, key=lambda pair: not pair[1].is_new)
         ],
+        "definition": session.definition(reviewed),
+        "page": page_of(reviewed.mined.entity or ""),
         "previous": ids[number - 1] if number else "",
         "following": "" if following is None else following.id,
         "hidden": blind and reviewed.status in TO_DO,
@@ -319,7 +412,7 @@ def _behind(
     if position is None:
         return None
     for other in listed.sets:
-        if other.position > position:
+        if query.selection.position(other) > position:
             return other
     return next(iter(session.state.queue(query.selection, after=position, count=1).sets), None)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import secrets
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -39,6 +41,7 @@ ACTS: Mapping[str, tuple[Kind, Verdict | None]] = {
     "unsure": ("unsure", None),
     "correct": ("judge", "correct"),
     "incorrect": ("judge", "incorrect"),
+    "no-name": ("judge", "not-a-name"),
     "doubt": ("judge", "unsure"),
     "remove": ("remove", None),
     "split": ("split", None),
@@ -75,7 +78,7 @@ def decide(session: ReviewSession, form: Form, reviewer: str) -> QueueQuery:
     shown = {set_id: form.get("shown", "")}
     if kind == "merge":
         shown[other] = form.get("shown_other", "")
-    session.decide(
+    made = session.decide(
         kind,
         set_id,
         seen=_number(form.get("seen", "")),
@@ -87,14 +90,30 @@ def decide(session: ReviewSession, form: Form, reviewer: str) -> QueueQuery:
         scope=form.get("scope", "") if kind == "judge" else None,
     )
     if kind not in LAST:
-        return replace(page, set=set_id, find="")
-    return page.behind(read_position(page.at) or reviewed.position)
+        return replace(page, set=set_id, find="", made=made.id)
+    position = page.selection.position(reviewed)
+    return replace(page.behind(read_position(page.at) or position), made=made.id)
+
+
+def accept_all(session: ReviewSession, form: Form, reviewer: str) -> QueueQuery:
+    """Accept all sets of the list from a probability on."""
+    page, text = QueueQuery.of(form), form.get("least", "")
+    least = float(text) if re.fullmatch(r"[01]?\.?\d{1,6}", text) else math.nan
+    if not 0 < least <= 1:
+        raise DataError("expected a probability above 0 and up to 1", value=text)
+    made = session.accept_all(page.selection, least, reviewer=reviewer)
+    return replace(page.open_set(""), made=made.id)
 
 
 def undo(session: ReviewSession, form: Form, reviewer: str) -> QueueQuery:
-    """Undo a decision, or the reviewer's last one, and show its set."""
-    undone = session.undo(reviewer, form.get("target") or None, shown=form.get("last"))
-    return QueueQuery.of(form).open_set(undone.set_id)
+    """Undo a decision by its id, or the one that the page offers to undo, and show its set."""
+    undone = session.undo(
+        reviewer,
+        form.get("target") or None,
+        set_id=form.get("set", ""),
+        shown=form.get("last"),
+    )
+    return QueueQuery.of(form).show_decision(undone)
 
 
 def _number(text: str) -> int:
@@ -118,6 +137,7 @@ def reviewing_app(session: ReviewSession, policy: AccessPolicy, *, title: str) -
             Route("/reviewer", site.take_name, methods=["POST"]),
             Route("/blind", site.toggle_blind, methods=["POST"]),
             Route("/decide", partial(site.act, act=decide), methods=["POST"]),
+            Route("/accept-all", partial(site.act, act=accept_all), methods=["POST"]),
             Route("/undo", partial(site.act, act=undo), methods=["POST"]),
             Route("/palette.css", _palette),
             Mount("/static", StaticFiles(directory=str(static))),

@@ -8,12 +8,14 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import zip_longest
 from pathlib import Path
+from secrets import token_hex
 from threading import Thread
 from typing import Any, NoReturn, get_args
 
 import numpy as np
 
-from synsetmine.errors import DataError, SynsetmineError
+from synsetmine.errors import DataError, SynsetmineError, counted
+from synsetmine.kb import KnowledgeBase
 from synsetmine.normalization import tokens
 from synsetmine.review import (
     Conflict,
@@ -117,6 +119,9 @@ MATCHES = 12  # sets that a search for one to merge shows
 ANY: frozenset[Status] = frozenset(get_args(Status))
 
 
+TOGETHER = "together with "  # begins the note of decisions that were made in one act
+
+
 class NotShownError(SynsetmineError):
     """A decision was made on a page that no longer shows the present sets."""
 
@@ -135,6 +140,7 @@ class ReviewSession:
         for decision in decisions:
             self._note(decision)
         self._at = at
+        self._kb = KnowledgeBase.load(at.knowledge)  # mapped into memory
         self._sentences_of = lru_cache(KEPT)(self._find_sentences)
         keys = [key for reviewed in self.state.sets for key in reviewed.keys]
         self._neighbours = Neighbours(keys, at.vectors)
@@ -152,8 +158,9 @@ class ReviewSession:
     def sync(self) -> None:
         """Take in what was stored since: our own, and what another process decided meanwhile."""
         self._store.check_in_place()
-        for decision in self._store.decisions(since=self.state.number):
-            self.state.apply(decision)
+        new = self._store.decisions(since=self.state.number)
+        self.state.apply(*new)
+        for decision in new:
             self._note(decision)
 
     def history(self, set_id: str) -> list[Decision]:
@@ -165,8 +172,27 @@ class ReviewSession:
         return decision.id in self._decisions_by.get(decision.reviewer, {})
 
     def last_of(self, reviewer: str) -> Decision | None:
-        """The decision that the reviewer's next undo undoes."""
+        """The reviewer's last decision that stands."""
         return next(reversed(self._decisions_by.get(reviewer, {}).values()), None)
+
+    def undoable(self, reviewer: str, set_id: str, made: str = "") -> Decision | None:
+        """What undo means on a page: the decision that its message names, or the reviewer's last
+        one on the set that it shows. An undo never touches a set that the page does not name."""
+        own = self._decisions_by.get(reviewer, {})
+        on_set = (own[d.id] for d in self.history(set_id) if d.id in own)
+        return own.get(made) or next(on_set, None)
+
+    def is_shown(self, decision: Decision, reviewer: str) -> bool:
+        """Whether the reviewer's page may say that this was just decided: it was not undone."""
+        is_own = decision.reviewer == reviewer
+        return is_own and (decision.kind == "undo" or self.stands(decision))
+
+    def made_with(self, decision: Decision) -> list[Decision]:
+        """The standing decisions that were made in one act with this one, itself among them."""
+        own = self._decisions_by.get(decision.reviewer, {})
+        if not decision.note.startswith(TOGETHER):
+            return [decision]
+        return [other for other in own.values() if other.note == decision.note]
 
     def sentences(self, reviewed: ReviewedSet) -> Mapping[str, Sequence[Sentence]]:
         """Where the terms of a set occur, by their normal forms."""
@@ -180,6 +206,10 @@ class ReviewSession:
         except SynsetmineError as error:  # the page does without
             logging.getLogger(__name__).warning("no sentences: %s", error)
             return {}
+
+    def definition(self, reviewed: ReviewedSet) -> str:
+        """What the knowledge base says of the entity of a set, or nothing."""
+        return self._kb.definition(reviewed.mined.entity or "")
 
     def nearest(self, reviewed: ReviewedSet) -> list[ReviewedSet]:
         """Other sets that share words with this one, or occur in similar contexts."""
@@ -235,19 +265,46 @@ class ReviewSession:
             "or the server was started for another run."
         )
 
-    def undo(
-        self, reviewer: str, target: str | None = None, *, shown: str | None = None
-    ) -> Decision:
-        """Undo a decision, by its id, or the reviewer's last one.
+    def accept_all(self, selection: QueueFilter, least: float, *, reviewer: str) -> Decision:
+        """Accept the sets of a list that nobody has decided on and in which every term that
+        joined has at least this probability; the last decision. `undo` undoes them all."""
+        listed = self.state.queue(selection, count=len(self.state)).sets
+        ids = [one.id for one in listed if one.status == "open" and (one.mined.least or 0) >= least]
+        if not ids:
+            problem = "no set of this list has all its terms at this probability or above"
+            raise DataError(problem, value=least)
+        note = f"{TOGETHER}{counted(len(ids), 'set')} at {least:g} or above ({token_hex(4)})"
+        accepted = (self.state.decide("accept", i, reviewer=reviewer, note=note) for i in ids)
+        stored = self._store.add_all(accepted, seen=self.state.number)
+        self.sync()
+        return stored[-1]
 
-        `shown` is the id of the last decision on the reviewer's page; None: any.
+    def undo(
+        self,
+        reviewer: str,
+        target: str | None = None,
+        *,
+        set_id: str = "",
+        shown: str | None = None,
+    ) -> Decision:
+        """Undo a decision by its id, or what undo means on a page that shows a set.
+
+        `shown` is the id of the decision that the page offers to undo, with those made in one
+        act with it; None: the reviewer's last one.
         """
-        last = self.last_of(reviewer)
-        if target is None and shown is not None and shown != (last.id if last else ""):
-            raise NotShownError(
-                "Your last decision is not the one on your page: you decided on another page, or "
-                "the server was started for another run."
-            )
+        if target is None and shown is not None:
+            taken = self.undoable(reviewer, set_id, shown)
+            if (taken.id if taken else "") != shown:
+                raise NotShownError(
+                    "Your last decision is not the one on your page: you decided on another page, "
+                    "or the server was started for another run."
+                )
+            if taken is not None:
+                targets = [decision.id for decision in self.made_with(taken)]
+                stored = self._store.undo_all(reviewer, targets)[-1]
+                self.sync()
+                return stored
+            raise DataError("you have decided nothing on this set that could be undone")
         stored = self._store.undo(reviewer, target)
         self.sync()
         return stored

@@ -13,7 +13,7 @@
   const root = byId("page").dataset.root; // the path above all pages; it stays the same
 
   // Fetches a page and shows it. An error is shown too, with a button to try again.
-  async function load(address, options = {}, announcement = "") {
+  async function load(address, options = {}) {
     if (busy) return;
     busy = true;
     document.documentElement.classList.add("busy");
@@ -23,14 +23,14 @@
       trouble.hidden = true;
       if (answer.status === 409 || answer.status === 503) waiting.length = 0; // not seen yet
       show(page, answer);
-      announce(answer.ok ? announcement : "");
     } catch {
       const message = options.method
         ? "The server does not answer. Nothing was recorded."
         : "The server does not answer.";
       trouble.querySelector("p").textContent = message;
-      trouble.querySelector("button").onclick = () => load(address, options, announcement);
+      trouble.querySelector("button").onclick = () => load(address, options);
       trouble.hidden = false;
+      say("");
       waiting.length = 0;
     } finally {
       busy = false;
@@ -40,22 +40,28 @@
   }
 
   // A decision waits for the one before it. It applies only to the set that was open then.
-  function decide(address, fields, announcement) {
+  function decide(address, fields) {
     const set = address === `${root}/decide` ? openSet() : null;
-    waiting.push({ address, fields, announcement, set });
+    waiting.push({ address, fields, set });
     if (!busy) sendNext();
+  }
+
+  // Undo is meant for what is still on its way.
+  function undoNext() {
+    waiting.push({ undo: true });
   }
 
   function sendNext() {
     const next = waiting.shift();
     if (!next) return;
+    if (next.undo) return byId("undo").click();
     if (next.set !== null && next.set !== openSet()) return sendNext();
     // The page in between was sent to this reviewer, so its state is what the reviewer saw.
-    for (const name of ["seen", "shown", "last"]) {
+    for (const name of ["seen", "shown"]) {
       const value = document.querySelector(`[name=${name}]`)?.value;
       if (next.fields.has(name) && value !== undefined) next.fields.set(name, value);
     }
-    load(next.address, { method: "POST", body: next.fields }, next.announcement);
+    load(next.address, { method: "POST", body: next.fields });
   }
 
   function show(page, answer) {
@@ -71,15 +77,16 @@
       history.pushState(null, "", answer.url);
     }
     prepare();
+    say(page.getElementById("announcement").textContent, !page.getElementById("toast-undo").hidden);
     if (byId("queue") && opened !== undefined) byId("queue").open = opened;
     focusAgain(place, sameSet);
     if (!sameSet) scrollTo(0, 0);
   }
 
-  // A screen reader announces the progress after the decision.
-  function announce(announcement) {
-    const far = byId("progress")?.textContent ?? "";
-    byId("announcement").textContent = announcement ? `${announcement}. ${far}.` : "";
+  // Shows a message, which a screen reader announces; without a text there is none.
+  function say(text, undo = false) {
+    byId("announcement").textContent = text;
+    byId("toast-undo").hidden = !undo;
   }
 
   // --- The focus --------------------------------------------------------------------------
@@ -90,7 +97,7 @@
   }
 
   function focusAgain(place, sameSet) {
-    const kept = sameSet || ["q", "show", "new", "seeded", "filter"].includes(place.id);
+    const kept = sameSet || ["q", "show", "sort", "kind", "known", "seeded", "filter"].includes(place.id);
     const target =
       (kept && (byId(place.id) ?? byId(place.term))) || byId("set-title") || byId("page");
     target.focus({ preventScroll: true });
@@ -166,15 +173,18 @@
     const { target: form, submitter } = event;
     if (form.method === "dialog") return;
     event.preventDefault();
-    if (submitter?.getAttribute("aria-disabled") === "true") return;
+    if (form.id === "undoing") {
+      if (busy) return undoNext();
+      if (byId("undo").ariaDisabled) return say("There is no decision of yours to undo.");
+    }
     const fields = new URLSearchParams(new FormData(form, submitter));
     if (submitter?.value === "split" && !fields.has("term")) {
-      byId("announcement").textContent = "Tick the terms to split off first.";
+      say("Tick the terms to split off first.");
       byId("tick-1")?.focus();
       return;
     }
     const address = form.getAttribute("action");
-    if (form.method === "post") decide(address, fields, submitter?.dataset.announcement ?? "");
+    if (form.method === "post") decide(address, fields);
     else load(`${address}?${fields}`);
   });
 
@@ -183,7 +193,8 @@
     const plain = !event.ctrlKey && !event.metaKey && !event.shiftKey && event.button === 0;
     if (link && plain) {
       event.preventDefault();
-      load(link.getAttribute("href"));
+      if (busy && link.id === "undo") undoNext();
+      else load(link.getAttribute("href"));
     }
     if (event.target.closest("#help")) {
       byId("keys").showModal();
