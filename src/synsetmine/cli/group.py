@@ -272,7 +272,7 @@ def _report(grouping: Grouping, out: Path | None) -> None:
         problem = "a name is neither listed nor in a known set"
         console.warn(f"{pairs} of --never or --always left out: {problem}")
     if not counts.names:
-        console.warn("the input has no names")
+        console.warn("the input has no names; write one name on each line")
     console.say(grouping.summary + ("" if out is None else f"; written to {out}"))
 
 

@@ -55,7 +55,7 @@ BESIDE_CASES = (
         "trace",
         "a missing file",
         1,
-        "beside: No such file or directory",
+        "beside: No such file or directory; …",
     ),
     _beside("--trace", "", "trace", "an empty file", 0, ""),
     _beside(
@@ -188,7 +188,7 @@ RUN_CASES = (
         nothing,
         ("export-reviews", "run", "-o", "r.tsv"),
         1,
-        "run: No such file or directory",
+        "run: No such file or directory; …",
     ),
     Case(
         "run folder",
