@@ -151,7 +151,8 @@ _TABLES = (
         "code,label\n1,a\n",
         "CSV without the columns",
         1,
-        "k.csv:1: expected a header with the columns 'id' and 'name'; found: 'code, label'; rename these columns",
+        "k.csv:1: expected a header with the columns 'id' and 'name'; found: 'code, label'; "
+        "rename these columns",
     ),
     read(
         "k.csv",
