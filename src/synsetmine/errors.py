@@ -165,7 +165,7 @@ def choose_among(value: object, choices: Iterable[str]) -> str:
     """
     word, choices = str(value).lower(), list(choices)
     begun = [choice for choice in choices if word and choice.startswith(word)]
-    near = begun or get_close_matches(word, choices, 1, 0.6)
+    near = begun or get_close_matches(word, choices, 1, 0.7)
     return f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(choices)}"
 
 

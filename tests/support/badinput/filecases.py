@@ -121,7 +121,7 @@ BESIDE_CASES = (
         "vocabulary",
         "Latin-1",
         1,
-        "beside:1: not UTF-8: b'Z\\xfcr\\t1\\n'",
+        "beside:1: not UTF-8: b'Z\\xfcr\\t1\\n'; save the file as UTF-8",
     ),
     _beside("--counts", "\ufeffa\t1\r\n", "vocabulary", "a byte order mark, and CRLF", 0, ""),
     _beside(

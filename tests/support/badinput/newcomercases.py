@@ -169,9 +169,9 @@ NEWCOMER_CASES: tuple[Case, ...] = (
     ),
     _newcomer(
         "a stage that does not exist",
-        "run --until mining",
+        "run --until evalute",
         1,
-        "no such stage: 'mining'; did you mean 'mine'?",
+        "no such stage: 'evalute'; did you mean 'evaluate'?",
     ),
     _newcomer(
         "a corpus that is empty",

@@ -217,7 +217,12 @@ OPTION_CASES: tuple[Case, ...] = (
     _refused(
         "export", "accepted without reviews", (*EXPORT, "--accepted"), "--accepted needs reviews, …"
     ),
-    _refused("run", "no such stage", ("run", "--until", "dinner"), "no such stage; …: 'dinner'"),
+    _refused(
+        "run",
+        "no such stage",
+        ("run", "--until", "dinner"),
+        "no such stage: 'dinner'; expected one of …",
+    ),
     _refused(
         "serve",
         "a short token",

@@ -54,7 +54,7 @@ PROJECT_CASES = (
         "synsetmine.toml:1: not UTF-8: b…",
     ),
     _project(
-        b'run = "Z\xfcr"\n', "Latin-1", "synsetmine.toml:1: not UTF-8: b'run = \"Z\\xfcr\"\\n'"
+        b'run = "Z\xfcr"\n', "Latin-1", "synsetmine.toml:1: not UTF-8: b'run = \"Z\\xfcr\"\\n'; …"
     ),
     _project(
         f"run = {'[' * DEEP}",

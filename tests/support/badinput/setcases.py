@@ -107,7 +107,7 @@ SET_CASES = (
         "x.set:1: a term must be valid Unicode: '\\ud800'",
     ),
     _convert(
-        "x.set", b"c1 {'Z\xfcr'}\n", "Latin-1", 1, "x.set:1: not UTF-8: b\"c1 {'Z\\xfcr'}\\n\""
+        "x.set", b"c1 {'Z\xfcr'}\n", "Latin-1", 1, "x.set:1: not UTF-8: b\"c1 {'Z\\xfcr'}\\n\"; …"
     ),
     _convert(
         "x.set",

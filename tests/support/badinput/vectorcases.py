@@ -108,7 +108,7 @@ VECTOR_CASES = (
         GOOD.encode("utf-16"),
         "UTF-16",
         1,
-        "v.txt:1: not UTF-8: b'\\xff\\xfe2\\x00 \\x002\\x00\\n'",
+        "v.txt:1: not UTF-8: b'\\xff\\xfe2\\x00 \\x002\\x00\\n'; the file is UTF-16; …",
     ),
     _convert("v.txt", "\ufeff" + GOOD.replace("\n", "\r\n"), "a byte order mark, and CRLF", 0, ""),
     _convert(
