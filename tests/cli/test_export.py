@@ -174,11 +174,10 @@ def test_mistakes_are_told(arguments: list[str], problem: str, place: Path) -> N
 
 def test_mistakes_are_one_line_on_stderr(place: Path) -> None:
     done = synsetmine("export", "x", "-f", "solr", "-o", "out.txt", cwd=place, code=1)
-    assert done.stderr == (
-        "synsetmine: error: expected a run folder, or sets in .jsonl or .set: 'x'\n"
-    )
+    assert done.stderr == ("synsetmine: error: x: no such folder; `synsetmine run` writes one\n")
     done = synsetmine("export", "run", "-f", "word", "-o", "x", cwd=place, code=2)
-    assert "'solr-managed'" in done.stderr
+    assert "no such value: 'word'; expected one of solr, " in done.stderr
+    assert " solr-managed, " in done.stderr
 
 
 def test_lint_tells_lines_and_fails_on_errors(tmp_path: Path) -> None:
