@@ -206,9 +206,6 @@ def test_the_demo_runs(tmp_path: Path) -> None:
     assert re.search(
         r"^\d+ new names for \d+ entities; \d+ with probability 0.9 or more", said, re.M
     )
-    screen = said[said.index("106 documents;") :].rstrip().splitlines()
-    assert len(screen) < 30
-    assert all(len(line) <= 100 for line in screen)
     assert "0/?" not in said
     finds = re.findall(r"^  (\S.*)  (\S.*)  →  (.*)\n        (\w.*: .*)$", said, re.M)
     assert len(finds) == 10
@@ -221,7 +218,10 @@ def test_the_demo_runs(tmp_path: Path) -> None:
     assert scores["on their own"]["ari"][0] > 0.6  # all alone or all together: 0
     assert (tmp_path / "demo/run/report.html").stat().st_size > 100_000
     again = synsetmine(tmp_path, "demo", "--out", "demo")  # all stages are skipped
-    assert again.strip().splitlines() == screen
+    assert said.startswith(again)
+    screen = again.splitlines()
+    assert len(screen) < 30
+    assert all(len(line) <= 100 for line in screen)
     assert json.loads((tmp_path / "demo/run/manifest.json").read_text()) == manifest
     shown = synsetmine(tmp_path, "run", "demo/synsetmine.toml")
     assert "report (unchanged)" in shown
