@@ -76,7 +76,7 @@ def _page(bench: ReviewSession) -> str:
 
 def _take_report(browser: Browser, report: Path, out: Path) -> None:
     page = browser.new_page(viewport={"width": 1200, "height": 1150})
-    page.goto(f"{report.resolve().as_uri()}#quality")
+    page.goto(report.resolve().as_uri())
     page.screenshot(path=out / "report.png")
 
 

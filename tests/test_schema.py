@@ -64,7 +64,7 @@ def test_values_take_the_types_of_their_settings() -> None:
         ({"path": "a", "known": 1}, "known must be true or false: 1"),
         (
             {"path": "a", "shares": 1},
-            "no such setting; expected one of path, seed, share, cut, sizes, ",
+            "no such setting: 'shares'; did you mean 'share'?",
         ),
     ],
 )

@@ -22,10 +22,10 @@ INTRODUCTION = """\
 | 2 | Wrong usage: an unknown option or command, a value that an option does not take. |
 | 130 | Interrupted with Ctrl-C. |
 
-An error is one line, `synsetmine: error: file:line: problem: 'value'`, without parts that do not
-apply; long values are shortened. A warning is `synsetmine: warning: …`. Commands leave no partial
-files: a file gets its name only when it is complete. `synsetmine --debug COMMAND …` shows the
-traceback of an error.
+An error is one line, `synsetmine: error: file:line: problem: 'value'; next step`, without parts
+that do not apply; long values are shortened. A warning is `synsetmine: warning: …`. Commands leave
+no partial files: a file gets its name only when it is complete. `synsetmine --debug COMMAND …`
+shows the traceback of an error.
 
 Files are read as UTF-8; a byte order mark and CRLF are accepted. Names that only look alike, such
 as those with a Latin and a Cyrillic `a`, are different names. Limits bound the memory, also for

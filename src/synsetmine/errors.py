@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -19,7 +21,7 @@ class SynsetmineError(Exception):
 
 
 class DataError(SynsetmineError):
-    """A broken piece of input: `file:line: problem: 'value'`."""
+    """A broken piece of input: `file:line: problem: 'value'; hint`. The hint is the next step."""
 
     def __init__(
         self,
@@ -28,8 +30,10 @@ class DataError(SynsetmineError):
         path: str | PathLike[str] | None = None,
         line: int | None = None,
         value: object = None,
+        hint: str = "",
     ) -> None:
         self.problem = problem
+        self.hint = hint
         self.path = Path(path) if path is not None else None
         self.line = line
         # Enough to be shown: many errors are kept, and their values may be whole lines.
@@ -38,18 +42,19 @@ class DataError(SynsetmineError):
 
     def at(self, path: str | PathLike[str], line: int | None = None) -> DataError:
         """The same problem, with its file and line."""
-        return DataError(self.problem, path=path, line=line, value=self.value)
+        return DataError(self.problem, path=path, line=line, value=self.value, hint=self.hint)
 
     def _message(self) -> str:
         location = "" if self.path is None else str(self.path)
         if self.line is not None:
             location += f":{self.line}"
         quoted = "" if self.value is None else f": {_show(self.value)}"
-        return f"{location}: {self.problem}{quoted}" if location else f"{self.problem}{quoted}"
+        told = f"{self.problem}{quoted}" + (f"; {self.hint}" if self.hint else "")
+        return f"{location}: {told}" if location else told
 
     def __reduce__(self) -> tuple[object, ...]:
         # Keyword-only arguments: errors must survive the way back from a worker process.
-        return (_rebuild, (self.problem, self.path, self.line, self.value))
+        return (_rebuild, (self.problem, self.path, self.line, self.value, self.hint))
 
 
 class ModelError(SynsetmineError):
@@ -152,6 +157,18 @@ def import_extra(package: str, purpose: str, extra: str) -> Any:
         raise SynsetmineError(problem) from None
 
 
+def choose_among(value: object, choices: Iterable[str]) -> str:
+    """The hint for an unknown word: the choice that is probably meant, or all choices.
+
+    >>> choose_among("elastic", ["solr", "elasticsearch"]), choose_among("x", ["solr", "skos"])
+    ("did you mean 'elasticsearch'?", 'expected one of solr, skos')
+    """
+    word, choices = str(value).lower(), list(choices)
+    begun = [choice for choice in choices if word and choice.startswith(word)]
+    near = begun or get_close_matches(word, choices, 1, 0.7)
+    return f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(choices)}"
+
+
 def shorten(text: str, width: int = WIDTH) -> str:
     """Shorten a long value for a message of one line."""
     return text if len(text) <= width else text[: width - 1] + "…"
@@ -164,8 +181,10 @@ def _show(value: object) -> str:
         return f"a value of type {type(value).__name__} that is too large to show"
 
 
-def _rebuild(problem: str, path: Path | None, line: int | None, value: object) -> DataError:
-    return DataError(problem, path=path, line=line, value=value)
+def _rebuild(
+    problem: str, path: Path | None, line: int | None, value: object, hint: str
+) -> DataError:
+    return DataError(problem, path=path, line=line, value=value, hint=hint)
 
 
 def counted(value: int, noun: str) -> str:
@@ -173,3 +192,15 @@ def counted(value: int, noun: str) -> str:
     ies = noun.endswith("y") and noun[-2:-1] not in "aeiou"
     plural = f"{noun.removesuffix('y')}ies" if ies else f"{noun}s"
     return f"{value:,} {noun if value == 1 else plural}"
+
+
+def counted_as(value: int, label: str) -> str:
+    """The same for a label in the plural: `1 group of unknown terms`."""
+    if value == 1 and not label.startswith("of "):
+        label = _HEAD.sub(lambda head: head[1] + ("y" if head[2] == "ies" else ""), label, count=1)
+        label = label.replace(" that stand ", " that stands ")
+    return f"{value:,} {label}"
+
+
+# The noun that is counted: the last one, or the one before such words.
+_HEAD = re.compile(r"(\w+?)(ies|s)(?= (?:of|that|with|without|in|\w+ed)\b|$)")

@@ -17,7 +17,7 @@ from numbers import Integral
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
 
-from synsetmine.errors import DataError, require
+from synsetmine.errors import DataError, choose_among, require
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -208,8 +208,7 @@ def _convert_values(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
     definitions = settings_in(kind)
     for name in values:
         if name not in definitions:
-            problem = f"no such setting; expected one of {', '.join(definitions)}"
-            raise DataError(problem, value=name)
+            raise DataError("no such setting", value=name, hint=choose_among(name, definitions))
     return {name: definitions[name].convert(value) for name, value in values.items()}
 
 

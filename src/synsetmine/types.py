@@ -314,6 +314,7 @@ SetsLike: TypeAlias = (
 
 # Of a name, compared with the other names of its set; `text.kinds` finds the kind.
 NameKind = Literal["spelling", "inflection", "word-order", "abbreviation", "other-words"]
+VARIANTS = frozenset({"spelling", "inflection", "word-order"})  # kinds that differ in form only
 Scope = Literal["exact", "broad", "narrow", "related"]  # broad: it means more than its set
 
 Order = Literal["given", "frequent", "random"]

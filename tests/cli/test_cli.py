@@ -262,8 +262,8 @@ def test_a_broken_line_is_one_line_of_error_and_can_be_skipped(place: Path) -> N
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["mine", "nowhere", "-v", "vectors.txt", "-o", "x.set"], 1, "nowhere does not exist"),
-        (["mine", "vectors.txt", "-v", "model", "-o", "x.set"], 1, "is not a folder"),
+        (["mine", "nowhere", "-v", "vectors.txt", "-o", "x.set"], 1, "nowhere: no such folder"),
+        (["mine", "vectors.txt", "-v", "model", "-o", "x.set"], 1, "vectors.txt: not a folder"),
         (["mine", *MINE, "--vocabulary", "vectors.txt", "-o", "x.set"], 1, "has a vector"),
         (["score", "model", "NAME0 of 1", *MINE[1:], "-s", "x"], 1, "there is name0_of_1||e1"),
         (["mine", "model", "-v", "none.txt", "-o", "x.set"], 1, "none.txt: No such file"),

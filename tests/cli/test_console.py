@@ -66,3 +66,14 @@ def test_on_a_real_terminal(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert b"\x1b" not in said
     assert rb"a\u001b[2J\n.set:1: expected" in said
+
+
+def test_no_bar_is_left_on_a_terminal() -> None:
+    reading, writing = os.openpty()
+    work = "from synsetmine.cli import console\nwith console.progress_bar('train'): pass"
+    subprocess.run([sys.executable, "-c", work], stderr=writing, check=True)
+    os.close(writing)
+    said = os.read(reading, 100_000)
+    os.close(reading)
+    assert b"train" in said
+    assert said.rindex(b"\x1b[2K") > said.rindex(b"0/?")  # the line is erased at the end

@@ -157,10 +157,10 @@ def test_options_of_a_form_reach_it(place: Path, capsys: pytest.CaptureFixture[s
         (["run", "-f", "solr", "--counts", "vocabulary.tsv"], "a run folder has its own: 'run'"),
         (
             ["kb.arrow", "-f", "solr"],
-            "expected a run folder, or sets in .jsonl or .set: 'kb.arrow'",
+            "kb.arrow: neither a run folder nor sets in .jsonl or .set; `synsetmine run` writes",
         ),
         (["missing.jsonl", "-f", "solr"], "missing.jsonl: No such file or directory"),
-        ([".", "-f", "solr"], "is not a run folder with mined sets"),
+        ([".", "-f", "solr"], ".: not a run folder with mined sets"),
         (["run", "-f", "solr", "--threshold", "2"], "the threshold must be between 0 and 1: 2.0"),
         (["run", "-f", "solr", "--min-size", "0"], "the smallest size must be 1 or more: 0"),
         (["run", "-f", "solr", "--min-size", "9"], "no set of run is left to export"),
@@ -175,11 +175,10 @@ def test_mistakes_are_told(arguments: list[str], problem: str, place: Path) -> N
 
 def test_mistakes_are_one_line_on_stderr(place: Path) -> None:
     done = synsetmine("export", "x", "-f", "solr", "-o", "out.txt", cwd=place, code=1)
-    assert done.stderr == (
-        "synsetmine: error: expected a run folder, or sets in .jsonl or .set: 'x'\n"
-    )
+    assert done.stderr == ("synsetmine: error: x: no such folder; `synsetmine run` writes one\n")
     done = synsetmine("export", "run", "-f", "word", "-o", "x", cwd=place, code=2)
-    assert "'solr-managed'" in done.stderr
+    assert "no such value: 'word'; expected one of solr, " in done.stderr
+    assert " solr-managed, " in done.stderr
 
 
 def test_lint_tells_lines_and_fails_on_errors(tmp_path: Path) -> None:
@@ -209,7 +208,9 @@ def test_lint_tells_lines_and_fails_on_errors(tmp_path: Path) -> None:
         "message": "more than one => in a rule; engines reject the whole file",
     }
     done = synsetmine("lint", "missing.txt", cwd=tmp_path, code=1)
-    assert done.stderr == "synsetmine: error: missing.txt: No such file or directory\n"
+    (line,) = done.stderr.splitlines()
+    missing = "synsetmine: error: missing.txt: No such file or directory; the current folder is "
+    assert line.startswith(missing)
 
 
 # --- Reviews ----------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ def test_init_then_run_up_to_a_stage(world: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "run" / "vocabulary.tsv").exists()
     assert "unchanged" in synsetmine(tmp_path, "run", ".", "--until", "supervise")
     said = synsetmine(tmp_path, "run", "--until", "lunch", code=1)
-    assert "no such stage; expected one of read, knowledge, link" in said
+    assert "no such stage: 'lunch'; expected one of read, knowledge, link" in said
 
 
 def test_init_tells_what_is_not_there_yet(tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_only_the_list_needs_a_list(world: Path, tmp_path: Path) -> None:
         ("knowledge broken.jsonl -o k.arrow", "broken.jsonl: no entities"),
         ("link broken.jsonl k.arrow -o l.tsv", "broken.jsonl"),
         ("supervise broken.jsonl k.arrow -o sets", "broken.jsonl:1: expected the header"),
-        ("report nowhere", "not done yet: read, knowledge"),
+        ("report nowhere", "nowhere: no such folder; `synsetmine run` writes one"),
         ("run nowhere.toml", "`synsetmine init` writes one"),
     ],
 )
@@ -199,22 +199,32 @@ def test_bad_input_is_one_clear_line(tmp_path: Path, arguments: str, message: st
 def test_the_demo_runs(tmp_path: Path) -> None:
     said = synsetmine(tmp_path, "demo", "--out", "demo")
     assert "106 documents" in said
-    assert "759 training sets, 190 test sets" in said
-    assert "Of 190 held-out entities" in said
+    manifest = json.loads((tmp_path / "demo/run/manifest.json").read_text())
+    counts = manifest["stages"]["supervise"]["counts"]
+    assert (counts["training sets"], counts["test sets"]) == (759, 190)
+    assert "Of 190 entities kept out of training" in said
     assert re.search(
         r"^\d+ new names for \d+ entities; \d+ with probability 0.9 or more", said, re.M
     )
-    finds = re.findall(r"^  (\S.*)  (\S.*)  →  (.*)\n        (\w+ in .*: .*)$", said, re.M)
-    assert len(finds) == 15
+    assert "0/?" not in said
+    finds = re.findall(r"^  (\S.*)  (\S.*)  →  (.*)\n        (\w.*: .*)$", said, re.M)
+    assert len(finds) == 10
     names = {name: entity for _, name, entity, _ in finds}
     assert names["EU"] == "European Union"
     assert names["CIS"] == "Commonwealth of Independent States"
     assert all(name in sentence for _, name, _, sentence in finds)
-    assert "Scores on these entities: ARI" in said
+    assert re.search(r"found exactly \(ARI \d+\.\d\); expect less on other data", said)
     scores = json.loads((tmp_path / "demo/run/scores.json").read_text())
     assert scores["on their own"]["ari"][0] > 0.6  # all alone or all together: 0
     assert (tmp_path / "demo/run/report.html").stat().st_size > 100_000
-    assert "report (unchanged)" in synsetmine(tmp_path, "demo", "--out", "demo")
+    again = synsetmine(tmp_path, "demo", "--out", "demo")  # all stages are skipped
+    assert said.startswith(again)
+    screen = again.splitlines()
+    assert len(screen) < 30
+    assert all(len(line) <= 100 for line in screen)
+    assert json.loads((tmp_path / "demo/run/manifest.json").read_text()) == manifest
+    shown = synsetmine(tmp_path, "run", "demo/synsetmine.toml")
+    assert "report (unchanged)" in shown
 
 
 def test_pretrained_vectors_for_terms(world: Path, tmp_path: Path) -> None:
@@ -223,7 +233,7 @@ def test_pretrained_vectors_for_terms(world: Path, tmp_path: Path) -> None:
     synsetmine(tmp_path, "read", str(world / "corpus.jsonl"), "-o", "documents.parquet")
     options = "--terms terms.txt --method file --pretrained words.txt -o out.safetensors"
     said = synsetmine(tmp_path, "vectors", "documents.parquet", *options.split())
-    assert "1 vectors, 2 dimension, 1 terms without" in said
+    assert "1 vector, 2 dimension, 1 term without" in said
     found = read_vectors(tmp_path / "out.safetensors")
     assert found.terms == (Term("Heart failure"),)
     assert found.matrix.tolist() == [[0.5, 0.5]]

@@ -185,9 +185,11 @@ def test_folders_that_are_no_runs(
         assert isinstance(found, SynsetmineError)
         return str(found)
 
-    assert "empty is not a run folder with mined sets" in error("review", "empty")
+    assert "empty: not a run folder with mined sets; `synsetmine run` writes one" in error(
+        "review", "empty"
+    )
     assert "empty contains no finished model" in error("serve", "empty")
-    assert "nowhere does not exist; a model is a folder" in error("serve", "nowhere")
+    assert "nowhere: no such folder; name a model" in error("serve", "nowhere")
     assert "--sets-only needs a run folder; empty is not one" in error(
         "serve", "empty", "--sets-only"
     )

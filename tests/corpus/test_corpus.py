@@ -155,7 +155,8 @@ def test_a_file_that_is_not_what_it_is_called_is_left_out(tmp_path: Path) -> Non
     stored(tmp_path, "good", "b.txt")
     texts, errors = refused(tmp_path)
     assert texts == ["good"]
-    assert errors == ["/a.txt.gz: damaged gzip file: \"Not a gzipped file (b'no')\""]
+    hint = "if it is not compressed, remove .gz from its name"
+    assert errors == [f"/a.txt.gz: damaged gzip file: \"Not a gzipped file (b'no')\"; {hint}"]
 
 
 # --- Progress and memory ----------------------------------------------------------------------

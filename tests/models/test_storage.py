@@ -159,9 +159,9 @@ def test_a_folder_without_a_config_holds_no_model(folder: Path, tmp_path: Path) 
     (folder / "config.json").unlink()
     assert not storage.is_model(folder)
     assert_refused(folder, r"contains no finished model: config\.json is missing")
-    assert_refused(tmp_path / "gone", "does not exist; a model is a folder")
+    assert_refused(tmp_path / "gone", "no such folder; name a model")
     (tmp_path / "file").write_text("x")
-    assert_refused(tmp_path / "file", "is not a folder")
+    assert_refused(tmp_path / "file", ": not a folder")
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "vectors.safetensors"])

@@ -96,9 +96,11 @@ def test_the_sentences_of_a_run() -> None:
 def test_the_rehearsal_in_words() -> None:
     level = RehearsalLevel(0.9, 2, 1.9, 663, 1.0, 0.545, 0.0)
     findings = replace(sample(), rehearsal=RehearsalSummary(1200, [level], 0.01, []))
-    assert findings.rehearsed.startswith(
-        "In a rehearsal, 1,200 known names were hidden and looked for. "
-        "At 0.9 and above, it found 55 % of them, and 100 % of what it"
+    assert findings.quality == (
+        "In a rehearsal, 1,200 known names were hidden and looked for: "
+        "at 0.9 and above, 55 % of them were found, and 100 % of these joined their own entity. "
+        "Counting names whose entity had been removed too, of which 0.0 % joined another entity, "
+        "a probability is 1.0 percentage points off on average."
     )
     assert [percent(share) for share in (0, 0.0071, 0.5, 0.9959, 1)] == [
         *("0.0 %", "0.7 %", "50 %", "99.6 %", "100 %")

@@ -83,8 +83,8 @@ def test_an_encoder_is_a_folder_if_there_is_one(tmp_path: Path) -> None:
         ("x =", r"synsetmine\.toml: not TOML"),
         ('corpus.path = "a"', r"the section \[kb\] is missing or has no path"),
         ('kb.path = "a"', r"the section \[corpus\]"),
-        (LEAST + "[extra]\n", r"no such section; expected one of corpus, .*: 'extra'"),
-        (LEAST + "[link]\nlinkr = 1\n", r"toml:3: \[link\] no such setting; .*linker.*: 'linkr'"),
+        (LEAST + "[extra]\n", r"no such section: 'extra'; expected one of corpus, "),
+        (LEAST + "[link]\nlinkr = 1\n", r"toml:3: \[link\] no such setting: 'linkr'; .*'linker'"),
         (LEAST + '[link]\nlinker = "guess"\n', r"linker must be one of dictionary, .*: 'guess'"),
         (LEAST + "[supervise]\nmin_count = 1.5\n", r"min_count must be a whole number: 1\.5"),
         (LEAST + "[supervise]\nmin_count = -1\n", r"min_count must be at least 1: -1"),
@@ -95,15 +95,15 @@ def test_an_encoder_is_a_folder_if_there_is_one(tmp_path: Path) -> None:
         (LEAST + "report = 1\n", r"toml:3: \[report\] expected a section"),
         (
             LEAST + '[train]\npreset = "x"\n',
-            r"no such preset; expected one of general, paper, .*: 'x'",
+            r"no such preset: 'x'; expected one of general, paper, ",
         ),
         (
             LEAST + "[train]\npreset = [1]\n",
-            r"no such preset; expected one of general, paper, .*: \[1\]",
+            r"no such preset: \[1\]; expected one of general, paper, ",
         ),
         (
             LEAST + "[train]\nepochs = 9\n",
-            r"toml:3: \[train\] no such setting; expected one of seed, threshold, .*: 'epochs'",
+            r"toml:3: \[train\] no such setting: 'epochs'; expected one of seed, threshold, ",
         ),
         (LEAST + "[train]\nfolds = true\n", r"\[train\] folds must be a whole number: True"),
         (LEAST + "[train]\nthreshold = 2\n", r"threshold must be between 0 and 1: 2\.0"),
@@ -121,7 +121,7 @@ def test_an_encoder_is_a_folder_if_there_is_one(tmp_path: Path) -> None:
         ),
         (
             LEAST + "[encoder]\nname = 1\n",
-            r"\[encoder\] no such setting; expected one of model: 'name'",
+            r"\[encoder\] no such setting: 'name'; expected one of model",
         ),
         ('corpus.path = ""\nkb.path = "x"\n', r"\[corpus\] path must be"),
         ('corpus.path = [1]\nkb.path = "x"\n', r"\[corpus\] path must be a string or a list"),

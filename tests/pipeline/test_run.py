@@ -377,7 +377,7 @@ def test_a_corpus_that_links_nearly_nothing_is_mined_by_the_general_model(
     notes = {stage: result.notes for stage, result in folder.results.items() if result.notes}
     expected = {
         "supervise": f"only {sets} entities have 2 or more known names in the corpus",
-        "train": f"{sets} training set{'s' if sets != 1 else ''} of two or more names are too few",
+        "train": f"too few sets: {sets}, at least 10 needed to adapt the general model",
         "evaluate": "no entity could be held out, so there are no scores",
     }
     if not links:

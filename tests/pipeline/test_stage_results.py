@@ -44,6 +44,23 @@ def test_figures_follow_the_counts_and_nothing_stands_for_none() -> None:
     assert str(StageResult()) == ""
 
 
+@pytest.mark.parametrize(
+    ("label", "one"),
+    [
+        ("documents", "1 document"),
+        ("entities with new names", "1 entity with new names"),
+        ("groups of unknown terms", "1 group of unknown terms"),
+        ("unknown terms that stand alone", "1 unknown term that stands alone"),
+        ("terms without", "1 term without"),
+        ("known", "1 known"),
+        ("of the test sets found exactly", "1 of the test sets found exactly"),
+    ],
+)
+def test_one_is_singular(label: str, one: str) -> None:
+    assert str(StageResult(figures={label: 1})) == one
+    assert str(StageResult(figures={label: 2000})) == f"2,000 {label}"
+
+
 def test_the_links_of_supervision_are_a_table(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -61,7 +78,7 @@ def test_the_links_of_supervision_are_a_table(
     report_result(result, "written to sets")
     printed = capsys.readouterr()
     assert printed.out.splitlines()[1] == "kept\t3\t1,200\tfever → D1; pyrexia → D1"
-    assert printed.err.startswith("1 training sets, 0 test sets, 2 known terms")
+    assert printed.err.startswith("1 training set, 0 test sets, 2 known terms")
     assert printed.err.endswith("; written to sets\n")
 
 

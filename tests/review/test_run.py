@@ -158,7 +158,7 @@ def test_loose_files_take_reviews_too(tmp_path: Path) -> None:
     train = ["train", tmp_path / "train.jsonl", *files, tmp_path / "model"]
     done = call(*train)
     assert done.exit_code == 0, done.output
-    assert f"from reviews: 1 sets, {len(members)} terms, 2 terms separated\n" in done.stderr
+    assert f"from reviews: 1 set, {len(members)} terms, 2 terms separated\n" in done.stderr
     assert "already contains this model" in call(*train).stderr
     with ReviewStore(tmp_path / "reviews.sqlite") as store:
         store.add(state.decide("unsure", "good", reviewer="ann"))
@@ -167,13 +167,14 @@ def test_loose_files_take_reviews_too(tmp_path: Path) -> None:
     mine = ["mine", tmp_path / "model", "--vocabulary", tmp_path / "terms.txt"]
     done = call(*mine, *files, out)
     assert done.exit_code == 0, done.output
-    assert "from reviews: 1 sets, 1 cannot-link pairs\n" in done.stderr
+    assert "from reviews: 1 set, 1 cannot-link pair\n" in done.stderr
     mined = read_sets(out)
     assert set(map(Term.parse, members)) <= set(mined.sets[mined.ids.index("good")])
     assert mined.label_of(Term.parse(one)) != mined.label_of(Term.parse(other))
     done = call(*mine, "--reviews", tmp_path / "no.tsv", "--out", out)
     assert isinstance(done.exception, DataError)
-    assert str(done.exception) == f"{tmp_path / 'no.tsv'}: No such file or directory"
+    missing = f"{tmp_path / 'no.tsv'}: No such file or directory; check its name"
+    assert str(done.exception) == missing
 
 
 def test_decisions_that_lower_the_scores_are_announced(

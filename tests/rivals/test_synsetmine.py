@@ -148,9 +148,9 @@ def test_labels_do_not_depend_on_senses(learned: TrainedSynSetMine, easy: Task) 
 
 
 def test_wrong_settings_are_told_before_anything_runs() -> None:
-    with pytest.raises(DataError, match=r"no such preset; expected one of paper, .*: 'papers'"):
+    with pytest.raises(DataError, match=r"no such preset: 'papers'; did you mean 'paper'?"):
         SynSetMine(preset="papers")
-    with pytest.raises(DataError, match=r"no such setting; expected one of .*: 'epoch'"):
+    with pytest.raises(DataError, match=r"no such setting: 'epoch'; did you mean 'epochs'"):
         SynSetMine(changes={"epoch": 3})
 
 

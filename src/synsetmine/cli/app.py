@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
@@ -20,10 +22,11 @@ from synsetmine.cli.server import mcp, serve
 from synsetmine.cli.stages import knowledge, link, read, supervise, vectors, vocabulary
 from synsetmine.cli.train import finetune, train, tune
 from synsetmine.cli.vocabularies import abbreviations, apply_names, convert, lint
-from synsetmine.errors import SynsetmineError
+from synsetmine.errors import SynsetmineError, choose_among
 
 # Bad data, a bad model, an unwritable place. typer has 2 for wrong usage, and the last one.
 FAILED, INTERRUPTED = 1, 130
+UsageError: Any = typer.BadParameter.__mro__[1]  # typer exports its subclass only
 
 app = typer.Typer(
     name="synsetmine",
@@ -92,22 +95,40 @@ def options(
 
 
 def main() -> None:
-    """Run a command; an error that a user can fix is one line on stderr and exit code 1."""
+    """Run a command; an error that a user can fix is one line on stderr and exit code 1 or 2."""
     try:
-        app()
-    except SystemExit as end:
-        if end.code == INTERRUPTED:
-            console.say("synsetmine: interrupted")
-        raise
+        code = app(prog_name="synsetmine", standalone_mode=False)
+    except UsageError as error:
+        if error.format_message():  # empty where the help was shown instead
+            console.error(_wrong_usage(error))
+        sys.exit(error.exit_code)
     except (SynsetmineError, OSError, MemoryError) as error:
         if os.environ.get("SYNSETMINE_DEBUG"):
             raise
         console.error(_in_words(error))
         sys.exit(FAILED)
+    if code == INTERRUPTED:
+        console.say("synsetmine: interrupted")
+    sys.exit(code)
+
+
+def _wrong_usage(error: Any) -> str:
+    """The problem with the next step, without the box that typer draws around it."""
+    told: str = error.format_message().removesuffix(".").replace("Value error, ", "")
+    unknown = re.search(r"'([^']*)' is not one of ('.*')$", told)
+    if unknown is not None:
+        choices = re.findall(r"'([^']*)'", unknown[2])
+        told = f"{told[: unknown.start()]}no such value: {unknown[1]!r}; "
+        told += choose_among(unknown[1], choices)
+    if told.endswith("?") or error.ctx is None:
+        return told
+    return f"{told}; see `{error.ctx.command_path} --help`"
 
 
 def _in_words(error: BaseException) -> str:
     """The file first, as in our own errors, and no numbers of the system's."""
-    if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and isinstance(error.filename, str) and error.strerror:
+        from synsetmine.io.files import cannot_open
+
+        return str(cannot_open(Path(error.filename), error))
     return str(error) or type(error).__name__

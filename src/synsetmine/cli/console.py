@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from synsetmine.errors import DataError, shorten
+from synsetmine.errors import DataError, counted_as, shorten
 
 if TYPE_CHECKING:
     from synsetmine.errors import Skipped
@@ -122,7 +122,7 @@ def report_missing(terms: Sequence[Term], total: int, consequence: str) -> None:
 def report_reviews(counts: Mapping[str, int]) -> None:
     """Print the counts of applied reviews."""
     if counts:
-        say(f"from reviews: {', '.join(f'{count} {what}' for what, count in counts.items())}")
+        say(f"from reviews: {', '.join(counted_as(n, what) for what, n in counts.items())}")
 
 
 class ProgressBar:
@@ -155,7 +155,7 @@ class ProgressBar:
 def progress_bar(label: str, *, unit: str = "") -> Iterator[ProgressBar]:
     """A bar on stderr with what is done, what remains, and a note; bytes if `unit` is `bytes`.
 
-    Work without a label, which reports no progress, has none.
+    Work without a label, which reports no progress, has none. The bar vanishes at the end.
     """
     if not (label and sys.stderr.isatty()):
         yield ProgressBar(None, None, label, unit)
@@ -174,5 +174,5 @@ def progress_bar(label: str, *, unit: str = "") -> Iterator[ProgressBar]:
         rich_progress.TimeRemainingColumn(),
         rich_progress.TextColumn("{task.fields[note]}", markup=False),
     )
-    with rich_progress.Progress(*columns, console=Console(stderr=True)) as bar:
+    with rich_progress.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         yield ProgressBar(bar, bar.add_task(label, total=None, note=""), label)

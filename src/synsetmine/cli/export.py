@@ -251,6 +251,7 @@ def _read(
     from synsetmine.io.sets import is_set_file, read_trace, read_vocabulary
     from synsetmine.kb import KnowledgeBase
     from synsetmine.runs import describe_sets, read_results
+    from synsetmine.runs.folder import no_run
 
     if source.is_dir():
         if counts or trace or kb:
@@ -258,7 +259,10 @@ def _read(
             raise DataError(problem, value=str(source))
         return read_results(source)
     if not is_set_file(source):
-        raise DataError("expected a run folder, or sets in .jsonl or .set", value=str(source))
+        if not source.exists():
+            raise no_run(source)
+        problem = "neither a run folder nor sets in .jsonl or .set"
+        raise DataError(problem, path=source, hint="`synsetmine run` writes a run folder")
     return describe_sets(
         load_sets(source, skip_bad),
         kb=None if kb is None else KnowledgeBase.load(kb),

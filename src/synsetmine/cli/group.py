@@ -275,7 +275,7 @@ def _report(grouping: Grouping, out: Path | None) -> None:
         if count:
             console.warn(f"{counted(count, 'pair')} of {problem}")
     if not counts.names:
-        console.warn("the input has no names")
+        console.warn("the input has no names; write one name on each line")
     console.say(grouping.summary + ("" if out is None else f"; written to {out}"))
 
 

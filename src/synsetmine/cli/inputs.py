@@ -297,12 +297,12 @@ def _of_run(run: Path) -> ModelSource:
     from synsetmine.io.sets import read_sets, read_trace
     from synsetmine.models import load_model
     from synsetmine.models.known import KnownSets, read_candidates
-    from synsetmine.runs.folder import Artefacts
+    from synsetmine.runs.folder import Artefacts, no_run
     from synsetmine.views import read_vectors
 
     at = Artefacts(run)
     if not at.mined.exists():
-        raise SynsetmineError(f"{run} is not a run folder with mined sets")
+        raise no_run(run)
     encoded = read_vectors(at.encoded) if at.encoded.exists() else None
     tables = (read_vectors(at.vectors),)
     mined = read_sets(at.mined)

@@ -12,12 +12,12 @@ from synsetmine.cli import console
 from synsetmine.cli.inputs import Device
 from synsetmine.cli.options import SettingOptions, out_file, with_settings
 from synsetmine.devices import choose_device
-from synsetmine.errors import counted
 from synsetmine.pipeline.settings import EngineSettings, ReportSettings
 from synsetmine.schema import from_record, settings_in
 
 if TYPE_CHECKING:
     from synsetmine.pipeline.stage_results import HeldOutScores
+    from synsetmine.runs import Sentence
     from synsetmine.runs.folder import Artefacts, StageRecord, StageResult
 
 
@@ -45,7 +45,7 @@ def init(
     write_project(out, corpus=corpus, kb=kb, run=run, overwrite=overwrite)
     for named in (corpus, kb):
         if not (out.parent / named).exists() and not set(named) & set("*?["):
-            console.warn(f"{named} is missing; `synsetmine run` needs it")
+            console.warn(f"{named}: no such file; name the file with --corpus or --kb")
     console.say(f"{out} written; check it, then: synsetmine run {out}")
 
 
@@ -123,9 +123,10 @@ def report(
 
 
 class ShownStages:
-    """Shows on the terminal how a run goes on."""
+    """Shows on the terminal how a run goes on; nothing but progress where it is `brief`."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, brief: bool = False) -> None:
+        self._brief = brief
         self._bars = ExitStack()  # with the bar of the stage at work
         self._bar: console.ProgressBar | None = None
 
@@ -149,6 +150,8 @@ class ShownStages:
     def finished(self, stage: str, record: StageRecord, *, skipped: bool) -> None:
         self._bars.close()
         self._bar = None
+        if self._brief:
+            return
         how = "unchanged" if skipped else f"{record.seconds:.1f} s"
         console.say(f"{stage} ({how}):")
         report_result(record.result)
@@ -166,7 +169,8 @@ def report_result(result: StageResult, where: str = "") -> None:
         console.show_table(*result.table)
 
 
-SHOWN = 15
+SHOWN = 10  # finds of the demo
+WIDTH = 100  # of its lines
 
 
 @with_settings
@@ -190,70 +194,56 @@ def demo(
 
     project = write_demo(out)
     at = Artefacts(out / "run")
-    with work.open() as engine, ShownStages() as watcher:
+    with work.open() as engine, ShownStages(brief=True) as watcher:
         folder = run_project(read_project(project), watcher, engine=engine)
-    show_finds(at)
-    show_scores(from_record(HeldOutScores, read_json(at.scores)))
+    results = folder.results
+    console.show(f"{results['read']}; known are {results['knowledge']}. Found:")
     for sentence in folder.summary:
         console.show(sentence)
-    console.show(f"Sets: {at.mined}\nReport: {at.report}  (open it in a browser)")
+    show_finds(at)
+    show_scores(from_record(HeldOutScores, read_json(at.scores)))
+    console.show(
+        f"\nLook at them:  {at.report} in a browser, or `synsetmine review {at.manifest.parent}`\n"
+        f"Use them:      synsetmine export {at.manifest.parent} --format solr -o synonyms.txt\n"
+        "Find yours:    synsetmine init --corpus FILE --kb FILE"
+    )
 
 
 def show_finds(at: Artefacts) -> None:
-    """New names of known entities that a sentence of the articles states, the most probable first.
+    """New names of known entities, each with a sentence that has both, the most probable first.
 
     Variants in spelling, inflection and word order are left out: they convince no reader.
     """
-    from synsetmine.export.entries import evidence_line
     from synsetmine.runs import read_results
     from synsetmine.runs.results import probability
+    from synsetmine.text.tokens import sentence_around
 
-    names = [
-        (mined, term)
+    stated = [
+        (term.probability or 0, term, mined.name, best)
         for mined in read_results(at.manifest.parent)
         if mined.is_known
         for term in mined.terms
-        if term.action == "joined"
+        if term.kind in ("abbreviation", "other-words") and term.relation == "exact"
+        for best in [one for one in term.evidence if _convinces(one, mined.name)][:1]
     ]
-    stated = [
-        (mined, term)
-        for mined, term in names
-        if term.kind in ("abbreviation", "other-words")
-        and term.relation == "exact"
-        and term.evidence
-    ]
-    stated.sort(key=lambda name: -(name[1].probability or 0))
-    console.show(
-        f"\n{len(stated)} of {counted(len(names), 'new name')} of known entities are not just "
-        "spelling variants, and a sentence of the articles states them; the most probable first:"
-    )
-    for mined, term in stated[:SHOWN]:
-        console.show(f"  {probability(term.probability)}  {term.text}  →  {mined.name}")
-        console.show(f"        {evidence_line(term.evidence)}")
+    stated.sort(key=lambda find: -find[0])
+    console.show(f"{len(stated)} of the new names stand next to their entity in a sentence:")
+    for value, term, name, best in stated[:SHOWN]:
+        room = WIDTH - len(f"        {best.document}: ")
+        around = sentence_around(best.document, best.text, best.start, best.end, room)
+        console.show(f"  {probability(value)}  {term.text}  →  {name}")
+        console.show(f"        {best.document}: {around.text}")
+
+
+def _convinces(sentence: Sentence, name: str) -> bool:
+    """Whether it is a whole sentence, not a list, and has this name."""
+    return sentence.text.endswith((".", "!", "?")) and name.casefold() in sentence.text.casefold()
 
 
 def show_scores(scores: HeldOutScores) -> None:
-    """The sets that were found exactly, and the scores, on entities kept out of training."""
-    exact = sorted(scores.exact or (), key=lambda terms: (-len(terms), terms))
-    console.show(
-        f"\nOf {scores.test_sets} held-out entities, the names of "
-        f"{len(exact)} form exactly one set among all terms:"
-    )
-    for terms in exact[:SHOWN]:
-        console.show(f"  {', '.join(terms)}")
-    if len(exact) > SHOWN:
-        console.show(f"  … and {len(exact) - SHOWN} more")
+    """How well entities kept out of training were found."""
     if scores.among and scores.alone:
-        mean, spread = scores.alone["ari"]
-        ari = f"{100 * mean:.1f}" + (f" ± {100 * spread:.1f}" if spread else "")
-        ari_among, precision, recall = (
-            f"{100 * scores.among[name]:.1f}" for name in ("ari", "pair_precision", "pair_recall")
-        )
         console.show(
-            f"Scores on these entities: ARI {ari} on their own, {ari_among} among all terms "
-            f"(pair precision {precision}, recall {recall})."
+            f"Of {scores.test_sets} entities kept out of training, {len(scores.exact or ())} were "
+            f"found exactly (ARI {100 * scores.among['ari']:.1f}); expect less on other data."
         )
-    console.show(
-        "The general model was trained on links of these articles; expect lower scores "
-        "on other data."
-    )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from synsetmine.corpus.documents import check_unicode, parquet_columns, table_rows
-from synsetmine.errors import DataError, Skipped, shorten, skipping
+from synsetmine.errors import DataError, Skipped, choose_among, shorten, skipping
 from synsetmine.io.files import STDIN, Source, parse_json, plain_name
 from synsetmine.io.tables import unescape_formula
 from synsetmine.normalization import name_key
@@ -77,7 +77,7 @@ def read_rows(
         raise DataError(f"{problem}: {', '.join(LIST_FORMATS)}", path=path)
     format = format or format_of(path)
     if format not in LIST_FORMATS:
-        raise DataError(f"no such format; expected one of {', '.join(LIST_FORMATS)}", value=format)
+        raise DataError("no such format", value=format, hint=choose_among(format, LIST_FORMATS))
     columns = _Columns(column, (context_column, type_column, id_column), on_column)
     if format == "text" and (named := columns.first_named) is not None:
         problem = (

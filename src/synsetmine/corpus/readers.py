@@ -20,7 +20,7 @@ from synsetmine.corpus.documents import (
 )
 from synsetmine.corpus.mediawiki import read_articles
 from synsetmine.errors import DataError, Skipped, raise_or_keep
-from synsetmine.io.files import LONGEST, Meter, Source, plain_name
+from synsetmine.io.files import LONGEST, Meter, Source, cannot_open, plain_name
 from synsetmine.types import Document, Mention, Progress
 
 CorpusFormat = Literal["text", "lines", "jsonl", "csv", "tsv", "parquet", "pubtator", "mediawiki"]
@@ -150,7 +150,7 @@ def _expand(part: str | Path) -> Iterator[Path]:
         for match in map(Path, matches):
             yield from _files_in(match) if match.is_dir() else [match]
     else:
-        raise DataError("no such file or folder", path=path)
+        raise cannot_open(path)
 
 
 def _files_in(folder: Path) -> list[Path]:

@@ -27,6 +27,7 @@ from synsetmine.io.tables import rows_of
 from synsetmine.kb.obo import escape_line, id_clause, name_clause, synonym_clause
 from synsetmine.runs import Judgement, MinedSet, MinedTerm
 from synsetmine.runs.results import orcid_of
+from synsetmine.types import VARIANTS
 
 # --- SKOS, in Turtle ---
 
@@ -178,7 +179,6 @@ _PREDICATES = {
 # A variant of a known name is found by its words, all else by a model's probability.
 _LEXICAL = "semapv:LexicalMatching"
 _SEMANTIC = "semapv:SemanticSimilarityThresholdMatching"
-_VARIANTS = frozenset({"spelling", "inflection", "word-order"})
 _AGREEMENT = {"correct": "1.0", "unsure": "0.0", "incorrect": "-1.0", "not-a-name": "-1.0"}
 _ORCIDS = "https://orcid.org/"
 _BUILT_IN = frozenset({"linkml", "owl", "rdf", "rdfs", "semapv", "skos", "sssom", "xsd"})
@@ -244,7 +244,7 @@ def _mappings(
                 _PREDICATES[term.scope],
                 entity,
                 entry.name,
-                _LEXICAL if term.kind in _VARIANTS else _SEMANTIC,
+                _LEXICAL if term.kind in VARIANTS else _SEMANTIC,
                 *_review(term.judgement, prefixes),
                 "" if sure is None else f"{sure:.6g}",
                 _AGREEMENT[term.verdict] if term.verdict else "",

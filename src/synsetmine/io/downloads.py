@@ -16,7 +16,7 @@ from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
-from synsetmine.errors import DataError
+from synsetmine.errors import DataError, choose_among
 from synsetmine.io.files import atomic_write, cache_root, sha256, write_text
 
 _CHUNK = 1 << 16
@@ -128,7 +128,7 @@ def fetch_dataset(
     always replaces what the cache holds.
     """
     if name not in DATASETS:
-        raise DataError(f"no such dataset; expected one of {', '.join(DATASETS)}", value=name)
+        raise DataError("no such dataset", value=name, hint=choose_among(name, DATASETS))
     folder = (Path(cache) if cache else cache_root()) / "datasets" / name
     own_pins = {file: pins[key] for file in _KNOWN if (key := f"{name}/{file}") in pins}
     fetch = _Fetch(folder, own_pins, progress or (lambda *_: None), retries, timeout, backoff)

@@ -19,6 +19,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import IO, Any
 
@@ -151,8 +152,7 @@ def numbered_lines(
         try:
             line = raw.decode()
         except UnicodeDecodeError as error:
-            around = raw[max(error.start - 40, 0) : error.start + 80]
-            raise_or_keep(DataError("not UTF-8", path=path, line=number, value=around), skipped)
+            raise_or_keep(not_utf8(path, number, raw, error.start), skipped)
             continue
         yield number, line.rstrip("\r\n")
 
@@ -188,8 +188,46 @@ def read_text(path: Path) -> str:
         return raw.decode()
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        around = raw[max(error.start - 40, 0) : error.start + 80]
-        raise DataError("not UTF-8", path=path, line=line, value=around) from None
+        raise not_utf8(path, line, raw, error.start) from None
+
+
+def not_utf8(path: Path, line: int, raw: bytes, start: int) -> DataError:
+    """The error for bytes that are no UTF-8 from `start` on."""
+    if path.suffix.lower() in _DOCUMENTS:
+        hint = "save the document as plain text or CSV"
+    elif raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        hint = "the file is UTF-16; save it as UTF-8"
+    else:
+        hint = "save the file as UTF-8"
+    around = raw[max(start - 40, 0) : start + 80]
+    return DataError("not UTF-8", path=path, line=line, value=around, hint=hint)
+
+
+_DOCUMENTS = {".doc", ".docx", ".odt", ".ods", ".pdf", ".rtf", ".xls", ".xlsx"}
+
+
+def cannot_open(path: Path, error: Exception | None = None) -> DataError:
+    """The error for a file that is missing (the default) or cannot be opened, with a hint."""
+    problem = getattr(error, "strerror", None) or "cannot be read"
+    if error is None or isinstance(error, FileNotFoundError | NotADirectoryError):
+        problem = problem if error else "no such file or folder"
+        return DataError(problem, path=path, hint=_how_to_find(path))
+    hint = "name a file" if isinstance(error, IsADirectoryError) else ""
+    return DataError(problem, path=path, hint=hint)
+
+
+def _how_to_find(path: Path) -> str:
+    """What to do about a path that does not exist."""
+    if path.parts and path.parts[0] in {"http:", "https:", "ftp:", "s3:"}:
+        return "download it first, and name the local file"
+    try:
+        siblings = sorted(one.name for one in path.parent.iterdir())
+    except OSError:
+        return f"the folder {path.parent} does not exist either"
+    near = get_close_matches(path.name, siblings, 1, 0.8)
+    if near:
+        return f"did you mean {path.with_name(near[0])}?"
+    return "check its name" if path.is_absolute() else f"the current folder is {Path.cwd()}"
 
 
 def read_json(path: Path) -> Any:
@@ -248,9 +286,11 @@ def open_binary(path: Path, *, on_read: Callable[[int], None] | None = None) -> 
     except (OSError, EOFError, zlib.error) as error:
         # What the operating system says has a number; what a decompressor says has none.
         if compression is not None and getattr(error, "errno", None) is None:
-            raise DataError(f"damaged {compression} file", path=path, value=str(error)) from error
-        problem = getattr(error, "strerror", None) or "cannot be read"
-        raise DataError(problem, path=path) from error
+            whole = f"if it is not compressed, remove {path.suffix} from its name"
+            hint = "copy or download it again" if isinstance(error, EOFError) else whole
+            problem = f"damaged {compression} file"
+            raise DataError(problem, path=path, value=str(error), hint=hint) from error
+        raise cannot_open(path, error) from error
 
 
 def compression_of(path: Path) -> str | None:

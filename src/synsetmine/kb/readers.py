@@ -290,7 +290,8 @@ def table_layout(header: Sequence[str], fields: KbFields) -> Layout:
     entity, name = column_of(fields.id), column_of(fields.name)
     if entity is None or name is None:
         problem = f"expected a header with the columns {fields.id!r} and {fields.name!r}; found"
-        raise DataError(problem, value=", ".join(header))
+        hint = "rename these columns"
+        raise DataError(problem, value=", ".join(header), hint=hint)
     more = [column for field in fields.names if (column := column_of(field)) is not None]
     return Layout(
         width=len(columns),

@@ -58,8 +58,8 @@ def tune_encoder(
     order = np.random.default_rng(seed).permutation(len(several))
     kept = round(held_out * len(several))
     if min(kept, len(several) - kept) < FEWEST:
-        problem = f"need {FEWEST} sets of two or more terms to withhold and as many to tune on"
-        raise DataError(f"{problem}; withholding {kept} of", value=len(several))
+        problem = f"too few sets to tune on {len(several) - kept} and withhold {kept}"
+        raise DataError(f"{problem}, at least {FEWEST} each needed", hint="add sets")
     learned = several.pick(sorted(order[kept:].tolist()))
     encoder = load_encoder(model, device)
     if not callable(encoder.tokenizer):

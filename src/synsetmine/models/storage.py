@@ -13,7 +13,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from synsetmine.devices import require_torch
-from synsetmine.errors import DataError, ModelError, require_type, shorten
+from synsetmine.errors import DataError, ModelError, choose_among, require_type, shorten
 from synsetmine.io.files import atomic_write, check_plain, read_json, sha256, write_text
 from synsetmine.models.base import Arrays, ModelSettings, SetModel, StoredModel
 from synsetmine.models.general.settings import AdaptationSettings
@@ -38,7 +38,7 @@ def preset_names() -> tuple[str, ...]:
 def settings_of(preset: str = DEFAULT_PRESET) -> ModelSettings:
     """The training settings of a preset."""
     if preset not in preset_names():  # a tuple, since the value may not be hashable
-        raise DataError(f"no such preset; expected one of {', '.join(_PRESETS)}", value=preset)
+        raise DataError("no such preset", value=preset, hint=choose_among(preset, _PRESETS))
     return _PRESETS[preset]
 
 
@@ -138,8 +138,9 @@ def _check_files(folder: Path) -> None:
 def _read_config(folder: Path) -> dict[str, Any]:
     path = folder / CONFIG
     if not folder.is_dir():
-        problem = "is not a folder" if folder.exists() else "does not exist"
-        raise ModelError(f"{folder} {problem}; a model is a folder")
+        problem = "not a folder" if folder.exists() else "no such folder"
+        hint = "name a model of `synsetmine train`, or a run folder where the command takes one"
+        raise ModelError(f"{folder}: {problem}; {hint}")
     _check_files(folder)
     if not path.exists():
         problem = f"{folder} contains no finished model: {CONFIG} is missing"

@@ -113,7 +113,8 @@ def _require_documents(
     """The documents; that there are none is an error before anything is written."""
     first = next(documents, None)
     if first is None:
-        raise DataError(f"no documents{skipped.hint()}", path=", ".join(paths))
+        hint = "" if len(skipped) else "name files with text"
+        raise DataError(f"no documents{skipped.hint()}", path=", ".join(paths), hint=hint)
     yield first
     yield from documents
 
@@ -163,7 +164,10 @@ def link_documents(
     counted = count_links(at.mentions, engine=context.engine)
     write_links(at.links, counted)
     if not counted:
-        notes.append(f"the {settings.linker} linker found no mention of an entity")
+        notes.append(
+            f"the {settings.linker} linker found no mention of an entity; check that corpus and "
+            "knowledge base have the same subject and language"
+        )
     left_out = _skipped_records(skipped)
     return LinkResult(mentions=total, links=len(counted), skipped=left_out, notes=notes)
 
@@ -283,7 +287,10 @@ def choose_vocabulary(
         always=term_forms(sources.get("listed", ())),
     )
     if not chosen:
-        raise DataError(f"no term is seen {settings.min_count} times or more; lower min_count")
+        raise DataError(
+            f"the corpus has no term {settings.min_count} times or more",
+            hint="lower min_count of [vocabulary], or name a larger corpus",
+        )
     write_vocabulary(at.vocabulary, chosen)
     sizes = {name: len(source) for name, source in sources.items()}
     return VocabularyResult(terms=len(chosen), figures=sizes, skipped=_skipped_records(skipped))

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from synsetmine.errors import DataError, SynsetmineError
+from synsetmine.errors import DataError, SynsetmineError, choose_among
 from synsetmine.io.files import read_text, write_text
 from synsetmine.models import DEFAULT_PRESET, ModelSettings, settings_of
 from synsetmine.pipeline.settings import (
@@ -148,12 +148,13 @@ def read_project(path: str | Path) -> Project:
     """Read a project file; paths in it are relative to its folder."""
     path = Path(path)
     if not path.exists():
-        raise DataError("no such file; `synsetmine init` writes one", path=path)
+        raise DataError("no such file", path=path, hint="`synsetmine init` writes one")
     text = read_text(path)
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise DataError(f"not TOML ({error})", path=path) from error
+        hint = "" if path.suffix == ".toml" else "name a project file; `synsetmine init` writes one"
+        raise DataError(f"not TOML ({error})", path=path, hint=hint) from error
     except (ValueError, RecursionError) as error:  # thousands of digits, or of brackets
         raise DataError("not TOML", path=path, value=text[:120]) from error
     values: dict[str, Any] = {}
@@ -162,7 +163,10 @@ def read_project(path: str | Path) -> Project:
             values[name] = _read_section(name, table)
         except DataError as error:
             problem = f"[{name}] {error.problem}" if name in sections() else error.problem
-            raise DataError(problem, path=path, line=_line(text, name), value=error.value) from None
+            where = _line(text, name)
+            raise DataError(
+                problem, path=path, line=where, value=error.value, hint=error.hint
+            ) from None
     for name in ("corpus", "kb"):
         if name not in values:
             raise DataError(f"the section [{name}] is missing or has no path", path=path)
@@ -179,7 +183,7 @@ def _read_section(name: str, table: Any) -> Any:
             return table
         raise DataError("run must be a string", value=table)
     if name not in sections():
-        raise DataError(f"no such section; expected one of {', '.join(sections())}", value=name)
+        raise DataError("no such section", value=name, hint=choose_among(name, sections()))
     if not isinstance(table, dict):
         raise DataError("expected a section with settings", value=table)
     if name == "train":

@@ -11,9 +11,9 @@ from typing import Any
 from synsetmine.corpus import corpus_files
 from synsetmine.devices import require_torch
 from synsetmine.engines import Engine, LocalEngine
-from synsetmine.errors import DataError
+from synsetmine.errors import DataError, choose_among
 from synsetmine.io.downloads import redact
-from synsetmine.io.files import check_folder
+from synsetmine.io.files import cannot_open, check_folder
 from synsetmine.kb import kb_files
 from synsetmine.models.storage import CONFIG, model_files
 from synsetmine.pipeline.corpus_stages import (
@@ -62,7 +62,7 @@ def run_project(
     if not isinstance(project, Project):
         project = read_project(project)
     if until is not None and until not in STAGES:
-        raise DataError(f"no such stage; expected one of {', '.join(STAGES)}", value=until)
+        raise DataError("no such stage", value=until, hint=choose_among(until, STAGES))
     folder = RunFolder(Path(project.run))
     _check_inputs(project, folder.path)
     with folder.lock(), ExitStack() as bars:
@@ -240,7 +240,7 @@ def _check_inputs(project: Project, folder: Path) -> None:
     named = [Path(other) for other in others if other]
     for path in [*sources, *named, *_encoder_files(project)]:
         if not path.is_file():
-            raise DataError("no such file", path=path)
+            raise cannot_open(path)
         if path.resolve().is_relative_to(folder.resolve()):
             raise DataError("this input is in the run folder; choose another run folder", path=path)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args
 import numpy as np
 
 from synsetmine.devices import require_torch
-from synsetmine.errors import DataError
+from synsetmine.errors import DataError, choose_among
 from synsetmine.models import DEFAULT_PRESET, PreparedModel, StoredModel, settings_of
 from synsetmine.models.paper.settings import PRESETS, TrainingSettings
 from synsetmine.rivals.base import Choice, Labels, Method, Task, TrainingData, grid
@@ -45,8 +45,8 @@ class SynSetMine:
 
     def __post_init__(self) -> None:
         if self.preset not in PRESETS:
-            problem = f"no such preset; expected one of {', '.join(PRESETS)}"
-            raise DataError(problem, value=self.preset)
+            hint = choose_among(self.preset, PRESETS)
+            raise DataError("no such preset", value=self.preset, hint=hint)
         _ = self.settings  # raises now for a wrong change, not after hours of other methods
 
     @property

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from synsetmine import __version__
-from synsetmine.errors import DataError, SynsetmineError
+from synsetmine.errors import DataError, SynsetmineError, counted_as
 from synsetmine.io.files import check_plain, read_json, remove_left_parts, sha256, write_json
 from synsetmine.schema import to_record
 
@@ -87,7 +87,7 @@ class StageResult:
     def __str__(self) -> str:
         """The counts on one line."""
         return ", ".join(
-            f"{n:,} {what}" if isinstance(n, int) else f"{n} {what}"
+            counted_as(n, what) if isinstance(n, int) else f"{n} {what}"
             for what, n in self.counts.items()
         )
 
@@ -342,6 +342,14 @@ class RunFolder:
 def is_run(folder: Path) -> bool:
     """Whether a folder has a manifest, of whatever kind: opening the run refuses a wrong one."""
     return (folder / MANIFEST).exists()
+
+
+def no_run(folder: Path, missing: str = "mined sets") -> SynsetmineError:
+    """The error for a folder that is no run, or a run that lacks something."""
+    if not folder.exists():
+        return DataError("no such folder", path=folder, hint="`synsetmine run` writes one")
+    problem = f"not a run folder with {missing}"
+    return DataError(problem, path=folder, hint="`synsetmine run` writes one, or completes it")
 
 
 def _has(part: object, kinds: Mapping[str, Any]) -> bool:

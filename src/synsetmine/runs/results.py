@@ -15,15 +15,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from synsetmine.corpus.documents import documents_at
-from synsetmine.errors import SynsetmineError
 from synsetmine.io.sets import Decision, Quote, read_sets, read_trace, read_vocabulary
 from synsetmine.io.tables import read_table, write_table
 from synsetmine.kb import KnowledgeBase
 from synsetmine.normalization import normal_form, tokens
-from synsetmine.runs.folder import Artefacts, RunFolder
+from synsetmine.runs.folder import Artefacts, RunFolder, no_run
 from synsetmine.text.counters import TextBatch
 from synsetmine.text.tokens import Sentence, sentence_around
-from synsetmine.types import NameKind, Progress, Scope, SynonymSets, Term
+from synsetmine.types import VARIANTS, NameKind, Progress, Scope, SynonymSets, Term
 
 _ORCID = re.compile(r"(?<![\w-])\d{4}-\d{4}-\d{4}-\d{3}[\dX](?![\w-])", re.I)
 
@@ -168,6 +167,12 @@ class MinedSet:
         return tuple(sentence for term in self.terms for sentence in term.evidence)
 
     @property
+    def differs_in_form_only(self) -> bool:
+        """Whether its terms are spellings, inflections and word orders of one name."""
+        kinds = {term.kind for term in self.terms if term.kind is not None}
+        return bool(kinds) and kinds <= VARIANTS
+
+    @property
     def least(self) -> float | None:
         """The lowest probability with which a term joined; None where none did."""
         probabilities = [t.probability for t in self.terms if t.probability is not None]
@@ -235,7 +240,7 @@ def _sentence(quote: Quote, surface: str) -> Sentence:
 def read_results(folder: Path) -> list[MinedSet]:
     """What the run in a folder has mined."""
     if "mine" not in RunFolder(folder).stages:
-        raise SynsetmineError(f"{folder} is not a run folder with mined sets")
+        raise no_run(folder)
     at = Artefacts(folder)
     return describe_sets(
         read_sets(at.mined),

@@ -25,7 +25,7 @@ from synsetmine.text.word_forms import (
     stem,
     with_nouns,
 )
-from synsetmine.types import NameKind, Scope
+from synsetmine.types import VARIANTS, NameKind, Scope
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
 Counts: TypeAlias = tuple[int, int]  # of entities with both names, of pairs of two entities
@@ -320,7 +320,7 @@ def conflicting(name: str, other: str, words: DifferingWords | None = None) -> b
     >>> conflicting("phospholipase A2", "phospholipase D"), conflicting("left lung", "lung")
     (True, False)
     """
-    if pair_kind(name, other) in ("spelling", "inflection", "word-order"):
+    if pair_kind(name, other) in VARIANTS:
         return False
     stems, others = name_stems(name), name_stems(other)
     own, theirs = stems - others, others - stems

@@ -65,8 +65,8 @@ def test_too_few_sets_leave_the_general_model_as_it_is() -> None:
         assert adapted.ridge is None
         assert same_weights(adapted.model, load_general())
     trained = settings_of().train(TRAINING.pick(range(3)), VIEWS)
-    few = "3 training sets of two or more names are too few to adapt the general model"
-    assert trained.warnings == (f"{few}, which is used unchanged",)
+    few = "too few sets: 3, at least 10 needed to adapt the general model"
+    assert trained.warnings == (f"{few}; it is used unchanged",)
     assert trained.notes == ()
     assert trained.model.views == ("strings",)  # the vectors are not needed
 

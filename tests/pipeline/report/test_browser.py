@@ -82,16 +82,65 @@ def test_new_names_are_shown_on_demand_and_by_kind(show: Callable[..., Any]) -> 
     with show(sample(sets=[MinedSet("D1", (seed, *joined), "D1")])) as page:
         texts = page.locator("#names-rows strong")
         shown = page.locator("#names-shown")
-        assert texts.all_inner_texts() == [f"n{i}" for i in range(39, 24, -1)]
-        assert shown.inner_text() == "15 of 40 new names, the most probable first"
-        page.get_by_role("button", name="Show more").click()
-        assert texts.count() == 40
-        assert shown.inner_text() == "40 new names, the most probable first"
-        page.get_by_label("Kind", exact=True).select_option("content")
         expected = [f"n{i}" for i in range(39, -1, -1) if i % 2 == 0]
         assert texts.all_inner_texts() == expected[:15]
-        assert shown.inner_text() == "15 of 20 new names of 40, the most probable first"
+        assert shown.inner_text() == "15 of 20 new names, of 40 in all"
+        page.get_by_label("Kind", exact=True).select_option("all")
+        assert texts.all_inner_texts() == [f"n{i}" for i in range(39, 24, -1)]
+        assert shown.inner_text() == "15 of 40 new names"
+        page.get_by_role("button", name="Show more").click()
+        assert texts.count() == 40
+        assert shown.inner_text() == "40 new names"
+        entities = page.locator("#names-rows a")
+        assert entities.nth(0).is_visible()
+        assert not any(entities.nth(i).is_visible() for i in range(1, 40))
         assert "Nothing to show" in page.locator("#groups").inner_text()
+
+
+def test_groups_that_differ_in_form_only_come_on_demand(show: Callable[..., Any]) -> None:
+    evidence = Sentence("d1", "the lunar module (LM)", 18, 20, "abbreviation")
+
+    def group(name: str, *terms: tuple[str, NameKind], said: tuple[Sentence, ...] = ()) -> MinedSet:
+        joined = [MinedTerm(t, 1, "joined", False, 0.9, kind=k, evidence=said) for t, k in terms]
+        return MinedSet(name, tuple(joined))
+
+    sets = [
+        group("c1", ("patients", "inflection"), ("patient", "inflection")),
+        group("c2", ("rain", "other-words"), ("rainfall", "other-words")),
+        group("c3", ("LM", "abbreviation"), ("lunar module", "abbreviation"), said=(evidence,)),
+    ]
+    with show(sample(sets=sets)) as page:
+        names = page.locator("#groups-rows th")
+        assert names.all_inner_texts() == ["LM, lunar module", "rain, rainfall"]
+        assert page.locator("#groups-shown").inner_text() == "2 groups, of 3 in all"
+        assert "evidence: abbreviation" in page.locator("#groups-rows tr").nth(0).inner_text()
+        page.get_by_label("Groups", exact=True).select_option("all")
+        assert names.all_inner_texts()[2] == "patients, patient"
+        assert page.locator("#groups-shown").inner_text() == "3 groups"
+    with show(sample(sets=sets[:1])) as page:
+        assert page.locator("#groups-rows th").all_inner_texts() == ["patients, patient"]
+
+
+def test_a_phone_shows_the_evidence_of_a_new_name(show: Callable[..., Any]) -> None:
+    with show(sample(), viewport=PHONE) as page:
+        row = page.locator("#names-rows tr", has_text="heart attacks")
+        assert "We followed 66 patients with heart attacks" in row.inner_text()
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+def open_folds(page: Page) -> None:
+    """Unfold the figures, which are closed at first."""
+    for fold in page.locator("details.fold").all():
+        fold.locator("summary").first.click()
+
+
+def test_a_link_to_folded_figures_unfolds_them(show: Callable[..., Any]) -> None:
+    with show(sample()) as page:
+        chart = page.get_by_role("img", name="Training curve")
+        assert not chart.is_visible()
+        page.get_by_role("link", name="Measures").click()
+        chart.wait_for()
+        assert page.locator("#measures-head").evaluate("e => e.getBoundingClientRect().top") < 400
 
 
 @pytest.mark.slow
@@ -453,7 +502,14 @@ def test_a_reader_of_the_screen_is_told_what_is_what(show: Callable[..., Any]) -
     with show(sample()) as page:
         assert page.get_by_role("table", name="Mined sets with their terms").count() == 1
         assert page.get_by_role("rowheader", name="Hypertension").count() == 1
-        for chart in ("Training curve", "Histogram", "Scores against", "Map of 17 terms"):
+        open_folds(page)
+        for chart in (
+            "Reliability",
+            "Training curve",
+            "Histogram",
+            "Scores against",
+            "Map of 17 terms",
+        ):
             assert page.get_by_role("img", name=chart).count() == 1
         assert page.get_by_role("search", name="Mined sets").is_visible()
         assert page.get_by_role("navigation", name="Sections").is_visible()
@@ -468,12 +524,14 @@ def test_without_javascript_the_sets_are_readable(show: Callable[..., Any]) -> N
         assert "With JavaScript" in page.locator("#sets").inner_text()
         row = page.locator("#set-D006973").inner_text()
         assert "high blood pressure 0.97" in row
+        open_folds(page)
         assert page.get_by_role("img", name="Training curve").is_visible()
 
 
 @pytest.mark.slow
 def test_a_dot_of_the_map_leads_to_its_set(show: Callable[..., Any]) -> None:
     with show(sample()) as page:
+        open_folds(page)
         page.locator("svg.map circle[data-set='c6']").click()
         assert row_button(page, "salbutamol").get_attribute("aria-expanded") == "true"
         assert page.url.endswith("#set-c6")

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from synsetmine.io.svg import short, tag, ticks
 from synsetmine.pipeline.report.charts import (
+    reliability_curve,
     size_histogram,
     size_table,
     term_scatter,
@@ -201,6 +202,24 @@ def test_names_on_the_map_do_not_cover_each_other() -> None:
         for other in boxes[:i]:
             apart = right <= other[0] or other[1] <= left or bottom <= other[2] or other[3] <= top
             assert apart
+
+
+shares = st.floats(0, 1)
+
+
+@given(st.lists(st.tuples(shares, shares, st.integers(1, 10**9)), max_size=10))
+@quick
+def test_any_rehearsal_can_be_drawn(rows: list[tuple[float, float, int]]) -> None:
+    check_drawing(reliability_curve(rows))
+
+
+def test_the_reliability_plot_has_a_dot_for_each_bin() -> None:
+    drawing = check_drawing(reliability_curve([(0.1, 0.2, 100), (0.9, 0.8, 1)]))
+    first, second = classes(drawing, "bin")
+    assert float(first.attrib["r"]) > float(second.attrib["r"])
+    assert float(first.attrib["cy"]) > float(second.attrib["cy"])
+    assert words(second) == "probability 0.90: 80% of 1 name right"
+    assert len(classes(drawing, "ideal")) == 1
 
 
 moderate = st.floats(-1e12, 1e12, allow_subnormal=True)

@@ -7,7 +7,7 @@ import os
 import resource
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -62,12 +62,6 @@ def answer(case: Case, folder: Path) -> Answer:
         changed = before.items() ^ _files(folder).items()
     lines = tuple(line for line in errors.splitlines() if line.strip())
     return Answer(code, lines, frozenset(path for path, _ in changed))
-
-
-def told_usage(errors: Sequence[str]) -> str:
-    """What typer says of wrong usage, without the box that it draws around it."""
-    inside = [line.strip("│ ") for line in errors if line.startswith("│")]
-    return " ".join(inside)
 
 
 def _run(case: Case, folder: Path) -> tuple[int, str]:

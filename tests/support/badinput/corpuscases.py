@@ -24,9 +24,9 @@ def _jsonl(line: str | bytes, what: str, says: str) -> Case:
 
 
 _ANY = (
-    read("c.jsonl", "", "an empty file", 1, "c.jsonl: no documents"),
-    read("c.txt", " \n\n\t\n", "blank lines only", 1, "c.txt: no documents"),
-    read("c.jsonl", nothing, "a missing file", 1, "c.jsonl: no such file or folder"),
+    read("c.jsonl", "", "an empty file", 1, "c.jsonl: no documents; name files with text"),
+    read("c.txt", " \n\n\t\n", "blank lines only", 1, "c.txt: no documents; name files with text"),
+    read("c.jsonl", nothing, "a missing file", 1, "c.jsonl: no such file or folder; …"),
     read(
         "*.jsonl",
         nothing,
@@ -96,7 +96,7 @@ _LINES = (
     _jsonl(
         "Zür".encode("latin-1"),
         "a line in Latin-1",
-        "1 left out: c.jsonl:2: not UTF-8: b'Z\\xfcr\\n'",
+        "1 left out: c.jsonl:2: not UTF-8: b'Z\\xfcr\\n'; save the file as UTF-8",
     ),
     _jsonl(
         GOOD[:20],

@@ -24,7 +24,7 @@ DUMP = (
 )
 
 _TABLES = (
-    read("c.csv", "", "an empty CSV file", 1, "c.csv: no documents"),
+    read("c.csv", "", "an empty CSV file", 1, "c.csv: no documents; name files with text"),
     read(
         "c.csv",
         "id,body\n1,A\n",

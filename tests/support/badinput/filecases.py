@@ -55,7 +55,7 @@ BESIDE_CASES = (
         "trace",
         "a missing file",
         1,
-        "beside: No such file or directory",
+        "beside: No such file or directory; …",
     ),
     _beside("--trace", "", "trace", "an empty file", 0, ""),
     _beside(
@@ -121,7 +121,7 @@ BESIDE_CASES = (
         "vocabulary",
         "Latin-1",
         1,
-        "beside:1: not UTF-8: b'Z\\xfcr\\t1\\n'",
+        "beside:1: not UTF-8: b'Z\\xfcr\\t1\\n'; save the file as UTF-8",
     ),
     _beside("--counts", "\ufeffa\t1\r\n", "vocabulary", "a byte order mark, and CRLF", 0, ""),
     _beside(
@@ -188,7 +188,7 @@ RUN_CASES = (
         nothing,
         ("export-reviews", "run", "-o", "r.tsv"),
         1,
-        "run: No such file or directory",
+        "run: No such file or directory; …",
     ),
     Case(
         "run folder",
@@ -268,7 +268,7 @@ RUN_CASES = (
         _strangers,
         ("link", "d.parquet", "k.arrow", "-o", "links.tsv", "--workers", "1"),
         0,
-        "the dictionary linker found no mention of an entity",
+        "the dictionary linker found no mention of an entity; check that …",
         ("k.matcher", "links.tsv", "mentions.parquet"),
     ),
     Case(

@@ -26,13 +26,13 @@ def _jsonl(line: str | bytes, what: str, says: str) -> Case:
 
 _ANY = (
     read("k.jsonl", "", "an empty file", 1, "k.jsonl: no entities with a usable name in this file"),
-    read("k.jsonl", nothing, "a missing file", 1, "k.jsonl: No such file or directory"),
+    read("k.jsonl", nothing, "a missing file", 1, "k.jsonl: No such file or directory; …"),
     read(
         "k.jsonl",
         files({"k.jsonl/a.jsonl": GOOD}),
         "a folder for a file",
         1,
-        "k.jsonl: Is a directory",
+        "k.jsonl: Is a directory; name a file",
     ),
     read(
         "k.what",
@@ -82,7 +82,7 @@ _LINES = (
     _jsonl(
         "Zür".encode("latin-1"),
         "a line in Latin-1",
-        "1 left out: k.jsonl:2: not UTF-8: b'Z\\xfcr\\n'",
+        "1 left out: k.jsonl:2: not UTF-8: b'Z\\xfcr\\n'; save the file as UTF-8",
     ),
     _jsonl(
         GOOD[:20],
@@ -151,7 +151,8 @@ _TABLES = (
         "code,label\n1,a\n",
         "CSV without the columns",
         1,
-        "k.csv:1: expected a header with the columns 'id' and 'name'; found: 'code, label'",
+        "k.csv:1: expected a header with the columns 'id' and 'name'; found: 'code, label'; "
+        "rename these columns",
     ),
     read(
         "k.csv",

@@ -40,12 +40,12 @@ _csv = partial(_group, "x.csv")
 _jsonl = partial(_group, "x.jsonl")
 
 NAME_CASES = (
-    _text("", "an empty list", 0, "the input has no names"),
-    _text("\n \n", "nothing but blank lines", 0, "the input has no names"),
+    _text("", "an empty list", 0, "the input has no names; …"),
+    _text("\n \n", "nothing but blank lines", 0, "the input has no names; …"),
     _text("lung\n", "one name", 0, ""),
-    _text(nothing, "a missing list", 1, "x.txt: No such file or directory"),
-    _text(files({"x.txt/y": ""}), "a folder for a list", 1, "x.txt: Is a directory"),
-    _text(b"lung\nZ\xfcrich\n", "a list in Latin-1", 1, "x.txt:2: not UTF-8: b'Z\\xfcrich\\n'"),
+    _text(nothing, "a missing list", 1, "x.txt: No such file or directory; …"),
+    _text(files({"x.txt/y": ""}), "a folder for a list", 1, "x.txt: Is a directory; name a file"),
+    _text(b"lung\nZ\xfcrich\n", "a list in Latin-1", 1, "x.txt:2: not UTF-8: b'Z\\xfcrich\\n'; …"),
     _text("\ufefflung\r\nheart\r\n", "a list with a byte order mark and CRLF", 0, ""),
     _text(
         files({"x.txt": repeated("a ", 2**20)}),

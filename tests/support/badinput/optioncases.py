@@ -71,9 +71,30 @@ def _refused(part: str, input_: str, command: tuple[str, ...], says: str) -> Cas
 OPTION_CASES: tuple[Case, ...] = (
     *(_wrong(*wrong) for wrong in WRONG),
     Case("synsetmine", "no such command", world, ("mien",), 2, "No such command 'mien'.…"),
-    Case("mine", "no such option", world, (*MINE, "--teta", "1"), 2, "No such option…--teta…"),
-    Case("mine", "no output", world, MINE[:4], 2, "Missing option '--out'….…"),
-    Case("datasets", "no such data", world, ("datasets", "bbc"), 2, "…'bbc' is not one of…"),
+    Case(
+        "mine",
+        "no such option",
+        world,
+        (*MINE, "--teta", "1"),
+        2,
+        "No such option: --teta…; see …",
+    ),
+    Case(
+        "mine",
+        "no output",
+        world,
+        MINE[:4],
+        2,
+        "Missing option '--out'…; see …",
+    ),
+    Case(
+        "datasets",
+        "no such data",
+        world,
+        ("datasets", "bbc"),
+        2,
+        "…no such value: 'bbc'; …",
+    ),
     Case("compare", "no sets", world, ("compare",), 2, "Invalid value for SETS: …"),
     _refused(
         "mine",
@@ -100,8 +121,8 @@ OPTION_CASES: tuple[Case, ...] = (
         "train",
         "a setting of another preset",
         (*TRAIN, "--epochs", "5"),
-        "no such setting; expected one of seed, threshold, ridges, folds, margin, "
-        "vocabulary_names, names, easy_share, fewest_sets, weights: 'epochs'",
+        "no such setting: 'epochs'; expected one of seed, threshold, ridges, folds, margin, "
+        "vocabulary_names, names, easy_share, fewest_sets, weights",
     ),
     _refused("train", "--epochs 0", (*PAPER, "--epochs", "0"), "epochs must be at least 1: 0"),
     _refused("train", "--lr nan", (*PAPER, "--lr", "nan"), "learning_rate must be in (0, 1): nan"),
@@ -148,7 +169,7 @@ OPTION_CASES: tuple[Case, ...] = (
         "tune", "no grid", (*TUNE, "nonsense"), "expected --grid name=value,value: 'nonsense'"
     ),
     _refused(
-        "tune", "no such setting", (*TUNE, "depth=1"), "no such setting; expected one of …: 'depth'"
+        "tune", "no such setting", (*TUNE, "depth=1"), "no such setting: 'depth'; expected one of …"
     ),
     _refused("tune", "a wrong value", (*TUNE, "dropout=2"), "dropout must be in [0, 1): 2.0"),
     _refused(
@@ -196,7 +217,12 @@ OPTION_CASES: tuple[Case, ...] = (
     _refused(
         "export", "accepted without reviews", (*EXPORT, "--accepted"), "--accepted needs reviews, …"
     ),
-    _refused("run", "no such stage", ("run", "--until", "dinner"), "no such stage; …: 'dinner'"),
+    _refused(
+        "run",
+        "no such stage",
+        ("run", "--until", "dinner"),
+        "no such stage: 'dinner'; expected one of …",
+    ),
     _refused(
         "serve",
         "a short token",

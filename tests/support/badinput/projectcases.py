@@ -54,7 +54,7 @@ PROJECT_CASES = (
         "synsetmine.toml:1: not UTF-8: b…",
     ),
     _project(
-        b'run = "Z\xfcr"\n', "Latin-1", "synsetmine.toml:1: not UTF-8: b'run = \"Z\\xfcr\"\\n'"
+        b'run = "Z\xfcr"\n', "Latin-1", "synsetmine.toml:1: not UTF-8: b'run = \"Z\\xfcr\"\\n'; …"
     ),
     _project(
         f"run = {'[' * DEEP}",
@@ -74,12 +74,12 @@ PROJECT_CASES = (
     _project(
         f"{PROJECT}[mines]\nseed = 1\n",
         "an unknown section",
-        "synsetmine.toml:5: no such section; expected one of corpus, kb, link, supervise, vocab…",
+        "synsetmine.toml:5: no such section: 'mines'; did you mean 'mine'?",
     ),
     _project(
         f"{PROJECT}[mine]\nsed = 1\n",
         "an unknown setting",
-        "synsetmine.toml:5: [mine] no such setting; expected one of known, threshold, known_thre…",
+        "synsetmine.toml:5: [mine] no such setting: 'sed'; did you mean 'seed'?",
     ),
     _project(
         f'{PROJECT}[mine]\nseed = "one"\n',
@@ -114,15 +114,15 @@ PROJECT_CASES = (
     _project(
         files({"synsetmine.toml": "\ufeff" + PROJECT.replace("\n", "\r\n")}),
         "a byte order mark, and CRLF: it is read",
-        "c.txt: no such file or folder",
+        "c.txt: no such file or folder; …",
     ),
 )
 MODEL_CASES = (
-    _model(nothing, "a missing folder", "m does not exist; a model is a folder"),
+    _model(nothing, "a missing folder", "m: no such folder; name a model of …"),
     _model(
         files({"m": "x", "v.txt": "a 1 2\n"}),
         "a file for a folder",
-        "m is not a folder; a model is a folder",
+        "m: not a folder; name a model of …",
     ),
     _model(
         files({"m/x": "", "v.txt": "a 1 2\n"}),

@@ -19,7 +19,7 @@ NEWER = (
     "run/manifest.json: unsupported version; this synsetmine reads 'synsetmine-run 1': "
     "'synsetmine-run 2'"
 )
-UNMINED = "run is not a run folder with mined sets"
+UNMINED = "run: not a run folder with mined sets; `synsetmine run` writes one, or …"
 
 RUN_CASES: tuple[Case, ...] = (
     Case(
@@ -28,7 +28,7 @@ RUN_CASES: tuple[Case, ...] = (
         world,
         ("mine", "nosuch", "-v", "vectors.txt", *OUT),
         1,
-        "nosuch does not exist; a model is a folder",
+        "nosuch: no such folder; name a model of `synsetmine train`, or a run folder where the …",
     ),
     Case(
         "mine",
@@ -124,7 +124,7 @@ RUN_CASES: tuple[Case, ...] = (
         world,
         ("link", "documents.parquet", "knowledge.arrow", "-o", "out.tsv", "--workers", "1"),
         0,
-        "the dictionary linker found no mention of an entity",
+        "the dictionary linker found no mention of an entity; check …",
         ("knowledge.matcher", "mentions.parquet", "out.tsv"),
     ),
     Case(
@@ -190,7 +190,7 @@ RUN_CASES: tuple[Case, ...] = (
         begun_run,
         ("report", "run"),
         1,
-        "run is not the folder of a finished run; not done yet: read, knowledge, …, evaluate",
+        "run: not a run folder with all stages done: read is missing; `synsetmine run` writes …",
     ),
     Case(
         "report",
@@ -198,7 +198,7 @@ RUN_CASES: tuple[Case, ...] = (
         world,
         ("report", "model"),
         1,
-        "model is not the folder of a finished run; not done yet: …",
+        "model: not a run folder with all stages done: read is missing; …",
     ),
     Case(
         "export-reviews",

@@ -27,8 +27,14 @@ def _million() -> bytes:
 
 SET_CASES = (
     _convert("x.set", "", "an empty file", 1, "x.set: no synonym sets in this file"),
-    _convert("x.set", nothing, "a missing file", 1, "x.set: No such file or directory"),
-    _convert("x.set", files({"x.set/y": ""}), "a folder for a file", 1, "x.set: Is a directory"),
+    _convert("x.set", nothing, "a missing file", 1, "x.set: No such file or directory; …"),
+    _convert(
+        "x.set",
+        files({"x.set/y": ""}),
+        "a folder for a file",
+        1,
+        "x.set: Is a directory; name a file",
+    ),
     _convert(
         "x.set",
         "c1 {'a', 'b\n",
@@ -101,7 +107,7 @@ SET_CASES = (
         "x.set:1: a term must be valid Unicode: '\\ud800'",
     ),
     _convert(
-        "x.set", b"c1 {'Z\xfcr'}\n", "Latin-1", 1, "x.set:1: not UTF-8: b\"c1 {'Z\\xfcr'}\\n\""
+        "x.set", b"c1 {'Z\xfcr'}\n", "Latin-1", 1, "x.set:1: not UTF-8: b\"c1 {'Z\\xfcr'}\\n\"; …"
     ),
     _convert(
         "x.set",

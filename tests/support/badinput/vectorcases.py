@@ -33,8 +33,14 @@ def _own(matrix: object, names: bytes = b"ab", ends: tuple[int, ...] = (1, 2)) -
 F32 = np.float32
 VECTOR_CASES = (
     _convert("v.txt", "", "an empty file", 1, "v.txt: no vectors in this file"),
-    _convert("v.txt", nothing, "a missing file", 1, "v.txt: No such file or directory"),
-    _convert("v.txt", files({"v.txt/x": ""}), "a folder for a file", 1, "v.txt: Is a directory"),
+    _convert("v.txt", nothing, "a missing file", 1, "v.txt: No such file or directory; …"),
+    _convert(
+        "v.txt",
+        files({"v.txt/x": ""}),
+        "a folder for a file",
+        1,
+        "v.txt: Is a directory; name a file",
+    ),
     _convert(
         "v.txt", GOOD[:-6], "text that breaks off", 1, "v.txt:2: the file ends after 1 of 2 vectors"
     ),
@@ -95,14 +101,14 @@ VECTOR_CASES = (
         "2 2\nZ\xfcr 1 2\nb 3 4\n".encode("latin-1"),
         "Latin-1",
         1,
-        "v.txt:2: not UTF-8: b'Z\\xfcr 1 2\\n'",
+        "v.txt:2: not UTF-8: b'Z\\xfcr 1 2\\n'; save the file as UTF-8",
     ),
     _convert(
         "v.txt",
         GOOD.encode("utf-16"),
         "UTF-16",
         1,
-        "v.txt:1: not UTF-8: b'\\xff\\xfe2\\x00 \\x002\\x00\\n'",
+        "v.txt:1: not UTF-8: b'\\xff\\xfe2\\x00 \\x002\\x00\\n'; the file is UTF-16; …",
     ),
     _convert("v.txt", "\ufeff" + GOOD.replace("\n", "\r\n"), "a byte order mark, and CRLF", 0, ""),
     _convert(

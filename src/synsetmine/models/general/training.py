@@ -22,7 +22,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
-from synsetmine.errors import ModelError, shorten
+from synsetmine.errors import ModelError, counted, shorten
 from synsetmine.models.general.contexts import ContextClassifier
 from synsetmine.models.general.features import Positions, WordWeights
 from synsetmine.models.general.linkage import SetFunction
@@ -50,15 +50,18 @@ class AdaptedModel:
     sets: int  # of two or more names
     names: int
     pairs: int
+    fewest: int  # sets from which on the model is adapted
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """Why the general model stays as it is, if it does."""
         if self.ridge is not None:
             return ()
-        few = f"{self.sets} training set{'s' if self.sets != 1 else ''} of two or more names"
-        why = "do not improve on" if self.losses else "are too few to adapt"
-        return (f"{few} {why} the general model, which is used unchanged",)
+        sets = f"{counted(self.sets, 'training set')} of two or more names"
+        if not self.losses:
+            need = f"at least {self.fewest} needed to adapt the general model"
+            return (f"too few sets: {self.sets:,}, {need}; it is used unchanged",)
+        return (f"{sets} do not improve on the general model, which is used unchanged",)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -119,7 +122,7 @@ def adapt(
     sets = SynonymSets.of(sorted(tuple(sorted(members)) for members in sets))
     several = sum(size > 1 for size in sets.sizes)
     if hold_out and several < settings.fewest_sets:
-        return AdaptedModel(base, None, {}, several, len(sets.terms), 0)
+        return AdaptedModel(base, None, {}, several, len(sets.terms), 0, settings.fewest_sets)
     examples, scales = _examples(sets, views, base, settings)
     ridge: int | None = settings.ridges[-1]
     losses: Mapping[int | None, float] = {}
@@ -136,7 +139,8 @@ def adapt(
                 _fit(examples, ridge).astype(np.float32),
             ),
         )
-    return AdaptedModel(model, ridge, losses, several, len(sets.terms), len(examples.true))
+    pairs, fewest = len(examples.true), settings.fewest_sets
+    return AdaptedModel(model, ridge, losses, several, len(sets.terms), pairs, fewest)
 
 
 def _examples(

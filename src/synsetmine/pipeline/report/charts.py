@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from synsetmine.errors import counted
 from synsetmine.io.svg import PlotFrame, Scale, drawable, drawing, short, tag, ticks, whole_ticks
 from synsetmine.pipeline.report.findings import Epochs, Penalties
 
@@ -204,6 +205,38 @@ def threshold_curve(thresholds: Sequence[tuple[float, float, float, float]], use
         f"ARI is best at {best[0]:.4g} with {best[1]:.4g}; the run used {used:.4g}."
     )
     return drawing(label, WIDTH, HEIGHT, *parts)
+
+
+def reliability_curve(rows: Sequence[tuple[float, float, int]]) -> Markup:
+    """The share that is right against the mean probability of each bin, larger for more names."""
+    if not rows:
+        return empty_chart("Nothing to show: there was no rehearsal.")
+    frame = PlotFrame(Scale(0, 1, LEFT, RIGHT), Scale(0, 1, BOTTOM, 34))
+    marks, most = [0, 0.2, 0.4, 0.6, 0.8, 1], max(count for *_, count in rows)
+    bins = [
+        tag(
+            "circle",
+            tag("title", f"probability {mean:.2f}: {right:.0%} of {counted(count, 'name')} right"),
+            cx=frame.x(mean),
+            cy=frame.y(right),
+            r=3 + 9 * math.sqrt(count / most),
+            class_="bin",
+        )
+        for mean, right, count in rows
+    ]
+    words = ", ".join(f"{right:.2f} at {mean:.2f}" for mean, right, _ in rows)
+    return drawing(
+        f"Reliability: the share of names that are right by their mean probability, {words}.",
+        WIDTH,
+        HEIGHT,
+        tag("text", "share that is right", x=LEFT, y=18, class_="name"),
+        frame.rows(marks),
+        frame.columns(marks),
+        frame.line([(0, 0), (1, 1)], "ideal"),
+        frame.line([(mean, right) for mean, right, _ in rows], "a"),
+        *bins,
+        tag("text", "probability", x=RIGHT, y=HEIGHT - 4, class_="tick end"),
+    )
 
 
 def _legend(names: Sequence[str]) -> Markup:

@@ -16,17 +16,17 @@ import numpy as np
 import numpy.typing as npt
 
 from synsetmine import __version__
-from synsetmine.errors import DataError, SynsetmineError
+from synsetmine.errors import DataError
 from synsetmine.io.files import read_json
 from synsetmine.io.sets import read_sets, read_trace
 from synsetmine.kb import KnowledgeBase
 from synsetmine.linking.supervision import Tally
 from synsetmine.models import StoredModel, load_model
-from synsetmine.pipeline.mining import RehearsalSummary
+from synsetmine.pipeline.mining import SURE, RehearsalSummary
 from synsetmine.pipeline.settings import ReportSettings
 from synsetmine.pipeline.stage_results import KEPT, HeldOutScores, parse_tallies
 from synsetmine.runs import MinedSet, MinedTerm, describe_sets, example_sentences, read_counts
-from synsetmine.runs.folder import STAGES, Artefacts, RunFolder, StageRecord
+from synsetmine.runs.folder import STAGES, Artefacts, RunFolder, StageRecord, no_run
 from synsetmine.schema import from_record
 from synsetmine.types import Progress, SynonymSets, Term
 from synsetmine.views import TermVectors, read_vectors
@@ -38,6 +38,14 @@ SCORES = {
     "pair_recall": "pair recall",
     "pair_f1": "pair F1",
     "nmi": "NMI",
+}
+MEANINGS = {
+    "ARI": "adjusted Rand index: agreement on pairs of terms beyond chance; 0 for random sets",
+    "FMI": "Fowlkes–Mallows index: geometric mean of pair precision and pair recall",
+    "pair precision": "share of the pairs in one set that belong together",
+    "pair recall": "share of the pairs that belong together that are in one set",
+    "pair F1": "harmonic mean of pair precision and pair recall",
+    "NMI": "normalised mutual information of found and true sets",
 }
 _KNOWN, _NEW = "Known names", "New names of known entities"
 _GROUPED, _ALONE = "Unknown terms in groups", "Unknown terms that stand alone"
@@ -118,15 +126,17 @@ class Findings:
 
     @cached_property
     def new_names(self) -> list[tuple[MinedSet, MinedTerm]]:
-        """The terms that joined a known set by probability; among equals those with evidence."""
-        names = [
-            (mined, term)
-            for mined in self.sets
-            if mined.is_known
-            for term in mined.terms
-            if term.action != "seed"
-        ]
-        return sorted(names, key=lambda name: (-_certainty(name[1]), not name[1].evidence))
+        """The terms that joined a known set, by entity, the most probable first.
+
+        Among equals those with evidence come first.
+        """
+        ranked = []
+        for mined in self.sets:
+            joined = [t for t in mined.terms if mined.is_known and t.action != "seed"]
+            joined.sort(key=_rank)
+            ranked += [(_rank(joined[0]), mined, joined)] if joined else []
+        ranked.sort(key=lambda entry: entry[0])
+        return [(mined, term) for _, mined, joined in ranked for term in joined]
 
     @cached_property
     def sets_with_new_names(self) -> int:
@@ -141,9 +151,14 @@ class Findings:
 
     @cached_property
     def groups(self) -> list[MinedSet]:
-        """The groups of unknown terms, the most probable first."""
+        """The groups of unknown terms that are worth seeing, then those that differ in form only.
+
+        Those with evidence come first, then the most probable.
+        """
         groups = [mined for mined in self.several if not mined.is_known]
-        return sorted(groups, key=lambda mined: -(mined.least or 0))
+        return sorted(
+            groups, key=lambda g: (g.differs_in_form_only, not g.evidence, -(g.least or 0))
+        )
 
     @cached_property
     def outcomes(self) -> dict[str, int]:
@@ -160,16 +175,34 @@ class Findings:
         return sorted(self.several or self.sets, key=lambda mined: -mined.count)
 
     @cached_property
-    def rehearsed(self) -> str:
-        """Sentences on the rehearsal: its precision and recall at the highest level."""
+    def expected(self) -> str:
+        """A sentence on how many of the new names should be right."""
+        if self.rehearsal is None or not self.new_names:
+            return ""
+        levels = [level for level in reversed(self.rehearsal.levels) if level.new_names]
+        parts = [
+            f"of {level.new_names:,} at {level.probability:g} and above, "
+            f"about {level.expected_right:,.0f} right"
+            for level in levels
+        ]
+        return f"What to expect: {'; '.join(parts)}."
+
+    @cached_property
+    def quality(self) -> str:
+        """Two sentences on the rehearsal: what was found, and how far probabilities are right."""
         if self.rehearsal is None:
             return ""
-        best = self.rehearsal.levels[-1]
+        best, error = self.rehearsal.levels[-1], 100 * self.rehearsal.calibration_error
+        rights = [right for mean, right, _ in self.rehearsal.reliability if mean >= SURE]
+        of_all = f"{percent(rights[-1])} of what had {SURE} or more was right" if rights else ""
         return (
-            f"In a rehearsal, {self.rehearsal.hidden:,} known names were hidden and looked for. "
-            f"At {best.probability:g} and above, it found {percent(best.recall)} of them, and "
-            f"{percent(best.precision)} of what it found was right. Of names whose entity had "
-            f"been removed, {percent(best.without_entity)} joined another entity."
+            f"In a rehearsal, {self.rehearsal.hidden:,} known names were hidden and looked for: "
+            f"at {best.probability:g} and above, {percent(best.recall)} of them were found, and "
+            f"{percent(best.precision)} of these joined their own entity. "
+            "Counting names whose entity had been removed too, of which "
+            f"{percent(best.without_entity)} joined another entity, "
+            + (f"{of_all}, and " if of_all else "")
+            + f"a probability is {error:.1f} percentage points off on average."
         )
 
     def name_of(self, entity: str) -> str:
@@ -187,17 +220,16 @@ def percent(share: float) -> str:
     return f"{100 * share:.{1 if share < 0.1 or share > 0.95 else 0}f} %".replace("100.0", "100")
 
 
-def _certainty(term: MinedTerm) -> float:
+def _rank(term: MinedTerm) -> tuple[float, bool]:
     value = term.probability
-    return value if value is not None and math.isfinite(value) else 0.0
+    return (-value if value is not None and math.isfinite(value) else 0.0, not term.evidence)
 
 
 def gather_findings(settings: ReportSettings, folder: RunFolder, progress: Progress) -> Findings:
     """What a finished run holds for its report."""
     unfinished = [stage for stage in STAGES[:-1] if stage not in folder.stages]
     if unfinished:
-        problem = f"{folder.path} is not the folder of a finished run"
-        raise SynsetmineError(f"{problem}; not done yet: {', '.join(unfinished)}")
+        raise no_run(folder.path, f"all stages done: {unfinished[0]} is missing")
     at = Artefacts(folder.path)
     kb = KnowledgeBase.load(at.knowledge)
     mined = read_sets(at.mined)

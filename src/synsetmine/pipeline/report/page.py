@@ -21,6 +21,7 @@ from synsetmine.errors import counted
 from synsetmine.io.files import writing
 from synsetmine.pipeline.report.charts import (
     SERIES,
+    reliability_curve,
     size_histogram,
     size_table,
     term_scatter,
@@ -28,6 +29,7 @@ from synsetmine.pipeline.report.charts import (
     training_curve,
 )
 from synsetmine.pipeline.report.findings import (
+    MEANINGS,
     Epochs,
     Findings,
     Penalties,
@@ -98,10 +100,12 @@ def _context(findings: Findings) -> dict[str, Any]:
         "longest_stage": max((stage.seconds for stage in findings.stages), default=0),
         "seconds": sum(stage.seconds for stage in findings.stages),
         "series": SERIES,
+        "meanings": MEANINGS,
         "sizes": size_table(sizes),
         "training_curve": training_curve(findings.training),
         "training": _training_table(findings.training),
         "size_histogram": size_histogram(sizes),
+        "reliability_curve": reliability_curve(f.reliability if (f := findings.rehearsal) else ()),
         "threshold_curve": threshold_curve(findings.thresholds, findings.threshold),
         "term_map": term_scatter(findings.points, titles),
         "data": _json(_data(findings)),
@@ -160,7 +164,9 @@ def _data(findings: Findings) -> dict[str, Any]:
         "names": [
             [number_of[mined.id], mined.terms.index(term)] for mined, term in findings.new_names
         ],
-        "groups": [number_of[mined.id] for mined in findings.groups],
+        "groups": [
+            [number_of[mined.id], int(mined.differs_in_form_only)] for mined in findings.groups
+        ],
         "threshold": _finite(findings.threshold),
         "actions": ACTIONS,
         "block": SETS_A_BLOCK,

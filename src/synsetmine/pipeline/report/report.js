@@ -69,43 +69,51 @@
     "other-words": (term) => term.kind === "other-words",
   };
 
-  // A table that shows its first rows, and more of them on demand.
-  function growingTable(id, noun, total, rowOf) {
+  // A table that shows its first rows, and more of them on demand; a menu filters them by kind.
+  function growingTable(id, select, noun, all, isKind, rowOf) {
     let items = [];
     let shown = 0;
     const draw = (count) => {
       shown = Math.min(count, items.length);
-      byId(`${id}-rows`).replaceChildren(...items.slice(0, shown).map(rowOf));
-      const part = shown < total ? `${number(shown)} of ` : "";
-      const chosen = items.length < total ? `${counted(items.length, noun)} of ` : "";
-      const whole = chosen ? number(total) : counted(total, noun);
-      byId(`${id}-shown`).textContent = `${shown < items.length ? part : ""}${chosen}${whole}, the most probable first`;
+      byId(`${id}-rows`).replaceChildren(
+        ...items.slice(0, shown).map((item, i) => rowOf(item, items[i - 1])),
+      );
+      const part = shown < items.length ? `${number(shown)} of ` : "";
+      const whole = items.length < all.length ? `, of ${number(all.length)} in all` : "";
+      byId(`${id}-shown`).textContent = `${part}${counted(items.length, noun)}${whole}`;
       byId(`${id}-more`).parentElement.hidden = shown === items.length;
     };
-    byId(`${id}-more`).addEventListener("click", () => draw(shown + MORE));
-    return (next) => {
-      items = next;
+    const choose = () => {
+      items = all.filter((item) => isKind(item, select.value));
       draw(FIRST);
     };
+    byId(`${id}-more`).addEventListener("click", () => draw(shown + MORE));
+    select.addEventListener("change", choose);
+    choose();
+    if (!items.length) {
+      select.value = "all";
+      choose();
+    }
   }
 
-  function nameRow([index, place]) {
+  function nameRow([index, place], before) {
     const set = sets[index];
     const term = set.terms[place];
     const name = make("strong", {}, bdi(term.text));
     const about = term.about ? make("span", { class: "quiet" }, term.about) : null;
     const link = make("a", { href: `#set-${encodeURIComponent(set.id)}` }, bdi(set.title));
+    const id = set.id === set.title ? null : make("span", { class: "quiet" }, set.id);
     return make(
       "tr",
-      {},
+      { class: before?.[0] === index ? "same" : null },
+      make("td", {}, link, id ? " " : null, id),
       make("th", { scope: "row" }, name, about ? " " : null, about),
-      make("td", {}, link, " ", make("span", { class: "quiet" }, set.id)),
-      make("td", { class: "optional" }, ...firstSentence(sentencesOf(set)[place])),
+      make("td", { class: "quoted" }, ...firstSentence(sentencesOf(set)[place])),
       make("td", { class: "right" }, probability(term.probability ?? null)),
     );
   }
 
-  function groupRow(index) {
+  function groupRow([index]) {
     const set = sets[index];
     const terms = set.terms.flatMap((term, i) => (i ? [", ", bdi(term.text)] : [bdi(term.text)]));
     const evidence = sentencesOf(set).flat().filter((sentence) => sentence.length > 4);
@@ -113,16 +121,20 @@
       "tr",
       {},
       make("th", { scope: "row" }, make("a", { href: `#set-${encodeURIComponent(set.id)}` }, ...terms)),
-      make("td", { class: "optional" }, ...firstSentence(evidence)),
+      make("td", { class: "quoted" }, ...firstSentence(evidence)),
       make("td", { class: "right" }, probability(set.least)),
     );
   }
 
   function firstSentence(sentences) {
     if (!sentences.length) return [];
-    const [document_, before, term, after] = sentences[0];
+    const [document_, before, term, after, relation] = sentences[0];
     const text = make("span", { dir: "auto" }, before, make("mark", {}, term), after);
-    return [make("cite", {}, bdi(document_)), " ", text];
+    return [...badgeOf(relation), make("cite", {}, bdi(document_)), " ", text];
+  }
+
+  function badgeOf(relation) {
+    return relation ? [make("span", { class: "badge evidence" }, `evidence: ${relation}`), " "] : [];
   }
 
   // --- What is listed ---------------------------------------------------------------------
@@ -303,7 +315,7 @@
     return make(
       "blockquote",
       {},
-      relation ? make("span", { class: "badge evidence" }, `evidence: ${relation}`) : null,
+      ...badgeOf(relation),
       make("p", { dir: "auto" }, before, make("mark", {}, term), after),
       make("cite", {}, bdi(document_)),
     );
@@ -349,6 +361,11 @@
       id = decodeURIComponent(location.hash);
     } catch {
       return;
+    }
+    const fold = byId(id.slice(1))?.querySelector("details.fold");
+    if (fold) {
+      fold.open = true;
+      fold.scrollIntoView();
     }
     const index = id.startsWith("#set-") ? indexOfId.get(id.slice(5)) : undefined;
     if (index === undefined) return;
@@ -438,15 +455,12 @@
   addEventListener("hashchange", goToAddress);
 
   if (data.names.length) {
-    const draw = growingTable("names", "new name", data.names.length, nameRow);
-    const kind = byId("name-kind");
-    const choose = () =>
-      draw(data.names.filter(([index, place]) => namesOf[kind.value](sets[index].terms[place])));
-    kind.addEventListener("change", choose);
-    choose();
+    const isKind = ([index, place], kind) => namesOf[kind](sets[index].terms[place]);
+    growingTable("names", byId("name-kind"), "new name", data.names, isKind, nameRow);
   }
   if (data.groups.length) {
-    growingTable("groups", "group", data.groups.length, groupRow)(data.groups);
+    const isKind = ([, inFormOnly], kind) => kind === "all" || !inFormOnly;
+    growingTable("groups", byId("group-kind"), "group", data.groups, isKind, groupRow);
   }
   controls.several.checked = sets.some((set) => set.size > 1);
   update();
