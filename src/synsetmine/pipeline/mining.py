@@ -16,6 +16,7 @@ from synsetmine.runs.folder import StageResult
 from synsetmine.schema import from_record, labelled, to_record
 from synsetmine.text.evidence import Evidence
 from synsetmine.text.kinds import DifferingWords, name_kind, pair_kind, relation_of
+from synsetmine.text.word_forms import name_stems
 from synsetmine.types import Progress, SynonymSets, Term, order_terms
 from synsetmine.views import TermViews
 
@@ -205,6 +206,7 @@ def describe_joins(mined: MiningResult, evidence: Evidence | None) -> MiningResu
     """The same result; decisions of terms that joined a set have kind, relation and evidence.
 
     A term is compared with the known names of its set, and in a set without any with the others.
+    Evidence may connect it with any other name.
     """
     known = mined.known.sets if mined.known is not None else None
     words = DifferingWords.learn(
@@ -215,15 +217,17 @@ def describe_joins(mined: MiningResult, evidence: Evidence | None) -> MiningResu
         if decision.action in ("joined", "forced"):
             members = mined.sets.set_of(decision.term)
             names = [term for term in members if known is not None and term in known]
-            names = names or [term for term in members if term != decision.term][:COMPARED]
-            decision = _describe(decision, names, evidence, words)
+            new = [term for term in members if term != decision.term and term not in names]
+            new = new[:COMPARED]
+            decision = _describe(decision, names or new, words)
+            if evidence is not None:
+                sentences = _sentences(decision.term, [*names, *new], evidence)
+                decision = replace(decision, evidence=sentences)
         trace.append(decision)
     return replace(mined, trace=tuple(trace))
 
 
-def _describe(
-    decision: Decision, names: Sequence[Term], evidence: Evidence | None, words: DifferingWords
-) -> Decision:
+def _describe(decision: Decision, names: Sequence[Term], words: DifferingWords) -> Decision:
     surfaces = [name.surface for name in names]
     term = decision.term.surface
     kind, nearest = name_kind(term, surfaces)
@@ -234,17 +238,30 @@ def _describe(
         kind=kind,
         relation=relation_of(term, surfaces, decision.probability, words),
         nearest=nearest,
-        evidence=_sentences(term, surfaces, evidence) if evidence is not None else (),
     )
 
 
-def _sentences(term: str, names: Sequence[str], evidence: Evidence) -> tuple[Quote, ...]:
-    """Sentences that state that the term and a name of its set mean the same."""
-    own = normal_form(term)
+def _sentences(term: Term, names: Sequence[Term], evidence: Evidence) -> tuple[Quote, ...]:
+    """Sentences that state that the term and a name of its set mean the same.
+
+    Names as written come first, then variants: "Toll-like receptors 2 (TLR2)" is evidence for
+    *TLR2* in the set of *Toll-Like Receptor 2*.
+    """
+    own = normal_form(term.surface)
+    partners = evidence.partners(own)
+    if not partners:
+        return ()
+    forms = dict.fromkeys(normal_form(name.surface) for name in names)
+    stems = {name_stems(form) for form in forms} - {frozenset()}
+    variants = [form for form in partners if form not in forms and name_stems(form) in stems]
     examples = [
         example
-        for form in dict.fromkeys(map(normal_form, names))
+        for form in [*(form for form in forms if form in partners), *variants]
         for example in evidence.examples(own, form)
     ]
     examples.sort(key=lambda example: example.relation)  # definitions of abbreviations first
-    return tuple(Quote(e.relation, e.document, e.text) for e in examples[:SENTENCES])
+    quotes: dict[tuple[str, str], Quote] = {}  # "fever (F)" is a definition and names in brackets
+    for example in examples:
+        quote = Quote(example.relation, example.document, example.text)
+        quotes.setdefault((example.document, example.text), quote)
+    return tuple(quotes.values())[:SENTENCES]

@@ -106,6 +106,10 @@ class Evidence:
             for example in self._examples(row)
         ]
 
+    def partners(self, name: str) -> Sequence[str]:
+        """The names that some sentence equates with this one, in alphabetical order."""
+        return self._partners.get(name, ())
+
     def pairs(self) -> Iterator[tuple[str, str, Relation, int]]:
         """(first, second, relation, count) of each pair and relation, in the order of names."""
         for (first, second), rows in self._rows.items():
@@ -162,6 +166,15 @@ class Evidence:
         for row, pair in enumerate(pairs):
             rows.setdefault(pair, []).append(row)
         return rows
+
+    @cached_property
+    def _partners(self) -> Mapping[str, Sequence[str]]:
+        partners: dict[str, set[str]] = {}
+        for first, second, relation, _ in self.pairs():
+            if relation in SUPPORTING:
+                partners.setdefault(first, set()).add(second)
+                partners.setdefault(second, set()).add(first)
+        return {name: sorted(others) for name, others in partners.items()}
 
 
 def find_abbreviations(documents: Iterable[Document]) -> list[Abbreviation]:
