@@ -116,18 +116,9 @@ class Evidence:
             for row in rows:
                 yield first, second, self._relations[row], self._counts[row]
 
-    def abbreviations(self) -> list[Abbreviation]:
+    def abbreviations(self) -> Sequence[Abbreviation]:
         """The abbreviations that the corpus defines, most frequent first."""
-        documents = self._table["documents"].to_pylist()
-        rows = [row for row, relation in enumerate(self._relations) if relation == "abbreviation"]
-        rows.sort(key=lambda row: (-self._counts[row], -documents[row], row))
-        listed = []
-        for row in rows:
-            examples = self._examples(row)
-            spellings = Counter(map(_spellings, examples)).most_common(1)  # the first of equals
-            short, long = spellings[0][0]
-            listed.append(Abbreviation(short, long, self._counts[row], documents[row], examples[0]))
-        return listed
+        return self._abbreviations
 
     def _rows_of(self, one: str, other: str) -> Sequence[int]:
         return self._rows.get((min(one, other), max(one, other)), ())
@@ -168,6 +159,19 @@ class Evidence:
         return rows
 
     @cached_property
+    def _abbreviations(self) -> Sequence[Abbreviation]:
+        documents = self._table["documents"].to_pylist()
+        rows = [row for row, relation in enumerate(self._relations) if relation == "abbreviation"]
+        rows.sort(key=lambda row: (-self._counts[row], -documents[row], row))
+        listed = []
+        for row in rows:
+            examples = self._examples(row)
+            spellings = Counter(map(_spellings, examples)).most_common(1)  # the first of equals
+            short, long = spellings[0][0]
+            listed.append(Abbreviation(short, long, self._counts[row], documents[row], examples[0]))
+        return listed
+
+    @cached_property
     def _partners(self) -> Mapping[str, Sequence[str]]:
         partners: dict[str, set[str]] = {}
         for first, second, relation, _ in self.pairs():
@@ -177,7 +181,7 @@ class Evidence:
         return {name: sorted(others) for name, others in partners.items()}
 
 
-def find_abbreviations(documents: Iterable[Document]) -> list[Abbreviation]:
+def find_abbreviations(documents: Iterable[Document]) -> Sequence[Abbreviation]:
     """The abbreviations that documents define, most frequent first."""
     totals = EvidenceTable()
     for batch in in_batches(documents):
