@@ -17,7 +17,7 @@ from synsetmine.models.general.settings import AssignmentSettings
 from synsetmine.models.general.substitutions import BagCodes, Substitutions, differing
 from synsetmine.normalization import normal_form
 from synsetmine.text.evidence import Evidence
-from synsetmine.text.kinds import SHORT_FORM, DifferingWords, conflicting
+from synsetmine.text.kinds import SHORT_FORM, DifferingWords, conflicting, name_opposites
 from synsetmine.text.patterns import OPPOSING
 
 Truth: TypeAlias = npt.NDArray[np.bool_]
@@ -285,7 +285,19 @@ def short_key(name: str) -> str:
 RULED_OUT = -20.0  # log-odds of a pair that is two things
 DEFINED = 3.0  # log-odds of a defined pair: 95 in 100 definitions that were read are right
 EQUATED = 1000  # one "A (B)" outweighs any number of "A and B"
+POSSIBLE = -1.0  # log-odds from which on pairs of a mere list of names are looked at
 DOUBTFUL = -3.0  # log-odds below which a pair needs no look at its words
+
+
+def rule_out_opposites(
+    names: Sequence[str], left: Positions, right: Positions, log_odds: Floats
+) -> Floats:
+    """The log-odds of pairs, where nothing but the names is known: no opposites mean the same."""
+    judged = log_odds.copy()
+    for pair in np.flatnonzero(log_odds >= POSSIBLE).tolist():
+        if name_opposites(names[left[pair]], names[right[pair]]):
+            judged[pair] = RULED_OUT
+    return judged
 
 
 class Statements:
