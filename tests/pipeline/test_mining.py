@@ -148,6 +148,33 @@ def test_evidence_names_the_set_in_other_forms_and_each_sentence_once() -> None:
     assert [quote.document for quote in other.evidence] == ["d2"]
 
 
+def test_what_the_text_defines_as_short_is_an_abbreviation() -> None:
+    """Its letters alone do not tell. A long form is none, nor is what the text calls an alias."""
+    texts = [
+        "Concanavalins A (Con A).",
+        "Lectin, also called JBL.",
+        "Jack bean lectins II (JBL II) are rare.",
+    ]
+    names = [Term("Con A"), Term("JBL"), Term("jack bean lectins II")]
+    known = SynonymSets.of([[Term("concanavalin A"), Term("lectin"), Term("JBL II")]], ["D1"])
+    forms = [normal_form(name) for name in ("lectin", "JBL")]
+    ids = [f"d{number}" for number in range(len(texts))]
+    totals = EvidenceTable()
+    totals.add(connections_in(ids, texts, NameMatcher.build(forms).find(texts), forms))
+    totals.add(definitions_in(ids, texts))
+    sets = SynonymSets.of([[*known.terms, *names]], ["D1"])
+    trace = tuple(Decision(name, "D1", 0.9, "joined") for name in names)
+    mined = MiningResult(sets, trace, (), KnownSets(known, {}, None))
+    described = describe_joins(mined, Evidence(totals.table())).trace
+    assert [decision.evidence[0].document for decision in described] == ids
+    without = describe_joins(mined, None).trace
+    assert without[0].kind == "other-words"
+    assert (described[0].kind, described[0].relation) == ("abbreviation", "exact")
+    assert described[0].nearest == "concanavalin A"
+    for one, other in zip(described[1:], without[1:], strict=True):
+        assert (one.kind, one.nearest) == (other.kind, other.nearest)
+
+
 def test_a_long_form_is_called_one() -> None:
     term = MinedTerm("World Health Organization", 1, "joined", False, kind="abbreviation")
     long = MinedTerm(term.text, 1, "joined", False, kind="abbreviation", nearest="WHO")

@@ -216,52 +216,59 @@ def describe_joins(mined: MiningResult, evidence: Evidence | None) -> MiningResu
     for decision in mined.trace:
         if decision.action in ("joined", "forced"):
             members = mined.sets.set_of(decision.term)
-            names = [term for term in members if known is not None and term in known]
-            new = [term for term in members if term != decision.term and term not in names]
+            names = [term.surface for term in members if known is not None and term in known]
+            new = [t.surface for t in members if t != decision.term and t.surface not in names]
             new = new[:COMPARED]
             decision = _describe(decision, names or new, words)
             if evidence is not None:
-                sentences = _sentences(decision.term, [*names, *new], evidence)
-                decision = replace(decision, evidence=sentences)
+                decision = _quote(decision, names or new, new if names else (), evidence)
         trace.append(decision)
     return replace(mined, trace=tuple(trace))
 
 
-def _describe(decision: Decision, names: Sequence[Term], words: DifferingWords) -> Decision:
-    surfaces = [name.surface for name in names]
+def _describe(decision: Decision, names: Sequence[str], words: DifferingWords) -> Decision:
     term = decision.term.surface
-    kind, nearest = name_kind(term, surfaces)
+    kind, nearest = name_kind(term, names)
     if decision.nearest and pair_kind(term, decision.nearest) == kind:
         nearest = decision.nearest
-    return replace(
-        decision,
-        kind=kind,
-        relation=relation_of(term, surfaces, decision.probability, words),
-        nearest=nearest,
-    )
+    relation = relation_of(term, names, decision.probability, words)
+    return replace(decision, kind=kind, relation=relation, nearest=nearest)
 
 
-def _sentences(term: Term, names: Sequence[Term], evidence: Evidence) -> tuple[Quote, ...]:
-    """Sentences that state that the term and a name of its set mean the same.
+def _quote(
+    decision: Decision, names: Sequence[str], others: Sequence[str], evidence: Evidence
+) -> Decision:
+    """The decision with sentences that equate the term with a name of its set.
 
     Names as written come first, then variants: "Toll-like receptors 2 (TLR2)" is evidence for
-    *TLR2* in the set of *Toll-Like Receptor 2*.
+    *TLR2* in the set of *Toll-Like Receptor 2*. What the text defines as short for one of `names`
+    is an abbreviation, also if its letters do not tell: *Con A* of *concanavalin A*.
     """
-    own = normal_form(term.surface)
+    own = normal_form(decision.term.surface)
     partners = evidence.partners(own)
     if not partners:
-        return ()
-    forms = dict.fromkeys(normal_form(name.surface) for name in names)
-    stems = {name_stems(form) for form in forms} - {frozenset()}
-    variants = [form for form in partners if form not in forms and name_stems(form) in stems]
-    examples = [
-        example
-        for form in [*(form for form in forms if form in partners), *variants]
-        for example in evidence.examples(own, form)
-    ]
+        return decision
+    name_of: dict[str, str] = {}
+    variants: dict[frozenset[str], str] = {}
+    for name in (*names, *others):
+        name_of.setdefault(normal_form(name), name)
+        variants.setdefault(name_stems(name), name)
+    equated = {form: name for form, name in name_of.items() if form in partners}
+    for form in partners:
+        if form not in name_of and (stems := name_stems(form)) in variants and stems:
+            equated[form] = variants[stems]
+    examples = [example for form in equated for example in evidence.examples(own, form)]
     examples.sort(key=lambda example: example.relation)  # definitions of abbreviations first
     quotes: dict[tuple[str, str], Quote] = {}  # "fever (F)" is a definition and names in brackets
     for example in examples:
         quote = Quote(example.relation, example.document, example.text)
         quotes.setdefault((example.document, example.text), quote)
-    return tuple(quotes.values())[:SENTENCES]
+    decision = replace(decision, evidence=tuple(quotes.values())[:SENTENCES])
+    long = [
+        name
+        for form, name in equated.items()
+        if name in names and len(form) > len(own) and evidence.counts(own, form).get("abbreviation")
+    ]
+    if decision.kind == "other-words" and long:
+        return replace(decision, kind="abbreviation", relation="exact", nearest=long[0])
+    return decision
