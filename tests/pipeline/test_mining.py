@@ -155,7 +155,7 @@ def test_what_the_text_defines_as_short_is_an_abbreviation() -> None:
         "Lectin, also called JBL.",
         "Jack bean lectins II (JBL II) are rare.",
     ]
-    names = [Term("Con A"), Term("JBL"), Term("jack bean lectins II")]
+    names = [Term("Con A"), Term("JBL"), Term("jack bean lectins II"), Term("Concanavalins A")]
     known = SynonymSets.of([[Term("concanavalin A"), Term("lectin"), Term("JBL II")]], ["D1"])
     forms = [normal_form(name) for name in ("lectin", "JBL")]
     ids = [f"d{number}" for number in range(len(texts))]
@@ -166,7 +166,7 @@ def test_what_the_text_defines_as_short_is_an_abbreviation() -> None:
     trace = tuple(Decision(name, "D1", 0.9, "joined") for name in names)
     mined = MiningResult(sets, trace, (), KnownSets(known, {}, None))
     described = describe_joins(mined, Evidence(totals.table())).trace
-    assert [decision.evidence[0].document for decision in described] == ids
+    assert [decision.evidence[0].document for decision in described] == [*ids, "d0"]
     without = describe_joins(mined, None).trace
     assert without[0].kind == "other-words"
     assert (described[0].kind, described[0].relation) == ("abbreviation", "exact")

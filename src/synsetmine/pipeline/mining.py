@@ -249,13 +249,14 @@ def _quote(
     if not partners:
         return decision
     name_of: dict[str, str] = {}
+    for name in names:
+        name_of.setdefault(normal_form(name), name)
     variants: dict[frozenset[str], str] = {}
     for name in (*names, *others):
-        name_of.setdefault(normal_form(name), name)
         variants.setdefault(name_stems(name), name)
     equated = {form: name for form, name in name_of.items() if form in partners}
     for form in partners:
-        if form not in name_of and (stems := name_stems(form)) in variants and stems:
+        if form not in equated and (stems := name_stems(form)) in variants and stems:
             equated[form] = variants[stems]
     examples = [example for form in equated for example in evidence.examples(own, form)]
     examples.sort(key=lambda example: example.relation)  # definitions of abbreviations first
