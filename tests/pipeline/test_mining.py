@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from synsetmine.io.sets import Decision
 from synsetmine.models import MiningResult
 from synsetmine.models.known import KnownSets, Rehearsal
+from synsetmine.normalization import normal_form
 from synsetmine.pipeline.mining import (
     COMPARED,
     MineResult,
@@ -22,6 +23,8 @@ from synsetmine.pipeline.mining import (
 from synsetmine.pipeline.report.findings import percent
 from synsetmine.runs import MinedTerm
 from synsetmine.runs.results import description
+from synsetmine.text.evidence import Evidence, EvidenceTable, connections_in, definitions_in
+from synsetmine.text.matcher import NameMatcher
 from synsetmine.types import SynonymSets, Term
 from tests.support.findings import sample
 
@@ -121,6 +124,57 @@ def test_a_huge_group_is_described_by_some_of_its_terms() -> None:
     first = {f"g0 t{i}" for i in range(COMPARED + 1)}
     assert len(joined) == 10 * COMPARED - 1
     assert {decision.nearest for decision in joined} <= first
+
+
+def test_evidence_names_the_set_in_other_forms_and_each_sentence_once() -> None:
+    """A variant of a known name, and a new name of the same set, are evidence too."""
+    texts = ["Toll-like receptors 2 (TLR2).", "TLR2 (Toll-Like Receptor 2).", "TLR2 (CD282) binds."]
+    ids = [f"d{number}" for number in range(len(texts))]
+    forms = [normal_form(name) for name in ("TLR2", "CD282", "Toll-Like Receptor 2")]
+    totals = EvidenceTable()
+    totals.add(connections_in(ids, texts, NameMatcher.build(forms).find(texts), forms))
+    totals.add(definitions_in(ids, texts))
+    evidence = Evidence(totals.table())
+    known = SynonymSets.of([[Term("Toll-Like Receptor 2")], [Term("TLR2 gene")]], ["D1", "D2"])
+    names = [Term("TLR2"), Term("CD282")]
+    sets = SynonymSets.of([[Term("Toll-Like Receptor 2"), *names], [Term("TLR2 gene")]], known.ids)
+    trace = tuple(Decision(name, "D1", 0.9, "joined") for name in names)
+    mined = MiningResult(sets, trace, (), KnownSets(known, {}, None))
+    short, other = describe_joins(mined, evidence).trace
+    assert [(quote.relation, quote.document) for quote in short.evidence] == [
+        ("abbreviation", "d1"),  # the name as the knowledge base has it comes first
+        ("abbreviation", "d0"),
+        ("parenthesis", "d2"),
+    ]
+    assert evidence.counts(forms[0], forms[2]).keys() == {"abbreviation", "parenthesis"}
+    assert [quote.document for quote in other.evidence] == ["d2"]
+
+
+def test_what_the_text_defines_as_short_is_an_abbreviation() -> None:
+    """Its letters alone do not tell. A long form is none, nor is what the text calls an alias."""
+    texts = [
+        "Concanavalins A (Con A).",
+        "Lectin, also called JBL.",
+        "Jack bean lectins II (JBL II) are rare.",
+    ]
+    names = [Term("Con A"), Term("JBL"), Term("jack bean lectins II"), Term("Concanavalins A")]
+    known = SynonymSets.of([[Term("concanavalin A"), Term("lectin"), Term("JBL II")]], ["D1"])
+    forms = [normal_form(name) for name in ("lectin", "JBL")]
+    ids = [f"d{number}" for number in range(len(texts))]
+    totals = EvidenceTable()
+    totals.add(connections_in(ids, texts, NameMatcher.build(forms).find(texts), forms))
+    totals.add(definitions_in(ids, texts))
+    sets = SynonymSets.of([[*known.terms, *names]], ["D1"])
+    trace = tuple(Decision(name, "D1", 0.9, "joined") for name in names)
+    mined = MiningResult(sets, trace, (), KnownSets(known, {}, None))
+    described = describe_joins(mined, Evidence(totals.table())).trace
+    assert [decision.evidence[0].document for decision in described] == [*ids, "d0"]
+    without = describe_joins(mined, None).trace
+    assert without[0].kind == "other-words"
+    assert (described[0].kind, described[0].relation) == ("abbreviation", "exact")
+    assert described[0].nearest == "concanavalin A"
+    for one, other in zip(described[1:], without[1:], strict=True):
+        assert (one.kind, one.nearest) == (other.kind, other.nearest)
 
 
 def test_a_long_form_is_called_one() -> None:

@@ -58,6 +58,9 @@ def test_counts_examples_and_pairs() -> None:
     assert known.counts("heart attack", "stroke") == {"list": 1, "versus": 1}
     assert known.counts("cancer", "nothing") == {}
     assert [e.relation for e in known.examples("heart attack", "MI")] == ["alias", "parenthesis"]
+    assert [[*known.partners(name)] for name in ("MI", "stroke", "cancer")] == [
+        *(["heart attack", "stroke"], ["MI"], []),
+    ]
     example = known.examples("MI", "heart attack")[1]
     assert (example.document, example.text) == ("d0", "Heart attack (MI) is common.")
     assert example.text[slice(*example.first)] == "MI"

@@ -16,6 +16,7 @@ from synsetmine.runs.folder import StageResult
 from synsetmine.schema import from_record, labelled, to_record
 from synsetmine.text.evidence import Evidence
 from synsetmine.text.kinds import DifferingWords, name_kind, pair_kind, relation_of
+from synsetmine.text.word_forms import name_stems
 from synsetmine.types import Progress, SynonymSets, Term, order_terms
 from synsetmine.views import TermViews
 
@@ -205,6 +206,7 @@ def describe_joins(mined: MiningResult, evidence: Evidence | None) -> MiningResu
     """The same result; decisions of terms that joined a set have kind, relation and evidence.
 
     A term is compared with the known names of its set, and in a set without any with the others.
+    Evidence may connect it with any other name.
     """
     known = mined.known.sets if mined.known is not None else None
     words = DifferingWords.learn(
@@ -214,37 +216,60 @@ def describe_joins(mined: MiningResult, evidence: Evidence | None) -> MiningResu
     for decision in mined.trace:
         if decision.action in ("joined", "forced"):
             members = mined.sets.set_of(decision.term)
-            names = [term for term in members if known is not None and term in known]
-            names = names or [term for term in members if term != decision.term][:COMPARED]
-            decision = _describe(decision, names, evidence, words)
+            names = [term.surface for term in members if known is not None and term in known]
+            new = [t.surface for t in members if t != decision.term and t.surface not in names]
+            new = new[:COMPARED]
+            decision = _describe(decision, names or new, words)
+            if evidence is not None:
+                decision = _quote(decision, names or new, new if names else (), evidence)
         trace.append(decision)
     return replace(mined, trace=tuple(trace))
 
 
-def _describe(
-    decision: Decision, names: Sequence[Term], evidence: Evidence | None, words: DifferingWords
-) -> Decision:
-    surfaces = [name.surface for name in names]
+def _describe(decision: Decision, names: Sequence[str], words: DifferingWords) -> Decision:
     term = decision.term.surface
-    kind, nearest = name_kind(term, surfaces)
+    kind, nearest = name_kind(term, names)
     if decision.nearest and pair_kind(term, decision.nearest) == kind:
         nearest = decision.nearest
-    return replace(
-        decision,
-        kind=kind,
-        relation=relation_of(term, surfaces, decision.probability, words),
-        nearest=nearest,
-        evidence=_sentences(term, surfaces, evidence) if evidence is not None else (),
-    )
+    relation = relation_of(term, names, decision.probability, words)
+    return replace(decision, kind=kind, relation=relation, nearest=nearest)
 
 
-def _sentences(term: str, names: Sequence[str], evidence: Evidence) -> tuple[Quote, ...]:
-    """Sentences that state that the term and a name of its set mean the same."""
-    own = normal_form(term)
-    examples = [
-        example
-        for form in dict.fromkeys(map(normal_form, names))
-        for example in evidence.examples(own, form)
-    ]
+def _quote(
+    decision: Decision, names: Sequence[str], others: Sequence[str], evidence: Evidence
+) -> Decision:
+    """The decision with sentences that equate the term with a name of its set.
+
+    Names as written come first, then variants: "Toll-like receptors 2 (TLR2)" is evidence for
+    *TLR2* in the set of *Toll-Like Receptor 2*. What the text defines as short for one of `names`
+    is an abbreviation, also if its letters do not tell: *Con A* of *concanavalin A*.
+    """
+    own = normal_form(decision.term.surface)
+    partners = evidence.partners(own)
+    if not partners:
+        return decision
+    name_of: dict[str, str] = {}
+    for name in names:
+        name_of.setdefault(normal_form(name), name)
+    variants: dict[frozenset[str], str] = {}
+    for name in (*names, *others):
+        variants.setdefault(name_stems(name), name)
+    equated = {form: name for form, name in name_of.items() if form in partners}
+    for form in partners:
+        if form not in equated and (stems := name_stems(form)) in variants and stems:
+            equated[form] = variants[stems]
+    examples = [example for form in equated for example in evidence.examples(own, form)]
     examples.sort(key=lambda example: example.relation)  # definitions of abbreviations first
-    return tuple(Quote(e.relation, e.document, e.text) for e in examples[:SENTENCES])
+    quotes: dict[tuple[str, str], Quote] = {}  # "fever (F)" is a definition and names in brackets
+    for example in examples:
+        quote = Quote(example.relation, example.document, example.text)
+        quotes.setdefault((example.document, example.text), quote)
+    decision = replace(decision, evidence=tuple(quotes.values())[:SENTENCES])
+    long = [
+        name
+        for form, name in equated.items()
+        if name in names and len(form) > len(own) and evidence.counts(own, form).get("abbreviation")
+    ]
+    if decision.kind == "other-words" and long:
+        return replace(decision, kind="abbreviation", relation="exact", nearest=long[0])
+    return decision

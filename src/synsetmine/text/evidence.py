@@ -106,24 +106,19 @@ class Evidence:
             for example in self._examples(row)
         ]
 
+    def partners(self, name: str) -> Sequence[str]:
+        """The names that some sentence equates with this one, in alphabetical order."""
+        return self._partners.get(name, ())
+
     def pairs(self) -> Iterator[tuple[str, str, Relation, int]]:
         """(first, second, relation, count) of each pair and relation, in the order of names."""
         for (first, second), rows in self._rows.items():
             for row in rows:
                 yield first, second, self._relations[row], self._counts[row]
 
-    def abbreviations(self) -> list[Abbreviation]:
+    def abbreviations(self) -> Sequence[Abbreviation]:
         """The abbreviations that the corpus defines, most frequent first."""
-        documents = self.table["documents"].to_pylist()
-        rows = [row for row, relation in enumerate(self._relations) if relation == "abbreviation"]
-        rows.sort(key=lambda row: (-self._counts[row], -documents[row], row))
-        listed = []
-        for row in rows:
-            examples = self._examples(row)
-            spellings = Counter(map(_spellings, examples)).most_common(1)  # the first of equals
-            short, long = spellings[0][0]
-            listed.append(Abbreviation(short, long, self._counts[row], documents[row], examples[0]))
-        return listed
+        return self._abbreviations
 
     def _rows_of(self, one: str, other: str) -> Sequence[int]:
         return self._rows.get((min(one, other), max(one, other)), ())
@@ -158,8 +153,30 @@ class Evidence:
             rows.setdefault(pair, []).append(row)
         return rows
 
+    @cached_property
+    def _abbreviations(self) -> Sequence[Abbreviation]:
+        documents = self.table["documents"].to_pylist()
+        rows = [row for row, relation in enumerate(self._relations) if relation == "abbreviation"]
+        rows.sort(key=lambda row: (-self._counts[row], -documents[row], row))
+        listed = []
+        for row in rows:
+            examples = self._examples(row)
+            spellings = Counter(map(_spellings, examples)).most_common(1)  # the first of equals
+            short, long = spellings[0][0]
+            listed.append(Abbreviation(short, long, self._counts[row], documents[row], examples[0]))
+        return listed
 
-def find_abbreviations(documents: Iterable[Document]) -> list[Abbreviation]:
+    @cached_property
+    def _partners(self) -> Mapping[str, Sequence[str]]:
+        partners: dict[str, set[str]] = {}
+        for first, second, relation, _ in self.pairs():
+            if relation in SUPPORTING:
+                partners.setdefault(first, set()).add(second)
+                partners.setdefault(second, set()).add(first)
+        return {name: sorted(others) for name, others in partners.items()}
+
+
+def find_abbreviations(documents: Iterable[Document]) -> Sequence[Abbreviation]:
     """The abbreviations that documents define, most frequent first."""
     totals = EvidenceTable()
     for batch in in_batches(documents):

@@ -337,6 +337,26 @@ def conflicting(name: str, other: str, words: DifferingWords | None = None) -> b
     return words is not None and one_each and words.distinguish(*own, *theirs)
 
 
+def name_opposites(name: str, other: str) -> bool:
+    """Whether two names differ by opposites, whatever a knowledge base says.
+
+    A prefix that one word has and the other lacks counts only if nothing else differs.
+
+    >>> name_opposites("male rats", "female rats"), name_opposites("hypertension", "hypotension")
+    (True, True)
+    >>> name_opposites("non-smoker", "smoker"), name_opposites("nonprofit", "not-for-profit")
+    (True, False)
+    """
+    stems, others = name_stems(name), name_stems(other)
+    own, theirs = stems - others, others - stems
+    alone = len(own) == len(theirs) == 1
+    return any(
+        are_opposite(a, b) and (alone or not (a.endswith(b) or b.endswith(a)))
+        for a in own
+        for b in theirs
+    )
+
+
 def is_abbreviation(name: str, other: str) -> bool:
     """Whether one of two names is a short form of the other, or has one in place of some words.
 

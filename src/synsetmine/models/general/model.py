@@ -8,10 +8,10 @@ name lists (`python -m experiments.general_model`) and come with the package.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +33,7 @@ from synsetmine.models.general.linkage import (
     within_types,
 )
 from synsetmine.models.general.neighbours import Floats
-from synsetmine.models.general.pair_evidence import Statements
+from synsetmine.models.general.pair_evidence import Statements, rule_out_opposites
 from synsetmine.models.general.pairs import Adaptation, PairClassifier, PairFeatures
 from synsetmine.models.known import KNOWN_THRESHOLD, Candidate, KnownSets
 from synsetmine.models.task import (
@@ -59,6 +59,7 @@ from synsetmine.views import TermVectors, TermViews, View, unit_rows
 from synsetmine.views.strings import StaticEncoder
 
 PAIRS_AT_ONCE = 1 << 14
+Judge: TypeAlias = Callable[[Positions, Positions, Floats], Floats]  # corrects log-odds of pairs
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -186,12 +187,15 @@ class GeneralModel:
         if self.adaptation is not None and self.adaptation.width != pairs.width:
             problem = f"the adaptation takes {self.adaptation.width} features of a pair"
             raise ModelError(f"{problem}; the views have {pairs.width}")
+        names = [_name(term) for term in terms]
+        judge: Judge = partial(rule_out_opposites, names)
         statements = None
         if views.evidence is not None:
             sets = known.sets if known is not None else ()
             words = DifferingWords.learn([[_name(term) for term in members] for members in sets])
-            statements = Statements([_name(term) for term in terms], views.evidence, words)
-        compare = partial(self._compare, pairs, statements)
+            statements = Statements(names, views.evidence, words)
+            judge = statements.judge
+        compare = partial(self._compare, pairs, judge)
         graph = pair_graph(pairs.count, *pairs.candidates(), compare, progress)
         ruled_out = statements.ruled_out if statements is not None else ()
         two_things = [(terms[one], terms[other]) for one, other in ruled_out]
@@ -208,7 +212,8 @@ class GeneralModel:
         term_of = {form: Term(form) for form in nodes.forms}
         term_of |= {name: term for term in terms if (name := _name(term)) in term_of}
         forms = self.pairs([term_of[form] for form in nodes.forms], views, tables=())
-        compare = partial(self._compare, forms, None, progress=None)
+        judge = partial(rule_out_opposites, nodes.forms)
+        compare = partial(self._compare, forms, judge, progress=None)
 
         def log_odds(left: Positions, right: Positions, progress: Progress | None) -> Floats:
             return nodes.log_odds(left, right, compare, classifier, progress)
@@ -284,7 +289,7 @@ class GeneralModel:
     def _compare(
         self,
         pairs: PairFeatures,
-        statements: Statements | None,
+        judge: Judge | None,
         left: Positions,
         right: Positions,
         progress: Progress | None,
@@ -303,7 +308,7 @@ class GeneralModel:
             for done in in_threads(fill, range(0, len(left), PAIRS_AT_ONCE), cores()):
                 if progress is not None:
                     progress(done, len(left))
-        return values if statements is None else statements.judge(left, right, values)
+        return values if judge is None else judge(left, right, values)
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
         description: dict[str, Any] = {

@@ -7,7 +7,7 @@ for a new name are its nearest names in each of these, and names that it may abb
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,11 +17,12 @@ from rapidfuzz import distance
 from synsetmine.models.general.features import compared_designators, similarity
 from synsetmine.models.general.neighbours import Floats, nearest_of, nearest_sparse_of
 from synsetmine.text.tokens import STOP_WORDS
-from synsetmine.text.word_forms import Numbers, SpelledNames, designators, stem
+from synsetmine.text.word_forms import Numbers, SpelledNames, designators, spelled_words, stem
 from synsetmine.views.strings import row_dots, word_ngram_weights
 
 Positions: TypeAlias = npt.NDArray[np.int64]
 
+CACHED = 1 << 18  # words and names whose stems are kept: all of MeSH
 ROWS = 1 << 16  # names whose words are in memory at a time
 MEANINGS = 20  # long forms of an acronym, at most, that are candidates
 PAIR_FEATURES = (
@@ -230,9 +231,12 @@ class NameTable:
         return first, last
 
 
+@lru_cache(CACHED)
 def stem_key(name: str) -> str:
     """The key that `NameTable.stem_keys` has for a name."""
-    return stem_keys([name])[0]
+    words = spelled_words(name)
+    content = [word for word in words if word not in STOP_WORDS] or words
+    return " ".join(sorted(map(_stem, content)))
 
 
 def stem_keys(names: Iterable[str]) -> list[str]:
@@ -246,16 +250,9 @@ def _stems_of(names: SpelledNames) -> tuple[list[str], Numbers, Positions]:
 
     The distinct stems, the numbers of those of all names, and where those of each name end.
     """
-    import snowballstemmer
-
-    stemmer = snowballstemmer.stemmer("english")
     number_of: dict[str, int] = {}
     stem_of = np.array(
-        [
-            number_of.setdefault(stemmer.stemWord(stem(word)), len(number_of))
-            for word in names.words
-        ],
-        np.int32,
+        [number_of.setdefault(_stem(word), len(number_of)) for word in names.words], np.int32
     )
     is_content = np.array([word not in STOP_WORDS for word in names.words], np.bool_)
     kept = is_content[names.numbers]
@@ -265,6 +262,15 @@ def _stems_of(names: SpelledNames) -> tuple[list[str], Numbers, Positions]:
         kept[names.ends[name] : names.ends[name + 1]] = True
     ends = np.concatenate([[0], np.cumsum(kept)])[names.ends]
     return list(number_of), stem_of[names.numbers[kept]], ends
+
+
+@lru_cache(CACHED)
+def _stem(word: str) -> str:
+    """The Snowball stem of the singular of a word; the stemmer takes most time of a rehearsal."""
+    import snowballstemmer
+
+    stemmed: str = snowballstemmer.stemmer("english").stemWord(stem(word))
+    return stemmed
 
 
 def _bags(stems: Numbers, ends: Positions, distinct: int) -> Any:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from rapidfuzz import fuzz, process
 
-from synsetmine.models.general.name_table import NameTable, Positions, changes, stem_key, stem_keys
+from synsetmine.models.general.name_table import CACHED, NameTable, Positions, changes, stem_key
 from synsetmine.models.general.neighbours import Floats
 from synsetmine.models.general.settings import AssignmentSettings
 from synsetmine.models.general.substitutions import BagCodes, Substitutions, differing
 from synsetmine.models.known import Doubles, Truth
 from synsetmine.normalization import normal_form
 from synsetmine.text.evidence import Evidence
-from synsetmine.text.kinds import SHORT_FORM, DifferingWords, conflicting
+from synsetmine.text.kinds import SHORT_FORM, DifferingWords, conflicting, name_opposites
 from synsetmine.text.patterns import OPPOSING
 
 
@@ -127,10 +128,9 @@ def long_forms(names: Sequence[str], evidence: Evidence) -> dict[int, str]:
 def definitions(evidence: Evidence) -> dict[str, dict[str, int]]:
     """How often the corpus defines each short form as a long form with these stems."""
     counts: dict[str, dict[str, int]] = {}
-    abbreviations = evidence.abbreviations()
-    long_keys = stem_keys(abbreviation.long for abbreviation in abbreviations)
-    for abbreviation, long in zip(abbreviations, long_keys, strict=True):
+    for abbreviation in evidence.abbreviations():
         own = counts.setdefault(short_key(abbreviation.short), {})
+        long = stem_key(abbreviation.long)
         own[long] = own.get(long, 0) + abbreviation.count
     return counts
 
@@ -155,7 +155,6 @@ class Meanings:
         self._labels = labels
         self._least = 100 * least
         self._definitions = definitions(evidence) if evidence is not None else {}
-        self._key_of: dict[str, str] = {}
 
     def rule_out(self, names: Sequence[str], sets: Positions) -> Truth:
         """Whether the corpus means something else than the set beside each name: (names,)"""
@@ -170,7 +169,7 @@ class Meanings:
             spellings = {short_key(other) for other in others}
             if short_key(names[row]) in spellings or all(map(_is_short, others)):
                 continue
-            keys = self._keys(others)
+            keys = [stem_key(other) for other in others]
             similar = process.cdist(long, keys, scorer=fuzz.ratio, score_cutoff=self._least)
             ruled_out[row] = not similar.any()
         return ruled_out
@@ -178,11 +177,6 @@ class Meanings:
     def _members(self, label: int) -> Sequence[str]:
         first, last = np.searchsorted(self._labels, [label, label + 1]).tolist()
         return self._names[first:last]
-
-    def _keys(self, names: Sequence[str]) -> list[str]:
-        new = [name for name in names if name not in self._key_of]
-        self._key_of.update(zip(new, stem_keys(new), strict=True))
-        return [self._key_of[name] for name in names]
 
 
 def _is_short(name: str) -> bool:
@@ -242,11 +236,14 @@ class TextEvidence:
         mentioned = np.zeros(len(self._table), np.bool_)
         for index in indexes:
             mentioned[[*index.value_of]] = True
-        for row in np.flatnonzero(mentioned[left]).tolist():
-            one, other = int(left[row]), int(right[row])
-            (key, short, form), (other_key, other_short, other_form) = (
-                [index.value(position) for index in indexes] for position in (one, other)
-            )
+        rows = np.flatnonzero(mentioned[left])
+        strings_of = {
+            position: [index.value(position) for index in indexes]
+            for position in np.unique(np.concatenate([left[rows], right[rows]])).tolist()
+        }
+        for row, one, other in np.stack([rows, left[rows], right[rows]], axis=1).tolist():
+            key, short, form = strings_of[one]
+            other_key, other_short, other_form = strings_of[other]
             if long := self._long.get(short):
                 count, total = long.get(other_key, 0), sum(long.values())
                 values[row, :4] = count, count / total, 0, np.log1p(total)
@@ -277,6 +274,7 @@ class _Values:
         return self._positions_of.get(value, ())
 
 
+@lru_cache(CACHED)
 def short_key(name: str) -> str:
     """The letters and digits of a short form; their case counts: "pH" is not "Ph"."""
     return "".join(filter(str.isalnum, name))
@@ -285,7 +283,19 @@ def short_key(name: str) -> str:
 RULED_OUT = -20.0  # log-odds of a pair that is two things
 DEFINED = 3.0  # log-odds of a defined pair: 95 in 100 definitions that were read are right
 EQUATED = 1000  # one "A (B)" outweighs any number of "A and B"
+POSSIBLE = -1.0  # log-odds from which on pairs of a mere list of names are looked at
 DOUBTFUL = -3.0  # log-odds below which a pair needs no look at its words
+
+
+def rule_out_opposites(
+    names: Sequence[str], left: Positions, right: Positions, log_odds: Floats
+) -> Floats:
+    """The log-odds of pairs, where nothing but the names is known: no opposites mean the same."""
+    judged = log_odds.copy()
+    for pair in np.flatnonzero(log_odds >= POSSIBLE).tolist():
+        if name_opposites(names[left[pair]], names[right[pair]]):
+            judged[pair] = RULED_OUT
+    return judged
 
 
 class Statements:
@@ -299,9 +309,9 @@ class Statements:
         self._names = names
         self._forms = [normal_form(name) for name in names]
         self._short_keys = [short_key(name) for name in names]
-        self._stem_keys: dict[int, str] = {}
         self._words = words
         self._long = definitions(evidence)
+        self._is_short = np.array([key in self._long for key in self._short_keys], np.bool_)
         self._balance: dict[tuple[str, str], int] = {}  # how often equated less how often opposed
         for first, second, relation, count in evidence.pairs():
             signed = -count if relation in OPPOSING else count * EQUATED
@@ -310,7 +320,9 @@ class Statements:
     def judge(self, left: Positions, right: Positions, log_odds: Floats) -> Floats:
         """The log-odds of pairs as the text and the words change them."""
         judged = log_odds.copy()
-        for pair, (one, other) in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
+        judgeable = self._is_short[left] | self._is_short[right] | (log_odds >= DOUBTFUL)
+        for pair in np.flatnonzero(judgeable).tolist():
+            one, other = int(left[pair]), int(right[pair])
             if self._is_defined(one, other) or self._is_defined(other, one):
                 judged[pair] = max(judged[pair], DEFINED)
             elif log_odds[pair] >= DOUBTFUL and self._is_ruled_out(one, other):
@@ -320,7 +332,7 @@ class Statements:
 
     def _is_defined(self, short: int, long: int) -> bool:
         forms = self._long.get(self._short_keys[short])
-        return forms is not None and self._stem_key(long) in forms
+        return forms is not None and stem_key(self._names[long]) in forms
 
     def _is_ruled_out(self, one: int, other: int) -> bool:
         forms = self._long.get(self._short_keys[one])
@@ -331,9 +343,3 @@ class Statements:
         if self._balance.get((pair[0], pair[1]), 0) < 0:
             return True
         return conflicting(self._names[one], self._names[other], self._words)
-
-    def _stem_key(self, position: int) -> str:
-        key = self._stem_keys.get(position)
-        if key is None:
-            key = self._stem_keys[position] = stem_key(self._names[position])
-        return key
