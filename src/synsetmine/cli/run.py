@@ -177,7 +177,7 @@ WIDTH = 100  # of its lines
 def demo(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the demo.")] = Path("demo"),
     *,
-    work: Annotated[EngineSettings, SettingOptions(only=("workers"))],
+    work: Annotated[EngineSettings, SettingOptions(only=("workers",))],
 ) -> None:
     """Run all stages on real data from packages (extra `demo`).
 

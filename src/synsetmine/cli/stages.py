@@ -163,7 +163,7 @@ def supervise(
         ),
     ],
     settings: Annotated[SuperviseSettings, SettingOptions()],
-    linking: Annotated[LinkSettings, SettingOptions(only=("ambiguous"))],
+    linking: Annotated[LinkSettings, SettingOptions(only=("ambiguous",))],
 ) -> None:
     """Make training sets from links, and report which links were dropped and why.
 
