@@ -199,7 +199,7 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: S.apply_plan(PLAN, pl.LazyFrame({"name": NAMES})), r"pass .collect\(\)"),
     (lambda: S.undo_plan(PLAN), "expected a table of entities, of relations, or both"),
     (lambda: S.GraphColumns(sum="degree"), "sum must be a list of columns: 'degree'"),
-    (lambda: S.GraphColumns(refer_to="row"), "refer_to must be name or id: 'row'"),
+    (lambda: S.GraphColumns(refer_to="row"), "refer_to must be one of name, id: 'row'"),
 ]
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from types import SimpleNamespace
+
 import pytest
 
 from synsetmine.errors import SynsetmineError
@@ -19,7 +22,9 @@ def test_without_the_hub_a_name_is_refused_after_one_question(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     waits: list[float] = []
-    monkeypatch.setattr("huggingface_hub.utils._http.time.sleep", waits.append)
+    # Threads of other tests may sleep, so only the hub's module gets another clock.
+    clock = SimpleNamespace(**{**vars(time), "sleep": waits.append})
+    monkeypatch.setattr("huggingface_hub.utils._http.time", clock)
     with pytest.raises(SynsetmineError, match=r"'nosuch'.* does not answer$"):
         load_encoder("nosuch", "cpu")
     assert not waits

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from synsetmine.corpus import CorpusFormat
-from synsetmine.errors import require
+from synsetmine.errors import DataError, require
 from synsetmine.models.paper.settings import PresetName
 from synsetmine.schema import Settings, seed_setting, setting
 from synsetmine.types import KNOWN_THRESHOLD, Ambiguous, KbFormat, LinkerName, Order
@@ -313,6 +313,12 @@ class GraphColumns(Settings):
         "description, if there is one. Lists are always joined",
     )
     sum: Sequence[str] = setting((), help="column of numbers to add; repeat it for more")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for what, names in (("join", self.join), ("sum", self.sum)):
+            if isinstance(names, str):
+                raise DataError(f"{what} must be a list of columns", value=names)
 
 
 @dataclass(frozen=True, kw_only=True)
