@@ -266,7 +266,7 @@ def _stems_of(names: SpelledNames) -> tuple[list[str], Numbers, Positions]:
 
 @lru_cache(CACHED)
 def _stem(word: str) -> str:
-    """The Snowball stem of the singular of a word; the stemmer takes most time of a rehearsal."""
+    """The Snowball stem of the singular of a word; the stemmer is slow, and knows no cache."""
     import snowballstemmer
 
     stemmed: str = snowballstemmer.stemmer("english").stemWord(stem(word))
