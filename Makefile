@@ -54,7 +54,7 @@ reference: $(INSTALLED)  ## write cli.md, settings.md and errors.md of docs/refe
 	$(BIN)/python docs/tutorials/generate_notebook.py
 
 docs: $(INSTALLED)  ## the documentation as a site, in site/
-	$(BIN)/mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict  # a notice of the theme
 
 constraints: $(INSTALLED)  ## write the installed versions to constraints.txt
 	{ head -1 constraints.txt; $(PIP) freeze --exclude-editable | sed '/^#/d; s/+.*//'; } > .venv/constraints.txt

@@ -5,16 +5,23 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+from collections.abc import Iterator
 from html import unescape
 from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urldefrag, urlsplit
 
 import pytest
 
 import synsetmine
 from docs.sitepages import OUTSIDE
+from tests.support.localserver import LocalServer
 from tests.support.walks import run
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 ROOT = Path(__file__).parents[2]
 NO_PAGES = {"results/medline-mesh/notes.md"}  # a part of the page above it
@@ -27,7 +34,7 @@ PAGES = sorted(
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
-    said = run(command, ROOT, stderr_too=True)
+    said = run(command, ROOT, {"NO_MKDOCS_2_WARNING": "1"}, stderr_too=True)
     assert "WARNING" not in said
     return folder
 
@@ -97,3 +104,48 @@ def test_the_site_shows_pages_as_the_repository_does(site: Path) -> None:
         text = page.read_text("utf-8")
         assert not re.search(r"<p>(?:(?!</p>).)*\n[-*] ", text, re.S), f"a list of {page}"
         assert not re.search(r"<code>[^<]*\\\|", text), f"an escaped bar of {page}"
+
+
+@pytest.fixture(scope="module")
+def address(site: Path) -> Iterator[str]:
+    class Pages(SimpleHTTPRequestHandler):
+        def translate_path(self, path: str) -> str:
+            return str(site / urlsplit(path).path.lstrip("/"))
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with LocalServer(Pages).running() as server:
+        yield f"{server.root}/"
+
+
+@pytest.mark.browser
+def test_search_copy_buttons_and_dark_mode_work_without_the_internet(
+    browser: Browser, address: str
+) -> None:
+    context = browser.new_context(
+        viewport={"width": 1280, "height": 800},
+        color_scheme="dark",
+        permissions=["clipboard-read", "clipboard-write"],
+    )
+    page = context.new_page()
+    complaints: list[str] = []
+    requests: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto(f"{address}how-to/search-engine.html")
+    assert page.locator("body").get_attribute("data-md-color-scheme") == "slate"
+    page.get_by_title("Light").click()
+    page.wait_for_selector("body[data-md-color-scheme=default]")
+    page.locator(".md-code__button").first.click()
+    page.get_by_text("Copied to clipboard").wait_for()
+    copied = page.evaluate("navigator.clipboard.readText()").split("\n")
+    assert copied[0] == "python docs/examples/make.py shop"
+    assert not any(line.startswith("$") or "written" in line for line in copied)
+    page.keyboard.press("/")
+    page.keyboard.type("GraphRAG")
+    page.locator(".md-search-result__link[href*='how-to/graphrag.html']").first.wait_for()
+    assert not complaints
+    assert all(url.startswith(address) for url in requests)
+    context.close()
