@@ -14,7 +14,8 @@ import numpy.typing as npt
 from fuzz.tables import written
 from fuzz.target import Form, Target, folder, require
 from synsetmine.errors import SynsetmineError
-from synsetmine.export.solr import lint_file, read_rules
+from synsetmine.export.solr import lint_file
+from synsetmine.io.rules import read_rules
 from synsetmine.io.sets import Decision, read_trace, write_trace
 from synsetmine.linking.spotlight import Annotation, read_annotation
 from synsetmine.models import SetModel, StoredModel, load_model, save_model

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from synsetmine.export.solr import escape
 from synsetmine.io.sets import read_sets, write_sets
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import read_vectors
@@ -143,6 +144,14 @@ def test_mine_by_frequency_with_seeds_and_missing_terms(place: Path) -> None:
     assert set(new.sets[0]) <= set(mined.sets[0])
     assert "1 of " in done.stderr
     assert "have no vector and stand alone: unknown" in done.stderr
+    rules = [", ".join(escape(str(term)) for term in one) for one in new.sets[:2]]
+    (place / "synonyms.txt").write_text("# ours\n" + "\n".join(rules) + "\n")
+    synsetmine(
+        *["mine", "model", "-v", "vectors.txt", "--vocabulary", "terms.tsv"],
+        *["--order", "frequent", "--seeds", "synonyms.txt", "-o", "ruled.jsonl"],
+        cwd=place,
+    )
+    assert read_sets(place / "ruled.jsonl").sets == mined.sets
     assert re.search(r"^\d+ new names? for \d entit\w+; there was no", done.stderr, re.M)
     write_sets(place / "odd.jsonl", SynonymSets.of([[Term("nowhere")]], ["an id"]))
     odd = ["mine", "model", "-v", "vectors.txt", "--seeds", "odd.jsonl", "-o"]

@@ -52,6 +52,22 @@ def test_standard_input(place: Path) -> None:
     assert broken.stderr.startswith(b"synsetmine: error: /dev/stdin:2: not UTF-8")
 
 
+def test_a_synonyms_file_has_the_known_sets(place: Path) -> None:
+    rules = "# ours\ncardiac failure, heart failure => Heart Failure\n"
+    (place / "synonyms.txt").write_text(rules)
+    (place / "new.txt").write_text("failure, heart\nCologne\n")
+    synsetmine("group", "new.txt", "--known", "synonyms.txt", "-o", "x.jsonl", cwd=place)
+    (known,) = (tuple(map(str, one)) for one in read_sets(place / "x.jsonl"))
+    assert known[0] == "Heart Failure"
+    assert sorted(known[1:]) == ["cardiac failure", "failure, heart", "heart failure"]
+    (place / "synonyms.txt").write_text(f"{rules}heart failure, HF\n")
+    group = ["group", "new.txt", "--known", "synonyms.txt"]
+    assert "synonyms.txt:3: the rule on line 2 already has this term: 'heart failure'" in (
+        synsetmine(*group, cwd=place, code=1).stderr
+    )
+    assert "synonyms.txt:3" in synsetmine(*group, "--skip-bad", cwd=place).stderr
+
+
 @pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet", "txt"])
 def test_files_by_their_ending(place: Path, ending: str) -> None:
     done = synsetmine("group", "names.csv", "-o", f"out/x.{ending}", cwd=place)

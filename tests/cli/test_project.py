@@ -52,8 +52,8 @@ def test_init_then_run_up_to_a_stage(world: Path, tmp_path: Path) -> None:
 def test_init_tells_what_is_not_there_yet(tmp_path: Path) -> None:
     (tmp_path / "kb.jsonl").touch()
     said = synsetmine(tmp_path, "init", "--corpus", "nowhere.txt", "--kb", "kb.jsonl")
-    assert "warning: nowhere.txt is missing" in said
-    assert "no kb.jsonl" not in said
+    assert "warning: nowhere.txt: no such file" in said
+    assert "kb.jsonl: no such file" not in said
     assert "warning" not in synsetmine(
         *(tmp_path, "init", "--corpus", "texts/*.txt", "--kb", "kb.jsonl", "--overwrite")
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from synsetmine.errors import DataError
-from synsetmine.export.solr import Finding, Rule, lint_file, read_rules
+from synsetmine.export.solr import Finding, lint_file
 
 
 def lint(folder: Path, text: str, *, limit: int = 10_000) -> list[tuple[int, str, str]]:
@@ -106,17 +106,6 @@ def test_rules_beyond_the_limit_are_told_of_once(tmp_path: Path) -> None:
 
 def test_a_byte_order_mark_is_an_error(tmp_path: Path) -> None:
     assert lint(tmp_path, "\ufeffab, cd\n") == [(1, "error", "byte-order-mark")]
-    assert read_rules(tmp_path / "synonyms.txt") == [Rule(1, ("\ufeffab", "cd"))]
-
-
-def test_lines_end_as_java_ends_them(tmp_path: Path) -> None:
-    path = tmp_path / "s.txt"
-    path.write_bytes("ab, cd\rx1, y1\r\nnew\u2028line, z\x85\x0b1\n".encode())
-    assert read_rules(path) == [
-        Rule(1, ("ab", "cd")),
-        Rule(2, ("x1", "y1")),
-        Rule(3, ("new\u2028line", "z\x85\x0b1")),
-    ]
 
 
 def test_what_cannot_be_read_is_an_error(tmp_path: Path) -> None:
@@ -126,6 +115,3 @@ def test_what_cannot_be_read_is_an_error(tmp_path: Path) -> None:
         lint_file(path)
     with pytest.raises(DataError, match="No such file"):
         lint_file(tmp_path / "missing.txt")
-    path.write_text("ab, cd\n\nab, , cd\n")
-    with pytest.raises(DataError, match=r"s\.txt:3: an empty term: 'ab, , cd'"):
-        read_rules(path)

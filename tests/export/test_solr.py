@@ -14,15 +14,13 @@ from synsetmine.errors import DataError, Skipped, SynsetmineError
 from synsetmine.export import About
 from synsetmine.export.formats import FORMATS
 from synsetmine.export.solr import (
-    Rule,
     lint_file,
-    parse_rule,
     part_of,
-    read_rules,
     write_elasticsearch,
     write_managed,
     write_solr,
 )
+from synsetmine.io.rules import Rule, parse_rule, read_rules
 from synsetmine.runs import MinedSet
 from tests.support.searchentries import entry, nasty_entries, surfaces, writable
 

@@ -162,3 +162,9 @@ def test_definitions_of_the_metathesaurus(tmp_path: Path) -> None:
     (tmp_path / "MRDEF.RRF").write_text("C0000001|A disease.\n")
     with pytest.raises(DataError, match=r"expected the 8 columns of MRDEF\.RRF"):
         read_kb(tmp_path / "MRCONSO.RRF")
+
+
+def test_a_spreadsheet_is_to_be_saved_as_csv(tmp_path: Path) -> None:
+    (tmp_path / "kb.xlsx").write_bytes(b"PK\x03\x04")
+    with pytest.raises(DataError, match=r"kb\.xlsx: .* knowledge bases; save the sheet as CSV"):
+        read_kb(tmp_path / "kb.xlsx")

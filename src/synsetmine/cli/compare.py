@@ -88,7 +88,9 @@ def datasets(
 
 
 def compare(
-    sets: Annotated[Path | None, typer.Argument(help="Training sets, .set or .jsonl.")] = None,
+    sets: Annotated[
+        Path | None, typer.Argument(help="Training sets: .set, .jsonl, or Solr's synonyms.txt.")
+    ] = None,
     vectors: Annotated[
         list[Path] | None,
         typer.Option(

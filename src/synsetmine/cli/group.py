@@ -84,7 +84,10 @@ def group(
     ] = DEFAULTS.precision,
     known: Annotated[
         Path | None,
-        typer.Option(help="Known synonym sets, .jsonl or .set; new names may join them."),
+        typer.Option(
+            help="Known synonym sets: .jsonl, .set, or the synonyms.txt of Solr and "
+            "Elasticsearch; new names may join them."
+        ),
     ] = None,
     registry: Annotated[
         Path | None,

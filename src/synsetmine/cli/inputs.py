@@ -46,7 +46,9 @@ Device = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-TrainingSets = Annotated[Path, typer.Argument(help="Training sets, .set or .jsonl.")]
+TrainingSets = Annotated[
+    Path, typer.Argument(help="Training sets: .set, .jsonl, or Solr's synonyms.txt.")
+]
 Model = Annotated[Path, typer.Argument(help="Folder of a trained model.")]
 Reviews = Annotated[
     Path | None,

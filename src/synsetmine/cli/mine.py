@@ -168,7 +168,10 @@ def mine(
     settings: Annotated[MineSettings, SettingOptions(leave_out=("known", "reviews"))],
     limits: Annotated[SetLimits, SettingOptions()],
     seeds: Annotated[
-        Path | None, typer.Option(help="Known sets that new terms may join, .set or .jsonl.")
+        Path | None,
+        typer.Option(
+            help="Known sets that new terms may join: .set, .jsonl, or Solr's synonyms.txt."
+        ),
     ] = None,
     reviews: Reviews = None,
     ids: Annotated[

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from synsetmine.corpus.documents import check_unicode, parquet_columns, table_rows
 from synsetmine.errors import DataError, Skipped, choose_among, shorten, skipping
-from synsetmine.io.files import STDIN, Source, parse_json, plain_name
+from synsetmine.io.files import SPREADSHEETS, STDIN, Source, parse_json, plain_name
 from synsetmine.io.tables import unescape_formula
 from synsetmine.normalization import name_key
 from synsetmine.types import SynonymSets
@@ -22,7 +22,7 @@ COLUMNS = ("name", "term", "label", "surface", "title")  # taken where nobody na
 PAIR_HEADER = ("name", "other")
 GROUP_HEADER = ("set_id", "canonical", "name")  # of our own CSV files, whose cells are guarded
 NO_CONTEXT = "a context must be a string or a list of strings"
-NO_LISTS = (".json", ".set", ".tab", ".xls", ".xlsx", ".ods", ".xml", ".html", ".pdf")
+NO_LISTS = {".json", ".set", ".tab", ".xml", ".html", ".pdf", *SPREADSHEETS}
 
 _Values: TypeAlias = Sequence[object]  # name, context, type, id
 
@@ -73,8 +73,9 @@ def read_rows(
     """
     path = STDIN if str(path) == "-" else Path(path)
     if format is None and (ending := Path(plain_name(path)).suffix.lower()) in NO_LISTS:
-        problem = f"{ending} is not a format of name lists; convert the file, or name its format"
-        raise DataError(f"{problem}: {', '.join(LIST_FORMATS)}", path=path)
+        other = f"convert the file, or name its format: {', '.join(LIST_FORMATS)}"
+        hint = "save the sheet as CSV" if ending in SPREADSHEETS else other
+        raise DataError(f"{ending} is not a format of name lists", path=path, hint=hint)
     format = format or format_of(path)
     if format not in LIST_FORMATS:
         raise DataError("no such format", value=format, hint=choose_among(format, LIST_FORMATS))

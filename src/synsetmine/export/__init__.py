@@ -2,7 +2,8 @@
 
 from synsetmine.export.entries import About, Preferred, choose_entries
 from synsetmine.export.formats import FORMATS, Format
-from synsetmine.export.solr import Finding, Lint, Rule, lint_file, read_rules
+from synsetmine.export.solr import Finding, Lint, lint_file
+from synsetmine.io.rules import Rule, read_rules
 
 __all__ = [
     "FORMATS",

@@ -203,7 +203,8 @@ def not_utf8(path: Path, line: int, raw: bytes, start: int) -> DataError:
     return DataError("not UTF-8", path=path, line=line, value=around, hint=hint)
 
 
-_DOCUMENTS = {".doc", ".docx", ".odt", ".ods", ".pdf", ".rtf", ".xls", ".xlsx"}
+SPREADSHEETS = {".ods", ".xls", ".xlsx"}
+_DOCUMENTS = {".doc", ".docx", ".odt", ".pdf", ".rtf", *SPREADSHEETS}
 
 
 def cannot_open(path: Path, error: Exception | None = None) -> DataError:

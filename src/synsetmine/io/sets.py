@@ -10,11 +10,13 @@ import warnings
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator
 from dataclasses import asdict, dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from synsetmine.errors import DataError, Skipped, skipping
 from synsetmine.io.files import numbered_lines, parse_json, plain_name, write_text
+from synsetmine.io.rules import has_arrow, parse_rule
 from synsetmine.normalization import is_unicode
 from synsetmine.types import NameKind, Scope, SetsLike, SynonymSets, Term, first_duplicate
 
@@ -56,7 +58,7 @@ def _same_set(members: Collection[Term], earlier: SynonymSets) -> str | None:
     return earlier.ids[number] if same else None
 
 
-def new_id(members: Collection[Term], taken: Container[str]) -> str:
+def new_id(members: Iterable[Term], taken: Container[str]) -> str:
     """An id for a set of these terms that no other has."""
     text = "\n".join(sorted(map(str, members)))
     name = f"s{hashlib.sha256(text.encode()).hexdigest()[:DIGITS]}"
@@ -66,6 +68,7 @@ def new_id(members: Collection[Term], taken: Container[str]) -> str:
     return free
 
 
+_PAPER_LINE = re.compile(r"""\s*\S+ \{\s*['"]""")
 # A quoted term up to its comma, or to the end of the set.
 _QUOTED = re.compile(
     r"""\s*('(?:[^'\\\0\r\n]|\\[^\0\r\n])*'|"(?:[^"\\\0\r\n]|\\[^\0\r\n])*")\s*(?:,\s*|\Z)"""
@@ -75,28 +78,80 @@ _QUOTED = re.compile(
 def read_sets(
     path: str | Path, *, skipped: list[DataError] | None = None, allow_empty: bool = False
 ) -> SynonymSets:
-    """Read a `.set` or `.jsonl` file (also .gz, .bz2 or .zst).
+    """Read a `.set` or `.jsonl` file, or a `synonyms.txt` of Solr (also .gz, .bz2 or .zst).
 
     A broken line raises a DataError with file, line and value. With `skipped`, broken lines are
     skipped and their errors go there. A file without sets is an error unless `allow_empty`.
+
+    A rule of a `synonyms.txt` is a set, whose id is a hash of its terms. In `a, b => c` the
+    right side comes first. Rules with the same right side are one set; it is an error if others
+    share a term.
     """
     path = Path(path)
-    parse = _parse_jsonl if _is_jsonl(path) else _parse_paper
-    first_line_of: dict[Term, int] = {}
-    ids: dict[str, int] = {}
-    sets: list[tuple[Term, ...]] = []
-    for number, line in numbered_lines(path, skipped=skipped):
-        if not line.strip():
-            continue
-        with skipping(path, number, skipped):
-            set_id, terms = parse(line)
-            _check_new(set_id, terms, ids, first_line_of)
-            ids[set_id] = number
-            first_line_of.update(dict.fromkeys(terms, number))
-            sets.append(terms)
+    lines = (line for line in numbered_lines(path, skipped=skipped) if line[1].strip())
+    first = list(islice(lines, 1))
+    read = _read_rules if first and _has_rules(path, first[0][1]) else _read_lines
+    sets = read(path, chain(first, lines), skipped)
     if not sets and not allow_empty:
         raise DataError("no synonym sets in this file", path=path)
-    return SynonymSets(tuple(sets), tuple(ids))
+    return SynonymSets(tuple(sets.values()), tuple(sets))
+
+
+def _has_rules(path: Path, line: str) -> bool:
+    """Whether a file with this first line is a `synonyms.txt`; the paper's sets may be in .txt."""
+    return plain_name(path).endswith(".txt") and not _PAPER_LINE.match(line)
+
+
+def _read_lines(
+    path: Path, lines: Iterable[tuple[int, str]], skipped: list[DataError] | None
+) -> dict[str, tuple[Term, ...]]:
+    """The sets of a .set or .jsonl file by their ids."""
+    parse = _parse_jsonl if _is_jsonl(path) else _parse_paper
+    first_line_of: dict[Term, int] = {}
+    line_of_id: dict[str, int] = {}
+    sets: dict[str, tuple[Term, ...]] = {}
+    for number, line in lines:
+        with skipping(path, number, skipped):
+            set_id, terms = parse(line)
+            _check_new(set_id, terms, line_of_id, first_line_of)
+            line_of_id[set_id] = number
+            first_line_of.update(dict.fromkeys(terms, number))
+            sets[set_id] = terms
+    return sets
+
+
+def _read_rules(
+    path: Path, lines: Iterable[tuple[int, str]], skipped: list[DataError] | None
+) -> dict[str, tuple[Term, ...]]:
+    """The sets of a `synonyms.txt` by hashes of their terms."""
+    first_line_of: dict[Term, int] = {}
+    members: list[dict[Term, None]] = []
+    with_right_side: dict[frozenset[Term], dict[Term, None]] = {}
+    for number, line in lines:
+        with skipping(path, number, skipped):
+            rule = parse_rule(line, number)
+            if rule is None:
+                continue
+            if not rule.inputs or rule.outputs == () or (not rule.outputs and has_arrow(line)):
+                raise DataError("a rule without terms on one side", value=line)
+            right = frozenset(map(Term.parse, rule.outputs or ()))
+            earlier = with_right_side.get(right, {}) if right else {}
+            terms = dict.fromkeys(map(Term.parse, (*(rule.outputs or ()), *rule.inputs)))
+            for term in terms:
+                if term in first_line_of and term not in earlier:
+                    problem = f"the rule on line {first_line_of[term]} already has this term"
+                    hint = "join the two rules, or remove the term from one of them"
+                    raise DataError(problem, value=str(term), hint=hint)
+            if not earlier:
+                members.append(earlier)
+                with_right_side[right] = earlier
+            earlier.update(terms)
+            for term in terms:
+                first_line_of.setdefault(term, number)
+    sets: dict[str, tuple[Term, ...]] = {}
+    for one in members:
+        sets[new_id(one, sets)] = tuple(one)
+    return sets
 
 
 def write_sets(path: str | Path, sets: SetsLike) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import get_args
 
 from synsetmine.errors import DataError, Skipped
-from synsetmine.io.files import Meter, Source, open_binary, parse_json, plain_name
+from synsetmine.io.files import SPREADSHEETS, Meter, Source, open_binary, parse_json, plain_name
 from synsetmine.io.tables import Row, rows_in
 from synsetmine.kb.base import KnowledgeBase, KnowledgeBuilder
 from synsetmine.kb.dumps import add_mediawiki, add_umls, add_wikidata, umls_files
@@ -134,6 +134,9 @@ def guess_format(path: Path) -> KbFormat:
         start = stream.read(4096)
     if start.startswith(b"ARROW1"):
         return "saved"
+    if f".{ending}" in SPREADSHEETS:
+        problem = f".{ending} is not a format of knowledge bases"
+        raise DataError(problem, path=path, hint="save the sheet as CSV")
     wide = start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     text = start.decode("utf-16" if wide else "utf-8", errors="replace").lstrip("\ufeff \t\r\n")
     if re.match(r"\[?\s*\{", text) and all(re.search(part, text) for part in _OF_AN_ITEM):
