@@ -165,7 +165,7 @@ def test_rejected_surfaces_need_sound_borders(tmp_path: Path) -> None:
     done = synsetmine(
         tmp_path, "vocabulary", "documents.parquet", *options, "-o", "vocabulary.tsv", code=1
     )
-    assert "no term is seen 4 times or more" in done
+    assert "the corpus has no term 4 times or more; lower min_count" in done
 
 
 def test_only_the_list_needs_a_list(world: Path, tmp_path: Path) -> None:

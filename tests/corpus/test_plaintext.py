@@ -34,7 +34,7 @@ def test_broken_lines_of_a_text_are_told(tmp_path: Path) -> None:
     texts, errors = refused(path)
     assert texts == ["good", "rest", "last"]
     assert errors == [
-        r":3: not UTF-8: b'M\xfcnchen\n'",
+        r":3: not UTF-8: b'M\xfcnchen\n'; save the file as UTF-8",
         r":6: the text contains a NUL character: 'nul \x00 byte'",
     ]
     texts, errors = refused(path, "lines")

@@ -169,7 +169,8 @@ def test_a_table_must_have_the_text_columns(tmp_path: Path) -> None:
     for name in ("x.csv", "x.parquet"):
         texts, errors = refused(tmp_path / name)
         assert texts == []
-        assert errors == [": a text column is missing: 'text is not among id, body'"]
+        problem = ": a text column is missing: 'text is not among id, body'; name it with "
+        assert errors == [problem + "--text-field, in a project as text_field of [corpus]"]
         assert read(tmp_path / name, text_field="body") == [("1", "x")]
     assert read(stored(tmp_path, "", "empty.csv")) == []
 

@@ -198,7 +198,7 @@ def test_a_listing_without_the_sets_is_refused(
 
 
 def test_an_unknown_name_is_told_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"nyt, wiki, pubmed: '\.\./nyt'"):
+    with pytest.raises(DataError, match=r"'\.\./nyt'; expected one of nyt, wiki, pubmed"):
         fetch_dataset("../nyt", cache=tmp_path)
 
 

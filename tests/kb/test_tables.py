@@ -170,7 +170,8 @@ def test_a_table_without_its_columns_is_told(tmp_path: Path, name: str) -> None:
                 read_kb(path, skipped=skipped)
             found = header.replace(",", ", ")
             assert str(caught.value) == (
-                f"{path}:2: expected a header with the columns 'id' and 'name'; found: '{found}'"
+                f"{path}:2: expected a header with the columns 'id' and 'name'; found: '{found}'; "
+                "rename these columns"
             )
 
 

@@ -165,9 +165,11 @@ def test_one_that_has_learned_the_test_sets_is_no_judge(tiny: Path, tmp_path: Pa
 
 def test_bad_wishes_are_told(tiny: Path, tmp_path: Path) -> None:
     few = SETS.pick(range(5))
-    with pytest.raises(DataError, match="withholding 1 of: 5"):
+    with pytest.raises(
+        DataError, match="too few sets to tune on 4 and withhold 1, at least 10 each"
+    ):
         tune_encoder(few, str(tiny), tmp_path / "tuned", **asdict(TuningSettings()))
-    with pytest.raises(DataError, match="withholding 60 of"):
+    with pytest.raises(DataError, match="tune on 0 and withhold 60"):
         tune_encoder(SETS, str(tiny), tmp_path / "tuned", **asdict(TuningSettings(held_out=0.995)))
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "notes.txt").write_text("mine", encoding="utf-8")
