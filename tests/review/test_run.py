@@ -200,9 +200,7 @@ def test_a_run_announces_decisions_that_lower_the_scores(tmp_path: Path) -> None
     run, state = write_held_out(tmp_path)
     at = Artefacts(run)
     shutil.copy(tmp_path / "train.jsonl", at.training)
-    sets = [*read_sets(at.training), *read_sets(at.test)]
-    terms = tuple(term for members in sets for term in members)
-    write_vectors(at.vectors, TermVectors(terms, np.ones((len(terms), 1), np.float32)))
+    write_vectors(at.vectors, TermVectors((Term("other"),), np.ones((1, 1), np.float32)))
     asked: list[str] = []
 
     def train(*, keep: bool = True) -> StageResult:
