@@ -177,12 +177,22 @@ class KnownSets:
         The other terms have no known set in common with these.
         """
         ids, _ = self.home(members)
-        near = [term for set_id in ids for term in self._near.get(set_id, ())]
-        if not ids:
+        if ids:
+            near = self.candidates_of(ids)
+        else:
             ids = [c.set_id for term in members for c in self.candidates.get(term, ())]
-        names = [n for i in ids if i in self._members for n in self._members[i]]
+            near = [name for set_id in ids for name in self.names_of(set_id)]
         own = {*members}
-        return [term for term in dict.fromkeys((*names, *near)) if term not in own]
+        return [term for term in dict.fromkeys(near) if term not in own]
+
+    def candidates_of(self, set_ids: Sequence[str]) -> list[Term]:
+        """The known names of sets, and the new terms that may belong to one."""
+        names = [name for set_id in set_ids for name in self.names_of(set_id)]
+        return [*names, *(term for set_id in set_ids for term in self._near.get(set_id, ()))]
+
+    def names_of(self, set_id: str) -> tuple[Term, ...]:
+        """The known names of a set; none of an unknown one."""
+        return self._members.get(set_id, ())
 
     @cached_property
     def _members(self) -> Mapping[str, tuple[Term, ...]]:

@@ -19,13 +19,8 @@ from openapi_spec_validator import validate
 from synsetmine.models import probabilities, rank
 from synsetmine.review import ReviewState, ReviewStore
 from synsetmine.review.web import api, schemas
-from synsetmine.review.web.api import (
-    Answers,
-    MinedAnswers,
-    ModelAnswers,
-    openapi_document,
-    serving_app,
-)
+from synsetmine.review.web.answers import Answers, MinedAnswers, ModelAnswers
+from synsetmine.review.web.api import Service, openapi_document, serving_app
 from synsetmine.review.web.schemas import QUESTIONS, ExpandQuestion
 from synsetmine.review.web.server import AccessPolicy
 from synsetmine.runs import MinedSet, MinedTerm, Sentence, read_results
@@ -64,7 +59,7 @@ def model() -> ModelAnswers:
 @pytest.fixture(scope="module")
 def client(mined: MinedAnswers, model: ModelAnswers) -> Iterator[httpx.Client]:
     with (
-        served(serving_app(Answers(mined, model), AccessPolicy())) as address,
+        served(serving_app(Service(Answers(mined, model)), AccessPolicy())) as address,
         httpx.Client(base_url=address, trust_env=False) as client,
     ):
         yield client
@@ -111,7 +106,7 @@ def test_a_new_name_comes_with_what_the_trace_has() -> None:
     seed = MinedTerm("heart failure", 9, "seed", True)
     answers = MinedAnswers([MinedSet("D1", (seed, new), "D1")])
     with (
-        served(serving_app(Answers(answers), AccessPolicy())) as address,
+        served(serving_app(Service(Answers(answers)), AccessPolicy())) as address,
         httpx.Client(base_url=address, trust_env=False) as client,
     ):
         (synonym,) = get(client, "/v1/expand", term="heart failure")["synonyms"]
@@ -160,7 +155,7 @@ def test_ranks_and_scores_are_the_models(client: httpx.Client) -> None:
 
 
 def test_a_bare_model_expands_by_ranking(model: ModelAnswers) -> None:
-    app = serving_app(Answers(model=model), AccessPolicy())
+    app = serving_app(Service(Answers(model=model)), AccessPolicy())
     term = VECTORS.terms[3]
     with served(app) as address, httpx.Client(base_url=address, trust_env=False) as client:
         everyone = get(client, "/v1/expand", term=str(term), least=0, top=100)
@@ -334,11 +329,10 @@ def test_other_addresses_and_methods_are_refused_in_the_same_form(client: httpx.
     assert answer.json()["error"]["message"] == "no such path: /v2/expand; /openapi.json lists all"
     answer = client.post("/v1/expand", json={})
     assert (answer.status_code, answer.json()["error"]["code"]) == (405, "wrong_method")
-    assert client.get("/").headers["location"] == "/openapi.json"
 
 
 def test_without_a_model_there_are_synonyms_only(mined: MinedAnswers) -> None:
-    app = serving_app(Answers(mined), AccessPolicy())
+    app = serving_app(Service(Answers(mined)), AccessPolicy())
     with served(app) as address, httpx.Client(base_url=address, trust_env=False) as client:
         assert get(client, "/v1/expand", term="aspirin")["synonyms"]
         assert problem(client, "/v1/rank", 501, set="aspirin")[0] == "no_model"
@@ -353,7 +347,7 @@ def test_what_should_not_happen_is_a_plain_error(
 
     monkeypatch.setattr(mined, "expand", fail)
     with (
-        served(serving_app(Answers(mined), AccessPolicy())) as address,
+        served(serving_app(Service(Answers(mined)), AccessPolicy())) as address,
         httpx.Client(base_url=address, trust_env=False) as client,
     ):
         answer = client.get("/v1/expand", params={"term": "x"})
