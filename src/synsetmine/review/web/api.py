@@ -21,6 +21,7 @@ from starlette.types import ASGIApp
 from synsetmine import __version__
 from synsetmine.errors import SynsetmineError
 from synsetmine.review.web.answers import Answers
+from synsetmine.review.web.pages import render
 from synsetmine.review.web.routes import palette
 from synsetmine.review.web.schemas import (
     MESSAGES,
@@ -235,7 +236,10 @@ class JsonResponse(Response):
 
 
 def refuse(request: Request, error: Exception) -> Response:
-    """The answer for an error; the traceback of an unexpected one goes to the log."""
+    """The answer for an error; the traceback of an unexpected one goes to the log.
+
+    A browser that opens an address gets a page.
+    """
     headers: Mapping[str, str] | None = None
     match error:
         case ApiError():
@@ -250,7 +254,11 @@ def refuse(request: Request, error: Exception) -> Response:
             status, detail = 500, ErrorDetail("failed", str(error))
         case _:
             status, detail = 500, ErrorDetail("failed", "the server failed; see its log")
-    return JsonResponse(Problem(detail), status, headers)
+    if "text/html" not in request.headers.get("accept", ""):
+        return JsonResponse(Problem(detail), status, headers)
+    root = request.scope.get("root_path", "")
+    page = render("problem.html", root=root, app="search", status=status, message=detail.message)
+    return HTMLResponse(page, status, headers)
 
 
 # --- The OpenAPI document ---

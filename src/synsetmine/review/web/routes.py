@@ -310,5 +310,6 @@ def _refuse(request: Request, error: Exception) -> Response:
             status, message = 503 if isinstance(error, StoreReplacedError) else 400, str(error)
         case _:
             status, message = 500, "The server failed; its log says more. Nothing was recorded."
-    page = render("problem.html", root=_root(request), status=status, message=message)
+    values = {"root": _root(request), "app": "review", "status": status, "message": message}
+    page = render("problem.html", **values)
     return HTMLResponse(page, status, headers)

@@ -63,7 +63,7 @@ class SearchPage:
         entity = found.mined.entity or ""
         return {
             "found": found,
-            "name": str(found.term),
+            "called": str(found.term),
             "from_knowledge": found.source is TermSource.knowledge,
             "rows": [
                 Row(str(term.term), term, term.quotes(sentences.get(normal_form(term.text), ())))
@@ -101,7 +101,7 @@ class SearchPage:
 def docs_page(document: Schema, root: str) -> str:
     """The operations of an OpenAPI document, each with a form to try it."""
     operations = [
-        {"method": method.upper(), "path": path, **operation}
+        {"parameters": [], "requestBody": None, "method": method, "path": path, **operation}
         for path, methods in document["paths"].items()
         for method, operation in methods.items()
     ]
