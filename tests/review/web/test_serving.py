@@ -294,7 +294,7 @@ def test_a_name_of_several_entities_is_told_apart_by_its_entity(letters: httpx.C
 
 def test_a_new_name_is_ranked_with_the_set_that_it_joined(letters: httpx.Client) -> None:
     ranked = get(letters, "/v1/rank", set="ASA")["terms"]
-    assert [(one["term"], one["probability"]) for one in ranked][0] == ("aspirin", 0.97)
+    assert (ranked[0]["term"], ranked[0]["probability"]) == ("aspirin", 0.97)
     assert all(one["term"] != "ASA" and one["probability"] > 0 for one in ranked)
     assert get(letters, "/v1/rank", set="WHO")["terms"][0]["term"] == "world health organisation"
 
