@@ -13,7 +13,6 @@ from rapidfuzz import fuzz, process
 from synsetmine import __version__
 from synsetmine.errors import DataError
 from synsetmine.kb import KnowledgeBase
-from synsetmine.models.known import KnownSets
 from synsetmine.normalization import SHORT, normal_form, tokens
 from synsetmine.review import ReviewState
 from synsetmine.review.feedback import find_decisions
@@ -38,10 +37,11 @@ from synsetmine.review.web.schemas import (
 )
 from synsetmine.runs import MinedSet, MinedTerm, read_results
 from synsetmine.runs.folder import Artefacts
-from synsetmine.types import SynonymSets, Term
+from synsetmine.types import Term
 
 if TYPE_CHECKING:
     from synsetmine.models import PreparedModel
+    from synsetmine.models.known import KnownSets
 
 MAX_NEAR = 5
 MIN_SIMILARITY = 75  # of 100
@@ -296,11 +296,18 @@ class ModelAnswers:
         self._model = model
         self._threshold = threshold
         self._kb = kb if kb is not None and known is not None else KnowledgeBase.of(())
-        self._known = known or KnownSets(SynonymSets.of(()), {})
+        self._of_run = known
         self._index = TermIndex(model.terms, self._kb)
 
     def __contains__(self, term: object) -> bool:
         return term in self._index
+
+    @property
+    def _known(self) -> KnownSets:
+        """The known sets of the run: without them no name of a knowledge base is found."""
+        if self._of_run is None:
+            raise ApiError(501, "no_model", "this model has no known sets")
+        return self._of_run
 
     @property
     def size(self) -> ModelSize:
