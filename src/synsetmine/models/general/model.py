@@ -391,19 +391,14 @@ class PreparedNames:
 
     def rank(self, members: Iterable[TermLike], *, top: int = 10) -> list[tuple[Term, float]]:
         """The best terms without the members; with known sets, none of probability 0."""
-        members = terms_of(members)
-        if self._known is None:
-            return self._rank_new(members, top)
-        near = self._known.near_terms(members)
-        ranked = [*zip(near, self.probabilities(members, near), strict=True)]
-        if not self._known.home(members)[0]:
-            ranked += self._rank_new(members, top)
-        ranked = sorted((pair for pair in ranked if pair[1] > 0), key=lambda pair: -pair[1])
-        return ranked[: max(top, 0)]
-
-    def _rank_new(self, members: Sequence[Term], top: int) -> list[tuple[Term, float]]:
-        values = sigmoid(self._logits(self._index.members(members)))
-        return self._index.best(values, members, top)
+        members, known = terms_of(members), self._known
+        near = [] if known is None else known.near_terms(members)
+        ranked = [*zip(near, self.probabilities(members, near), strict=True)] if near else []
+        if known is None or not known.home(members)[0]:
+            values = sigmoid(self._logits(self._index.members(members)))
+            ranked += self._index.best(values, members, top)
+        ranked = [pair for pair in ranked if known is None or pair[1] > 0]
+        return sorted(ranked, key=lambda pair: -pair[1])[: max(top, 0)]
 
     def near_pairs(self, threshold: float, *, top: int = 100) -> list[tuple[Term, Term, float]]:
         """The pairs of terms whose probability is nearest to the threshold, nearest first."""
