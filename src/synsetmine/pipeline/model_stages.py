@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean, pstdev
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from synsetmine.errors import counted
 from synsetmine.io.files import cache_root, write_json
 from synsetmine.io.sets import read_sets, read_vocabulary, write_sets, write_trace
 from synsetmine.kb import KnowledgeBase
@@ -33,7 +35,7 @@ from synsetmine.pipeline.mining import (
 )
 from synsetmine.pipeline.settings import EncoderSettings, EvaluateSettings, MineSettings
 from synsetmine.pipeline.stage_results import HeldOutScores, StageContext, VectorsResult
-from synsetmine.review.decisions import write_decisions
+from synsetmine.review.decisions import standing_decisions, write_decisions
 from synsetmine.review.feedback import (
     Constraints,
     SetsWithReviews,
@@ -110,14 +112,13 @@ def train_model(
 ) -> StageResult:
     """Train a model; training that was interrupted resumes.
 
-    Reviews add to the training sets, but nothing on the entities held out.
+    Reviews add to the training sets, but nothing on the entities held out. On these, training
+    without reviews shows whether decisions lower the scores.
     """
     at = context.at
-    informed = training_sets(
-        read_sets(at.training, allow_empty=True),
-        read_constraints(reviews),
-        held_out=read_sets(at.test, allow_empty=True),
-    )
+    known = read_sets(at.training, allow_empty=True)
+    held_out = read_sets(at.test, allow_empty=True)
+    informed = training_sets(known, read_constraints(reviews), held_out=held_out)
     views = _read_views(at)
     if encoder.model:
         views = replace(views, learned=learned_surfaces(find_encoder(encoder.model)))
@@ -125,17 +126,103 @@ def train_model(
     def on_step(step: TrainingStep) -> None:
         context.progress(step.done, step.total, step.note)
 
-    trained = train_to_folder(
-        settings,
+    def train_on(sets: SynonymSets, folder: Path) -> TrainingResult:
+        return train_to_folder(
+            settings,
+            sets,
+            views,
+            folder,
+            encoder=encoder.model or None,
+            device=context.device,
+            replace_checkpoint=True,
+            on_step=on_step,
+        )
+
+    trained, effect = train_with_reviews(
+        train_on,
+        known,
         informed.sets,
-        views,
         at.model,
-        encoder=encoder.model or None,
+        reviews,
+        held_out,
+        views,
         device=context.device,
-        replace_checkpoint=True,
-        on_step=on_step,
+        ask=context.ask,
     )
-    return StageResult(figures={**trained.figures, **_reviewed(informed)}, notes=trained.warnings)
+    figures = {**trained.figures, **_reviewed(informed)}
+    notes = trained.warnings
+    if effect is not None and effect.is_loss:
+        notes = (*notes, f"{effect}{'' if effect.is_kept else '; trained without them'}")
+    elif effect is not None:
+        figures |= effect.figures
+    return StageResult(figures=figures, notes=notes)
+
+
+SHIFT = 0.02  # a loss of F1 that is more than chance between two trainings
+
+
+@dataclass(frozen=True)
+class ReviewEffect:
+    """What reviews do to the pair F1 on held-out sets."""
+
+    decisions: int
+    before: float
+    after: float
+    is_kept: bool = True
+
+    def __str__(self) -> str:
+        verb = "lowered" if self.is_loss else "changed"
+        change = f"{verb} F1 on held-out sets from {self.before:.2f} to {self.after:.2f}"
+        return f"{counted(self.decisions, 'decision')} {change}"
+
+    @property
+    def is_loss(self) -> bool:
+        return self.before - self.after >= SHIFT
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """For the counts of a stage."""
+        names = ("F1 on held-out sets without reviews", "with them")
+        return dict(zip(names, (round(self.before, 4), round(self.after, 4)), strict=True))
+
+
+def train_with_reviews(
+    train_on: Callable[[SynonymSets, Path], TrainingResult],
+    known: SynonymSets,
+    informed: SynonymSets,
+    folder: Path,
+    reviews: Path | None,
+    held_out: SynonymSets,
+    views: TermViews,
+    *,
+    device: str,
+    ask: Callable[[str], bool],
+) -> tuple[TrainingResult, ReviewEffect | None]:
+    """Train on sets with reviews, and on the `known` sets alone to see what reviews change.
+
+    If reviews lower the scores on the held-out sets much, `ask` decides whether they are kept;
+    otherwise the folder gets the model without them.
+    """
+    trained = train_on(informed, folder)
+    if reviews is None or not held_out or informed == known:
+        return trained, None
+    with TemporaryDirectory() as temporary:
+        other = Path(temporary) / "model"
+        plain = train_on(known, other)
+        before, after = (
+            pair_f1(one.model, held_out, views, device=device) for one in (plain, trained)
+        )
+        effect = ReviewEffect(len(standing_decisions(find_decisions(reviews))), before, after)
+        if not effect.is_loss or ask(f"{effect}: keep them?"):
+            return trained, effect
+        save_model(folder, load_model(other))
+        return plain, replace(effect, is_kept=False)
+
+
+def without_terms(sets: SynonymSets, others: SynonymSets) -> SynonymSets:
+    """The sets that share no term with the others."""
+    taken = set(others.terms)
+    return sets.pick(i for i, members in enumerate(sets) if taken.isdisjoint(members))
 
 
 def train_to_folder(
