@@ -231,9 +231,9 @@ def export(
     if chosen.sentences and source.is_dir():
         written = _with_sentences(written, source)
     files = chosen.write(out, written, about, **options)
-    console.say(f"{_held(chosen, written)} written to {', '.join(map(str, files))}")
     if chosen.sources and source.is_dir():
         _report_sources(written, about)
+    console.say(f"{_held(chosen, written)} written to {', '.join(map(str, files))}")
 
 
 def _check_taken(options: Mapping[str, Any], chosen: Format) -> None:
@@ -314,6 +314,9 @@ def _with_sentences(entries: Sequence[MinedSet], run: Path) -> list[MinedSet]:
     from synsetmine.runs import example_sentences
     from synsetmine.runs.folder import Artefacts
 
+    if not Artefacts(run).places.exists():
+        console.say(f"{run} has no corpus to take example sentences from")
+        return list(entries)
     with console.progress_bar("looking for sentences") as bar:
         names = [term.text for entry in entries for term in names_of(entry) if is_mined(term)]
         sentences = example_sentences(Artefacts(run), names, 1, bar.update)
@@ -327,11 +330,11 @@ def _report_sources(entries: Sequence[MinedSet], about: About) -> None:
     mined = [term for entry in entries for term in names_of(entry) if is_mined(term)]
     bare = [term for term in mined if not sources_of(term, about)]
     if bare:
-        told = f"{len(bare):,} of {counted(len(mined), 'name')} without a document to cite"
+        message = f"{len(bare):,} of {counted(len(mined), 'name')} without a document to cite"
         ids = [one.document for term in bare for one in (*term.evidence, *term.sentences)]
         if ids and not about.document_prefix:
-            told += f"; --document-prefix makes a source of ids such as {ids[0]!r}"
-        console.say(told)
+            message += f"; --document-prefix makes a source of ids such as {ids[0]!r}"
+        console.say(message)
 
 
 def _held(chosen: Format, entries: Sequence[MinedSet]) -> str:

@@ -48,7 +48,7 @@ class NewName:
     entity: str
     name: str
     scope: str = "exact"  # of the name, compared with the entity; or broad, narrow, related
-    sources: Sequence[str] = ()
+    sources: tuple[str, ...] = ()
     kind: str = ""  # one of `NameKind`, for formats that have types of names
 
 
