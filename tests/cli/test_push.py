@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import socket
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from tests.support.synonymsserver import LIMIT, SynonymsServer
 
 pytestmark = pytest.mark.usefixtures("no_proxy")
 OLD = {"P01": "sofa, couch", "P02": "wardrobe, armoire", "P09": "tv, television"}
+GZIP = gzip.compress(b'{"count": 0, "synonyms_set": []}')
 NEW = {"P01": "sofa, couch, settee", "P02": "wardrobe, armoire", "P03": "fridge, icebox"}
 
 
@@ -251,6 +253,9 @@ def test_analyzers_that_did_not_load_the_rules_are_an_error(server: SynonymsServ
         (Fault(status=403), "403 .*manage_search_synonyms"),
         (Fault(status=404, body=b"<html>"), "404 .*<html>"),
         (Fault(body=b"<html>", kind="text/html"), "not the JSON of Elasticsearch's synonyms API"),
+        (Fault(body=b"[" * 100_000), "not the JSON of Elasticsearch's synonyms API"),
+        (Fault(body=b"x" * 51_000_000), "not the JSON of Elasticsearch's synonyms API"),
+        (Fault(headers={"Content-Encoding": "gzip"}, body=GZIP), "not the JSON of Elasticsearch"),
         (Fault(body=b"[]"), "not the JSON of Elasticsearch's synonyms API"),
         (Fault(body=b'{"count": 1}'), "not an answer of Elasticsearch's synonyms API"),
         (Fault(body=b'{"count": 9, "synonyms_set": []}'), "the set changed meanwhile"),

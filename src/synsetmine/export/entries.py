@@ -36,7 +36,7 @@ _PREFIX = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
 _ADDRESS_SIGNS = ":/?#@!$&'()*+,;=%"  # not escaped in an address
 _WEB = re.compile(r"https?://[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]+)?([/?#]\S*)?")
 _LOCAL = re.compile(r"[\w./()+-]+", re.ASCII)  # the part of a CURIE after its prefix
-_CURIE = re.compile(rf"[A-Za-z]\w*:{_LOCAL.pattern}", re.ASCII)
+_CURIE = re.compile(rf"[A-Za-z]\w*:(?!//){_LOCAL.pattern}", re.ASCII)
 _DOI = re.compile(rf"10\.[0-9]{{4,9}}/{_LOCAL.pattern}", re.ASCII)
 _PUBMED = ("PMID", "PUBMED")  # prefixes of ids that are numbers
 

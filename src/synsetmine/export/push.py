@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ KEY = "SYNSETMINE_SEARCH_API_KEY"
 USER, PASSWORD = "SYNSETMINE_SEARCH_USER", "SYNSETMINE_SEARCH_PASSWORD"
 PAGE = 1000  # rules of one answer
 TIMEOUT = 120.0  # seconds: the server reloads the analyzers of all indices before it answers
+LARGEST = 50_000_000  # bytes of one answer
 
 _NAME = re.compile(r"\w[\w.-]*", re.ASCII)
 _MISSING = ("resource_not_found_exception", "index_not_found_exception")
@@ -196,21 +198,25 @@ class SynonymsApi:
         """The answer, or None where there is no such set."""
         import httpx
 
+        url = f"{self.url}/_synonyms/{name}"
         try:
-            response = self._client.request(method, f"{self.url}/_synonyms/{name}", **request)
+            with self._client.stream(method, url, **request) as response:
+                content = _content(response)
         except httpx.TimeoutException:
             message = f"no answer within {TIMEOUT:.0f} seconds"
             message += "; the set may have changed, --dry-run shows it" if method == "PUT" else ""
             raise SynsetmineError(f"{self._place(name)}: {message}") from None
         except httpx.RequestError as error:
             raise SynsetmineError(f"{self._place(name)}: {error or type(error).__name__}") from None
-        body = _json(response)
+        body = _json(content)
         reason = _reason(body)
         if response.status_code == 404 and method == "GET" and reason[0] in _MISSING:
             return None
         if response.is_success and isinstance(body, dict):
             return body
-        raise SynsetmineError(f"{self._place(name)}: {self._failure(response, reason[1])}")
+        raise SynsetmineError(
+            f"{self._place(name)}: {self._failure(response, reason[1] or _excerpt(content))}"
+        )
 
     def _failure(self, response: httpx.Response, reason: str) -> str:
         status = f"{response.status_code} {response.reason_phrase}".rstrip()
@@ -219,7 +225,7 @@ class SynonymsApi:
             return f"{status}: redirects are not followed, this one to {target}"
         if response.is_success:
             return f"{status}, but not the JSON of Elasticsearch's synonyms API"
-        message = f"{status}: {reason or shorten(' '.join(response.text[:2000].split()))}"
+        message = f"{status}: {reason}"
         if self._secret:
             message = message.replace(self._secret, "***")
         if response.status_code == 401:
@@ -253,11 +259,29 @@ def _credentials() -> tuple[dict[str, str], tuple[str, str] | None, str]:
     return headers, (user, password) if user else None, key or password
 
 
-def _json(response: httpx.Response) -> Any:
+def _content(response: httpx.Response) -> bytes:
+    """The answer as it comes, cut where it grows too large; a compressed one is no JSON then."""
+    import httpx
+
+    content, end = b"", time.monotonic() + TIMEOUT
+    for chunk in response.iter_raw():
+        content += chunk
+        if len(content) > LARGEST:
+            break
+        if time.monotonic() > end:
+            raise httpx.ReadTimeout("the answer does not end")
+    return content
+
+
+def _json(content: bytes) -> Any:
     try:
-        return response.json()
-    except ValueError:
+        return json.loads(content)
+    except (ValueError, RecursionError):
         return None
+
+
+def _excerpt(content: bytes) -> str:
+    return shorten(" ".join(content[:2000].decode(errors="replace").split()))
 
 
 def _reason(body: object) -> tuple[str, str]:
