@@ -263,14 +263,16 @@ def _content(response: httpx.Response) -> bytes:
     """The answer as it comes, cut where it grows too large; a compressed one is no JSON then."""
     import httpx
 
-    content, end = b"", time.monotonic() + TIMEOUT
+    chunks: list[bytes] = []
+    size, end = 0, time.monotonic() + TIMEOUT
     for chunk in response.iter_raw():
-        content += chunk
-        if len(content) > LARGEST:
+        chunks.append(chunk)
+        size += len(chunk)
+        if size > LARGEST:
             break
         if time.monotonic() > end:
             raise httpx.ReadTimeout("the answer does not end")
-    return content
+    return b"".join(chunks)
 
 
 def _json(content: bytes) -> Any:
