@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 import socket
+import ssl
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +17,7 @@ from synsetmine.cli import app
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.export.push import KEY, PASSWORD, USER, compare_rules
 from synsetmine.io.sets import write_sets
+from synsetmine.linking.service import certificates
 from synsetmine.types import SynonymSets, Term
 from tests.support.faultyserver import Fault
 from tests.support.synonymsserver import LIMIT, SynonymsServer
@@ -223,6 +227,31 @@ def test_redirects_are_not_followed(
             push(server, "--yes")
         assert other.seen == []
     assert server.sets["mined"] == OLD
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl to sign a certificate")
+def test_a_certificate_that_nobody_trusts_gets_no_credentials(
+    server: SynonymsServer, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ("-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost")
+    made = ("openssl", "req", "-x509", "-newkey", "ed25519", "-nodes", *names)
+    subprocess.run([*made, "-keyout", "key.pem", "-out", "cert.pem"], check=True, cwd=place)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(place / "cert.pem", place / "key.pem")
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    monkeypatch.setenv(KEY, "c2VjcmV0")
+    url = f"https://localhost:{server.server_port}"
+    command = ["push", "synonyms.json", "--url", url, "--set", "mined", "--yes"]
+    with pytest.raises(SynsetmineError, match=r"set mined: .*certificate verify failed"):
+        app(command, standalone_mode=False)
+    assert server.seen == []
+    monkeypatch.setenv("SSL_CERT_FILE", str(place / "cert.pem"))
+    certificates.cache_clear()  # a process reads them once
+    try:
+        app(command, standalone_mode=False)
+    finally:
+        certificates.cache_clear()
+    assert server.sets["mined"] == NEW
 
 
 def test_what_was_done_before_a_failure_is_said(
