@@ -178,7 +178,7 @@ def test_a_table_with_tabs(tmp_path: Path) -> None:
 def test_a_term_gets_synonyms_of_every_scope(tmp_path: Path) -> None:
     kb = stored(tmp_path, OBO, "x.obo")
     names = [
-        NewName("DOID:14330", 'say "é" \\ x', "broad", "orcid:0000-0002-1825-0097"),
+        NewName("DOID:14330", 'say "é" \\ x', "broad", ("orcid:0000-0002-1825-0097",)),
         NewName("DOID:14330", "shaking palsy"),
         NewName("DOID:14330", "pd", "narrow"),
         NewName("DOID:14330", "backslash\\"),
