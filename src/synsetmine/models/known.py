@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -131,6 +131,7 @@ class KnownSets:
     sets: SynonymSets
     candidates: Mapping[Term, Sequence[Candidate]]
     rehearsal: Rehearsal | None = field(default=None, repr=False)
+    learned: Any = field(default=None, repr=False)  # by the model in the rehearsal
 
     def ids_of(self, terms: Iterable[Term]) -> list[str]:
         """The ids of the known sets that any of these terms is in."""

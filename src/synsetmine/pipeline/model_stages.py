@@ -11,7 +11,7 @@ from typing import Any
 
 from synsetmine.errors import counted
 from synsetmine.io.files import cache_root, write_json
-from synsetmine.io.sets import read_sets, read_vocabulary, write_sets, write_trace
+from synsetmine.io.sets import Vocabulary, read_sets, read_vocabulary, write_sets, write_trace
 from synsetmine.kb import KnowledgeBase
 from synsetmine.linking.supervision import known_sets
 from synsetmine.metrics import evaluate
@@ -262,23 +262,24 @@ def mine_sets(settings: MineSettings, context: StageContext, *, reviews: Path | 
     All names of the knowledge base take part, also those that the corpus lacks. What people
     called correct is a seed too; terms that they separated cannot be linked. Entities without a
     name in the corpus that no term joined are not written.
+
+    The entities held out teach nothing. Then the vocabulary is mined once more, as if they were
+    unknown, so that they can be scored.
     """
     at = context.at
+    model, views = load_model(at.model), _read_views(at, evidence=True)
     constraints = read_constraints(reviews)
-    in_corpus = _read_partition(*at.known, at.test)
-    vocabulary = read_vocabulary(at.vocabulary)
+    test, vocabulary = read_sets(at.test, allow_empty=True), read_vocabulary(at.vocabulary)
     ordered = order_vocabulary(vocabulary, settings)
-    names = NO_SETS
-    if settings.known:
-        kb = KnowledgeBase.load(at.knowledge)
-        names = known_sets(kb, in_corpus, vocabulary=vocabulary.terms)
+    names = _names_of_entities(at, vocabulary) if settings.known else NO_SETS
     informed = seed_sets(names, constraints)
     mined = mine_terms(
-        load_model(at.model),
-        _read_views(at, evidence=True),
+        model,
+        views,
         [term for term in ordered if term not in constraints.not_names],
         settings,
         seeds=informed.sets,
+        held_out=frozenset(test.ids),
         cannot_link=constraints.cannot_link,
         earlier=read_sets(at.mined) if at.mined.exists() else None,
         device=context.device,
@@ -287,10 +288,45 @@ def mine_sets(settings: MineSettings, context: StageContext, *, reviews: Path | 
     write_candidates(at.candidates, mined.known)
     result = MineResult.of(mined, informed.sets, _reviewed(informed))
     write_json(at.rehearsal, result.record)
+    in_corpus = _read_partition(*at.known, at.test)
     here = {*in_corpus.terms, *vocabulary.terms, *constraints.must_link.terms}
     write_sets(at.mined, _in_corpus(mined.sets, informed.sets, here))
     write_trace(at.trace, mined.trace)
+    others, found = _without(names, test), NO_SETS
+    if test:
+        found = generate_sets(
+            model,
+            views,
+            [*ordered, *_rare_terms(test, vocabulary)],
+            threshold=threshold_of(model, settings),
+            known_threshold=settings.known_threshold,
+            seeds=others,
+            rehearsed=mined.known,
+            device=context.device,
+            progress=context.progress,
+        ).sets
+    write_sets(at.mined_without_test, _in_corpus(found, others, here))
     return result
+
+
+def _names_of_entities(at: Artefacts, vocabulary: Vocabulary) -> SynonymSets:
+    """All names of the knowledge base, those of the corpus as they are written there."""
+    kb, in_corpus = KnowledgeBase.load(at.knowledge), _read_partition(*at.known, at.test)
+    return known_sets(kb, in_corpus, vocabulary=vocabulary.terms)
+
+
+def _without(sets: SynonymSets, test: SynonymSets) -> SynonymSets:
+    """The sets of the entities that are not held out."""
+    held_out = frozenset(test.ids)
+    return sets.pick(n for n, set_id in enumerate(sets.ids) if set_id not in held_out)
+
+
+def _rare_terms(test: SynonymSets, vocabulary: Vocabulary) -> list[Term]:
+    """Terms of the test sets that are too rare for the vocabulary.
+
+    In their sets' order they would stand beside their synonyms, and that would leak.
+    """
+    return [term for term in order_terms(test.terms, "random") if term not in vocabulary.counts]
 
 
 def _in_corpus(sets: SynonymSets, seeds: SynonymSets, here: Container[Term]) -> SynonymSets:
@@ -307,43 +343,25 @@ def score_held_out(
 ) -> StageResult:
     """How well the sets of the entities held out are found again.
 
-    Twice: among the whole vocabulary, the training sets known as in mining (the real task), and
+    Twice: among the whole vocabulary, as mined with the other entities known (the real task), and
     on their own in random orders (the paper's task), there with other thresholds too. In the
     first, a term that joins another entity's names is an error.
     """
     at = context.at
-    gold = read_sets(at.test, allow_empty=True)
-    model, views = load_model(at.model), _read_views(at, evidence=True)
+    gold, vocabulary = read_sets(at.test, allow_empty=True), read_vocabulary(at.vocabulary)
+    model, views = load_model(at.model), _read_views(at)
     threshold = threshold_of(model, mining)
     scores = HeldOutScores(test_sets=len(gold), test_terms=len(gold.terms), threshold=threshold)
     if gold:
-        terms = read_vocabulary(at.vocabulary)
-        others = known_sets(
-            KnowledgeBase.load(at.knowledge),
-            _read_partition(*at.known, at.test),
-            vocabulary=terms.terms,
-            without=frozenset(gold.ids),
-        )
-        # Test terms that are too rare for the vocabulary come last; in their sets' order they
-        # would stand beside their synonyms, and that would leak.
-        rare = [term for term in order_terms(gold.terms, "random") if term not in terms.counts]
-        among = generate_sets(
-            model,
-            views,
-            [*order_vocabulary(terms, mining), *rare],
-            threshold=threshold,
-            known_threshold=mining.known_threshold,
-            seeds=others if mining.known else NO_SETS,
-            device=context.device,
-            progress=context.progress,
-        ).sets
-        exact = [members for members in among if frozenset(members) in gold.partition]
+        found = read_sets(at.mined_without_test)
+        names = _names_of_entities(at, vocabulary)
+        exact = [members for members in found if frozenset(members) in gold.partition]
         prepared = model.prepare(order_terms(gold.terms, "random"), views, device=context.device)
         scores = replace(
             scores,
-            rare=len(rare),
+            rare=len(_rare_terms(gold, vocabulary)),
             tuned_on=_tuned_on(model, gold.terms),
-            among=evaluate(among, gold, known=others).to_dict(),
+            among=evaluate(found, gold, known=_without(names, gold)).to_dict(),
             exact=[[str(term) for term in members] for members in exact],
             alone=_score_orders(prepared, gold, threshold, settings.orders),
             curve=_score_thresholds(prepared, gold),

@@ -211,18 +211,18 @@ def _model_stages(project: Project, context: StageContext) -> Iterator[Stage]:
         work=lambda: train_model(project.train, project.encoder, context, reviews=reviews),
     )
     mining = _without(project.mine, "reviews")
-    evidence = [at.model / CONFIG, *views, *terms, at.knowledge, at.evidence]
+    known = [at.model / CONFIG, *views, *terms, at.knowledge]
     yield Stage(
         name="mine",
         settings=mining,
-        inputs=[*evidence, *reviewed],
-        outputs=[at.mined, at.trace, at.candidates, at.rehearsal],
+        inputs=[*known, at.evidence, *reviewed],
+        outputs=[at.mined, at.mined_without_test, at.trace, at.candidates, at.rehearsal],
         work=lambda: mine_sets(project.mine, context, reviews=reviews),
     )
     yield Stage(
         name="evaluate",
         settings=asdict(project.evaluate) | {"mine": mining},
-        inputs=evidence,
+        inputs=[*known, at.mined_without_test],
         outputs=[at.scores],
         work=lambda: score_held_out(project.evaluate, project.mine, context),
     )

@@ -8,7 +8,7 @@ name lists (`python -m experiments.general_model`) and come with the package.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, TypeAlias
@@ -132,6 +132,8 @@ class GeneralModel:
         sets: SynonymSets,
         views: TermViews,
         *,
+        held_out: Container[str] = (),
+        rehearsed: KnownSets | None = None,
         progress: Progress | None = None,
     ) -> KnownSets | None:
         """The known sets that terms may belong to; see `assignment`."""
@@ -152,6 +154,8 @@ class GeneralModel:
             encode,
             contexts=[_rows(table, [*known, *new]) for table in views.vectors],
             evidence=views.evidence,
+            held_out={label for label, set_id in enumerate(sets.ids) if set_id in held_out},
+            learned=rehearsed.learned if rehearsed is not None else None,
             threads=cores(),
             progress=progress,
         )
@@ -164,7 +168,8 @@ class GeneralModel:
             ]
             for number, term in enumerate(new)
         }
-        return KnownSets(sets, candidates, assignments.rehearsal)
+        learned = assignments.learned
+        return KnownSets(sets, candidates, learned.rehearsal, learned)
 
     def prepare(
         self,
