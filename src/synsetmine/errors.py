@@ -187,7 +187,7 @@ def _rebuild(
     return DataError(problem, path=path, line=line, value=value, hint=hint)
 
 
-def counted(value: int, noun: str) -> str:
+def quantity(value: int, noun: str) -> str:
     """`1 term`, `2,000 terms`, `2 entities`."""
     ies = noun.endswith("y") and noun[-2:-1] not in "aeiou"
     plural = f"{noun.removesuffix('y')}ies" if ies else f"{noun}s"

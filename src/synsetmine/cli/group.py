@@ -21,7 +21,7 @@ from synsetmine.cli.options import (
 )
 from synsetmine.cli.review import JudgeOptions, judge_of, report_judge
 from synsetmine.devices import choose_device
-from synsetmine.errors import SynsetmineError, counted
+from synsetmine.errors import SynsetmineError, quantity
 from synsetmine.pipeline.settings import GraphColumns, GroupSettings, NameColumns
 from synsetmine.schema import settings_in
 
@@ -220,7 +220,7 @@ def group(
         if grown != entities or not registry.exists():
             grown.write(registry)
         new = len(grown) - len(entities)
-        console.say(f"{registry}: {counted(len(grown), 'entity')}, {new:,} of them new")
+        console.say(f"{registry}: {quantity(len(grown), 'entity')}, {new:,} of them new")
     if plan is not None:
         with console.progress_bar("explaining") as bar:
             planned = grouping.plan(
@@ -228,7 +228,7 @@ def group(
                 progress=bar.update,
             )
         planned.write(plan)
-        console.say(f"{counted(len(planned), 'merge')} planned; written to {plan}")
+        console.say(f"{quantity(len(planned), 'merge')} planned; written to {plan}")
     if unsure is not None:
         write_pairs(unsure, grouping.unsure)
     if out is not None:
@@ -271,12 +271,12 @@ def _report(grouping: Grouping, out: Path | None) -> None:
         (counts.ambiguous, "not compared: in several known sets"),
     ):
         if count:
-            console.warn(f"{counted(count, 'name')} {problem}")
+            console.warn(f"{quantity(count, 'name')} {problem}")
     unused = "--never or --always left out: a name is neither in the list nor in a known set"
     unkept = "--always left out: --never, types or known sets forbid it"
     for count, problem in ((counts.unused_pairs, unused), (counts.unkept_pairs, unkept)):
         if count:
-            console.warn(f"{counted(count, 'pair')} of {problem}")
+            console.warn(f"{quantity(count, 'pair')} of {problem}")
     if not counts.names:
         console.warn("the input has no names; write one name on each line")
     console.say(grouping.summary + ("" if out is None else f"; written to {out}"))
@@ -384,7 +384,7 @@ def apply_plan(
             (counts.unused, "merge", "of the plan changed nothing"),
         ):
             if count:
-                console.warn(f"{counted(count, noun)} {problem}")
+                console.warn(f"{quantity(count, noun)} {problem}")
     written = {p: table for p, table in results.items() if p is not None and table is not None}
     write_tables({targets[path]: table for path, table in written.items()})
     console.say(f"{summary}; written to {out_dir}")

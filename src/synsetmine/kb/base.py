@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from synsetmine.errors import DataError, Skipped, counted, raise_or_keep, require_type
+from synsetmine.errors import DataError, Skipped, quantity, raise_or_keep, require_type
 from synsetmine.kb.columns import Column, Columns, Strings, join, read_columns, write_columns
 from synsetmine.normalization import is_unicode, nfc, normal_form, tokens
 
@@ -379,7 +379,7 @@ class KnowledgeBase:
         return len(self._columns.ids)
 
     def __repr__(self) -> str:
-        size = f"{counted(len(self), 'entity')}, {counted(self.name_count, 'name')}"
+        size = f"{quantity(len(self), 'entity')}, {quantity(self.name_count, 'name')}"
         return f"KnowledgeBase({size})"
 
     def __contains__(self, entity: object) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from synsetmine.errors import DataError, counted, require
+from synsetmine.errors import DataError, quantity, require
 from synsetmine.frames import Library, frame_of
 from synsetmine.io.sets import Action, Decision
 from synsetmine.models.known import Candidate, KnownSets
@@ -31,11 +31,11 @@ class MiningResult:
     def __repr__(self) -> str:
         several = sum(size > 1 for size in self.sets.sizes)
         sizes = [
-            f"{counted(len(self.sets.terms), 'term')}: {counted(several, 'set')} of several",
+            f"{quantity(len(self.sets.terms), 'term')}: {quantity(several, 'set')} of several",
             f"{len(self.sets) - several:,} alone",
         ]
         if self.without_vector:
-            sizes.append(f"{counted(len(self.without_vector), 'term')} not judged")
+            sizes.append(f"{quantity(len(self.without_vector), 'term')} not judged")
         return f"MiningResult({'; '.join(sizes)})"
 
     @property

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from synsetmine.corpus.name_lists import id_text
-from synsetmine.errors import DataError, counted, require_type
+from synsetmine.errors import DataError, quantity, require_type
 from synsetmine.normalization import name_key
 from synsetmine.pipeline.graph_files import (
     MERGED,
@@ -51,11 +51,11 @@ class ApplicationCounts:
         parts = []
         if self.entities:
             left = self.entities - self.merged
-            parts.append(f"{counted(self.entities, 'entity')}: {left:,} after merging")
+            parts.append(f"{quantity(self.entities, 'entity')}: {left:,} after merging")
         if self.relations:
-            parts.append(f"{counted(self.relations, 'relation')}: {self.changed:,} changed")
+            parts.append(f"{quantity(self.relations, 'relation')}: {self.changed:,} changed")
         if self.self_relations:
-            parts.append(counted(self.self_relations, "self-relation"))
+            parts.append(quantity(self.self_relations, "self-relation"))
         return "; ".join(parts) or "nothing to merge"
 
 

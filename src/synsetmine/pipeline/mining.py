@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from synsetmine.errors import counted
+from synsetmine.errors import quantity
 from synsetmine.io.sets import Decision, Quote, Vocabulary, lasting_ids
 from synsetmine.models import MiningResult, StoredModel, generate_sets
 from synsetmine.models.known import Rehearsal
@@ -191,7 +191,7 @@ def _expectations(
     probabilities: Sequence[float], entities: int, groups: Sequence[int], *, rehearsed: bool
 ) -> list[str]:
     """What to expect of the new names, and how many other terms were grouped."""
-    names = f"{counted(len(probabilities), 'new name')} for {counted(entities, 'entity')}"
+    names = f"{quantity(len(probabilities), 'new name')} for {quantity(entities, 'entity')}"
     sure = [p for p in probabilities if p >= SURE]
     expected = f"of which about {round(sum(sure)):,} should be right"
     if rehearsed:
@@ -199,8 +199,8 @@ def _expectations(
     else:
         sentences = [f"{names}; there was no rehearsal, so the probabilities are the model's own"]
     if groups:
-        unknown = counted(sum(groups), "unknown term")
-        sentences.append(f"besides, {counted(len(groups), 'group')} of {unknown}")
+        unknown = quantity(sum(groups), "unknown term")
+        sentences.append(f"besides, {quantity(len(groups), 'group')} of {unknown}")
     return sentences
 
 

@@ -9,7 +9,7 @@ from statistics import mean, pstdev
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from synsetmine.errors import counted
+from synsetmine.errors import quantity
 from synsetmine.io.files import cache_root, write_json
 from synsetmine.io.sets import Vocabulary, read_sets, read_vocabulary, write_sets, write_trace
 from synsetmine.kb import KnowledgeBase
@@ -173,7 +173,7 @@ class ReviewEffect:
     def __str__(self) -> str:
         verb = "lowered" if self.is_loss else "changed"
         change = f"{verb} F1 on held-out sets from {self.before:.2f} to {self.after:.2f}"
-        return f"{counted(self.decisions, 'decision')} {change}"
+        return f"{quantity(self.decisions, 'decision')} {change}"
 
     @property
     def is_loss(self) -> bool:

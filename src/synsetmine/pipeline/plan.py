@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from synsetmine.corpus.name_lists import ids_in
-from synsetmine.errors import DataError, counted, skipping
+from synsetmine.errors import DataError, quantity, skipping
 from synsetmine.frames import Library, frame_of
 from synsetmine.io.files import numbered_lines, parse_json, write_json_lines
 from synsetmine.normalization import is_unicode, name_key
@@ -72,7 +72,7 @@ class Plan:
         return iter(self.merges)
 
     def __repr__(self) -> str:
-        return f"Plan({counted(len(self.merges), 'merge')})"
+        return f"Plan({quantity(len(self.merges), 'merge')})"
 
     def to_frame(self, library: Library = "pandas") -> Any:
         """A DataFrame of pandas or polars with a row for each member, to look at."""

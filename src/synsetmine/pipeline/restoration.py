@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from synsetmine.errors import DataError, counted, require_type
+from synsetmine.errors import DataError, quantity, require_type
 from synsetmine.normalization import name_key
 from synsetmine.pipeline.graph_files import (
     MERGED,
@@ -38,8 +38,8 @@ class RestoredGraph:
     @property
     def summary(self) -> str:
         return (
-            f"{counted(self.restored_entities, 'entity')} and "
-            f"{counted(self.restored_relations, 'relation')} restored"
+            f"{quantity(self.restored_entities, 'entity')} and "
+            f"{quantity(self.restored_relations, 'relation')} restored"
         )
 
     def __repr__(self) -> str:

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from synsetmine.errors import DataError, counted, raise_or_keep, require_type
+from synsetmine.errors import DataError, quantity, raise_or_keep, require_type
 from synsetmine.io.files import atomic_write, numbered_lines, open_binary, plain_name, writing
 from synsetmine.normalization import normal_form, tokens
 from synsetmine.text.evidence import Evidence
@@ -74,7 +74,7 @@ class TermVectors:
 
     def __repr__(self) -> str:
         source = "" if self.source is None else f", from {str(self.source)!r}"
-        return f"TermVectors({counted(len(self), 'term')}, {self.dimension} dimensions{source})"
+        return f"TermVectors({quantity(len(self), 'term')}, {self.dimension} dimensions{source})"
 
     def __contains__(self, term: object) -> bool:
         return holds(self._row_of, term)
@@ -159,7 +159,7 @@ class TermViews:
         if self.evidence is not None:
             parts.append("evidence")
         if self.contexts:
-            parts.append(f"contexts of {counted(len(self.contexts), 'term')}")
+            parts.append(f"contexts of {quantity(len(self.contexts), 'term')}")
         return f"TermViews({', '.join([*parts, *(['strings'] if self.strings else [])])})"
 
     def table(self, view: View) -> TermVectors:

@@ -17,7 +17,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
-from synsetmine.errors import counted
+from synsetmine.errors import quantity
 from synsetmine.io.files import writing
 from synsetmine.pipeline.report.charts import (
     SERIES,
@@ -69,7 +69,7 @@ def _template() -> Template:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     environment.filters |= {
         "number": lambda value: f"{value:,}",
-        "counted": counted,
+        "counted": quantity,
         "score": _score,
         "probability": probability,
         "duration": _duration,
