@@ -194,7 +194,7 @@ def quantity(value: int, noun: str) -> str:
     return f"{value:,} {noun if value == 1 else plural}"
 
 
-def counted_as(value: int, label: str) -> str:
+def quantity_of_plural(value: int, label: str) -> str:
     """The same for a label in the plural: `1 group of unknown terms`."""
     if value == 1 and not label.startswith("of "):
         label = _HEAD.sub(lambda head: head[1] + ("y" if head[2] == "ies" else ""), label, count=1)

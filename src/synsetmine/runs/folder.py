@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from synsetmine import __version__
-from synsetmine.errors import DataError, SynsetmineError, counted_as
+from synsetmine.errors import DataError, SynsetmineError, quantity_of_plural
 from synsetmine.io.files import check_plain, read_json, remove_left_parts, sha256, write_json
 from synsetmine.schema import to_record
 
@@ -87,7 +87,7 @@ class StageResult:
     def __str__(self) -> str:
         """The counts on one line."""
         return ", ".join(
-            counted_as(n, what) if isinstance(n, int) else f"{n} {what}"
+            quantity_of_plural(n, what) if isinstance(n, int) else f"{n} {what}"
             for what, n in self.counts.items()
         )
 
