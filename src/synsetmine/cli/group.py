@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from synsetmine.cli import console
-from synsetmine.cli.inputs import Device, Encoder, SkipBad, load_sets, skipping
+from synsetmine.cli.inputs import Device, Encoder, SkipBad, collect_skipped, load_sets
 from synsetmine.cli.options import (
     SettingOptions,
     check_not_input,
@@ -184,7 +184,7 @@ def group(
         if path is not None:
             check_suffix(path, suffix, what)
     threshold = threshold_of(precision)
-    with skipping(skip_bad) as skipped:
+    with collect_skipped(skip_bad) as skipped:
         rows = read_rows(
             names,
             **vars(columns),
@@ -194,7 +194,7 @@ def group(
         )
     known_sets = None if known is None else load_sets(known, skip_bad)
     entities = None if registry is None else read_registry(registry)
-    with skipping(skip_bad) as skipped:
+    with collect_skipped(skip_bad) as skipped:
         cannot_link, must_link = (
             [] if path is None else read_pairs(path, known=known_sets, together=t, skipped=skipped)
             for path, t in ((never, False), (always, True))
