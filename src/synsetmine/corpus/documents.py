@@ -207,7 +207,7 @@ def read_paragraphs(source: Source) -> Iterator[Document]:
     name = source.name
     blocks = _blocks(source.lines())
     for count, (line, block) in enumerate(blocks, start=1):
-        with source.skipping(line):
+        with source.skip_broken(line):
             yield Document(f"{name}#{count}", sound_text(block))
 
 
@@ -215,7 +215,7 @@ def read_lines(source: Source) -> Iterator[Document]:
     """One document per line, with the ids `name:1`, `name:2`, …"""
     name = source.name
     for number, line in source.lines():
-        with source.skipping(number):
+        with source.skip_broken(number):
             yield Document(f"{name}:{number}", sound_text(line))
 
 
@@ -262,7 +262,7 @@ def read_jsonl(source: Source, fields: Fields) -> Iterator[Document]:
     for number, line in source.lines():
         if not line or line.isspace():
             continue
-        with source.skipping(number):
+        with source.skip_broken(number):
             yield _document(_json_object(line), fields, f"{name}:{number}")
 
 
@@ -280,7 +280,7 @@ def read_table(source: Source, fields: Fields, *, quotes: bool = True) -> Iterat
             _check_columns(header, fields, source.path)
             continue
         record = dict(zip(header, row, strict=True))
-        with source.skipping(number):
+        with source.skip_broken(number):
             yield _document(record, fields, f"{name}:{number}")
 
 
@@ -314,7 +314,7 @@ def read_parquet(source: Source, fields: Fields) -> Iterator[Document]:
     for columns in batches:
         for values in zip(*columns.values(), strict=True):
             number += 1
-            with source.skipping(number):
+            with source.skip_broken(number):
                 record = dict(zip(columns, values, strict=True))
                 yield _document(record, fields, f"{name}:{number}")
 

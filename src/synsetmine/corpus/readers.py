@@ -220,7 +220,7 @@ def read_pubtator(source: Source) -> Iterator[Document]:
             continue
         mentions: list[Mention] = []
         for number, line in marks:
-            with source.skipping(number):
+            with source.skip_broken(number):
                 mentions += _mentions(line, name, text)
         yield Document(name, text, tuple(mentions))
 

@@ -23,7 +23,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import IO, Any
 
-from synsetmine.errors import DataError, Skipped, SynsetmineError, raise_or_keep, skipping
+from synsetmine.errors import DataError, Skipped, SynsetmineError, raise_or_keep, skip_broken
 from synsetmine.types import Progress
 
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".zst": "zstd"}
@@ -453,9 +453,9 @@ class Source:
     def byte_lines(self) -> Iterator[tuple[int, bytes]]:
         return byte_lines(self.path, skipped=self.skipped, on_read=self.on_read)
 
-    def skipping(self, line: int) -> skipping:
+    def skip_broken(self, line: int) -> skip_broken:
         """Leave out the record that starts on this line if it turns out to be broken."""
-        return skipping(self.path, line, self.skipped)
+        return skip_broken(self.path, line, self.skipped)
 
     def reject(self, error: DataError, line: int | None = None) -> None:
         """Raise an error with its place, or keep it."""

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from synsetmine.errors import DataError, Skipped, skipping
+from synsetmine.errors import DataError, Skipped, skip_broken
 from synsetmine.io.files import byte_lines, open_binary, writing
 from synsetmine.io.tables import Row, delimiter_of, row_of
 from synsetmine.kb.base import clean_name, valid_unicode
@@ -91,7 +91,7 @@ def json_records(path: Path) -> Iterator[bytes | Record]:
         if not text.strip():
             yield raw
             continue
-        with skipping(path, number, None):
+        with skip_broken(path, number, None):
             entity, names, _ = parse_record(text, KbFields())
             yield _JsonRecord(raw, entity, [valid_unicode(name) for name in names])
 
@@ -157,7 +157,7 @@ def table_records(
         taken.clear()
         if before:
             yield before
-        with skipping(path, number, None):
+        with skip_broken(path, number, None):
             if isinstance(row, DataError):
                 raise row
             if layout is None:

@@ -194,7 +194,7 @@ def add_jsonl(source: Source, builder: KnowledgeBuilder, fields: KbFields) -> No
     for number, line in source.lines():
         if not line.strip():
             continue
-        with source.skipping(number):
+        with source.skip_broken(number):
             entity, names, definition = parse_record(line, fields)
             builder.add(entity, names, line=number)
             builder.define(entity, definition)

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from synsetmine.engines import Engine, LocalEngine
-from synsetmine.errors import DataError, skipping
+from synsetmine.errors import DataError, skip_broken
 from synsetmine.io.files import atomic_write, numbered_lines, write_text
 from synsetmine.io.sets import parse_count
 from synsetmine.kb import KnowledgeBase
@@ -151,7 +151,7 @@ def read_links(path: Path) -> list[Link]:
         raise DataError(f"expected the header {HEADER!r}", path=path, line=number, value=first)
     links = []
     for number, line in lines:
-        with skipping(path, number, None):
+        with skip_broken(path, number, None):
             match line.split("\t"):
                 case [surface, entity, count] if surface and entity:
                     links.append(Link(surface, entity, parse_count(count)))

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from synsetmine.corpus.name_lists import ids_in
-from synsetmine.errors import DataError, quantity, skipping
+from synsetmine.errors import DataError, quantity, skip_broken
 from synsetmine.frames import Library, frame_of
 from synsetmine.io.files import numbered_lines, parse_json, write_json_lines
 from synsetmine.normalization import is_unicode, name_key
@@ -237,7 +237,7 @@ def read_plan(path: str | Path) -> Plan:
     for number, line in numbered_lines(path):
         if not line.strip():
             continue
-        with skipping(path, number, None):
+        with skip_broken(path, number, None):
             merge = _parse_merge(parse_json(line))
             if merge.id in line_of:
                 raise DataError(f"line {line_of[merge.id]} already has this id", value=merge.id)
