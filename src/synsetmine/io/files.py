@@ -122,7 +122,7 @@ def _system_number(error: Exception) -> int | None:
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[IO[bytes]]:
+def atomic_stream(path: Path) -> Iterator[IO[bytes]]:
     """Open a file for writing, whole or not at all, compressing .gz, .bz2 and .zst."""
     with atomic_write(path) as temporary, temporary.open("wb") as stream:
         compression = compression_of(path)
@@ -134,7 +134,7 @@ def writing(path: Path) -> Iterator[IO[bytes]]:
 
 
 def write_text(path: Path, text: str) -> None:
-    with writing(path) as stream:
+    with atomic_stream(path) as stream:
         stream.write(text.encode())
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from synsetmine.errors import DataError, Skipped, skip_broken
-from synsetmine.io.files import byte_lines, open_binary, writing
+from synsetmine.io.files import atomic_stream, byte_lines, open_binary
 from synsetmine.io.tables import Row, delimiter_of, row_of
 from synsetmine.kb.base import clean_name, valid_unicode
 from synsetmine.kb.dumps import json_fields
@@ -322,7 +322,7 @@ def apply_names(
         if not isinstance(piece, bytes) and piece.entity in homes:
             homes[piece.entity].meet(number, piece)
     chosen = {home.number: home.choose(refused) for home in homes.values()}
-    with writing(out) as stream:
+    with atomic_stream(out) as stream:
         stream.write(_byte_order_mark(kb))
         for number, piece in enumerate(records(kb)):
             if isinstance(piece, bytes):

@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeAlias
 from synsetmine.corpus.documents import table_rows
 from synsetmine.corpus.name_lists import choose_column, format_of, id_text, name_text, type_text
 from synsetmine.errors import DataError
-from synsetmine.io.files import Source, parse_json, plain_name, reading_parquet, writing
+from synsetmine.io.files import Source, atomic_stream, parse_json, plain_name, reading_parquet
 from synsetmine.io.tables import row_of
 
 Encoding: TypeAlias = Literal["arrow", "text", "json"]
@@ -282,7 +282,7 @@ def write_tables(tables: Mapping[Path, GraphTable]) -> None:
     """Write tables in the formats that they were read from, all of them or none."""
     with ExitStack() as stack:
         for path, table in tables.items():
-            stream = stack.enter_context(writing(path))
+            stream = stack.enter_context(atomic_stream(path))
             if table.encoding == "arrow":
                 import pyarrow.parquet as pq
 

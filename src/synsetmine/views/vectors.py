@@ -23,7 +23,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from synsetmine.errors import DataError, quantity, raise_or_keep, require_type
-from synsetmine.io.files import atomic_write, numbered_lines, open_binary, plain_name, writing
+from synsetmine.io.files import atomic_stream, atomic_write, numbered_lines, open_binary, plain_name
 from synsetmine.normalization import normal_form, tokens
 from synsetmine.text.evidence import Evidence
 from synsetmine.types import Term, TermLike, first_duplicate, holds, terms_of
@@ -259,7 +259,7 @@ def write_vectors(path: str | Path, vectors: TermVectors) -> None:
         with atomic_write(path) as temporary:
             _write_own(temporary, vectors)
         return
-    with writing(path) as stream:
+    with atomic_stream(path) as stream:
         stream.write(f"{len(vectors)} {vectors.dimension}\n".encode())
         for term, vector in zip(vectors.terms, vectors.matrix, strict=True):
             _write_word2vec(stream, term, vector, binary=_is_binary(path))
