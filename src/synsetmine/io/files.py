@@ -49,9 +49,9 @@ def atomic_write(path: Path) -> Iterator[Path]:
     """
     check_file(path)
     target = path.resolve()  # a link stays a link
-    with naming_place(path):
+    with disk_errors(path):
         target.parent.mkdir(parents=True, exist_ok=True)
-        with _temporary_file(target) as temporary, naming_place(path, temporary):
+        with _temporary_file(target) as temporary, disk_errors(path, temporary):
             yield temporary
             with temporary.open("rb") as stream:
                 os.fsync(stream.fileno())
@@ -100,7 +100,7 @@ def _check_loops(path: Path) -> None:
 
 
 @contextmanager
-def naming_place(path: Path, temporary: Path | None = None) -> Iterator[None]:
+def disk_errors(path: Path, temporary: Path | None = None) -> Iterator[None]:
     """Turn a full disk and similar errors of the system into one that names the file."""
     try:
         yield
