@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from synsetmine.errors import DataError
-from synsetmine.io.files import Source, atomic_write, parse_json, reading_parquet
+from synsetmine.io.files import Source, atomic_write, parquet_errors, parse_json
 from synsetmine.io.tables import rows_in
 from synsetmine.normalization import nfc
 from synsetmine.types import Document, Mention
@@ -73,7 +73,7 @@ def read_batches(path: Path) -> Iterator[pa.RecordBatch]:
     """The batches of a stored corpus, one at a time: up to 1,000 documents, or about 4 MB."""
     import pyarrow.parquet as pq
 
-    with reading_parquet(path), pq.ParquetFile(path) as file:
+    with parquet_errors(path), pq.ParquetFile(path) as file:
         _check(file.schema_arrow, path)
         for group in range(file.num_row_groups):
             table = file.read_row_group(group).combine_chunks()
@@ -89,7 +89,7 @@ def documents_at(path: Path, numbers: Iterable[int]) -> Iterator[tuple[int, str,
     import pyarrow.parquet as pq
 
     ends = list(accumulate(batch_sizes(path)))
-    with reading_parquet(path), pq.ParquetFile(path) as file:
+    with parquet_errors(path), pq.ParquetFile(path) as file:
         for group, chosen in groupby(numbers, lambda number: bisect_right(ends, number)):
             table = file.read_row_group(group, columns=["id", "text"])
             first = ends[group] - table.num_rows
@@ -102,7 +102,7 @@ def batch_sizes(path: Path) -> list[int]:
     """How many documents each batch of a stored corpus holds."""
     import pyarrow.parquet as pq
 
-    with reading_parquet(path):
+    with parquet_errors(path):
         stored = pq.read_metadata(path)
     _check(stored.schema.to_arrow_schema(), path)
     return [stored.row_group(group).num_rows for group in range(stored.num_row_groups)]
@@ -328,7 +328,7 @@ def parquet_columns(
     number = 0
     path = source.path
     with (
-        reading_parquet(path),
+        parquet_errors(path),
         pq.ParquetFile(path, buffer_size=2**16, pre_buffer=False) as file,
     ):
         columns = choose(file.schema_arrow.names)

@@ -305,7 +305,7 @@ def plain_name(path: Path) -> str:
 
 
 @contextmanager
-def reading_parquet(path: Path) -> Iterator[None]:
+def parquet_errors(path: Path) -> Iterator[None]:
     """Turn what the system or the Parquet library says about a file into an error of one line."""
     import pyarrow as pa
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from synsetmine.errors import DataError
-from synsetmine.io.files import LONGEST, atomic_write, reading_parquet
+from synsetmine.io.files import LONGEST, atomic_write, parquet_errors
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -159,7 +159,7 @@ def read_table(path: Path, schema: pa.Schema, content: str) -> pa.Table:
     """Read a Parquet file that has these columns; `content` says in errors what its rows are."""
     import pyarrow.parquet as pq
 
-    with reading_parquet(path):
+    with parquet_errors(path):
         table = pq.read_table(path)
         table.validate(full=True)
     if not table.schema.equals(schema):

@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeAlias
 from synsetmine.corpus.documents import table_rows
 from synsetmine.corpus.name_lists import choose_column, format_of, id_text, name_text, type_text
 from synsetmine.errors import DataError
-from synsetmine.io.files import Source, atomic_stream, parse_json, plain_name, reading_parquet
+from synsetmine.io.files import Source, atomic_stream, parquet_errors, parse_json, plain_name
 from synsetmine.io.tables import row_of
 
 Encoding: TypeAlias = Literal["arrow", "text", "json"]
@@ -212,7 +212,7 @@ def read_table(path: Path) -> GraphTable:
     source = Source(path)
     match check_table_ending(path):
         case "parquet":
-            with reading_parquet(path):
+            with parquet_errors(path):
                 return GraphTable(pq.read_table(path, partitioning=None), "arrow", path)
         case "jsonl":
             return _read_json(source)
