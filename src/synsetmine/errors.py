@@ -112,7 +112,7 @@ def raise_or_keep(error: DataError, skipped: list[DataError] | Skipped | None) -
     skipped.append(error)
 
 
-class skip_broken:  # noqa: N801 (used as a statement: `with skipping(…):`)
+class skip_broken:  # noqa: N801 (used as a statement: `with skip_broken(…):`)
     """Skip a broken record: a DataError in the block gets its file and line, and goes to `skipped`.
 
     Without `skipped` it is raised. A class is three times as fast as a generator here.

@@ -89,7 +89,7 @@ def _read_all(
     sizes = {path: _size(path) for path in files}
     meter = Meter(sum(sizes.values()), progress)
     for path, format in files.items():
-        with meter.reading(sizes[path]) as on_read:
+        with meter.start_file(sizes[path]) as on_read:
             try:
                 yield from _read_one(Source(path, skipped, on_read), format, fields)
             except DataError as error:  # the file cannot be read from here on

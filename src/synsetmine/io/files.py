@@ -474,7 +474,7 @@ class Meter:
         self._told = 0
 
     @contextmanager
-    def reading(self, size: int) -> Iterator[Callable[[int], None]]:
+    def start_file(self, size: int) -> Iterator[Callable[[int], None]]:
         """A function that is called with the bytes read of a file of this size.
 
         A file that grew meanwhile counts for no more than it was, and in the end for no less.

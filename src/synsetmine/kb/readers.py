@@ -88,7 +88,7 @@ def read_kb(
     )
     size = path.stat().st_size if path.is_file() else 0
     meter = Meter(size, progress)
-    with meter.reading(size) as on_read:
+    with meter.start_file(size) as on_read:
         source = Source(path, skipped, on_read)
         match format:
             case "jsonl":
