@@ -37,7 +37,7 @@ def main() -> None:
         parser.error("there is no CUDA device here")
     settings = PRESETS[options.preset]
     if options.epochs:
-        settings = settings.updated({"epochs": options.epochs})
+        settings = settings.with_changes({"epochs": options.epochs})
     sets, vectors = read_sets(options.sets), read_vectors(options.vectors)
     print(f"{len(sets):,} sets, {len(sets.terms):,} terms, preset {options.preset}")
     spent = _watched(Validation, "score")

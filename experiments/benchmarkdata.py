@@ -74,9 +74,9 @@ class Benchmark:
         """The released program's settings for this data, few epochs in a smoke run."""
         settings = fit_held_out(PRESETS[f"released-{self.name}"], self.training, len(self.walk))
         if self.name == "pubmed":  # 28,600 sets: an epoch has 890 steps
-            settings = settings.updated(PUBMED)
+            settings = settings.with_changes(PUBMED)
         quick = {"epochs": 4, "validate_every": 2, "validation_orders": 1, "negatives": 5}
-        return settings.updated(quick) if options.quick else settings
+        return settings.with_changes(quick) if options.quick else settings
 
 
 def available(options: Options) -> list[tuple[str, str]]:

@@ -124,7 +124,7 @@ def variants_of(
     """Trainings with changed settings, each with all seeds."""
     settings = benchmark.settings(options)
     return {
-        key: seeds_of(benchmark, settings.updated(changes), options)
+        key: seeds_of(benchmark, settings.with_changes(changes), options)
         for key, changes in variants.items()
     }
 

@@ -120,7 +120,7 @@ def test_sets_may_be_lists_mappings_and_results(tmp_path: Any) -> None:
     few = settings_of("general").train([NAMES[:3], NAMES[3:]], VECTORS, hold_out=False)
     assert few.model.kind == "general"
     table = TermVectors.of([n for s in many for n in s], np.eye(24))
-    settings = settings_of("paper").updated({"epochs": 1})
+    settings = settings_of("paper").with_changes({"epochs": 1})
     assert isinstance(settings, TrainingSettings)
     assert train_scorer(many, table, settings).best_epoch == 1
 

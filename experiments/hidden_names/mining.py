@@ -163,7 +163,7 @@ class Task:
         """The run up to mining, with these weights of the general model."""
         project = replace(self._listed, run=str(self.work / f"run-{label}"))
         if weights is not None:
-            project = replace(project, train=project.train.updated({"weights": str(weights)}))
+            project = replace(project, train=project.train.with_changes({"weights": str(weights)}))
         self._carry_out(project, after=self._listed, until="mine")
         return Artefacts(Path(project.run))
 

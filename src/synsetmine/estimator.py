@@ -177,7 +177,7 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         if self.patience is not None:  # a short patience asks for frequent validation
             often = preset.to_dict().get("validate_every", self.patience)
             changes.setdefault("validate_every", min(often, self.patience))
-        return preset.updated({**changes, "seed": self.seed_})
+        return preset.with_changes({**changes, "seed": self.seed_})
 
     def _generate(self, vectors: TermVectors, *, strings: bool) -> npt.NDArray[np.int64]:
         mined = generate_sets(

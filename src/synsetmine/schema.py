@@ -168,7 +168,7 @@ class Settings:
         """All values, as JSON has them."""
         return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
 
-    def updated(self, changes: Mapping[str, Any]) -> Self:
+    def with_changes(self, changes: Mapping[str, Any]) -> Self:
         """These settings with some values changed."""
         return with_changes(self, changes)
 

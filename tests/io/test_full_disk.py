@@ -109,7 +109,7 @@ def test_vectors_and_results_of_tuning_name_their_file(tmp_path: Path) -> None:
             pytest.raises(SynsetmineError, match=f"{name}: the file exceeds the"),
         ):
             write_vectors(tmp_path / name, vectors)
-    settings = PRESETS["paper"].updated({"epochs": 1, "architecture": "both-4-4"})
+    settings = PRESETS["paper"].with_changes({"epochs": 1, "architecture": "both-4-4"})
     with (
         largest_file(100),
         pytest.raises(SynsetmineError, match=r"results\.jsonl: the file exceeds"),

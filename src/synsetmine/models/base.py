@@ -247,7 +247,7 @@ class ModelSettings(Protocol):
         """All values, as JSON has them."""
         ...
 
-    def updated(self, changes: Mapping[str, Any]) -> Self:
+    def with_changes(self, changes: Mapping[str, Any]) -> Self:
         """These settings with some values changed; raises a DataError for an unknown one."""
         ...
 
