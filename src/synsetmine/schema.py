@@ -187,7 +187,7 @@ def with_changes(settings: S, changes: Mapping[str, Any]) -> S:
     return replace(settings, **_convert_values(type(settings), changes))
 
 
-def labelled(label: str, **options: Any) -> Any:
+def result_field(label: str, **options: Any) -> Any:
     """A field of a class of results, with the name that it has in JSON and in printed lines."""
     return field(metadata={"label": label}, **options)
 
