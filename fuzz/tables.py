@@ -138,7 +138,7 @@ def kb_content(kb: KnowledgeBase) -> Content:
     for entity, own in names.items():
         require(kb.name(entity) == own[0], "a preferred name that is not the first")
         require(all(entity in kb.entities_named(name) for name in own), "a name that is not found")
-    replaced = sorted(kb.replaced())
+    replaced = sorted(kb.retired_ids())
     require(all(kb.current(old) == new for old, new in replaced), "a replaced id that is not found")
     return names, replaced
 

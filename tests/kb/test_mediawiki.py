@@ -73,7 +73,7 @@ def test_titles_and_redirects_of_a_wiki_are_read(tmp_path: Path) -> None:
             "Mercury (element)": ("Mercury", "Hydrargyrum"),
             "AT&T": ("AT&T",),
         }
-        assert dict(kb.replaced()) == {
+        assert dict(kb.retired_ids()) == {
             "UK": "United Kingdom",
             "Great Britain (state)": "United Kingdom",
             "Hydrargyrum": "Mercury (element)",

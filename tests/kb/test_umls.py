@@ -30,7 +30,7 @@ def test_umls_is_read(tmp_path: Path) -> None:
     stored(tmp_path, gzip.compress(retired.encode()), "MRCUI.RRF.gz")
     kb = read_kb(stored(tmp_path, gzip.compress(ATOMS.encode()), "MRCONSO.RRF.gz"))
     assert content_of(kb) == expected
-    assert dict(kb.replaced()) == {"C0000002": "C0030567", "C0000005": "C0030567"}
+    assert dict(kb.retired_ids()) == {"C0000002": "C0030567", "C0000005": "C0030567"}
     stored(tmp_path, gzip.compress(b"C0000002|2000AC|SY|\n"), "MRCUI.RRF.gz")
     with pytest.raises(DataError, match=r"MRCUI.RRF.gz:1: expected the 7 columns of MRCUI.RRF"):
         read_kb(tmp_path / "MRCONSO.RRF.gz")

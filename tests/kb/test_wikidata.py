@@ -29,7 +29,7 @@ def test_a_dump_of_wikidata_is_read(tmp_path: Path) -> None:
             "Q8": ("happiness",),
             "Q10": ("late",),
         }  # fmt: skip
-        assert dict(kb.replaced()) == {"Q12": "Q31", "Q13": "Q31"}
+        assert dict(kb.retired_ids()) == {"Q12": "Q31", "Q13": "Q31"}
     assert read_kb(tmp_path / "dump.json", language="fr").names("Q31") == ("Belgio", "Royaume")
     assert read_kb(tmp_path / "dump.json", language="*").name("Q9") == "rien"
 
