@@ -304,7 +304,7 @@ def test_a_server_that_loads_says_what(mined: MinedAnswers) -> None:
     app = serving_app(service, AccessPolicy(token="x" * 16))
     with served(app) as address, httpx.Client(base_url=address, trust_env=False) as client:
         assert get(client, "/healthz") == {"status": "ok"}
-        service.reading("mined sets", 0, 3)
+        service.report_progress("mined sets", 0, 3)
         reading = {"status": "loading", "loading": "mined sets", "done": 0, "total": 3}
         assert get(client, "/readyz", 503) == reading
         assert client.get("/v1/health").status_code == 401

@@ -96,7 +96,7 @@ class Service:
         self._page = page or (None if answers is None else SearchPage(answers))
         self._state = Readiness("ready" if answers else "loading", None, 0, 0)
 
-    def reading(self, what: str, done: int, total: int) -> None:
+    def report_progress(self, what: str, done: int, total: int) -> None:
         self._state = Readiness("loading", what, done, total)
 
     def ready(self, answers: Answers, page: SearchPage) -> None:
