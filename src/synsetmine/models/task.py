@@ -68,7 +68,7 @@ class MiningResult:
         largest = max(self.sets.sizes, default=0)
         return largest if largest >= max(GIANT, len(self.sets.terms) / 10) else 0
 
-    def renamed(self, names: Mapping[str, str]) -> MiningResult:
+    def with_ids(self, names: Mapping[str, str]) -> MiningResult:
         """The same result with other set ids."""
         sets = SynonymSets(self.sets.sets, tuple(names[set_id] for set_id in self.sets.ids))
         trace = tuple(
@@ -216,7 +216,7 @@ def with_known(
     """
     members = {i: list(names) for i, names in zip(known.sets.ids, known.sets, strict=True)}
     fresh = _fresh_ids(len(groups.sets), members)
-    groups = groups.renamed(dict(zip(groups.sets.ids, fresh, strict=True)))
+    groups = groups.with_ids(dict(zip(groups.sets.ids, fresh, strict=True)))
     decisions = {decision.term: decision for decision in groups.trace}
     for term in dict.fromkeys(order):
         if term in joined:

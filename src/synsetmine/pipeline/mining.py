@@ -59,7 +59,7 @@ def mine_terms(
         progress=progress,
     )
     mined = describe_joins(mined, views.evidence)
-    return mined.renamed(lasting_ids(mined.sets, fixed=seeds.ids, earlier=earlier))
+    return mined.with_ids(lasting_ids(mined.sets, fixed=seeds.ids, earlier=earlier))
 
 
 def threshold_of(model: StoredModel, settings: MineSettings) -> float:
