@@ -195,7 +195,7 @@ class StoredModel:
 
     def apply_to(self, vectors: TermVectors) -> TermVectors:
         """The table with tuned vectors in place of its own, where the model has any."""
-        return vectors if self.tuned_vectors is None else vectors.replaced(self.tuned_vectors)
+        return vectors if self.tuned_vectors is None else vectors.with_vectors(self.tuned_vectors)
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,7 @@ class TermVectors:
         known = tuple(dict.fromkeys(term for term in terms_of(terms) if term in self))
         return TermVectors(known, np.array(self.matrix[self.rows(known)]), self.source)
 
-    def replaced(self, other: TermVectors) -> TermVectors:
+    def with_vectors(self, other: TermVectors) -> TermVectors:
         """This table, with the rows of `other` for the terms that both have."""
         if other.dimension != self.dimension:
             problem = f"expected vectors of {self.dimension} dimensions; got {other.dimension}"
