@@ -436,7 +436,7 @@ class KnowledgeBase:
             return None
         return self._columns.ids[int(self._columns.replaced_rows[number])]
 
-    def replaced(self) -> Iterator[tuple[str, str]]:
+    def retired_ids(self) -> Iterator[tuple[str, str]]:
         """Retired ids, each with the id that replaced it."""
         rows = self._columns.replaced_rows.tolist()
         for old, row in zip(self._columns.replaced, rows, strict=True):
