@@ -135,4 +135,4 @@ def _degrees(table: GraphTable) -> Counter[str]:
 
 def _with_numbers(table: GraphTable, column: str, values: Sequence[int]) -> GraphTable:
     """The table with these values, if it has the column."""
-    return table.replaced(column, dict(enumerate(values))) if column in table.columns else table
+    return table.with_cells(column, dict(enumerate(values))) if column in table.columns else table

@@ -82,7 +82,7 @@ class GraphTable:
 
         return pa.array(_cells(values, self.encoding), type=self.arrow.schema.field(column).type)
 
-    def replaced(self, column: str, rows: Mapping[int, Any]) -> GraphTable:
+    def with_cells(self, column: str, rows: Mapping[int, Any]) -> GraphTable:
         """The table with other values in some rows of a column."""
         import pyarrow as pa
 

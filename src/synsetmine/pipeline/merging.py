@@ -295,7 +295,7 @@ def _merged_table(
             parts = {row: [*islice(values, len(rows))] for row, rows in several.items()}
             new = {row: combine(part) for row, part in parts.items()}
             new = {row: value for row, value in new.items() if value is not parts[row][0]}
-        base = base.replaced(column, new)
+        base = base.with_cells(column, new)
     set_ids: list[str | None] = [None] * len(kept)
     originals: list[list[int] | None] = [None] * len(kept)
     for row, (merge, rows) in changed.items():
@@ -370,7 +370,7 @@ def _map_relations(
             ambiguous += bool(text) and is_ambiguous(text)
         after.append([new.get(row, text) for row, text in enumerate(texts)])
         originals = table.values(end, list(new))
-        mapped = mapped.replaced(
+        mapped = mapped.with_cells(
             end, dict(zip(new, _as_type(originals, new.values()), strict=True))
         )
         former: list[Any] = [None] * table.count

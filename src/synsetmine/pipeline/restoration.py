@@ -168,8 +168,8 @@ def _with_former_ends(
             if old and is_undone(old, new)
         ]
         values = table.values(former, rows)
-        table = table.replaced(end, dict(zip(rows, values, strict=True)))
+        table = table.with_cells(end, dict(zip(rows, values, strict=True)))
         empty = "" if table.encoding == "text" else None
-        table = table.replaced(former, dict.fromkeys(rows, empty))
+        table = table.with_cells(former, dict.fromkeys(rows, empty))
         changed.update(rows)
     return table, changed
