@@ -98,7 +98,7 @@ class GraphTable:
         field = self.arrow.schema.field(column)
         return replace(self, arrow=self.arrow.set_column(place, field, cells))
 
-    def taken(self, rows: Sequence[int]) -> GraphTable:
+    def take(self, rows: Sequence[int]) -> GraphTable:
         """Some rows, in this order."""
         return replace(self, arrow=self.arrow.take(_positions(rows)))
 
@@ -320,7 +320,7 @@ def with_originals(
     import pyarrow as pa
 
     rows = [row for own in originals if own is not None for row in own]
-    taken = table.taken(rows).arrow
+    taken = table.take(rows).arrow
     if table.encoding == "arrow":
         values = pa.StructArray.from_arrays(
             [_array(column) for column in taken.columns],
@@ -377,7 +377,7 @@ def _from_records(table: GraphTable, bare: GraphTable) -> tuple[list[list[int]],
 
     lists = table.arrow[MERGED]
     if pa.types.is_null(lists.type):
-        return [[] for _ in range(table.count)], bare.taken([])
+        return [[] for _ in range(table.count)], bare.take([])
     lists = _array(lists)
     records = lists.flatten()
     numbers = iter(records.field(ROW).to_pylist())

@@ -278,7 +278,7 @@ def _merged_table(
     gone = {row for _, rows in changed.values() for row in rows}
     kept = [row for row in range(table.count) if row in changed or row not in gone]
     place = {row: number for number, row in enumerate(kept)}
-    base = table.taken([changed[row][1][0] if row in changed else row for row in kept])
+    base = table.take([changed[row][1][0] if row in changed else row for row in kept])
     joined = columns.join
     if joined is None:
         joined = [name for name in table.columns if name == "description"]
@@ -383,8 +383,8 @@ def _map_relations(
     dropped = None
     if drop:
         gone = set(loops)
-        dropped = mapped.taken(loops).with_column(ROW_NUMBER, loops)
-        mapped = mapped.taken([row for row in range(table.count) if row not in gone])
+        dropped = mapped.take(loops).with_column(ROW_NUMBER, loops)
+        mapped = mapped.take([row for row in range(table.count) if row not in gone])
     counts = replace(
         counts,
         relations=table.count,

@@ -118,7 +118,7 @@ def _restore_entities(
         else:
             places.append((min(own) if own else next(free), place))
     places.sort()
-    return base.with_rows(originals).taken([row for _, row in places]), restored, pairs
+    return base.with_rows(originals).take([row for _, row in places]), restored, pairs
 
 
 def _free(used: set[int]) -> Iterator[int]:
@@ -132,7 +132,7 @@ def _restore_relations(
     if not table.columns:  # an empty file of JSON lines
         if dropped is None or not dropped.columns:
             return table, 0
-        table = dropped.taken([]).without([ROW_NUMBER])
+        table = dropped.take([]).without([ROW_NUMBER])
     ends = [table.column(columns.source, usual=("source",))]
     ends.append(table.column(columns.target, usual=("target",)))
     restored, changed = _with_former_ends(table, ends, is_undone, columns)
@@ -145,7 +145,7 @@ def _restore_relations(
         places = [(next(free), row) for row in range(restored.count)]
         places += [(numbers[row], restored.count + n) for n, row in enumerate(kept)]
         places.sort()
-        restored = restored.with_rows(again.taken(kept)).taken([row for _, row in places])
+        restored = restored.with_rows(again.take(kept)).take([row for _, row in places])
         count_changed += len(kept)
     former = [f"{end}{SUFFIX}" for end in ends]
     if not any(value not in (None, "") for name in former for value in restored.values(name)):
