@@ -76,7 +76,7 @@ class GraphTable:
                 raise DataError(problem, path=self.path, value=error.value) from None
         return texts
 
-    def encoded(self, column: str, values: Sequence[Any]) -> Any:
+    def as_array(self, column: str, values: Sequence[Any]) -> Any:
         """Values of a column as an array of its type."""
         import pyarrow as pa
 
@@ -92,7 +92,7 @@ class GraphTable:
         indices = list(range(self.count))
         for place, row in enumerate(rows):
             indices[row] = self.count + place
-        new = self.encoded(column, list(rows.values()))
+        new = self.as_array(column, list(rows.values()))
         cells = pa.chunked_array([*cells.chunks, new], type=cells.type).take(_positions(indices))
         place = self.columns.index(column)
         field = self.arrow.schema.field(column)
@@ -136,7 +136,7 @@ class GraphTable:
             parts.append(part.select(columns).cast(schema))
         return replace(self, arrow=pa.concat_tables(parts))
 
-    def applied(self, columns: Sequence[str]) -> GraphTable:
+    def with_plan_columns(self, columns: Sequence[str]) -> GraphTable:
         """The table with columns that applying a plan adds; JSON lines lack one without values."""
         table = self
         for name in columns:

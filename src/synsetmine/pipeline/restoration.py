@@ -95,7 +95,7 @@ def _restore_entities(
     table: GraphTable, plan: Plan, columns: GraphColumns
 ) -> tuple[GraphTable, int, set[tuple[str, str]]]:
     """The table, the number of rows that came back, and pairs of former and present ids."""
-    table = table.applied([SET_ID, MERGED])
+    table = table.with_plan_columns([SET_ID, MERGED])
     rows, originals = originals_of(table)
     ids = {merge.id for merge in plan}
     undone = [set_id in ids for set_id in table.values(SET_ID)]
@@ -158,7 +158,7 @@ def _with_former_ends(
 ) -> tuple[GraphTable, set[int]]:
     """The table with the former ends of relations, and the rows that changed."""
     changed: set[int] = set()
-    table = table.applied([f"{end}{SUFFIX}" for end in ends])
+    table = table.with_plan_columns([f"{end}{SUFFIX}" for end in ends])
     for end in ends:
         former = f"{end}{SUFFIX}"
         now, was = table.texts(end, columns.refer_to), table.texts(former, columns.refer_to)
