@@ -164,8 +164,8 @@ def group(
         vocabulary = NameVocabulary(split, entities)
         decided = known.never if isinstance(known, Registry) else ()
         never, always = map(_pairs_of, (never, always))
-        apart, unused_apart = vocabulary.linked([*never, *decided])
-        together, unused_together = vocabulary.linked(always, together=True)
+        apart, unused_apart = vocabulary.link_pairs([*never, *decided])
+        together, unused_together = vocabulary.link_pairs(always, together=True)
         cannot_link, must_link = [*chain(*apart)], [*chain(*together)]
         seeds = vocabulary.seeds()
         terms = [*vocabulary.new_terms(), *seeds.terms]
