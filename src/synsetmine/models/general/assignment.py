@@ -103,7 +103,7 @@ def assign(
     names = [*known.names, *terms]
     long_of = long_forms(names, evidence) if evidence is not None else {}
     names += dict.fromkeys(long_of.values())
-    spelled = known.spelled.extended(names[len(known.names) :])
+    spelled = known.spelled.extend(names[len(known.names) :])
     table = NameTable(names, encode(names), spelled=spelled, threads=threads)
     steps = len(rounds) + 4
     tell(1, steps)
