@@ -204,7 +204,7 @@ class ContextPairs:
         """How many features come first that tell how alike two contexts are."""
         return len(WORD_SIMILARITIES) + len(TABLE_SIMILARITIES) * len(self._tables) + ALIKE
 
-    def unrelated(self, count: int) -> Floats:
+    def random_features(self, count: int) -> Floats:
         """Features of random pairs of different names: (pairs, width)"""
         left, right = self._random_pairs[0][:count], self._random_pairs[1][:count]
         return self._features(left, right, np.zeros((len(left), 2), np.float32))
