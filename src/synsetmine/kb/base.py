@@ -50,7 +50,7 @@ def clean_name(name: str) -> str:
     return _BLANKS.sub(" ", name).strip(" ")
 
 
-def checked_id(text: str) -> str:
+def check_id(text: str) -> str:
     """An id as it is, if it is one."""
     if not text or text.isspace():
         raise DataError("an entity needs an id", value=text)
@@ -157,7 +157,7 @@ class KnowledgeBuilder:
         broken, nothing is noted.
         """
         if entity != self._last:
-            checked_id(entity)
+            check_id(entity)
         cleaned = [clean_name(name) for name in names]
         if entity != self._last:
             self._ids.append(entity)
@@ -184,7 +184,7 @@ class KnowledgeBuilder:
 
     def replace(self, old: str, new: str) -> None:
         """Note that an id now goes by another one; chains are followed."""
-        pair = checked_id(old), checked_id(new)  # both before either is noted
+        pair = check_id(old), check_id(new)  # both before either is noted
         self._old.append(pair[0])
         self._new.append(pair[1])
 
