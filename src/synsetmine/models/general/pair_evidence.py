@@ -18,7 +18,7 @@ from synsetmine.models.general.substitutions import BagCodes, Substitutions, dif
 from synsetmine.models.known import Doubles, Truth
 from synsetmine.normalization import normal_form
 from synsetmine.text.evidence import Evidence
-from synsetmine.text.kinds import SHORT_FORM, DifferingWords, conflicting, name_opposites
+from synsetmine.text.kinds import SHORT_FORM, DifferingWords, name_opposites, names_conflict
 from synsetmine.text.patterns import OPPOSING
 
 
@@ -355,4 +355,4 @@ class Statements:
         pair = sorted((self._forms[one], self._forms[other]))
         if self._balance.get((pair[0], pair[1]), 0) < 0:
             return True
-        return conflicting(self._names[one], self._names[other], self._words)
+        return names_conflict(self._names[one], self._names[other], self._words)
