@@ -155,7 +155,7 @@ def group(
     rows = rows_in(names, column, contexts=contexts, types=types)
     model = model_of_names(model, encoder)
     with showing(progress, "grouping") as bar:
-        encode = encoding(encoder, device=device, cache=cache, progress=bar)
+        encode = open_encoder(encoder, device=device, cache=cache, progress=bar)
         entities = known_entities(known)
         mentions = [*known_mentions(entities)]
         rows = [row if row.name.strip() else Row("") for row in rows]
@@ -302,7 +302,7 @@ def model_of_names(model: NameModel | StoredModel | None, encoder: str | None) -
     return named  # type: ignore[no-any-return]
 
 
-def encoding(
+def open_encoder(
     encoder: str | None,
     *,
     device: str = "cpu",
