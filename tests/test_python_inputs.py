@@ -36,7 +36,7 @@ from synsetmine import (
     write_sets,
 )
 from synsetmine.models.general import load_general
-from synsetmine.progress import showing
+from synsetmine.progress import open_progress
 from synsetmine.types import pairs_of, terms_of
 from tests.models.paper.test_classifier import make_scorer
 
@@ -289,7 +289,7 @@ def test_progress_is_a_function_or_a_bar(capsys: pytest.CaptureFixture[str]) -> 
     printed = capsys.readouterr()
     assert "grouping" in printed.err
     assert printed.out == ""
-    with showing(None, "label") as report:
+    with open_progress(None, "label") as report:
         assert report is None
 
 

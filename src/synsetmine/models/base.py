@@ -20,7 +20,7 @@ import numpy.typing as npt
 from synsetmine.errors import DataError
 from synsetmine.models.known import KNOWN_THRESHOLD, KnownSets
 from synsetmine.models.task import MiningResult
-from synsetmine.progress import ShowProgress, showing
+from synsetmine.progress import ShowProgress, open_progress
 from synsetmine.types import Progress, SetsLike, SynonymSets, Term, TermLike, terms_of
 from synsetmine.views import TermVectors, TermViews, View
 
@@ -320,7 +320,7 @@ def generate_sets(
     seeds = SynonymSets.of(() if seeds is None else seeds)
     new = dict.fromkeys(term for term in terms_of(vocabulary) if term not in seeds)
     views = TermViews.of(views)
-    with showing(progress, "mining") as report:
+    with open_progress(progress, "mining") as report:
         known = None
         if seeds:
             known = model.assign(

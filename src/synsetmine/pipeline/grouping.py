@@ -32,7 +32,7 @@ from synsetmine.pipeline.name_vocabulary import (
 )
 from synsetmine.pipeline.registry import Registry, known_mentions, known_senses
 from synsetmine.pipeline.settings import GroupSettings, JudgeSettings
-from synsetmine.progress import ShowProgress, showing
+from synsetmine.progress import ShowProgress, open_progress
 from synsetmine.types import Progress, SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews, encode_terms, find_encoder, unit_rows
 
@@ -154,7 +154,7 @@ def group(
     threshold = threshold_of(precision)
     rows = rows_in(names, column, contexts=contexts, types=types)
     model = model_of_names(model, encoder)
-    with showing(progress, "grouping") as bar:
+    with open_progress(progress, "grouping") as bar:
         encode = open_encoder(encoder, device=device, cache=cache, progress=bar)
         entities = known_entities(known)
         mentions = [*known_mentions(entities)]

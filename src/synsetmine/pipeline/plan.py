@@ -19,7 +19,7 @@ from synsetmine.frames import Library, frame_of
 from synsetmine.io.files import numbered_lines, parse_json, write_json_lines
 from synsetmine.normalization import is_unicode, name_key
 from synsetmine.pipeline.explanation import Explanation
-from synsetmine.progress import ShowProgress, showing
+from synsetmine.progress import ShowProgress, open_progress
 from synsetmine.text.kinds import pair_kind
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def plan_of(grouping: Grouping, ids: Any = None, *, progress: ShowProgress = Non
         _check_ids(grouping, ids)
     merges = []
     sets = grouping.sets if ids is None else grouping.every_set
-    with showing(progress, "explaining") as bar:
+    with open_progress(progress, "explaining") as bar:
         for place, one in enumerate(sets):
             several = len(one.entries) > 1
             members = []

@@ -34,7 +34,7 @@ from synsetmine.pipeline.model_stages import (
 from synsetmine.pipeline.project import Project, read_project
 from synsetmine.pipeline.report.page import write_run_report
 from synsetmine.pipeline.stage_results import StageContext
-from synsetmine.progress import ShowProgress, showing
+from synsetmine.progress import ShowProgress, open_progress
 from synsetmine.runs.folder import STAGES, Artefacts, RunFolder, Stage, StageRecord, Watcher
 from synsetmine.types import Progress
 from synsetmine.views import find_encoder
@@ -92,7 +92,7 @@ class _StageBars:
         self._report: Progress | None = None
 
     def started(self, stage: str) -> None:
-        self._report = self._bars.enter_context(showing(self._progress, stage))
+        self._report = self._bars.enter_context(open_progress(self._progress, stage))
 
     def progress(self, done: int, total: int, note: str = "") -> None:
         del note
