@@ -209,9 +209,9 @@ class _Watcher:
     def __init__(self, report: Report) -> None:
         self._report = report
 
-    def started(self, stage: str) -> None: ...
+    def on_start(self, stage: str) -> None: ...
 
     def progress(self, done: int, total: int, note: str = "") -> None: ...
 
-    def finished(self, stage: str, record: StageRecord, *, skipped: bool) -> None:
+    def on_finish(self, stage: str, record: StageRecord, *, skipped: bool) -> None:
         self._report(f"{stage}: {'as before' if skipped else record.seconds}")

@@ -61,7 +61,7 @@ def test_init_tells_what_is_not_there_yet(tmp_path: Path) -> None:
 
 def test_an_interrupted_run_says_that_it_can_go_on(capsys: pytest.CaptureFixture[str]) -> None:
     watcher = ShownStages()
-    watcher.started("link")
+    watcher.on_start("link")
     watcher.__exit__(KeyboardInterrupt)
     assert capsys.readouterr().err.endswith("run the same command again to continue\n")
 

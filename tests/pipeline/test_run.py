@@ -46,13 +46,13 @@ class Watch:
     def __init__(self) -> None:
         self.skipped: dict[str, bool] = {}
 
-    def started(self, stage: str) -> None:
+    def on_start(self, stage: str) -> None:
         pass
 
     def progress(self, done: int, total: int, note: str = "") -> None:
         assert 0 <= done <= total
 
-    def finished(self, stage: str, record: StageRecord, *, skipped: bool) -> None:
+    def on_finish(self, stage: str, record: StageRecord, *, skipped: bool) -> None:
         self.skipped[stage] = skipped
 
 

@@ -91,7 +91,7 @@ class _StageBars:
         self._progress = progress
         self._report: Progress | None = None
 
-    def started(self, stage: str) -> None:
+    def on_start(self, stage: str) -> None:
         self._report = self._bars.enter_context(open_progress(self._progress, stage))
 
     def progress(self, done: int, total: int, note: str = "") -> None:
@@ -99,7 +99,7 @@ class _StageBars:
         if self._report is not None:
             self._report(done, total)
 
-    def finished(self, stage: str, record: StageRecord, *, skipped: bool) -> None:
+    def on_finish(self, stage: str, record: StageRecord, *, skipped: bool) -> None:
         del stage, record, skipped
         self._bars.close()
 

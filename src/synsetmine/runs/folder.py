@@ -138,11 +138,11 @@ class StageRecord:
 class Watcher(Protocol):
     """Receives the progress of a run; the command line shows it."""
 
-    def started(self, stage: str) -> None: ...
+    def on_start(self, stage: str) -> None: ...
 
     def progress(self, done: int, total: int, note: str = "") -> None: ...
 
-    def finished(self, stage: str, record: StageRecord, *, skipped: bool) -> None: ...
+    def on_finish(self, stage: str, record: StageRecord, *, skipped: bool) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -253,9 +253,9 @@ class RunFolder:
         key = self._key(stage)
         record = self._stages.get(stage.name)
         if record is not None and record.key == key and self._is_intact(record, stage):
-            watcher.finished(stage.name, record, skipped=True)
+            watcher.on_finish(stage.name, record, skipped=True)
             return
-        watcher.started(stage.name)
+        watcher.on_start(stage.name)
         self._stages.pop(stage.name, None)
         self._write()
         begin = time.monotonic()
@@ -274,7 +274,7 @@ class RunFolder:
         )
         self._stages[stage.name] = record
         self._write()
-        watcher.finished(stage.name, record, skipped=False)
+        watcher.on_finish(stage.name, record, skipped=False)
 
     def _key(self, stage: Stage) -> str:
         described = {
