@@ -233,7 +233,7 @@ def export(
     files = chosen.write(out, written, about, **options)
     if chosen.sources and source.is_dir():
         _report_sources(written, about)
-    console.say(f"{_held(chosen, written)} written to {', '.join(map(str, files))}")
+    console.say(f"{_describe_content(chosen, written)} written to {', '.join(map(str, files))}")
 
 
 def _check_taken(options: Mapping[str, Any], chosen: Format) -> None:
@@ -337,7 +337,7 @@ def _report_sources(entries: Sequence[MinedSet], about: About) -> None:
         console.say(message)
 
 
-def _held(chosen: Format, entries: Sequence[MinedSet]) -> str:
+def _describe_content(chosen: Format, entries: Sequence[MinedSet]) -> str:
     """What a file holds, in words."""
     from synsetmine.export.entries import new_names
 

@@ -207,12 +207,12 @@ def with_sentences(
 ) -> list[MinedSet]:
     """The entries with sentences for mined names, given by normal form, where they are found."""
 
-    def shown(term: MinedTerm) -> MinedTerm:
+    def add_sentences(term: MinedTerm) -> MinedTerm:
         if not is_mined(term):
             return term
         return replace(term, sentences=tuple(examples.get(normal_form(term.text), ())))
 
-    return [replace(entry, terms=tuple(map(shown, entry.terms))) for entry in entries]
+    return [replace(entry, terms=tuple(map(add_sentences, entry.terms))) for entry in entries]
 
 
 def _patch_rows(entries: Sequence[MinedSet], about: About) -> Iterator[list[str]]:

@@ -255,7 +255,9 @@ def supervise(
         else:
             entities_of.setdefault(form, Counter())[link.entity] += link.count
 
-    dropped_of = {form: _dropped(seen, ambiguous, min_count) for form, seen in entities_of.items()}
+    dropped_of = {
+        form: _reasons_to_drop(seen, ambiguous, min_count) for form, seen in entities_of.items()
+    }
     members: dict[str, dict[Term, int]] = {}  # entity -> its terms and how often each was seen
     for link, form in form_of.items():
         if link in fate:
@@ -364,7 +366,7 @@ def _mistake(link: Link, form: str, kb: KnownNames) -> str:
     return UNKNOWN_NAME if link.entity in kb else UNKNOWN_ENTITY
 
 
-def _dropped(seen: Counter[str], ambiguous: Ambiguous, min_count: int) -> dict[str, str]:
+def _reasons_to_drop(seen: Counter[str], ambiguous: Ambiguous, min_count: int) -> dict[str, str]:
     """Why a form may not name some of the entities that it was seen with."""
     dropped = {entity: RARE for entity, count in seen.items() if count < min_count}
     often = [entity for entity in seen if entity not in dropped]

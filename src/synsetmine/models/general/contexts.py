@@ -450,13 +450,13 @@ def _read(names: Sequence[str], contexts: Sequence[Sequence[str]]) -> _Texts:
                 if len(word) > 1 and word not in own and word not in FUNCTION_WORDS
             ]
         )
-        long, short = _defined(name_key(name), texts)
+        long, short = _find_definition(name_key(name), texts)
         read.long.append(long)
         read.short.append(short)
     return read
 
 
-def _defined(name: str, contexts: Sequence[str]) -> tuple[str, str]:
+def _find_definition(name: str, contexts: Sequence[str]) -> tuple[str, str]:
     """What the contexts say that the name is short for, and what is short for it."""
     long = short = ""
     for text in contexts:

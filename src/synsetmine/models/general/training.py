@@ -291,7 +291,7 @@ def load_general(*, encoder: bool = False, folder: str | Path | None = None) -> 
     `folder` holds other weights, written by `python -m experiments.general_model`.
     """
     if folder is None:
-        return _packaged(encoder)
+        return _read_packaged(encoder)
     try:
         return _read(Path(folder), encoder)
     except (OSError, ValueError, KeyError, TypeError, SafetensorError, ModelError) as error:
@@ -300,7 +300,7 @@ def load_general(*, encoder: bool = False, folder: str | Path | None = None) -> 
 
 
 @cache
-def _packaged(encoder: bool) -> GeneralModel:
+def _read_packaged(encoder: bool) -> GeneralModel:
     return _read(Path(str(resources.files("synsetmine.models.general") / "weights")), encoder)
 
 

@@ -111,16 +111,16 @@ class Service:
     @property
     def answers(self) -> Answers:
         if self._answers is None:
-            raise self._loading()
+            raise self._loading_error()
         return self._answers
 
     @property
     def page(self) -> SearchPage:
         if self._page is None:
-            raise self._loading()
+            raise self._loading_error()
         return self._page
 
-    def _loading(self) -> ApiError:
+    def _loading_error(self) -> ApiError:
         what = self._state.loading or "its files"
         return ApiError(503, "loading", f"the server still reads {what}; try again in a second")
 
