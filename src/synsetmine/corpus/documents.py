@@ -249,7 +249,7 @@ class Fields:
     id: str
 
     @classmethod
-    def named(cls, text_field: str, id_field: str) -> Fields:
+    def of(cls, text_field: str, id_field: str) -> Fields:
         texts = tuple(name.strip() for name in text_field.split(","))
         if not all(texts):
             raise DataError("expected names of text fields, as in 'title,text'", value=text_field)

@@ -76,7 +76,7 @@ def read_corpus(
     read and the bytes of all files, as stored on disk.
     """
     files = corpus_files(source, format)
-    fields = Fields.named(text_field, id_field)
+    fields = Fields.of(text_field, id_field)
     return _read_all(files, fields, skipped, progress)
 
 
