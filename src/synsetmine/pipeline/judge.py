@@ -251,7 +251,7 @@ class _Round:
             return self._admit(form_of[question.name])
 
         questions = [Question(name, json=form.body) for name, form in form_of.items()]
-        answers = self._judge.service(admit).ask(questions, self._read, failed=self._fail)
+        answers = self._judge.service(admit).ask(questions, self._read, on_failure=self._fail)
         pairs = zip(self._forms, answers, strict=True)
         return {form: answer for form, answer in pairs if answer is not None}
 
