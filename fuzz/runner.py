@@ -67,7 +67,7 @@ def fuzz_process(name: str, seconds: int, out: Path) -> None:
     import atheris
 
     with atheris.instrument_imports(include=["synsetmine", "fuzz"]):
-        from fuzz.mutation import mutated
+        from fuzz.mutation import mutate
         from fuzz.targets import TARGETS
     target = TARGETS[name]
     words = [word.encode() for word in target.words]
@@ -98,7 +98,7 @@ def fuzz_process(name: str, seconds: int, out: Path) -> None:
         if chance.random() > LONG:
             longest = min(longest, SHORT)
         if chance.random() < OURS:
-            return mutated(data, chance, words, longest=longest)
+            return mutate(data, chance, words, longest=longest)
         return bytes(atheris.Mutate(data[:longest], longest))
 
     options = [
