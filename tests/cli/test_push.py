@@ -30,7 +30,7 @@ NEW = {"P01": "sofa, couch, settee", "P02": "wardrobe, armoire", "P03": "fridge,
 
 @pytest.fixture
 def server() -> Iterator[SynonymsServer]:
-    with SynonymsServer(("mined", dict(OLD))).running() as running:
+    with SynonymsServer(("mined", dict(OLD))).start() as running:
         yield running
 
 
@@ -220,7 +220,7 @@ def test_redirects_are_not_followed(
     server: SynonymsServer, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     monkeypatch.setenv(KEY, "c2VjcmV0")
-    with SynonymsServer().running() as other:
+    with SynonymsServer().start() as other:
         location = f"{other.root}/_synonyms/mined"
         server.faults[method, "mined"] = Fault(status=307, headers={"Location": location})
         with pytest.raises(SynsetmineError, match=r"307 .*redirects are not followed, this one to"):

@@ -59,7 +59,7 @@ def test_an_error_says_where_it_happened(pool: WorkerPool) -> None:
         pool.submit(workertasks.fail).result()
     assert "workertasks.py" in str(caught.value.__cause__)
     with pytest.raises(RuntimeError, match=r"^StubbornError: stays here$"):
-        pool.submit(workertasks.fail_stubbornly).result()
+        pool.submit(workertasks.fail_always).result()
     with pytest.raises(AttributeError, match="pickle local object"):
         pool.submit(lambda: None).result()
 

@@ -22,7 +22,7 @@ from synsetmine.export.tables import read_patch, with_sentences
 from synsetmine.kb import apply_names
 from synsetmine.kb.obo import synonym_clause
 from synsetmine.runs import MinedSet, MinedTerm, Sentence
-from tests.support.curationentries import ORCID, explained, judged, surfaces, term
+from tests.support.curationentries import ORCID, explained, judgement, surfaces, term
 
 PUBMED = About(prefix="MESH", document_prefix="PMID")
 USED = Sentence("d 7", "A heart attack was seen.", 2, 14)
@@ -73,7 +73,7 @@ def test_the_prefix_of_documents_is_checked() -> None:
 def attack(
     *, evidence: tuple[Sentence, ...] = (), sentences: tuple[Sentence, ...] = ()
 ) -> MinedTerm:
-    made = term("heart attack", 0.9, judged("correct", reviewer=ORCID), sentences=sentences)
+    made = term("heart attack", 0.9, judgement("correct", reviewer=ORCID), sentences=sentences)
     return replace(made, evidence=evidence)
 
 

@@ -255,7 +255,7 @@ def test_the_medline_tutorial_runs(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("no_proxy")
 def test_the_way_to_a_search_engine_runs(checkout: Path) -> None:
     page = (ROOT / "docs/how-to/search-engine.md").read_text("utf-8")
-    with SynonymsServer().running() as server:
+    with SynonymsServer().start() as server:
         local = page.replace("http://localhost:9200", server.root)
         (checkout / "search-engine.md").write_text(local)
         walk(checkout / "search-engine.md", checkout)
@@ -298,7 +298,7 @@ def test_the_way_to_a_graph_without_duplicates_runs(checkout: Path) -> None:
 @pytest.mark.usefixtures("no_proxy")
 def test_the_way_to_a_language_model_runs(tmp_path: Path) -> None:
     page = (ROOT / "docs/how-to/language-model.md").read_text("utf-8")
-    with JudgeServer().running() as server:
+    with JudgeServer().start() as server:
         place = f"127.0.0.1:{server.server_port}"
         (tmp_path / "language-model.md").write_text(page.replace("localhost:8080", place))
         walk(tmp_path / "language-model.md", tmp_path, {"SYNSETMINE_CACHE": str(tmp_path)})

@@ -18,7 +18,7 @@ import pytest
 
 from synsetmine.review.decisions import read_decisions
 from tests.cli.test_project import synsetmine
-from tests.support.webserver import Sets, Visitor, started, write_near_vectors, write_run
+from tests.support.webserver import Sets, Visitor, start_server, write_near_vectors, write_run
 
 SETS = 100_000
 REVIEWERS = [f"Reviewer {n}" for n in range(8)]
@@ -67,7 +67,7 @@ def test_eight_reviewers_of_one_queue(tmp_path: Path, servers: int) -> None:
     together = Barrier(len(REVIEWERS), timeout=60)
     with ExitStack() as stack:
         review = "review", str(run), "--no-open"
-        addresses = [stack.enter_context(started(*review)) for _ in range(servers)]
+        addresses = [stack.enter_context(start_server(*review)) for _ in range(servers)]
         with ThreadPoolExecutor(len(REVIEWERS)) as threads:
             everyone = [
                 threads.submit(review_all, addresses[n % servers], name, together)
@@ -106,7 +106,7 @@ def test_a_hundred_thousand_sets(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", many, {}, texts=["A syndrome 7 here."] * 100)
     write_near_vectors(run, [list(terms)[:2] for terms in many.values()])
     begin = time.perf_counter()
-    with started("review", str(run), "--no-open") as address:
+    with start_server("review", str(run), "--no-open") as address:
         print(f"\nstarted in {time.perf_counter() - begin:.1f} s")
         begin = time.perf_counter()
         ada = Visitor(address)  # asks for the name, gives it, is led to the first set
