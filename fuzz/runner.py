@@ -93,7 +93,7 @@ def fuzz_process(name: str, seconds: int, out: Path) -> None:
             print(f"{name}: {runs} inputs in {time.process_time():.0f} s of CPU time", flush=True)
             os._exit(0)  # libFuzzer knows no end by this clock; what it found is on disk
 
-    def mutate(data: bytes, longest: int, seed: int) -> bytes:
+    def mutate_input(data: bytes, longest: int, seed: int) -> bytes:
         chance = random.Random(seed)  # noqa: S311
         if chance.random() > LONG:
             longest = min(longest, SHORT)
@@ -107,7 +107,7 @@ def fuzz_process(name: str, seconds: int, out: Path) -> None:
         f"-dict={_dictionary(out / 'corpus' / f'{name}.dict', words)}",
     ]
     inputs = str(out / "corpus" / name)
-    atheris.Setup([sys.argv[0], *options, inputs], run, custom_mutator=mutate)
+    atheris.Setup([sys.argv[0], *options, inputs], run, custom_mutator=mutate_input)
     atheris.Fuzz()
 
 

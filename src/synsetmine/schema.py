@@ -4,7 +4,7 @@ A class of settings is a frozen dataclass derived from `Settings` whose fields a
 The template of the project file, the options of the command line, the parameters of the estimator
 and docs/reference/settings.md are made from the same fields.
 
-A class of results has `labelled(…)` fields: one definition for JSON and for printed lines.
+A class of results has `result_field(…)` fields: one definition for JSON and for printed lines.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ def _template() -> Template:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     environment.filters |= {
         "number": lambda value: f"{value:,}",
-        "counted": quantity,
+        "quantity": quantity,
         "score": _score,
         "probability": probability,
         "duration": _duration,

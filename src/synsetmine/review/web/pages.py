@@ -309,7 +309,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "number": lambda value: f"{value:,}",
-        "counted": quantity,
+        "quantity": quantity,
         "probability": probability,
         "share": share,
         "description": description,
