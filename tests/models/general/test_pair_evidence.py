@@ -97,8 +97,8 @@ def test_weights_of_stems_are_those_of_a_naive_count(
     for row, (one, other) in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
         expected: list[float] = []
         for only in (bags[one] - bags[other], bags[other] - bags[one]):
-            own = [weight(same.stems[stem], different.stems[stem]) for stem in only]
-            expected += [min(own, default=0.0), sum(own)]
+            weights_of = [weight(same.stems[stem], different.stems[stem]) for stem in only]
+            expected += [min(weights_of, default=0.0), sum(weights_of)]
         sides = frozenset(bags[one] - bags[other]), frozenset(bags[other] - bags[one])
         sets_with, pairs_with = replacing[sides], opposed[sides]
         counted = sets_with or pairs_with
