@@ -233,7 +233,7 @@ def test_pretrained_vectors_for_terms(world: Path, tmp_path: Path) -> None:
     synsetmine(tmp_path, "read", str(world / "corpus.jsonl"), "-o", "documents.parquet")
     options = "--terms terms.txt --method file --pretrained words.txt -o out.safetensors"
     said = synsetmine(tmp_path, "vectors", "documents.parquet", *options.split())
-    assert "1 vector, 2 dimension, 1 term without" in said
+    assert "1 vector, 2 dimensions, 1 term without a vector" in said
     found = read_vectors(tmp_path / "out.safetensors")
     assert found.terms == (Term("Heart failure"),)
     assert found.matrix.tolist() == [[0.5, 0.5]]

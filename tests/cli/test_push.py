@@ -89,7 +89,7 @@ def test_a_dry_run_and_a_push_without_a_person_send_nothing(
 ) -> None:
     push(server, "--dry-run")
     assert "nothing sent: this is a dry run" in capsys.readouterr().err
-    with pytest.raises(SynsetmineError, match="nobody to ask; give --yes"):
+    with pytest.raises(SynsetmineError, match="no terminal to ask on; give --yes"):
         push(server)
     assert server.sets == {"mined": OLD}
     assert {one.method for one in server.seen} == {"GET"}
@@ -161,8 +161,14 @@ def test_too_many_rules_are_not_sent(server: SynonymsServer) -> None:
             "rule 'x': more than one =>",
         ),
         ('{"synonyms_set": [{"id": "x", "synonyms": "a, , b"}]}', "rule 'x': an empty term"),
-        ('{"synonyms_set": [{"id": "x", "synonyms": "# a"}]}', "rule 'x' is no rule: '# a'"),
-        ('{"synonyms_set": [{"id": "x", "synonyms": "a, b\\nc, d"}]}', "rule 'x' is no rule"),
+        (
+            '{"synonyms_set": [{"id": "x", "synonyms": "# a"}]}',
+            "rule 'x' is empty, a comment or several lines: '# a'",
+        ),
+        (
+            '{"synonyms_set": [{"id": "x", "synonyms": "a, b\\nc, d"}]}',
+            "rule 'x' is empty, a comment or several lines",
+        ),
         (
             '{"synonyms_set": [{"id": "x", "synonyms": "a, b"}, {"id": "x", "synonyms": "c, d"}]}',
             "two rules with one id: 'x'",

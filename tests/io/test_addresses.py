@@ -62,7 +62,7 @@ def test_redirects_have_an_end(server: PaperServer, tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", [-1, 1 << 40])
 def test_a_listing_cannot_fill_the_disk(server: PaperServer, tmp_path: Path, size: int) -> None:
     server.extra_rows = [row(TEST, b"", f"{server.root}/raw/x") | {"size": size}]
-    with pytest.raises(DataError, match=rf"{TEST} would have {size} bytes"):
+    with pytest.raises(DataError, match=rf"{TEST} is listed with {size} bytes"):
         fetch(server, tmp_path)
 
 

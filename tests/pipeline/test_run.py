@@ -163,7 +163,7 @@ def test_an_encoder_is_one_more_view(counter: LetterCounter, tmp_path: Path) -> 
     encoded = read_vectors(at.encoded)
     everyone = {*read_vocabulary(at.vocabulary).terms, *read_sets(at.mined).terms}
     assert set(encoded.terms) == everyone
-    assert folder.results["encode"].counts == {"vectors": len(everyone), "dimension": 10}
+    assert folder.results["encode"].counts == {"vectors": len(everyone), "dimensions": 10}
     model = load_model(at.model)
     assert model.views == ("vectors", "strings", "encoder")
     assert model.training["encoder"] == "letters"

@@ -160,7 +160,7 @@ def group(
     asked = judge_of(judge)
     source = None if names == "-" else Path(names)
     if columns.id_column is not None and plan is None:
-        raise SynsetmineError("--id-column is for --plan")
+        raise SynsetmineError("--id-column needs --plan")
     if known is not None and registry is not None:
         raise SynsetmineError("--known and --registry exclude each other")
     outputs = [path for path in (out, unsure, plan, registry) if path is not None]
@@ -342,14 +342,16 @@ def apply_plan(
     if not tables:
         raise SynsetmineError("no table to change; give --entities, --relations or both")
     if self_relations is not None and not undo:
-        raise SynsetmineError("--self-relations is for --undo; see --drop-self-relations")
+        raise SynsetmineError(
+            "--self-relations needs --undo; to drop them while merging, give --drop-self-relations"
+        )
     targets = {path: out_dir / path.name for path in tables}
     if drop_self_relations and relations is not None:
         plain = Path(plain_name(relations))
         ending = relations.name.removeprefix(plain.stem)
         targets[Path(LOOPS)] = out_dir / f"{LOOPS}{ending}"
     if len(set(targets.values())) < len(targets):
-        raise SynsetmineError("two tables have one file name; rename one of them")
+        raise SynsetmineError("two tables have the same file name; rename one of them")
     for target in targets.values():
         check_not_input(target, plan, *tables, self_relations)
     for path in (*tables, *([self_relations] if self_relations else [])):

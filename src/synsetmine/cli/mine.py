@@ -64,7 +64,9 @@ def evaluate(
         known=None if known is None else load_sets(known, skip_bad),
     )
     if report.missing_terms:
-        console.warn(f"{report.missing_terms} true terms were not mined and count as sets of one")
+        console.warn(
+            f"{report.missing_terms} terms of the true sets were not mined and count as sets of one"
+        )
     values = report.to_dict()
     if as_json:
         console.show_json(values)

@@ -86,7 +86,7 @@ def _confirm(changes: dict[str, Difference], *, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise SynsetmineError("nothing sent: there is nobody to ask; give --yes")
+        raise SynsetmineError("nothing sent: there is no terminal to ask on; give --yes")
     names = ", ".join(changes)
     if not typer.confirm(console.one_line(f"replace {names}?"), default=False, err=True):
         raise SynsetmineError("nothing sent")

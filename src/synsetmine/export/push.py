@@ -106,7 +106,9 @@ def read_body(path: Path) -> Rules:
         except DataError as error:
             raise DataError(f"rule {rule_id!r}: {error.problem}", path=path, value=rule) from None
         if parsed is None:
-            raise DataError(f"rule {rule_id!r} is no rule", path=path, value=rule)
+            raise DataError(
+                f"rule {rule_id!r} is empty, a comment or several lines", path=path, value=rule
+            )
     if not rules:
         raise DataError("no rules in this file", path=path)
     if len(rules) > LIMIT:

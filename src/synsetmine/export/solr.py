@@ -263,7 +263,7 @@ def _of_line(line: str, number: int) -> Iterator[Finding]:
         problem = "a backslash at the end of the line, where it escapes nothing"
         yield Finding(number, "error", "dangling-escape", problem)
     if _COMMENT.search(line):
-        problem = "a # that looks like a comment but belongs to a term; write \\# if it does"
+        problem = "a # within a rule starts no comment; write \\# if it belongs to a term"
         yield Finding(number, "warning", "comment", problem)
 
 

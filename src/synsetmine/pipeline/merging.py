@@ -409,7 +409,7 @@ def _check_ends(entities: GraphTable, relations: GraphTable, columns: GraphColum
     have_names, have_ids = any(name_key(end) in names for end in ends), not ends.isdisjoint(ids)
     other = "id" if columns.refer_to == "name" else "name"
     if have_names != have_ids and have_ids == (other == "id"):
-        problem = f"source and target have {other}s of entities; say so by refer_to (--refer-to)"
+        problem = f"source and target have {other}s of entities; set refer_to (--refer-to) to"
         raise DataError(problem, path=relations.path, value=other)
 
 

@@ -111,8 +111,8 @@ class VocabularyResult(StageResult):
 @dataclass(frozen=True, kw_only=True)
 class VectorsResult(StageResult):
     vectors: int = result_field("vectors")
-    dimension: int = result_field("dimension")
-    without: int | None = result_field("terms without", default=None)
+    dimension: int = result_field("dimensions")
+    without: int | None = result_field("terms without a vector", default=None)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -193,7 +193,7 @@ NAME_CASES = (
         files({"x.csv": "id,name\n1,lung\n"}),
         ("group", "x.csv", "--id-column", "id"),
         1,
-        "--id-column is for --plan",
+        "--id-column needs --plan",
     ),
     Case(
         "names",

@@ -190,6 +190,6 @@ SET_CASES = (
         GOOD,
         "mined terms that are all unknown",
         0,
-        "2 true terms were not mined and count as sets of one",
+        "2 terms of the true sets were not mined and count as sets of one",
     ),
 )
