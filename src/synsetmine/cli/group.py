@@ -285,7 +285,10 @@ def _report(grouping: Grouping, out: Path | None) -> None:
 @with_settings
 def apply_plan(
     plan: Annotated[
-        Path, typer.Argument(help="Plan of `group --plan`, as edited.", show_default=False)
+        Path,
+        typer.Argument(
+            help="Plan that `group --plan` wrote, perhaps edited since.", show_default=False
+        ),
     ],
     out_dir: Annotated[
         Path,
@@ -298,7 +301,9 @@ def apply_plan(
     entities: Annotated[
         Path | None, typer.Option(help="Table of entities: .csv, .tsv, .jsonl or .parquet.")
     ] = None,
-    relations: Annotated[Path | None, typer.Option(help="Table of relations, likewise.")] = None,
+    relations: Annotated[
+        Path | None, typer.Option(help="Table of relations, in the same formats.")
+    ] = None,
     *,
     columns: Annotated[GraphColumns, SettingOptions()],
     drop_self_relations: Annotated[

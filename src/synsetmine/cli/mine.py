@@ -42,7 +42,9 @@ def evaluate(
     gold: Annotated[Path, typer.Argument(help="True sets.")],
     known: Annotated[
         Path | None,
-        typer.Option(help="Known sets of other entities; a true term that joined one is an error."),
+        typer.Option(
+            help="Known sets of other entities; a term of GOLD that joined one is an error."
+        ),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON, with scores as fractions.")
