@@ -12,9 +12,10 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 from synsetmine.corpus.documents import TableFormat, check_unicode, parquet_columns, table_rows
 from synsetmine.errors import DataError, Skipped, choose_among, shorten, skipping
 from synsetmine.io.files import AS_XLSX, OTHER_SHEETS, STDIN, Source, parse_json, plain_name
+from synsetmine.io.sets import Vocabulary, read_vocabulary
 from synsetmine.io.tables import unescape_formula
 from synsetmine.normalization import name_key
-from synsetmine.types import SynonymSets
+from synsetmine.types import SynonymSets, Term
 
 ListFormat: TypeAlias = Literal["text", "csv", "tsv", "xlsx", "jsonl", "parquet"]
 LIST_FORMATS: tuple[ListFormat, ...] = get_args(ListFormat)
@@ -48,12 +49,36 @@ def read_names(
     """The names in a file, in its order; a missing one is an empty string.
 
     The file extension determines the format: CSV, TSV, XLSX (extra `xlsx`), JSON lines or Parquet;
-    anything else is text with one name per line. `-` is standard input. A table needs a `column`, unless it has
-    only one column or one called `name`, `term`, `label`, `surface` or `title`; `on_column` is
-    called with the column used. With `skipped`, broken lines are skipped and their errors go there.
+    anything else is text with one name per line. `-` is standard input. A table needs a `column`,
+    unless it has only one column or one called `name`, `term`, `label`, `surface` or `title`;
+    `on_column` is called with the column used. With `skipped`, broken lines are skipped and their
+    errors go there.
     """
     rows = read_rows(path, column=column, format=format, skipped=skipped, on_column=on_column)
     return [row.name for row in rows]
+
+
+def read_terms(
+    path: str | Path,
+    *,
+    column: str | None = None,
+    skipped: list[DataError] | Skipped | None = None,
+) -> Vocabulary:
+    """The terms of a vocabulary, or those in a column of a table (.csv, .xlsx or .parquet).
+
+    With a `column`, .tsv and .jsonl are tables too.
+    """
+    path = Path(path)
+    if column is None and format_of(path) in ("text", "tsv", "jsonl"):
+        return read_vocabulary(path, skipped=skipped)
+    terms: dict[Term, None] = {}
+    for name in read_names(path, column=column, skipped=skipped):
+        if name.strip():
+            with skipping(path, None, skipped):
+                terms[Term.parse(" ".join(name.split()))] = None
+    if not terms:
+        raise DataError("no terms in this file", path=path)
+    return Vocabulary(tuple(terms), {})
 
 
 def read_rows(
@@ -139,6 +164,7 @@ class _Columns:
 def format_of(path: Path) -> ListFormat:
     """The format of a file, from its extension."""
     ending = Path(plain_name(path)).suffix.lower().removeprefix(".")
+    ending = "xlsx" if ending == "xlsm" else ending
     return next((kind for kind in LIST_FORMATS if kind == ending), "text")
 
 
@@ -149,7 +175,7 @@ def read_pairs(
     together: bool = False,
     skipped: list[DataError] | None = None,
 ) -> list[tuple[str, str]]:
-    """Cannot-link pairs: JSON lists in .jsonl, the first two columns in .csv and .xlsx, else between tabs.
+    """Cannot-link pairs: JSON lists in .jsonl, the first two columns in .csv and .xlsx, else tabs.
 
     A first row with the cells `name` and `other` is a header. A pair that one of the `known` sets
     has is an error, and so is one of two spellings of one name. With `together` they are must-link
@@ -281,6 +307,9 @@ def contexts_in(value: object) -> tuple[str, ...]:
     return tuple(texts)
 
 
+_HOW_TO_CHOOSE = "use --name-column, in a project name_column of [vocabulary], in Python `column`"
+
+
 def choose_column(headers: Sequence[str], column: str | int | None = None) -> int:
     """The position of the column with the names."""
     listed = shorten(", ".join(headers), 1000)
@@ -297,7 +326,7 @@ def choose_column(headers: Sequence[str], column: str | int | None = None) -> in
         if plain.count(usual) == 1:
             return plain.index(usual)
     problem = f"cannot tell which column has the names; name one of {listed}"
-    raise DataError(problem, hint="use --name-column, or `column` in Python")
+    raise DataError(problem, hint=_HOW_TO_CHOOSE)
 
 
 def _table_values(

@@ -70,6 +70,7 @@ def _page(source: Source) -> bytes:
 
 
 _FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n.*?^(?:\1|\.\.\.)[ \t]*$\n?", re.S | re.M)
+_COMMENT = re.compile(r"<!--.*?-->", re.S)
 _ADDRESS = re.compile(r"(?:https?|mailto):\S+")
 
 
@@ -78,6 +79,8 @@ def markdown_text(page: str) -> str:
     from markdown_it import MarkdownIt
 
     page = _FRONT_MATTER.sub("", page.replace("\r\n", "\n"))
+    end = page.rfind("-->") + len("-->")  # what is never closed would take quadratic time
+    page = _COMMENT.sub("", page[:end]) + page[end:].replace("<!--", "")
     parser = MarkdownIt("commonmark").enable("table")
     return "\n\n".join(filter(None, map(_markdown_block, parser.parse(page))))
 
@@ -145,9 +148,9 @@ def _harmless(page: str) -> str:
 
 # Elements whose text is no sentence of the page.
 _NO_TEXT = {"canvas", "math", "nav", "noscript", "script", "select", "style", "svg", "template"}
-_INLINE = set(
-    "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark q ruby s "
-    "samp small span strike strong sub sup time tt u var wbr".split()
+_INLINE = re.compile(
+    r"a|abbr|acronym|b|bd[io]|big|br|cite|code|data|del|dfn|em|font|i|ins|kbd|label|mark|q|ruby|s|"
+    r"samp|small|span|strike|strong|su[bp]|time|tt|u|var|wbr"
 )
 
 
@@ -166,13 +169,13 @@ class _TextParser(HTMLParser):
         self._end_block()
         return "\n\n".join(self._blocks)
 
-    def handle_starttag(self, tag: str, attrs: object) -> None:
+    def handle_starttag(self, tag: str, attrs: object) -> None:  # noqa: ARG002 (of the library)
         if tag in _NO_TEXT and self._left_out in ("", tag):
             self._left_out = tag
             self._depth += 1
         if tag == "br":
             self.handle_data(" ")
-        elif tag not in _INLINE:
+        elif not _INLINE.fullmatch(tag):
             self._end_block()
 
     def handle_startendtag(self, tag: str, attrs: object) -> None:
@@ -183,7 +186,7 @@ class _TextParser(HTMLParser):
         if tag == self._left_out:
             self._depth -= 1
             self._left_out = tag if self._depth else ""
-        if tag not in _INLINE and tag != "br":
+        if not _INLINE.fullmatch(tag):
             self._end_block()
 
     def handle_data(self, data: str) -> None:
@@ -224,7 +227,8 @@ def _pdf_text(source: Source) -> str:
 def _reading_pdf() -> Iterator[None]:
     """Turn what pypdf raises for a broken file, which may be anything, into one error."""
     logger = logging.getLogger("pypdf")
-    before, logger.disabled = logger.disabled, True  # it has a line for each oddity
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)  # it has a line for each oddity
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -234,4 +238,4 @@ def _reading_pdf() -> Iterator[None]:
     except Exception as error:
         raise DataError("damaged PDF file", value=str(error)) from error
     finally:
-        logger.disabled = before
+        logger.setLevel(before)

@@ -93,13 +93,14 @@ def read_corpus(
     - `mediawiki` (.xml): the articles of a wiki's dump, with their links as mentions.
 
     `text_field` names the field with the text, or several fields ("title,text"), which are joined
-    by a line break; missing ones are left out. `id_field` names the field with the id; the
-    default id is `file name:line`. In a folder, the file name is the path within the folder. Texts are normalised to Unicode NFC, except those of PubTator
-    files, whose offsets count characters of the file.
+    by a line break; missing ones are left out. `id_field` names the field with the id; the default
+    id is `file name:line`. In a folder, the file name is the path within the folder. Texts are
+    normalised to Unicode NFC, except those of PubTator files, whose offsets count characters of the
+    file.
 
     A broken record, an empty document or a damaged file raises a DataError. With `skipped` the
-    error goes there, and the next record or file is read; so do files of unknown kinds in a folder. `progress` is called with the bytes
-    read and the bytes of all files, as stored on disk.
+    error goes there, and the next record or file is read; so do files of unknown kinds in a folder.
+    `progress` is called with the bytes read and the bytes of all files, as stored on disk.
     """
     files = _files_of(source, format, skipped)
     fields = Fields.named(text_field, id_field)

@@ -194,7 +194,9 @@ class _TableRecord:
             cells = list(self.row)
             column = self.layout.more[-1]
             names_before = [cells[column]] if cells[column].strip() else []
-            cells[column] = self.layout.separator.join([*names_before, *(name.name for name in names)])
+            cells[column] = self.layout.separator.join(
+                [*names_before, *(name.name for name in names)]
+            )
             return row_of(cells, self.delimiter).encode() + end
         rows = [body, *(row_of(self._row(name.name), self.delimiter) for name in names)]
         return (end.decode() or "\n").join(rows).encode() + end
@@ -304,7 +306,7 @@ def apply_names(
     *,
     refused: Skipped,
     format: KbFormat | None = None,
-    fields: KbFields = KbFields(),  # noqa: B008 (frozen)
+    fields: KbFields | None = None,
 ) -> PatchResult:
     """Write a knowledge base with further names; those that cannot be added go to `refused`.
 
@@ -317,6 +319,7 @@ def apply_names(
             f"names can be added to files of the formats {', '.join(_FORMATS)}; this is {format}"
         )
         raise DataError(problem, path=kb)
+    fields = fields or KbFields()
     records = _FORMATS[format]
     homes: dict[str, _EntityRecord] = {}
     for name in names:

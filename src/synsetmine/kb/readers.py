@@ -102,11 +102,12 @@ def read_kb(
     if format == "saved":
         return KnowledgeBase.load(path)
     builder = KnowledgeBuilder(path=path, skipped=skipped)
-    fields = KbFields(
-        id=id_field or "id",
-        name=name_field or "name",
-        names=((names_field,) if isinstance(names_field, str) else names_field) or NAMES_FIELDS,
-        definition=definition_field,
+    names = (names_field,) if isinstance(names_field, str) else names_field
+    fields = KbFields.named(
+        id_field=id_field,
+        name_field=name_field,
+        names_field=names,
+        definition_field=definition_field,
         separator=separator,
     )
     size = path.stat().st_size if path.is_file() else 0
@@ -132,7 +133,7 @@ def read_kb(
                     scopes=scopes,
                     short_ids=short_ids,
                     name_property=name_field,
-                    names_property=names_field if isinstance(names_field, str) else None,
+                    names_properties=names,
                 )
             case "umls":
                 add_umls(
@@ -215,6 +216,19 @@ class KbFields:
     names: Sequence[str] = NAMES_FIELDS
     definition: str = "definition"
     separator: str = SEPARATOR
+
+    @classmethod
+    def named(
+        cls,
+        *,
+        id_field: str | None = None,
+        name_field: str | None = None,
+        names_field: Sequence[str] = (),
+        definition_field: str = "definition",
+        separator: str = SEPARATOR,
+    ) -> KbFields:
+        names = tuple(names_field) or NAMES_FIELDS
+        return cls(id_field or "id", name_field or "name", names, definition_field, separator)
 
 
 def add_jsonl(source: Source, builder: KnowledgeBuilder, fields: KbFields) -> None:
@@ -342,7 +356,9 @@ def table_layout(header: Sequence[str], fields: KbFields) -> Layout:
         return columns.index(field) if field in columns else None
 
     entity, name = column_of(fields.id), column_of(fields.name)
-    missing = [] if fields.names is NAMES_FIELDS else [f for f in fields.names if column_of(f) is None]
+    missing = (
+        [] if fields.names is NAMES_FIELDS else [f for f in fields.names if column_of(f) is None]
+    )
     if entity is None or name is None or missing:
         expected = " and ".join(map(repr, dict.fromkeys([fields.id, fields.name, *missing])))
         problem = f"expected a header with the columns {expected}; found"

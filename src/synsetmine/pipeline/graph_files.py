@@ -223,7 +223,11 @@ def read_table(path: Path) -> GraphTable:
 def check_table_ending(path: Path) -> Literal["csv", "tsv", "jsonl", "parquet"]:
     """The format of a file that can be read and written; another is an error."""
     format = format_of(path)
-    if format == "text" or format == "xlsx" or (format == "parquet" and plain_name(path) != path.name):
+    if (
+        format == "text"
+        or format == "xlsx"
+        or (format == "parquet" and plain_name(path) != path.name)
+    ):
         known = ".csv, .tsv, .jsonl, .parquet; all but .parquet also with .gz, .bz2 or .zst"
         raise DataError(f"unknown file extension; expected {known}", value=str(path))
     return format

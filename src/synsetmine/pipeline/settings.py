@@ -117,6 +117,11 @@ class VocabularySettings(Settings):
         help="file of your own terms, one per line; all are mined, however rare",
         example="terms.txt",
     )
+    name_column: str | None = setting(
+        None,
+        help="column with the terms, if the list is a table; default: as in `synsetmine group`",
+        example="title",
+    )
     only_list: bool = setting(False, help="mine only the terms of the list")
     known: bool = setting(True, help="known names that occur in the text")
     rejected: bool = setting(True, help="surfaces whose links were all dropped")

@@ -180,10 +180,10 @@ NEWCOMER_CASES: tuple[Case, ...] = (
         "empty.jsonl: no documents; name files with text",
     ),
     _newcomer(
-        "a corpus as PDF",
+        "a damaged PDF",
         "read paper.pdf -o out.parquet",
         1,
-        "paper.pdf: unknown file extension; name the format or use one of .pubtator.txt, …",
+        "paper.pdf: no documents; 1 left out, such as paper.pdf: damaged PDF file: …",
     ),
     _newcomer(
         "a table without the column of texts",
@@ -208,7 +208,8 @@ NEWCOMER_CASES: tuple[Case, ...] = (
         "knowledge semicolons.csv -o out.arrow",
         1,
         "semicolons.csv:1: expected a header with the columns 'id' and 'name'; found: 'code, "
-        "label'; rename these columns",
+        "label'; choose columns with --id-field and --name-field, in a project as id_field and "
+        "name_field of [kb]; `synsetmine init` proposes them",
     ),
     _newcomer(
         "too few sets",
