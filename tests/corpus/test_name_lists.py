@@ -114,7 +114,7 @@ def test_missing_values_are_empty(tmp_path: Path) -> None:
             "x.txt",
             "a\n",
             {"format": "xml"},
-            "no such format: 'xml'; expected one of text, csv, tsv, jsonl",
+            "no such format: 'xml'; expected one of text, csv, tsv, xlsx, jsonl",
         ),
     ],
 )

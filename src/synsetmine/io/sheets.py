@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import date, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -106,7 +106,5 @@ def _text_of(value: object) -> str:
             return f"{value:.0f}"
         case datetime() if (value.hour, value.minute, value.second) == (0, 0, 0):
             return value.date().isoformat()
-        case date():
-            return value.isoformat()
         case _:
             return str(value)

@@ -87,8 +87,8 @@ NAME_CASES = (
         "id,value\n1,a\n",
         "a table without a column of names",
         1,
-        "x.csv:1: cannot tell which column has the names; name one of id, value; use --name-column, "
-        "in a project name_column of [vocabulary], in Python `column`",
+        "x.csv:1: cannot tell which column has the names; name one of id, value; use "
+        "--name-column, in a project name_column of [vocabulary], in Python `column`",
     ),
     _csv(
         "id,value\n1,a\n",
