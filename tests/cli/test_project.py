@@ -252,7 +252,7 @@ def test_the_demo_overwrites_no_project_of_yours(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_documents_and_a_spreadsheet(tmp_path: Path) -> None:
-    rows = [["SKU", "Product name", "Also known as", "Price"]]
+    rows: list[list[object]] = [["SKU", "Product name", "Also known as", "Price"]]
     rows += [[f"P{n}", f"widget {n}", f"gadget {n}; gizmo {n}", n] for n in range(3)]
     write_sheet(tmp_path / "products.xlsx", rows)
     write_sheet(tmp_path / "queries.xlsx", [["query", "count"], ["cheap gizmo", 3]])

@@ -14,7 +14,7 @@ from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.io import sheets
 from synsetmine.io.files import Source
 from synsetmine.io.sheets import sheet_rows
-from tests.support.officefiles import write_sheet
+from tests.support.officefiles import MAIN, write_shared, write_sheet
 
 
 def rows(path: Path) -> list[tuple[int, list[str]]]:
@@ -23,7 +23,7 @@ def rows(path: Path) -> list[tuple[int, list[str]]]:
 
 def test_cells_are_text_as_people_see_them(tmp_path: Path) -> None:
     day = datetime.datetime(2024, 5, 1)
-    table = [
+    table: list[list[object]] = [
         ["name", "id", None, "x"],
         ["a", 12.0, None, None],
         [],
@@ -80,7 +80,26 @@ def changed(path: Path, part: str, content: str) -> Path:
 
 
 SHEET = "xl/worksheets/sheet1.xml"
-SPACE = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+CELLS = '<row r="1"><c t="s"><v>0</v></c></row><row r="2"><c t="s"><v>1</v></c></row>'
+
+
+def test_a_file_as_excel_writes_it(tmp_path: Path) -> None:
+    rich = "<si><r><t>rich </t></r><r><t>text</t></r></si>"
+    strings = f'<sst xmlns="{MAIN}"><si><t>name</t></si>{rich}</sst>'
+    path = write_shared(tmp_path / "x.xlsx", strings, CELLS)
+    assert rows(path) == [(1, ["name"]), (2, ["rich text"])]
+
+
+@pytest.mark.parametrize("entity", ['"&a;&a;"', 'SYSTEM "{secret}"'])
+def test_entities_of_xml_are_neither_fetched_nor_multiplied(tmp_path: Path, entity: str) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text("secret")
+    many = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 20}">' for n in range(1, 9))
+    declared = f'<!ENTITY e0 "lol">{many}<!ENTITY a "&e8;">'
+    declared += f"<!ENTITY b {entity.replace('{secret}', secret.as_uri())}>"
+    text = f'<!DOCTYPE sst [{declared}]><sst xmlns="{MAIN}"><si><t>&b;</t></si></sst>'
+    with pytest.raises(DataError, match=r"x\.xlsx: damaged \.xlsx file"):
+        rows(write_shared(tmp_path / "x.xlsx", text, CELLS))
 
 
 @pytest.mark.parametrize(
@@ -93,7 +112,7 @@ SPACE = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 def test_a_sheet_that_claims_too_many_cells_is_an_error(tmp_path: Path, cells: str) -> None:
     path = write_sheet(tmp_path / "x.xlsx", [["name"]])
     data = f'<dimension ref="A1"/><sheetData>{cells}</sheetData>'
-    sheet = f'<worksheet xmlns="{SPACE}">{data}</worksheet>'
+    sheet = f'<worksheet xmlns="{MAIN}">{data}</worksheet>'
     with pytest.raises(
         DataError, match=r"the sheet has more than 16,777,216 cells; save the sheet"
     ):

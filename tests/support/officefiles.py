@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import zipfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -17,6 +18,49 @@ def write_sheet(path: Path, rows: Iterable[Sequence[object]]) -> Path:
         sheet.append(row)
     book.create_sheet("other").append(["not", "read"])
     book.save(path)
+    return path
+
+
+MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+_OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_PACKAGE = "http://schemas.openxmlformats.org/package/2006"
+_KIND = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+
+
+def write_shared(path: Path, strings: str, cells: str) -> Path:
+    """An .xlsx file as Excel writes it: cells refer to strings; both are given as XML."""
+    kinds = {"workbook": "sheet.main", "worksheets/sheet1": "worksheet"}
+    kinds["sharedStrings"] = "sharedStrings"
+    types = "".join(
+        f'<Override PartName="/xl/{name}.xml" ContentType="{_KIND}.{kind}+xml"/>'
+        for name, kind in kinds.items()
+    )
+    rels = "application/vnd.openxmlformats-package.relationships+xml"
+    types += f'<Default Extension="rels" ContentType="{rels}"/>'
+
+    def relations(*targets: tuple[str, str]) -> str:
+        items = "".join(
+            f'<Relationship Id="rId{n}" Type="{_OFFICE}/{kind}" Target="{target}"/>'
+            for n, (kind, target) in enumerate(targets, start=1)
+        )
+        return f'<Relationships xmlns="{_PACKAGE}/relationships">{items}</Relationships>'
+
+    sheets = '<sheets><sheet name="S" sheetId="1" r:id="rId1"/></sheets>'
+    parts = {
+        "[Content_Types].xml": f'<Types xmlns="{_PACKAGE}/content-types">{types}</Types>',
+        "_rels/.rels": relations(("officeDocument", "xl/workbook.xml")),
+        "xl/workbook.xml": f'<workbook xmlns="{MAIN}" xmlns:r="{_OFFICE}">{sheets}</workbook>',
+        "xl/_rels/workbook.xml.rels": relations(
+            ("worksheet", "worksheets/sheet1.xml"), ("sharedStrings", "sharedStrings.xml")
+        ),
+        "xl/sharedStrings.xml": strings,
+        "xl/worksheets/sheet1.xml": (
+            f'<worksheet xmlns="{MAIN}"><sheetData>{cells}</sheetData></worksheet>'
+        ),
+    }
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
     return path
 
 
