@@ -79,7 +79,7 @@ NAME_CASES = (
         "a column of a text",
         1,
         "x.txt: plain text has no columns such as 'name'; if this is a table, name its format: "
-        "csv, tsv, jsonl or parquet",
+        "csv, tsv, xlsx, jsonl or parquet",
         "--column",
         "name",
     ),
