@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
 
 from synsetmine.errors import DataError, import_extra
 from synsetmine.io.files import LONGEST, Source, open_binary
@@ -49,27 +48,25 @@ def sheet_rows(source: Source) -> Iterator[tuple[int, list[str]]]:
 
 @contextmanager
 def _open_sheet(path: Path) -> Iterator[Any]:
-    openpyxl = import_extra("openpyxl", "reading .xlsx files", "xlsx")
+    excel = import_extra("openpyxl.reader.excel", "reading .xlsx files", "xlsx")
     with open_binary(path) as stream:  # says what is wrong with the path
-        start = stream.read(len(_OLD))
-    if start == _OLD:
-        hint = "save it as .xlsx without a password, or as CSV"
-        raise DataError("an old .xls file, or one with a password", path=path, hint=hint)
-    _check_sizes(path)
-    with _reading(path):
-        workbook = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
-        sheet = workbook.worksheets[0]
-        sheet.reset_dimensions()  # what the file says about its size may be wrong
-    try:
+        if stream.read(len(_OLD)) == _OLD:
+            hint = "save it as .xlsx without a password, or as CSV"
+            raise DataError("an old .xls file, or one with a password", path=path, hint=hint)
+        stream.seek(0)
+        with _reading(path):
+            reader = excel.ExcelReader(stream, read_only=True, data_only=True, keep_links=False)
+            parts = [(part.filename.lower(), part.file_size) for part in reader.archive.infolist()]
+        _check_sizes(path, parts)
+        with _reading(path):
+            reader.read()
+            sheet = reader.wb.worksheets[0]
+            sheet.reset_dimensions()  # what the file says about its size may be wrong
         yield sheet
-    finally:
-        workbook.close()
 
 
-def _check_sizes(path: Path) -> None:
+def _check_sizes(path: Path, parts: Iterable[tuple[str, int]]) -> None:
     """Refuse what would not fit into memory: only the rows of a sheet are read one at a time."""
-    with _reading(path), ZipFile(path) as archive:
-        parts = [(part.filename.lower(), part.file_size) for part in archive.infolist()]
     for name, size in parts:
         limit = LONGEST // 8
         if name.startswith("xl/worksheets/"):
@@ -88,7 +85,7 @@ def _reading(path: Path) -> Iterator[None]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of parts that do not matter here
             yield
-    except MemoryError:
+    except (DataError, MemoryError):
         raise
     except Exception as error:
         problem, hint = "damaged .xlsx file", "open it and save it again, or save the sheet as CSV"
