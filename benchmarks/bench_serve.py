@@ -37,7 +37,8 @@ from synsetmine.errors import in_one_line
 from synsetmine.io.sets import read_sets
 from synsetmine.models import load_model
 from synsetmine.models.paper.network import SetScorer
-from synsetmine.review.web.api import Answers, MinedAnswers, ModelAnswers, serving_app
+from synsetmine.review.web.answers import Answers, MinedAnswers, ModelAnswers
+from synsetmine.review.web.api import Service, serving_app
 from synsetmine.review.web.server import AccessPolicy, listen, run_server
 from synsetmine.runs import MinedSet, MinedTerm
 from synsetmine.runs.folder import Artefacts
@@ -115,7 +116,7 @@ def _of(run: Path) -> Made:
 
 
 def _app(mined: MinedAnswers, model: ModelAnswers) -> ASGIApp:
-    return serving_app(Answers(mined, model), AccessPolicy())
+    return serving_app(Service(Answers(mined, model)), AccessPolicy())
 
 
 @contextmanager

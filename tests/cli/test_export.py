@@ -72,7 +72,7 @@ def test_every_form_can_be_chosen_and_is_explained() -> None:
     with pytest.raises(typer.BadParameter) as unknown:
         export("mined.jsonl", "-f", "docx", "-o", "x")
     assert unknown.value.message == f"'docx' is not one of {', '.join(map(repr, FORMATS))}."
-    assert synsetmine("export", "--help").stdout.count("Example") == 7
+    assert synsetmine("export", "--help").stdout.count("Example") == 8
     header, *rows = synsetmine("export", "--formats").stdout.splitlines()
     assert header == "format\tending\tcontent\textra"
     assert [row.split("\t")[0] for row in rows] == list(FORMATS)

@@ -106,7 +106,7 @@ def test_evidence_is_the_comment_of_a_synonym(
     lines = [line for line in text.split("\n") if line.startswith("synonym:")]
     others = [term for entry in sets for term in names_of(entry)[1:]]
     for line, term in zip(lines, others, strict=True):
-        evidence = evidence_line(term.evidence)
+        evidence = evidence_line(term, About())
         clause = synonym_clause("", "", comment=evidence)
         assert line.endswith(clause.removeprefix('synonym: "" ['))
 

@@ -179,7 +179,7 @@ def test_what_is_written_is_read_again(
 def test_verdicts_decide_what_is_applied(tmp_path: Path) -> None:
     write_patch(tmp_path / "x.tsv", [infarction()], About())
     found, refused = read(tmp_path / "x.tsv")
-    assert NewName("D009203", "MI", "exact", f"orcid:{ORCID}") in found
+    assert NewName("D009203", "MI", "exact", (f"orcid:{ORCID}",)) in found
     assert NewName("D009203", "STEMI", "narrow") in found
     assert len(found) == 5
     assert refused == {"a name that a reviewer did not call correct": 1}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -200,3 +201,23 @@ def test_a_term_nearer_to_a_group_keeps_that_decision() -> None:
     )
     (decision,) = with_known(groups, sets, {}, [D]).trace
     assert (decision.best_set, decision.probability) == ("s0", 0.1)
+
+
+def test_new_terms_are_judged_as_the_set_that_they_join() -> None:
+    """Of two new terms that only share letters, one of which joined a known set."""
+    sets = known(A=[("H", 0.9), ("L", 0.2)], B=[("L", 0.3)], C=[("H", 0.5)])
+
+    def among_new(terms: Sequence[Term]) -> list[float]:
+        return [0.7] * len(terms)
+
+    heart, cardiac, lung = map(Term, (*HEART, *LUNG))
+    assert sets.home([A]) == (["H"], 0.9)
+    assert sets.home([heart, A]) == (["H"], 1.0)
+    assert sets.home([B]) == ([], 0.0)
+    scored = sets.probabilities([A], [heart, lung, C, B, A], among_new)
+    assert scored == pytest.approx([0.9, 0, 0.45, 0, 0])
+    assert sets.near_terms([A]) == [heart, cardiac, C]
+    assert sets.near_terms([heart]) == [cardiac, A, C]
+    assert sets.probabilities([B], [lung, heart, C], among_new) == pytest.approx([0.3, 0, 0.7])
+    assert sets.near_terms([B]) == [lung]
+    assert sets.probabilities([B, D], [lung], among_new) == pytest.approx([0.15])

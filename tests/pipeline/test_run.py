@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -25,7 +26,7 @@ from synsetmine.kb import KnowledgeBase
 from synsetmine.models import load_model
 from synsetmine.models.paper.network import SetScorer
 from synsetmine.normalization import normal_form
-from synsetmine.pipeline.model_stages import score_held_out
+from synsetmine.pipeline.model_stages import mine_sets, score_held_out
 from synsetmine.pipeline.project import read_project
 from synsetmine.pipeline.run import run_project
 from synsetmine.pipeline.settings import EvaluateSettings, MineSettings
@@ -402,16 +403,15 @@ def test_terms_that_stray_into_other_entities_cost_precision(
     finished: Path, tmp_path: Path
 ) -> None:
     """With a threshold of 0 nearly all held-out terms join a known entity."""
-    at = Artefacts(finished.parent / "run")
-    at.scores = tmp_path / "scores.json"
+    shutil.copytree(finished.parent / "run", tmp_path / "run")
+    at = Artefacts(tmp_path / "run")
+    context = StageContext(at=at, engine=LocalEngine(1), progress=Watch().progress)
     gold = read_sets(at.test)
     results = {}
     for threshold in (0.0, 0.999):
-        results[threshold] = score_held_out(
-            EvaluateSettings(orders=1),
-            MineSettings(threshold=threshold),
-            StageContext(at=at, engine=LocalEngine(1), progress=Watch().progress),
-        )
+        mining = MineSettings(threshold=threshold)
+        mine_sets(mining, context, reviews=None)
+        results[threshold] = score_held_out(EvaluateSettings(orders=1), mining, context)
         scores = json.loads(at.scores.read_text())["among all terms"]
         assert scores["terms"] == len(gold.terms)
         assert (scores["pair_precision"] < 0.5) == (threshold == 0)

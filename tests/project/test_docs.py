@@ -29,6 +29,7 @@ from synsetmine.io.downloads import fetch_dataset
 from synsetmine.kb import read_kb
 from tests.support.graphserver import PASSWORD, USER, graph_server
 from tests.support.judgeserver import JudgeServer
+from tests.support.synonymsserver import SynonymsServer
 from tests.support.walks import blocks, run, steps, walk
 
 ROOT = Path(__file__).parents[2]
@@ -251,8 +252,14 @@ def test_the_medline_tutorial_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("no_proxy")
 def test_the_way_to_a_search_engine_runs(checkout: Path) -> None:
-    walk(ROOT / "docs/how-to/search-engine.md", checkout)
+    page = (ROOT / "docs/how-to/search-engine.md").read_text("utf-8")
+    with SynonymsServer().running() as server:
+        local = page.replace("http://localhost:9200", server.root)
+        (checkout / "search-engine.md").write_text(local)
+        walk(checkout / "search-engine.md", checkout)
+        assert server.sets["mined"]["P08"] == "television, telly"
     rules = (checkout / "shop" / "synonyms.txt").read_text("utf-8").splitlines()
     assert "pushchair, baby buggy, stroller" in rules
     assert not any("kettle" in rule for rule in rules)

@@ -7,18 +7,24 @@ import re
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
 from synsetmine.cli import app
+from synsetmine.engines import LocalEngine
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.io.sets import read_sets, write_sets
-from synsetmine.models import load_model
+from synsetmine.models import DEFAULT_PRESET, load_model, settings_of
+from synsetmine.pipeline.model_stages import train_model
+from synsetmine.pipeline.settings import EncoderSettings
+from synsetmine.pipeline.stage_results import StageContext
 from synsetmine.review import Decision, ReviewState, ReviewStore
 from synsetmine.review.decisions import read_decisions
 from synsetmine.runs import MinedSet, read_results
-from synsetmine.runs.folder import STAGES, Artefacts, RunFolder
+from synsetmine.runs.folder import STAGES, Artefacts, RunFolder, StageResult
 from synsetmine.types import Term
+from synsetmine.views import TermVectors, write_vectors
 from tests.pipeline.test_run import carry_out
 from tests.support.reviewparts import mined_set
 from tests.support.viewworlds import name_world
@@ -177,19 +183,59 @@ def test_loose_files_take_reviews_too(tmp_path: Path) -> None:
     assert str(done.exception) == missing
 
 
+def write_held_out(folder: Path) -> tuple[Path, ReviewState]:
+    """Training sets, a run that holds sets out, and sets that are wrong to reject."""
+    sets, _ = name_world(60, seed=3)
+    training, test = sets.pick(range(40)), sets.pick(range(40, 60))
+    write_sets(folder / "train.jsonl", training)
+    run = folder / "run"
+    run.mkdir()
+    write_sets(Artefacts(run).test, test)
+    others = [[term.surface for term in members] for members in name_world(460, seed=9)[0]]
+    return run, ReviewState([mined_set(f"w{i}", *others[i][:2]) for i in range(60, 460)])
+
+
+def test_a_run_announces_decisions_that_lower_the_scores(tmp_path: Path) -> None:
+    """As a question; its answer and the scores are in the report of the stage."""
+    run, state = write_held_out(tmp_path)
+    at = Artefacts(run)
+    shutil.copy(tmp_path / "train.jsonl", at.training)
+    write_vectors(at.vectors, TermVectors((Term("other"),), np.ones((1, 1), np.float32)))
+    asked: list[str] = []
+
+    def train(*, keep: bool = True) -> StageResult:
+        def ask(question: str) -> bool:
+            asked.append(question)
+            return keep
+
+        context = StageContext(at=at, engine=LocalEngine(1), progress=lambda *_: None, ask=ask)
+        settings = settings_of(DEFAULT_PRESET)
+        return train_model(settings, EncoderSettings(), context, reviews=run)
+
+    with ReviewStore(at.reviews) as store:
+        store.add(state.decide("reject", "w60", reviewer="ann"))
+    result = train()
+    assert asked == []
+    assert "lowered" not in " ".join(result.notes)
+    assert {"F1 on held-out sets without reviews", "with them"} <= result.counts.keys()
+    with ReviewStore(at.reviews) as store:
+        ids = [one.id for one in state.sets if one.id != "w60"]
+        store.add_all(state.decide("reject", set_id, reviewer="ann") for set_id in ids)
+    weights = at.model / "model.safetensors"
+    kept, learned = train(), weights.read_bytes()
+    left, plain = train(keep=False), weights.read_bytes()
+    lowered = r"400 decisions lowered F1 on held-out sets from 1\.00 to 0\.\d\d"
+    assert [bool(re.fullmatch(f"{lowered}: keep them\\?", one)) for one in asked] == [True, True]
+    assert re.fullmatch(lowered, kept.notes[-1])
+    assert re.fullmatch(f"{lowered}; trained without them", left.notes[-1])
+    assert learned != plain
+
+
 def test_decisions_that_lower_the_scores_are_announced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Wrong decisions are asked about; without them the model is the one of before."""
-    sets, _ = name_world(60, seed=3)
-    training, test = sets.pick(range(40)), sets.pick(range(40, 60))
-    write_sets(tmp_path / "train.jsonl", training)
-    run = tmp_path / "run"
-    run.mkdir()
-    write_sets(Artefacts(run).test, test)
-    others = [[term.surface for term in members] for members in name_world(460, seed=9)[0]]
-    wrong = [mined_set(f"w{i}", *others[i][:2]) for i in range(60, 460)]
-    state = ReviewState(wrong)
+    run, state = write_held_out(tmp_path)
     with ReviewStore(Artefacts(run).reviews) as store:
         store.add(state.decide("reject", "w60", reviewer="ann"))
     train = ["train", tmp_path / "train.jsonl", "--reviews", run, "--overwrite", "--out"]
@@ -197,7 +243,8 @@ def test_decisions_that_lower_the_scores_are_announced(
     assert done.exit_code == 0, done.output
     assert re.search(r"1 decision changed F1 on held-out sets from 1\.00 to 1\.00", done.stderr)
     with ReviewStore(Artefacts(run).reviews) as store:
-        store.add_all(state.decide("reject", one.id, reviewer="ann") for one in wrong[1:])
+        ids = [one.id for one in state.sets if one.id != "w60"]
+        store.add_all(state.decide("reject", set_id, reviewer="ann") for set_id in ids)
     done = call(*train, tmp_path / "kept")
     assert done.exit_code == 0, done.output
     asked = r"warning: 400 decisions lowered F1 on held-out sets from 1\.00 to 0\.\d\d: keep them\?"

@@ -24,7 +24,7 @@ from synsetmine.io.files import write_text
 from synsetmine.models import StoredModel, load_model, save_model
 from synsetmine.review import Decision, ReviewStore
 from synsetmine.review.feedback import find_decisions
-from synsetmine.review.web.api import MinedAnswers
+from synsetmine.review.web.answers import MinedAnswers
 from synsetmine.review.web.schemas import SetCounts
 from synsetmine.review.web.session import ReviewSession
 from synsetmine.runs.folder import MODEL_FILES, Artefacts, RunFolder

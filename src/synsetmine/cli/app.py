@@ -16,6 +16,7 @@ from synsetmine.cli.compare import compare, datasets
 from synsetmine.cli.export import export
 from synsetmine.cli.group import apply_plan, group
 from synsetmine.cli.mine import evaluate, mine, rank, score
+from synsetmine.cli.push import push
 from synsetmine.cli.review import export_reviews, import_reviews, judge, review
 from synsetmine.cli.run import demo, init, report, run
 from synsetmine.cli.server import mcp, serve
@@ -39,7 +40,7 @@ NAMES = (group, apply_plan)
 PROJECT = (init, run, report, demo)
 STAGES = (read, knowledge, link, supervise, vocabulary, vectors, train, mine, evaluate)
 REVIEW = (review, judge, export_reviews, import_reviews)
-TOOLS = (export, lint, apply_names, serve, mcp)
+TOOLS = (export, lint, push, apply_names, serve, mcp)
 OTHERS = (abbreviations, score, rank, finetune, tune, compare, convert, datasets)
 PANELS = {
     "A list of names": NAMES,

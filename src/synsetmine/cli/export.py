@@ -16,12 +16,15 @@ from synsetmine.errors import DataError, SynsetmineError, counted
 from synsetmine.schema import setting
 
 if TYPE_CHECKING:
-    from synsetmine.export import Format
+    from synsetmine.export import About, Format
     from synsetmine.runs import MinedSet
     from synsetmine.types import NameKind
 
 
-OF_ABOUT = ("title", "base", "entities", "language", "created", "licence", "prefix")
+OF_ABOUT = (
+    *("title", "base", "entities", "language", "created", "licence", "prefix"),
+    "document_prefix",
+)
 ENGINES = "Search engines"
 GRAPHS = "Knowledge graphs"
 
@@ -77,6 +80,12 @@ class FormatOptions:
     prefix: str | None = setting(
         None,
         help="prefix for ids of the knowledge base that have none, such as MESH; kb by default",
+        panel=GRAPHS,
+    )
+    document_prefix: str | None = setting(
+        None,
+        help="prefix for ids of documents that are no CURIEs, DOIs or URLs, such as PMID for "
+        "MEDLINE; by default such ids are no sources of names",
         panel=GRAPHS,
     )
     language: str | None = setting(
@@ -174,6 +183,10 @@ def export(
 
     Example: `synsetmine export run -f solr -o s.txt --without spelling --without inflection`
 
+    New names for an ontology, with the articles that have them as sources:
+
+    Example: `synsetmine export run -f robot -o names.tsv --document-prefix PMID`
+
     New names for known entities, to check and apply:
 
     Example: `synsetmine export run --format patch --out new-names.tsv`
@@ -218,6 +231,8 @@ def export(
     if chosen.sentences and source.is_dir():
         written = _with_sentences(written, source)
     files = chosen.write(out, written, about, **options)
+    if chosen.sources and source.is_dir():
+        _report_sources(written, about)
     console.say(f"{_held(chosen, written)} written to {', '.join(map(str, files))}")
 
 
@@ -228,7 +243,8 @@ def _check_taken(options: Mapping[str, Any], chosen: Format) -> None:
     for name in options:
         if name not in chosen.takes:
             others = " and ".join(other.name for other in FORMATS.values() if name in other.takes)
-            raise SynsetmineError(f"--{name} does not apply to {chosen.name}, only to {others}")
+            option = name.replace("_", "-")
+            raise SynsetmineError(f"--{option} does not apply to {chosen.name}, only to {others}")
 
 
 def _kinds(only: Sequence[str], without: Sequence[str]) -> Sequence[NameKind]:
@@ -292,16 +308,33 @@ def _apply_reviews(
 
 
 def _with_sentences(entries: Sequence[MinedSet], run: Path) -> list[MinedSet]:
-    """The entries with a sentence of the run's corpus for each new name of an entity."""
-    from synsetmine.export.entries import new_names
+    """The entries with a sentence of the run's corpus for each name that the miner added."""
+    from synsetmine.export.entries import is_mined, names_of
     from synsetmine.export.tables import with_sentences
     from synsetmine.runs import example_sentences
     from synsetmine.runs.folder import Artefacts
 
+    if not Artefacts(run).places.exists():
+        console.say(f"{run} has no corpus to take example sentences from")
+        return list(entries)
     with console.progress_bar("looking for sentences") as bar:
-        names = [term.text for entry in entries for term in new_names(entry)]
+        names = [term.text for entry in entries for term in names_of(entry) if is_mined(term)]
         sentences = example_sentences(Artefacts(run), names, 1, bar.update)
     return with_sentences(entries, sentences)
+
+
+def _report_sources(entries: Sequence[MinedSet], about: About) -> None:
+    """Count the names without a document to cite, so that a curator can look for one."""
+    from synsetmine.export.entries import is_mined, names_of, sources_of
+
+    mined = [term for entry in entries for term in names_of(entry) if is_mined(term)]
+    bare = [term for term in mined if not sources_of(term, about)]
+    if bare:
+        message = f"{len(bare):,} of {counted(len(mined), 'name')} without a document to cite"
+        ids = [one.document for term in bare for one in (*term.evidence, *term.sentences)]
+        if ids and not about.document_prefix:
+            message += f"; --document-prefix makes a source of ids such as {ids[0]!r}"
+        console.say(message)
 
 
 def _held(chosen: Format, entries: Sequence[MinedSet]) -> str:

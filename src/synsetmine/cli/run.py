@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -107,7 +108,9 @@ def run(
 
     target = choose_device(device, uses_torch=uses_torch)
     with work.open() as engine, ShownStages() as watcher:
-        folder = run_project(chosen, watcher, engine=engine, device=target, until=until)
+        folder = run_project(
+            chosen, watcher, engine=engine, device=target, until=until, ask=watcher.ask
+        )
     if until in (None, "mine", "evaluate", "report"):
         for sentence in folder.summary:
             console.say(sentence)
@@ -168,6 +171,14 @@ class ShownStages:
     def progress(self, done: int, total: int, note: str = "") -> None:
         if self._bar is not None:
             self._bar.update(done, total, note)
+
+    def ask(self, question: str) -> bool:
+        """Ask a person at a terminal; elsewhere yes: the stage reports it as a warning."""
+        if not sys.stdin.isatty():
+            return True
+        self._bars.close()
+        self._bar = None
+        return console.ask(question)
 
     def finished(self, stage: str, record: StageRecord, *, skipped: bool) -> None:
         self._bars.close()

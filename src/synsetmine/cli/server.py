@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from mcp.server import Server
     from starlette.types import ASGIApp
 
-    from synsetmine.review.web.api import Answers
+    from synsetmine.review.web.answers import Answers
     from synsetmine.review.web.server import AccessPolicy
 
 SHORTEST = 16  # characters of a token
@@ -83,9 +84,13 @@ def listen_and_serve(
     options: ServerOptions,
     *,
     what: str,
+    load: Callable[[], None] | None = None,
     on_ready: Callable[[str], None] | None = None,
 ) -> None:
-    """Open the port first, since loading takes longer; then serve until Ctrl-C."""
+    """Open the port first, since loading takes longer; then serve until Ctrl-C.
+
+    `load` runs while the server already answers that it is loading.
+    """
     from synsetmine.review.web.server import (
         LOOPBACK,
         AccessPolicy,
@@ -109,6 +114,8 @@ def listen_and_serve(
         address = address_of(listening, host, policy.token)
 
         def ready() -> None:
+            if load is not None:
+                load()
             console.say(f"{what} at {address} (Ctrl-C to stop)")
             if on_ready is not None:
                 on_ready(address)
@@ -141,8 +148,11 @@ def serve(
     """Answer queries for synonyms over HTTP, with JSON.
 
     A run folder answers from its mined sets, without the sets and terms that reviewers rejected,
-    and with its model. A model folder needs `--vectors`, and expands a term by ranking.
-    `/openapi.json` describes the API.
+    with its model, and from its knowledge base for names that the run lacks. A model folder needs
+    `--vectors`, and expands a term by ranking.
+
+    The printed address opens a page for people. `/docs` describes the API, `/openapi.json` does so
+    for programs. `/readyz` says whether everything is loaded.
 
     Requests must send the token printed at the start, as `Authorization: Bearer TOKEN`.
 
@@ -152,13 +162,20 @@ def serve(
     check_packages("web")
     check_inputs(source, inputs, sets_only=sets_only)
 
-    def make_app(policy: AccessPolicy) -> ASGIApp:
-        from synsetmine.review.web.api import serving_app
+    from synsetmine.review.web.api import Service, serving_app
+    from synsetmine.review.web.search import SearchPage
+    from synsetmine.runs.folder import is_run
 
-        answers = open_answers(source, inputs, sets_only, device, skip_bad=skip_bad)
-        return serving_app(answers, policy)
+    service = Service()
 
-    listen_and_serve(make_app, server, what=f"serving {source}")
+    def load() -> None:
+        answers = open_answers(
+            source, inputs, sets_only, device, skip_bad=skip_bad, report=service.reading
+        )
+        run = source if is_run(source) else None
+        service.ready(answers, SearchPage(answers, run, title=source.resolve().name))
+
+    listen_and_serve(partial(serving_app, service), server, what=f"serving {source}", load=load)
 
 
 @with_settings
@@ -219,21 +236,38 @@ def mcp(
 
 
 def open_answers(
-    source: Path, inputs: ModelInputs, sets_only: bool, device: str, *, skip_bad: bool
+    source: Path,
+    inputs: ModelInputs,
+    sets_only: bool,
+    device: str,
+    *,
+    skip_bad: bool,
+    report: Callable[[str, int, int], None] = lambda *_: None,
 ) -> Answers:
-    """The mined sets of a run and its model, or a model with its vocabulary."""
-    from synsetmine.review.web.api import Answers, MinedAnswers, ModelAnswers
+    """The mined sets of a run and its model, or a model with its vocabulary.
+
+    `report` is called with what is read next, and how many of how many steps are done.
+    """
+    from synsetmine.review.web.answers import Answers, MinedAnswers, ModelAnswers
     from synsetmine.runs.folder import is_run
 
-    mined = MinedAnswers.of_run(source) if is_run(source) else None
+    steps = (["mined sets"] if is_run(source) else []) + ([] if sets_only else ["model", "terms"])
+    reports = (partial(report, what, done, len(steps)) for done, what in enumerate(steps))
+    mined = None
+    if is_run(source):
+        next(reports)()
+        mined = MinedAnswers.of_run(source)
     if sets_only:
         return Answers(mined, None)
+    next(reports)()
     opened = open_source(source, inputs, skip_bad=skip_bad)
+    next(reports)()
     prepared = opened.prepare(device=device)
     if not prepared.terms:
         raise SynsetmineError("no term of the vocabulary has a vector")
     prepared.rank(prepared.terms[:1])  # computes now what the first question would wait for
-    model = ModelAnswers(prepared, opened.stored.threshold)
+    kb = None if mined is None else mined.kb
+    model = ModelAnswers(prepared, opened.stored.threshold, opened.known, kb)
     if mined is None:
         missing = [term for term in opened.vocabulary if term not in model]
         console.report_missing(missing, len(opened.vocabulary), "are unknown to the model")

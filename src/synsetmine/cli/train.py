@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
@@ -31,7 +30,7 @@ from synsetmine.cli.inputs import (
 )
 from synsetmine.cli.options import SettingOptions, option_of, out_folder, with_settings
 from synsetmine.devices import choose_device, require_torch
-from synsetmine.errors import CheckpointError, DataError, SynsetmineError, counted
+from synsetmine.errors import CheckpointError, DataError, SynsetmineError
 from synsetmine.io.files import read_json, sha256
 from synsetmine.models.paper.settings import PRESETS, PresetName, TrainingSettings
 from synsetmine.pipeline.settings import EncoderSettings, ModelChoice, TuningSettings
@@ -102,8 +101,13 @@ def train(
     """
     if architecture is not None:
         options["architecture"] = architecture
-    from synsetmine.models import DEFAULT_PRESET, load_model, save_model, settings_of
-    from synsetmine.pipeline.model_stages import CHECKPOINT, pair_f1, train_to_folder
+    from synsetmine.models import DEFAULT_PRESET, settings_of
+    from synsetmine.pipeline.model_stages import (
+        CHECKPOINT,
+        train_to_folder,
+        train_with_reviews,
+        without_terms,
+    )
 
     of_paper = settings is not None and model.preset == DEFAULT_PRESET  # as `tune` writes them
     preset = settings_of("paper" if of_paper else model.preset)
@@ -118,8 +122,7 @@ def train(
         return
     known, held_out = load_sets(sets, skip_bad), read_held_out(reviews)
     training_sets = add_reviews(known, reviews, held_out)
-    trained_on = set(known.terms)
-    unseen = held_out.pick(i for i, s in enumerate(held_out) if trained_on.isdisjoint(s))
+    unseen = without_terms(held_out, known)
     tables = [load_vectors(path, skip_bad) for path in vectors or ()]
     terms = [*training_sets.terms, *unseen.terms]
     views = load_views(tables, encoder, terms, device=device)
@@ -127,8 +130,9 @@ def train(
     if (out / CHECKPOINT).exists():
         console.say(f"found a checkpoint in {out}")
 
-    def train_on(sets: SynonymSets, folder: Path, label: str) -> TrainingResult:
+    def train_on(sets: SynonymSets, folder: Path) -> TrainingResult:
         curves = tensorboard if folder == out else None
+        label = "training" if folder == out else "training without reviews"
         with console.progress_bar(label) as bar, _curves(curves) as draw:
 
             def on_step(step: TrainingStep) -> None:
@@ -151,37 +155,16 @@ def train(
             except CheckpointError as error:
                 raise CheckpointError(f"{error}; --overwrite starts anew") from error
 
-    trained = train_on(training_sets, out, "training")
-    if unseen and reviews is not None and training_sets != known:
-        with TemporaryDirectory() as temporary:
-            folder = Path(temporary) / "model"
-            plain = train_on(known, folder, "training without reviews")
-            models = (plain.model, trained.model)
-            before, after = (pair_f1(m, unseen, views, device=target) for m in models)
-            if not _keeps_reviews(reviews, before, after):
-                save_model(out, load_model(folder))
-                trained = plain
+    trained, effect = train_with_reviews(
+        train_on, known, training_sets, out, reviews, unseen, views, device=target, ask=console.ask
+    )
+    if effect is not None and not effect.is_loss:
+        console.say(str(effect))
     for warning in trained.warnings:
         console.warn(warning)
     for note in trained.notes:
         console.say(note)
     console.say(f"model in {out}")
-
-
-SHIFT = 0.02  # a loss of F1 that is more than chance between two trainings
-
-
-def _keeps_reviews(reviews: Path, before: float, after: float) -> bool:
-    """Report what reviews do to the scores on held-out sets; ask if they lower them much."""
-    from synsetmine.review.decisions import standing_decisions
-    from synsetmine.review.feedback import find_decisions
-
-    decisions = counted(len(standing_decisions(find_decisions(reviews))), "decision")
-    change = f"F1 on held-out sets from {before:.2f} to {after:.2f}"
-    if before - after >= SHIFT:
-        return console.ask(f"{decisions} lowered {change}: keep them?")
-    console.say(f"{decisions} changed {change}")
-    return True
 
 
 def _changed_settings(settings: S, path: Path | None, options: dict[str, Any]) -> S:

@@ -14,7 +14,7 @@ from synsetmine import __version__
 from synsetmine.errors import DataError, Skipped
 from synsetmine.kb.base import long_id
 from synsetmine.normalization import normal_form
-from synsetmine.runs import Judgement, MinedSet, MinedTerm, Scope, Sentence
+from synsetmine.runs import Judgement, MinedSet, MinedTerm, Scope
 from synsetmine.runs.results import orcid_of
 from synsetmine.text.kinds import KINDS, name_kind
 from synsetmine.types import NameKind
@@ -34,6 +34,11 @@ _FULL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _LANGUAGE = re.compile(r"[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*")
 _PREFIX = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
 _ADDRESS_SIGNS = ":/?#@!$&'()*+,;=%"  # not escaped in an address
+_WEB = re.compile(r"https?://[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]+)?([/?#]\S*)?")
+_LOCAL = re.compile(r"[\w./()+-]+", re.ASCII)  # the part of a CURIE after its prefix
+_CURIE = re.compile(rf"[A-Za-z]\w*:(?!//){_LOCAL.pattern}", re.ASCII)
+_DOI = re.compile(rf"10\.[0-9]{{4,9}}/{_LOCAL.pattern}", re.ASCII)
+_PUBMED = ("PMID", "PUBMED")  # prefixes of ids that are numbers
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,7 @@ class About:
     created: str = ""  # ISO date; empty: not written, so that equal sets give equal bytes
     licence: str = ""  # its address; empty: not written
     prefix: str = "kb"  # of the knowledge base's ids in CURIEs, unless they have one
+    document_prefix: str = ""  # of the documents' ids in CURIEs; empty: those without one are bare
     tool: str = field(default=f"synsetmine {__version__}")
 
     def __post_init__(self) -> None:
@@ -55,8 +61,9 @@ class About:
                 raise DataError("expected an address such as `https://…`", value=address)
         if self.language and not _LANGUAGE.fullmatch(self.language):
             raise DataError("expected a language tag such as `en` or `pt-BR`", value=self.language)
-        if not _PREFIX.fullmatch(self.prefix):
-            raise DataError("expected a prefix such as `MESH`", value=self.prefix)
+        for prefix in (self.prefix, self.document_prefix or "kb"):
+            if not _PREFIX.fullmatch(prefix):
+                raise DataError("expected a prefix such as `MESH`", value=prefix)
         if self.created and not _is_date(self.created):
             raise DataError("expected a date such as `2026-01-31`", value=self.created)
 
@@ -85,6 +92,29 @@ class About:
             return OWN_PREFIX, set_id
         prefix, _, rest = entity.partition(":")
         return (prefix, rest) if rest and _PREFIX.fullmatch(prefix) else (self.prefix, entity)
+
+    def source(self, document: str) -> str:
+        return source_id(document, self.document_prefix)
+
+
+def source_id(document: str, prefix: str = "") -> str:
+    """The id of a document as a CURIE or an address, to cite it; empty if it is neither.
+
+    A bare id gets the prefix. A bare DOI needs none, and only a number can be a PMID.
+
+    >>> source_id("399296", "PMID"), source_id("10.1000/x"), source_id("d 1", "PMID")
+    ('PMID:399296', 'DOI:10.1000/x', '')
+    """
+    if _WEB.fullmatch(document):
+        return quote(document, safe=":/?#@$&'()*+;=%~")
+    if _CURIE.fullmatch(document):
+        return document
+    if _DOI.fullmatch(document):
+        return f"DOI:{document}"
+    is_local = _LOCAL.fullmatch(document) and (
+        prefix.upper() not in _PUBMED or document.isdecimal()
+    )
+    return f"{prefix}:{document}" if prefix and is_local else ""
 
 
 def _behind(base: str, name: str) -> str:
@@ -198,15 +228,18 @@ def synonym_scope(term: MinedTerm) -> Scope:
     return "related" if term.scope == "exact" and term.verdict == "unsure" else term.scope
 
 
-def new_names(entry: MinedSet) -> list[MinedTerm]:
-    """The names that a known entity got from the miner; without a letter or digit it is no name.
+def is_mined(term: MinedTerm) -> bool:
+    """Whether the miner has put the name into its set; without a letter or digit it is no name.
 
     A seed is a name that was known before; without a trace, all known names are seeds.
     """
-    if entry.entity is None:
-        return []
-    names = (term for term in names_of(entry) if normal_form(term.text))
-    return [term for term in names if (term.action or ("seed" if term.known else "")) != "seed"]
+    action = term.action or ("seed" if term.known else "")
+    return action != "seed" and bool(normal_form(term.text))
+
+
+def new_names(entry: MinedSet) -> list[MinedTerm]:
+    """The names that a known entity got from the miner."""
+    return [term for term in names_of(entry) if is_mined(term)] if entry.entity is not None else []
 
 
 def confidence(term: MinedTerm) -> float | None:
@@ -221,10 +254,18 @@ def reviewer_curie(judgement: Judgement | None) -> str:
     return f"orcid:{orcid}" if orcid else ""
 
 
-def evidence_line(evidence: Sequence[Sentence]) -> str:
-    """The best evidence on one line: how it relates the term to its set, where, and the sentence.
+def sources_of(term: MinedTerm, about: About) -> list[str]:
+    """The documents that state what the name means, or else one that uses it, as ids to cite."""
+    ids = (about.source(one.document) for one in term.evidence or term.sentences)
+    return list(dict.fromkeys(filter(None, ids)))
 
-    Empty without evidence.
+
+def evidence_line(term: MinedTerm, about: About) -> str:
+    """The best sentence on one line: how it relates the term to its set, where, and its text.
+
+    An example that relates it to nothing is `used in`. Empty without a sentence.
     """
-    lines = (f"{best.relation} in {best.document}: {best.text}" for best in evidence[:1])
-    return " ".join(" ".join(lines).split())
+    for best in term.quotes(term.sentences)[:1]:
+        document = about.source(best.document) or best.document
+        return " ".join(f"{best.relation or 'used'} in {document}: {best.text}".split())
+    return ""

@@ -20,6 +20,7 @@ from synsetmine.export.entries import (
     names_of,
     new_names,
     reviewer_curie,
+    sources_of,
     synonym_scope,
 )
 from synsetmine.io.files import write_text
@@ -49,7 +50,7 @@ def write_skos(path: Path, entries: Sequence[MinedSet], about: About) -> list[Pa
     thing the name means elsewhere, and a skos:note would hide the name from programs. So such
     names are synonyms of OBO in OWL (oboInOwl:hasBroadSynonym, …): ontology tools know them, and
     those that know SKOS alone ignore them. An exact name of which a reviewer is not sure is a
-    skos:hiddenLabel: a search finds it, but no page shows it. The best evidence of each name is a
+    skos:hiddenLabel: a search finds it, but no page shows it. The best sentence of each name is a
     skos:editorialNote.
     """
     head = [f"@prefix {name}: <{address}> .\n" for name, address in _SKOS_PREFIXES.items()]
@@ -76,9 +77,9 @@ def _concept(entry: MinedSet, about: About) -> str:
     names = names_of(entry)
     facts += [(_property(term), _literal(term.text, about)) for term in names[1:]]
     facts += [
-        ("skos:editorialNote", _quote(f"{term.text}: {evidence_line(term.evidence)}"))
+        ("skos:editorialNote", _quote(f"{term.text}: {line}"))
         for term in names
-        if term.evidence
+        if (line := evidence_line(term, about))
     ]
     if entry.entity is not None and about.entity_iri(entry.entity) != about.iri(entry.id):
         facts.append(("skos:exactMatch", f"<{about.entity_iri(entry.entity)}>"))
@@ -119,8 +120,9 @@ def write_obo(path: Path, entries: Sequence[MinedSet], about: About) -> list[Pat
 
     The scope is the synonym's: EXACT, BROAD, NARROW or RELATED, as a reviewer judged it or else as
     the run proposes it. An exact synonym that a reviewer is unsure of is RELATED, OBO's word for no
-    stronger claim. An abbreviation has the type ABBREVIATION. A reviewer's ORCID is the synonym's
-    source, the best evidence its comment. OBO 1.4 has no field for licence and language.
+    stronger claim. An abbreviation has the type ABBREVIATION. The documents that have the name
+    and the reviewer's ORCID are the synonym's sources, the best sentence its comment. OBO 1.4 has
+    no field for licence and language.
     """
     typed = any(term.kind == "abbreviation" for entry in entries for term in entry.terms[1:])
     frames = [_obo_header(about, typed=typed), *(_frame(entry, about) for entry in entries)]
@@ -140,14 +142,14 @@ def _frame(entry: MinedSet, about: About) -> list[str]:
         "[Term]",
         id_clause(*about.curie(entry.id, entry.entity)),
         name_clause(entry.terms[0].text),
-        *map(_synonym, names_of(entry)[1:]),
+        *(_synonym(term, about) for term in names_of(entry)[1:]),
     ]
 
 
-def _synonym(term: MinedTerm) -> str:
-    sources = filter(None, [reviewer_curie(term.judgement)])
+def _synonym(term: MinedTerm, about: About) -> str:
+    sources = filter(None, [*sources_of(term, about), reviewer_curie(term.judgement)])
     kind = ABBREVIATION if term.kind == "abbreviation" else ""
-    comment = evidence_line(term.evidence)
+    comment = evidence_line(term, about)
     scope = synonym_scope(term)
     return synonym_clause(term.text, scope, tuple(sources), kind=kind, comment=comment)
 
@@ -166,6 +168,8 @@ SSSOM_COLUMNS = (
     "review_date",
     "confidence",
     "reviewer_agreement",
+    "subject_source",
+    "see_also",
     "comment",
 )
 _ALWAYS = 6  # columns; of the others only those with something in them are written
@@ -181,6 +185,8 @@ _LEXICAL = "semapv:LexicalMatching"
 _SEMANTIC = "semapv:SemanticSimilarityThresholdMatching"
 _AGREEMENT = {"correct": "1.0", "unsure": "0.0", "incorrect": "-1.0", "not-a-name": "-1.0"}
 _ORCIDS = "https://orcid.org/"
+_PUBMED = "https://pubmed.ncbi.nlm.nih.gov/"
+_PAGES = {"PMID": _PUBMED, "PUBMED": _PUBMED, "DOI": "https://doi.org/"}
 _BUILT_IN = frozenset({"linkml", "owl", "rdf", "rdfs", "semapv", "skos", "sssom", "xsd"})
 _NO_LICENCE = "https://w3id.org/sssom/license/unspecified"
 
@@ -248,8 +254,31 @@ def _mappings(
                 *_review(term.judgement, prefixes),
                 "" if sure is None else f"{sure:.6g}",
                 _AGREEMENT[term.verdict] if term.verdict else "",
-                evidence_line(term.evidence),
+                *_sources(term, about, prefixes),
+                evidence_line(term, about),
             ]
+
+
+def _sources(term: MinedTerm, about: About, prefixes: _Prefixes) -> tuple[str, str]:
+    """The document that the name is from, and the addresses of all that have it."""
+    sources = sources_of(term, about)
+    pages = [page_of(source) for source in sources]
+    best = ""
+    if sources:
+        prefix, _, local = sources[0].partition(":")
+        best = prefixes.shorten(pages[0], prefix, local)
+    return best, "|".join(page.replace("|", "%7C") for page in pages)
+
+
+def page_of(source: str) -> str:
+    """The address of a document; a CURIE with an unknown prefix stays.
+
+    >>> page_of("PMID:399296")
+    'https://pubmed.ncbi.nlm.nih.gov/399296'
+    """
+    prefix, _, local = source.partition(":")
+    space = _PAGES.get(prefix.upper())
+    return source if space is None else space + local
 
 
 def _review(judgement: Judgement | None, prefixes: _Prefixes) -> tuple[str, str, str]:

@@ -17,9 +17,12 @@ from synsetmine.export.entries import (
     About,
     confidence,
     evidence_line,
+    is_mined,
     names_of,
     new_names,
     reviewer_curie,
+    source_id,
+    sources_of,
     synonym_scope,
 )
 from synsetmine.io.files import atomic_write, compression_of, numbered_lines, write_text
@@ -139,14 +142,14 @@ def _details(term: MinedTerm) -> dict[str, Any]:
 
 
 def _best_evidence(term: MinedTerm) -> dict[str, str]:
-    best = next(iter(term.evidence), _NO_SENTENCE)
+    best = next(iter(term.quotes(term.sentences)), _NO_SENTENCE)
     return {"evidence": best.relation, "document": best.document, "sentence": best.text}
 
 
 def _evidence(term: MinedTerm) -> list[dict[str, str]]:
     return [
         {"relation": one.relation, "document": one.document, "text": one.text}
-        for one in term.evidence
+        for one in term.quotes(term.sentences)
     ]
 
 
@@ -160,7 +163,7 @@ PATCH_COLUMNS = (
 _NEEDED = frozenset({"entity", "new_name"})
 
 
-def write_patch(path: Path, entries: Sequence[MinedSet], _about: About) -> list[Path]:
+def write_patch(path: Path, entries: Sequence[MinedSet], about: About) -> list[Path]:
     """New names of entities for a curator: one row a name, the surest of each entity first.
 
     A patch adds names and leaves the preferred one as it is. Cells are guarded against
@@ -170,7 +173,7 @@ def write_patch(path: Path, entries: Sequence[MinedSet], _about: About) -> list[
         raise DataError(
             "none of these sets has an entity of a knowledge base, so there is nothing to patch"
         )
-    write_text(path, rows_of((PATCH_COLUMNS, *_patch_rows(entries)), "\t"))
+    write_text(path, rows_of((PATCH_COLUMNS, *_patch_rows(entries, about)), "\t"))
     return [path]
 
 
@@ -202,24 +205,28 @@ def read_patch(path: Path, *, refused: Skipped, reviewed: bool = False) -> Itera
 def with_sentences(
     entries: Sequence[MinedSet], examples: Mapping[str, Sequence[Sentence]]
 ) -> list[MinedSet]:
-    """The entries with sentences, given by normal form, where they are found."""
+    """The entries with sentences for mined names, given by normal form, where they are found."""
 
     def shown(term: MinedTerm) -> MinedTerm:
+        if not is_mined(term):
+            return term
         return replace(term, sentences=tuple(examples.get(normal_form(term.text), ())))
 
     return [replace(entry, terms=tuple(map(shown, entry.terms))) for entry in entries]
 
 
-def _patch_rows(entries: Sequence[MinedSet]) -> Iterator[list[str]]:
+def _patch_rows(entries: Sequence[MinedSet], about: About) -> Iterator[list[str]]:
     for entry in entries:
         for term in sorted(new_names(entry), key=lambda term: -(confidence(term) or 0)):
-            yield [escape_formula(cell) for cell in (entry.entity or "", entry.name, *_cells(term))]
+            yield [escape_formula(cell) for cell in _patch_row(entry, term, about)]
 
 
-def _cells(term: MinedTerm) -> list[str]:
+def _patch_row(entry: MinedSet, term: MinedTerm, about: About) -> list[str]:
     sure, judged = confidence(term), term.judgement
     quote = next(iter(term.quotes(term.sentences)), _NO_SENTENCE)
     return [
+        entry.entity or "",
+        entry.name,
         clean_name(term.text),
         term.kind or "",
         term.relation or "",
@@ -232,7 +239,7 @@ def _cells(term: MinedTerm) -> list[str]:
         "" if judged is None else clean_name(judged.reviewer),
         "" if judged is None else judged.when,
         quote.relation,
-        _one_line(quote.document),
+        about.source(quote.document) or _one_line(quote.document),
         _one_line(quote.text),
     ]
 
@@ -254,12 +261,13 @@ def _new_name(cells: Mapping[str, str]) -> NewName:
     if not entity or not name.strip():
         raise DataError("a row needs an entity and a new name", value=f"{entity}\t{name}")
     orcid = orcid_of(cells.get("reviewer", ""))
+    sources = (source_id(cells.get("document", "")), f"orcid:{orcid}" if orcid else "")
     return NewName(
         entity=entity,
         name=name,
         scope=_one_of(Scope, cells.get("scope", ""), "exact"),
         kind=_one_of(NameKind, cells.get("kind", ""), ""),
-        source=f"orcid:{orcid}" if orcid else "",
+        sources=tuple(filter(None, sources)),
     )
 
 
@@ -393,7 +401,8 @@ def _ssslm_rows(entries: Sequence[MinedSet], about: About) -> Iterator[list[str]
         for term in names_of(entry):
             judged, sure = term.judgement, confidence(term)
             remarks = ["" if sure is None else f"probability {sure:.6g}"]
-            remarks.append(evidence_line(term.evidence))
+            remarks.append(evidence_line(term, about))
+            articles = [source for source in sources_of(term, about) if "://" not in source]
             row = dict.fromkeys(SSSLM_COLUMNS, "") | {
                 "text": term.text,
                 "curie": curie,
@@ -402,6 +411,7 @@ def _ssslm_rows(entries: Sequence[MinedSet], about: About) -> Iterator[list[str]
                 if term is entry.terms[0]
                 else OBO_PROPERTIES[synonym_scope(term)],
                 "type": _ABBREVIATION if term.kind == "abbreviation" else "",
+                "provenance": ",".join(articles),
                 "contributor": reviewer_curie(judged),
                 "date": "" if judged is None else judged.when[:10],
                 "language": language if len(language) == 2 else "",  # it has no longer ones

@@ -444,10 +444,8 @@ class Source:
     @property
     def name(self) -> str:
         """The name, or the path within the folder, without the ending of a compression."""
-        name = plain_name(self.path)
-        if self.folder is None:
-            return name
-        return self.path.with_name(name).relative_to(self.folder).as_posix()
+        path = self.path.with_name(plain_name(self.path))
+        return path.name if self.folder is None else path.relative_to(self.folder).as_posix()
 
     def open(self) -> AbstractContextManager[IO[bytes]]:
         return open_binary(self.path, on_read=self.on_read)

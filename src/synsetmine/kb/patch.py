@@ -41,12 +41,12 @@ UNSCOPED = "a name that is not an exact synonym; this format has no others"
 
 @dataclass(frozen=True, slots=True)
 class NewName:
-    """A name for an entity; `source` is the id of its author, for formats that have it."""
+    """A name for an entity; `sources` are ids of documents and authors, for formats with them."""
 
     entity: str
     name: str
     scope: str = "exact"  # of the name, compared with the entity; or broad, narrow, related
-    source: str = ""
+    sources: tuple[str, ...] = ()
     kind: str = ""  # one of `NameKind`, for formats that have types of names
 
 
@@ -274,7 +274,7 @@ class _OboRecord:
             synonym_clause(
                 name.name,
                 name.scope,
-                [name.source] if name.source else (),
+                name.sources,
                 kind=self.abbreviation if name.kind == "abbreviation" else "",
             )
             for name in names

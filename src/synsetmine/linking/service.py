@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,13 +16,14 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache, partial
 from importlib.metadata import version
+from ipaddress import ip_address
 from pathlib import Path
 from threading import Event, Lock
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from synsetmine.errors import DataError, SynsetmineError, shorten
-from synsetmine.io.downloads import redact
+from synsetmine.errors import DataError, SynsetmineError, require, shorten
+from synsetmine.io.downloads import is_web_address, redact
 from synsetmine.io.sqlite import open_database
 
 if TYPE_CHECKING:
@@ -198,7 +200,7 @@ class Service:
             timeout=self.timeout,
             follow_redirects=False,
             trust_env=self.proxies,
-            verify=_certificates(),
+            verify=certificates(),
         )
 
     def _ask(
@@ -260,6 +262,25 @@ class Service:
         return RefusedError(message, str(failure)) if failure.refused else SynsetmineError(message)
 
 
+def check_address(url: str, what: str, variable: str, *, has_key: bool) -> bool:
+    """Check the address of an endpoint whose key is in a variable; whether it is this machine."""
+    if not is_web_address(url) or re.search(r"[?#\s]", url):
+        problem = f"{what} must be the http(s) address of an endpoint, without ? and #"
+        raise DataError(problem, value=redact(url))
+    parts = urlsplit(url)
+    problem = f"{what}'s address must have no user and password; put the key into {variable}"
+    require("@" not in parts.netloc, problem, redact(url))
+    host = parts.hostname or ""
+    try:
+        is_local = ip_address(host).is_loopback
+    except ValueError:
+        is_local = host == "localhost"
+    if has_key and parts.scheme != "https" and not is_local:
+        problem = f"{variable} is sent over https only, or to this machine; use https or unset it"
+        raise DataError(problem, value=redact(url))
+    return is_local
+
+
 def _split_credentials(url: str) -> tuple[str, tuple[str, str] | None]:
     """An address without user and password, which others might log with it, and the two."""
     parts = urlsplit(url)
@@ -312,7 +333,7 @@ class _Pace:
 
 
 @cache  # reading them takes a while
-def _certificates() -> ssl.SSLContext:
+def certificates() -> ssl.SSLContext:
     import httpx
 
     return httpx.create_ssl_context()

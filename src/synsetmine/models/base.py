@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeAlias
@@ -59,11 +59,14 @@ class SetModel(Protocol):
         sets: SynonymSets,
         views: TermViews,
         *,
+        held_out: Container[str] = (),
+        rehearsed: KnownSets | None = None,
         progress: Progress | None = None,
     ) -> KnownSets | None:
         """Assign new terms to known sets, after training on these sets.
 
-        None if the model cannot learn that, or if there are too few sets.
+        None if the model cannot learn that, or if there are too few sets. Sets with the ids in
+        `held_out` teach nothing. `rehearsed` is an earlier result: what was learned there is used.
         """
         ...
 
@@ -164,9 +167,13 @@ class StoredModel:
         sets: SynonymSets,
         views: TermViews,
         *,
+        held_out: Container[str] = (),
+        rehearsed: KnownSets | None = None,
         progress: Progress | None = None,
     ) -> KnownSets | None:
-        return self.model.assign(terms, sets, views, progress=progress)
+        return self.model.assign(
+            terms, sets, views, held_out=held_out, rehearsed=rehearsed, progress=progress
+        )
 
     def prepare(
         self,
@@ -288,6 +295,8 @@ def generate_sets(
     known_threshold: float = KNOWN_THRESHOLD,
     max_sets: int | None = None,
     seeds: SetsLike | None = None,
+    held_out: Container[str] = (),
+    rehearsed: KnownSets | None = None,
     cannot_link: Iterable[tuple[TermLike, TermLike]] = (),
     device: str | None = None,
     progress: ShowProgress = None,
@@ -297,10 +306,11 @@ def generate_sets(
     A set is extended while its probability is above `threshold`. `seeds` are known sets that terms
     may join; they keep their ids and terms. If there are enough seeds to learn from
     (`SetModel.assign`), a term joins one of them if its probability is at least `known_threshold`,
-    and the other terms are grouped among themselves. `max_sets` limits the number of sets,
-    including seeds. A term that the model cannot judge is a set of its own, beyond that limit, and
-    is listed. `cannot_link` pairs never share a set, even if that exceeds `max_sets`, unless a
-    seed has both terms.
+    and the other terms are grouped among themselves. Seeds with the ids in `held_out` teach
+    nothing; with `rehearsed`, the known sets of an earlier result, none do. `max_sets` limits the
+    number of sets, including seeds. A term that the model cannot judge is a set of its own, beyond
+    that limit, and is listed. `cannot_link` pairs never share a set, even if that exceeds
+    `max_sets`, unless a seed has both terms.
 
     The paper's model takes the terms in the order of the vocabulary, and its result depends on
     that order. `device` is that of `SetModel.prepare`. `progress` is True for a progress bar, or a
@@ -311,7 +321,11 @@ def generate_sets(
     new = dict.fromkeys(term for term in terms_of(vocabulary) if term not in seeds)
     views = TermViews.of(views)
     with showing(progress, "mining") as report:
-        known = model.assign([*new], seeds, views, progress=report) if seeds else None
+        known = None
+        if seeds:
+            known = model.assign(
+                [*new], seeds, views, held_out=held_out, rehearsed=rehearsed, progress=report
+            )
         prepared = model.prepare(
             [*new] if known else [*new, *seeds.terms],
             views,

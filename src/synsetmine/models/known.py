@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ from synsetmine.types import SynonymSets, Term
 
 Doubles: TypeAlias = npt.NDArray[np.float64]
 Truth: TypeAlias = npt.NDArray[np.bool_]
+AmongNew: TypeAlias = "Callable[[Sequence[Term]], list[float]]"  # f(S, t) for a set of new terms
 
 BINS = 10
 
@@ -129,11 +131,82 @@ class KnownSets:
     sets: SynonymSets
     candidates: Mapping[Term, Sequence[Candidate]]
     rehearsal: Rehearsal | None = field(default=None, repr=False)
+    learned: Any = field(default=None, repr=False)  # by the model in the rehearsal
 
     def ids_of(self, terms: Iterable[Term]) -> list[str]:
         """The ids of the known sets that any of these terms is in."""
         labels = {self.sets.label_of(term) for term in terms if term in self.sets}
         return [self.sets.ids[label] for label in sorted(labels)]
+
+    def home(self, members: Iterable[Term]) -> tuple[list[str], float]:
+        """The known sets of a set of terms, with the probability that it belongs there.
+
+        They are the sets of its known names. Without a known name it is the set that a term joins.
+        """
+        if ids := self.ids_of(members := list(members)):
+            return ids, 1.0
+        best = max(
+            (candidate for term in members for candidate in self.candidates.get(term, ())),
+            key=lambda candidate: candidate.probability,
+            default=None,
+        )
+        if best is None or best.probability < KNOWN_THRESHOLD:
+            return [], 0.0
+        return [best.set_id], best.probability
+
+    def probabilities(
+        self, members: Sequence[Term], terms: Sequence[Term], among_new: AmongNew
+    ) -> list[float]:
+        """f(S, t) of each term t; `among_new` compares new terms with a set of new terms.
+
+        Whether a known name belongs to new terms is whether they belong to its set: the mean.
+        """
+        ids, certainty = self.home(members)
+        if ids:
+            alone = {*members} if certainty < 1 and len({*members}) == 1 else set()
+            return [0.0 if t in alone else certainty * self.probability(t, ids) for t in terms]
+        new = [term for term in terms if term not in self.sets]
+        values = dict(zip(new, among_new(new), strict=True))
+        known = {term: self.ids_of([term]) for term in terms if term not in values}
+        for term, own in known.items():
+            values[term] = sum(self.probability(m, own) for m in members) / len(members)
+        return [values[term] for term in terms]
+
+    def near_terms(self, members: Sequence[Term]) -> list[Term]:
+        """The known names of the sets that these terms may belong to, and other candidates.
+
+        The other terms have no known set in common with these.
+        """
+        ids, _ = self.home(members)
+        if ids:
+            near = self.candidates_of(ids)
+        else:
+            ids = [c.set_id for term in members for c in self.candidates.get(term, ())]
+            near = [name for set_id in ids for name in self.names_of(set_id)]
+        own = {*members}
+        return [term for term in dict.fromkeys(near) if term not in own]
+
+    def candidates_of(self, set_ids: Sequence[str]) -> list[Term]:
+        """The known names of sets, and the new terms that may belong to one."""
+        names = [name for set_id in set_ids for name in self.names_of(set_id)]
+        return [*names, *(term for set_id in set_ids for term in self._near.get(set_id, ()))]
+
+    def names_of(self, set_id: str) -> tuple[Term, ...]:
+        """The known names of a set; none of an unknown one."""
+        return self._members.get(set_id, ())
+
+    @cached_property
+    def _members(self) -> Mapping[str, tuple[Term, ...]]:
+        return dict(zip(self.sets.ids, self.sets, strict=True))
+
+    @cached_property
+    def _near(self) -> Mapping[str, Sequence[Term]]:
+        """The new terms with a candidate, by its id."""
+        near: dict[str, list[Term]] = {}
+        for term, candidates in self.candidates.items():
+            for candidate in candidates:
+                near.setdefault(candidate.set_id, []).append(term)
+        return near
 
     def probability(self, term: Term, set_ids: Sequence[str]) -> float:
         """f of the known set; of several sets together the mean.

@@ -9,14 +9,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from ipaddress import ip_address
 from pathlib import Path
 from threading import Lock
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from synsetmine.errors import DataError, SynsetmineError, counted, import_extra, require, shorten
-from synsetmine.io.downloads import is_web_address, redact
+from synsetmine.errors import SynsetmineError, counted, import_extra, shorten
+from synsetmine.io.downloads import redact
 from synsetmine.io.files import cache_root
 from synsetmine.linking.service import (
     AnswerCache,
@@ -25,6 +24,7 @@ from synsetmine.linking.service import (
     Question,
     Service,
     cache_error,
+    check_address,
     open_cache,
 )
 from synsetmine.pipeline.name_questions import (
@@ -123,7 +123,7 @@ class Judge:
     def __init__(self, settings: JudgeSettings) -> None:
         self.settings = settings
         self._key = os.environ.get(KEY, "")
-        is_local = _check_url(settings.url, has_key=bool(self._key))
+        is_local = check_address(settings.url, "the judge", KEY, has_key=bool(self._key))
         if not re.fullmatch(r"[!-~]*", self._key):
             raise SynsetmineError(f"{KEY} must be a key of printable ASCII characters")
         import_extra("httpx", "the judge", "judge")
@@ -345,22 +345,3 @@ def _within_limits(forms: Sequence[NameQuestion], settings: JudgeSettings) -> li
             break
         allowed[form] = None
     return list(allowed)
-
-
-def _check_url(url: str, *, has_key: bool) -> bool:
-    """Check the address of an endpoint; whether it is this machine."""
-    if not is_web_address(url) or re.search(r"[?#\s]", url):
-        problem = "the judge must be the http(s) address of an endpoint, without ? and #"
-        raise DataError(problem, value=redact(url))
-    parts = urlsplit(url)
-    problem = f"the judge's address must have no user and password; put the key into {KEY}"
-    require("@" not in parts.netloc, problem, redact(url))
-    host = parts.hostname or ""
-    try:
-        is_local = ip_address(host).is_loopback
-    except ValueError:
-        is_local = host == "localhost"
-    if has_key and parts.scheme != "https" and not is_local:
-        problem = f"{KEY} is sent over https only, or to this machine; use https or unset it"
-        raise DataError(problem, value=redact(url))
-    return is_local

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,6 +34,7 @@ def mine_terms(
     settings: MineSettings,
     *,
     seeds: SynonymSets = NO_SETS,
+    held_out: Container[str] = (),
     cannot_link: Iterable[tuple[Term, Term]] = (),
     max_sets: int | None = None,
     earlier: SynonymSets | None = None,
@@ -52,6 +53,7 @@ def mine_terms(
         known_threshold=settings.known_threshold,
         max_sets=max_sets,
         seeds=seeds,
+        held_out=held_out,
         cannot_link=cannot_link,
         device=device,
         progress=progress,

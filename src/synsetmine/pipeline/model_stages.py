@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean, pstdev
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from synsetmine.errors import counted
 from synsetmine.io.files import cache_root, write_json
-from synsetmine.io.sets import read_sets, read_vocabulary, write_sets, write_trace
+from synsetmine.io.sets import Vocabulary, read_sets, read_vocabulary, write_sets, write_trace
 from synsetmine.kb import KnowledgeBase
 from synsetmine.linking.supervision import known_sets
 from synsetmine.metrics import evaluate
@@ -33,7 +35,7 @@ from synsetmine.pipeline.mining import (
 )
 from synsetmine.pipeline.settings import EncoderSettings, EvaluateSettings, MineSettings
 from synsetmine.pipeline.stage_results import HeldOutScores, StageContext, VectorsResult
-from synsetmine.review.decisions import write_decisions
+from synsetmine.review.decisions import standing_decisions, write_decisions
 from synsetmine.review.feedback import (
     Constraints,
     SetsWithReviews,
@@ -110,14 +112,13 @@ def train_model(
 ) -> StageResult:
     """Train a model; training that was interrupted resumes.
 
-    Reviews add to the training sets, but nothing on the entities held out.
+    Reviews add to the training sets, but nothing on the entities held out. On these, training
+    without reviews shows whether decisions lower the scores.
     """
     at = context.at
-    informed = training_sets(
-        read_sets(at.training, allow_empty=True),
-        read_constraints(reviews),
-        held_out=read_sets(at.test, allow_empty=True),
-    )
+    known = read_sets(at.training, allow_empty=True)
+    held_out = read_sets(at.test, allow_empty=True)
+    informed = training_sets(known, read_constraints(reviews), held_out=held_out)
     views = _read_views(at)
     if encoder.model:
         views = replace(views, learned=learned_surfaces(find_encoder(encoder.model)))
@@ -125,17 +126,103 @@ def train_model(
     def on_step(step: TrainingStep) -> None:
         context.progress(step.done, step.total, step.note)
 
-    trained = train_to_folder(
-        settings,
+    def train_on(sets: SynonymSets, folder: Path) -> TrainingResult:
+        return train_to_folder(
+            settings,
+            sets,
+            views,
+            folder,
+            encoder=encoder.model or None,
+            device=context.device,
+            replace_checkpoint=True,
+            on_step=on_step,
+        )
+
+    trained, effect = train_with_reviews(
+        train_on,
+        known,
         informed.sets,
-        views,
         at.model,
-        encoder=encoder.model or None,
+        reviews,
+        held_out,
+        views,
         device=context.device,
-        replace_checkpoint=True,
-        on_step=on_step,
+        ask=context.ask,
     )
-    return StageResult(figures={**trained.figures, **_reviewed(informed)}, notes=trained.warnings)
+    figures = {**trained.figures, **_reviewed(informed)}
+    notes = trained.warnings
+    if effect is not None and effect.is_loss:
+        notes = (*notes, f"{effect}{'' if effect.is_kept else '; trained without them'}")
+    elif effect is not None:
+        figures |= effect.figures
+    return StageResult(figures=figures, notes=notes)
+
+
+SHIFT = 0.02  # a loss of F1 that is more than chance between two trainings
+
+
+@dataclass(frozen=True)
+class ReviewEffect:
+    """What reviews do to the pair F1 on held-out sets."""
+
+    decisions: int
+    before: float
+    after: float
+    is_kept: bool = True
+
+    def __str__(self) -> str:
+        verb = "lowered" if self.is_loss else "changed"
+        change = f"{verb} F1 on held-out sets from {self.before:.2f} to {self.after:.2f}"
+        return f"{counted(self.decisions, 'decision')} {change}"
+
+    @property
+    def is_loss(self) -> bool:
+        return self.before - self.after >= SHIFT
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """For the counts of a stage."""
+        names = ("F1 on held-out sets without reviews", "with them")
+        return dict(zip(names, (round(self.before, 4), round(self.after, 4)), strict=True))
+
+
+def train_with_reviews(
+    train_on: Callable[[SynonymSets, Path], TrainingResult],
+    known: SynonymSets,
+    informed: SynonymSets,
+    folder: Path,
+    reviews: Path | None,
+    held_out: SynonymSets,
+    views: TermViews,
+    *,
+    device: str,
+    ask: Callable[[str], bool],
+) -> tuple[TrainingResult, ReviewEffect | None]:
+    """Train on sets with reviews, and on the `known` sets alone to see what reviews change.
+
+    If reviews lower the scores on the held-out sets much, `ask` decides whether they are kept;
+    otherwise the folder gets the model without them.
+    """
+    trained = train_on(informed, folder)
+    if reviews is None or not held_out or informed == known:
+        return trained, None
+    with TemporaryDirectory() as temporary:
+        other = Path(temporary) / "model"
+        plain = train_on(known, other)
+        before, after = (
+            pair_f1(one.model, held_out, views, device=device) for one in (plain, trained)
+        )
+        effect = ReviewEffect(len(standing_decisions(find_decisions(reviews))), before, after)
+        if not effect.is_loss or ask(f"{effect}: keep them?"):
+            return trained, effect
+        save_model(folder, load_model(other))
+        return plain, replace(effect, is_kept=False)
+
+
+def without_terms(sets: SynonymSets, others: SynonymSets) -> SynonymSets:
+    """The sets that share no term with the others."""
+    taken = set(others.terms)
+    return sets.pick(i for i, members in enumerate(sets) if taken.isdisjoint(members))
 
 
 def train_to_folder(
@@ -175,23 +262,24 @@ def mine_sets(settings: MineSettings, context: StageContext, *, reviews: Path | 
     All names of the knowledge base take part, also those that the corpus lacks. What people
     called correct is a seed too; terms that they separated cannot be linked. Entities without a
     name in the corpus that no term joined are not written.
+
+    The entities held out teach nothing. Then the vocabulary is mined once more, as if they were
+    unknown, so that they can be scored.
     """
     at = context.at
+    model, views = load_model(at.model), _read_views(at, evidence=True)
     constraints = read_constraints(reviews)
-    in_corpus = _read_partition(*at.known, at.test)
-    vocabulary = read_vocabulary(at.vocabulary)
+    test, vocabulary = read_sets(at.test, allow_empty=True), read_vocabulary(at.vocabulary)
     ordered = order_vocabulary(vocabulary, settings)
-    names = NO_SETS
-    if settings.known:
-        kb = KnowledgeBase.load(at.knowledge)
-        names = known_sets(kb, in_corpus, vocabulary=vocabulary.terms)
+    names = _names_of_entities(at, vocabulary) if settings.known else NO_SETS
     informed = seed_sets(names, constraints)
     mined = mine_terms(
-        load_model(at.model),
-        _read_views(at, evidence=True),
+        model,
+        views,
         [term for term in ordered if term not in constraints.not_names],
         settings,
         seeds=informed.sets,
+        held_out=frozenset(test.ids),
         cannot_link=constraints.cannot_link,
         earlier=read_sets(at.mined) if at.mined.exists() else None,
         device=context.device,
@@ -200,10 +288,45 @@ def mine_sets(settings: MineSettings, context: StageContext, *, reviews: Path | 
     write_candidates(at.candidates, mined.known)
     result = MineResult.of(mined, informed.sets, _reviewed(informed))
     write_json(at.rehearsal, result.record)
+    in_corpus = _read_partition(*at.known, at.test)
     here = {*in_corpus.terms, *vocabulary.terms, *constraints.must_link.terms}
     write_sets(at.mined, _in_corpus(mined.sets, informed.sets, here))
     write_trace(at.trace, mined.trace)
+    others, found = _without(names, test), NO_SETS
+    if test:
+        found = generate_sets(
+            model,
+            views,
+            [*ordered, *_rare_terms(test, vocabulary)],
+            threshold=threshold_of(model, settings),
+            known_threshold=settings.known_threshold,
+            seeds=others,
+            rehearsed=mined.known,
+            device=context.device,
+            progress=context.progress,
+        ).sets
+    write_sets(at.mined_without_test, _in_corpus(found, others, here))
     return result
+
+
+def _names_of_entities(at: Artefacts, vocabulary: Vocabulary) -> SynonymSets:
+    """All names of the knowledge base, those of the corpus as they are written there."""
+    kb, in_corpus = KnowledgeBase.load(at.knowledge), _read_partition(*at.known, at.test)
+    return known_sets(kb, in_corpus, vocabulary=vocabulary.terms)
+
+
+def _without(sets: SynonymSets, test: SynonymSets) -> SynonymSets:
+    """The sets of the entities that are not held out."""
+    held_out = frozenset(test.ids)
+    return sets.pick(n for n, set_id in enumerate(sets.ids) if set_id not in held_out)
+
+
+def _rare_terms(test: SynonymSets, vocabulary: Vocabulary) -> list[Term]:
+    """Terms of the test sets that are too rare for the vocabulary.
+
+    In their sets' order they would stand beside their synonyms, and that would leak.
+    """
+    return [term for term in order_terms(test.terms, "random") if term not in vocabulary.counts]
 
 
 def _in_corpus(sets: SynonymSets, seeds: SynonymSets, here: Container[Term]) -> SynonymSets:
@@ -220,43 +343,25 @@ def score_held_out(
 ) -> StageResult:
     """How well the sets of the entities held out are found again.
 
-    Twice: among the whole vocabulary, the training sets known as in mining (the real task), and
+    Twice: among the whole vocabulary, as mined with the other entities known (the real task), and
     on their own in random orders (the paper's task), there with other thresholds too. In the
     first, a term that joins another entity's names is an error.
     """
     at = context.at
-    gold = read_sets(at.test, allow_empty=True)
-    model, views = load_model(at.model), _read_views(at, evidence=True)
+    gold, vocabulary = read_sets(at.test, allow_empty=True), read_vocabulary(at.vocabulary)
+    model, views = load_model(at.model), _read_views(at)
     threshold = threshold_of(model, mining)
     scores = HeldOutScores(test_sets=len(gold), test_terms=len(gold.terms), threshold=threshold)
     if gold:
-        terms = read_vocabulary(at.vocabulary)
-        others = known_sets(
-            KnowledgeBase.load(at.knowledge),
-            _read_partition(*at.known, at.test),
-            vocabulary=terms.terms,
-            without=frozenset(gold.ids),
-        )
-        # Test terms that are too rare for the vocabulary come last; in their sets' order they
-        # would stand beside their synonyms, and that would leak.
-        rare = [term for term in order_terms(gold.terms, "random") if term not in terms.counts]
-        among = generate_sets(
-            model,
-            views,
-            [*order_vocabulary(terms, mining), *rare],
-            threshold=threshold,
-            known_threshold=mining.known_threshold,
-            seeds=others if mining.known else NO_SETS,
-            device=context.device,
-            progress=context.progress,
-        ).sets
-        exact = [members for members in among if frozenset(members) in gold.partition]
+        found = read_sets(at.mined_without_test)
+        names = _names_of_entities(at, vocabulary)
+        exact = [members for members in found if frozenset(members) in gold.partition]
         prepared = model.prepare(order_terms(gold.terms, "random"), views, device=context.device)
         scores = replace(
             scores,
-            rare=len(rare),
+            rare=len(_rare_terms(gold, vocabulary)),
             tuned_on=_tuned_on(model, gold.terms),
-            among=evaluate(among, gold, known=others).to_dict(),
+            among=evaluate(found, gold, known=_without(names, gold)).to_dict(),
             exact=[[str(term) for term in members] for members in exact],
             alone=_score_orders(prepared, gold, threshold, settings.orders),
             curve=_score_thresholds(prepared, gold),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
@@ -49,13 +49,15 @@ def run_project(
     device: str = "cpu",
     until: str | None = None,
     progress: ShowProgress = None,
+    ask: Callable[[str], bool] = lambda _: True,
 ) -> RunFolder:
     """Run all stages, or those up to `until`; finished and unchanged stages are skipped.
 
     The engine is where the work on the corpus runs: by default all cores of this machine. The
     files are the same on every engine, so that a run may go on with another one. The project may
     be the path of its file. `progress` is True for a progress bar of each stage, or a function that
-    is called with what is done, of how much; a `watcher` receives more.
+    is called with what is done, of how much; a `watcher` receives more. `ask` gets the question
+    whether to keep reviews that lower the scores on held-out sets.
 
     All cores need other processes, so a script calls this under `if __name__ == "__main__":`.
     """
@@ -72,6 +74,7 @@ def run_project(
             engine=engine or LocalEngine(),
             device=device,
             progress=watcher.progress,
+            ask=ask,
         )
         for stage in _stages(project, folder, context):
             folder.carry_out(stage, watcher)
@@ -208,18 +211,18 @@ def _model_stages(project: Project, context: StageContext) -> Iterator[Stage]:
         work=lambda: train_model(project.train, project.encoder, context, reviews=reviews),
     )
     mining = _without(project.mine, "reviews")
-    evidence = [at.model / CONFIG, *views, *terms, at.knowledge, at.evidence]
+    known = [at.model / CONFIG, *views, *terms, at.knowledge]
     yield Stage(
         name="mine",
         settings=mining,
-        inputs=[*evidence, *reviewed],
-        outputs=[at.mined, at.trace, at.candidates, at.rehearsal],
+        inputs=[*known, at.evidence, *reviewed],
+        outputs=[at.mined, at.mined_without_test, at.trace, at.candidates, at.rehearsal],
         work=lambda: mine_sets(project.mine, context, reviews=reviews),
     )
     yield Stage(
         name="evaluate",
         settings=asdict(project.evaluate) | {"mine": mining},
-        inputs=evidence,
+        inputs=[*known, at.mined_without_test],
         outputs=[at.scores],
         work=lambda: score_held_out(project.evaluate, project.mine, context),
     )

@@ -5,7 +5,7 @@ A result gives the line that a command prints, the entry of the manifest and the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -33,6 +33,7 @@ class StageContext:
     engine: Engine
     device: str = "cpu"
     progress: StageProgress
+    ask: Callable[[str], bool] = lambda _: True  # a question that a person may say no to
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -188,6 +188,7 @@ class Artefacts:
         self.encoded = folder / "encoded.safetensors"
         self.model = folder / "model"
         self.mined = folder / "mined.jsonl"
+        self.mined_without_test = folder / "mined-without-test.jsonl"
         self.trace = folder / "trace.jsonl"
         self.candidates = folder / "candidates.parquet"
         self.rehearsal = folder / "rehearsal.json"

@@ -111,12 +111,12 @@ def test_probabilities_are_calibrated() -> None:
 
 
 def test_the_rehearsal_foretells_the_result() -> None:
-    level = assigned_world().rehearsal.level(0.5)
+    level = assigned_world().learned.rehearsal.level(0.5)
     assert level.hidden >= SETTINGS.fewest_queries
     assert level.precision >= 0.95
     assert level.recall >= 0.85
-    assert assigned_world().rehearsal.joined_without_set(0.5) <= 0.1
-    assert assigned_world().rehearsal.calibration_error() <= 0.1
+    assert assigned_world().learned.rehearsal.joined_without_set(0.5) <= 0.1
+    assert assigned_world().learned.rehearsal.calibration_error() <= 0.1
 
 
 def test_sets_of_a_name_are_sorted_and_name_a_member() -> None:
@@ -141,8 +141,8 @@ def test_threads_and_another_run_change_nothing() -> None:
 
 
 def test_the_seed_decides_which_names_are_hidden() -> None:
-    other = assigned(["a name"], settings=replace(SETTINGS, seed=1)).rehearsal
-    assert other.hidden.tolist() != assigned_world().rehearsal.hidden.tolist()
+    other = assigned(["a name"], settings=replace(SETTINGS, seed=1)).learned.rehearsal
+    assert other.hidden.tolist() != assigned_world().learned.rehearsal.hidden.tolist()
 
 
 def test_too_few_names_are_not_rehearsed() -> None:
@@ -166,7 +166,7 @@ def test_without_terms_there_is_a_rehearsal() -> None:
     result = assigned([])
     assert result.starts.tolist() == [0]
     assert not len(result.sets)
-    assert result.rehearsal.level(0.5).recall > 0.8
+    assert result.learned.rehearsal.level(0.5).recall > 0.8
 
 
 def test_vectors_of_the_corpus_join_what_no_string_connects() -> None:
@@ -205,13 +205,15 @@ def test_the_first_name_of_a_set_stays_and_any_other_may_be_hidden() -> None:
     """Also the only one that the corpus has: its set is then absent from the corpus."""
     known = KnownNames.of([[f"name {i}", f"alias {i}", f"synonym {i}"] for i in range(500)])
     seen = np.arange(1500) % 3 == 1
-    usable = np.arange(1500) % 7 > 0
+    taught = np.arange(1500) < 1350
+    usable = taught & (np.arange(1500) % 7 > 0)
     settings = replace(SETTINGS, removed_share=0.1, unknown_share=0.6)
-    rounds = _draw(known, seen, usable, settings)
+    rounds = _draw(known, seen, taught, usable, settings)
     assert len(rounds) == settings.rounds
     fold_of: dict[int, int] = {}
     for drawn in rounds:
         assert usable[drawn.queries].all()
+        assert taught[drawn.references].all()
         assert not np.intersect1d(drawn.queries, drawn.references).size
         hidden = drawn.queries[drawn.labels >= 0]
         assert (hidden % 3 > 0).all()
@@ -225,6 +227,25 @@ def test_the_first_name_of_a_set_stays_and_any_other_may_be_hidden() -> None:
     weights = np.concatenate([drawn.weights for drawn in rounds])
     labels = np.concatenate([drawn.labels for drawn in rounds])
     assert weights[labels < 0].sum() / weights.sum() == pytest.approx(0.6)
+
+
+def test_held_out_sets_teach_nothing_and_what_was_learned_serves_again() -> None:
+    sets = SynonymSets.of([*map(tuple, world().sets)])
+    held_out = frozenset(sets.ids[::5])
+    taught = sets.pick(n for n, set_id in enumerate(sets.ids) if set_id not in held_out)
+    model, views = load_general(), TermViews((), None, evidence=world().evidence)
+    term = Term(world().sets[1][0] + "s")
+    one = model.assign([term], sets, views, held_out=held_out)
+    assert one is not None
+    assert one.rehearsal is not None
+    every = model.assign([term], sets, views)
+    assert every is not None
+    assert every.rehearsal is not None
+    assert len(one.rehearsal.hidden) < len(every.rehearsal.hidden)
+    again = model.assign([term], taught, views, rehearsed=one)
+    assert again is not None
+    assert again.learned is one.learned
+    assert {c.set_id for c in again.candidates[term]}.isdisjoint(held_out)
 
 
 def test_an_abbreviation_of_something_else_joins_no_set_by_its_letters() -> None:

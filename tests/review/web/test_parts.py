@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from synsetmine.errors import DataError
 from synsetmine.review import Conflict, Decision, QueueFilter, ReviewState
-from synsetmine.review.web.api import TermIndex
+from synsetmine.review.web.answers import TermIndex
 from synsetmine.review.web.pages import (
     QueueQuery,
     Reviewer,

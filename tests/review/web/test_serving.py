@@ -16,23 +16,23 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
 
+from synsetmine.kb import Entity, KnowledgeBase
 from synsetmine.models import probabilities, rank
+from synsetmine.models.general import load_general
+from synsetmine.models.known import Candidate, KnownSets
 from synsetmine.review import ReviewState, ReviewStore
 from synsetmine.review.web import api, schemas
-from synsetmine.review.web.api import (
-    Answers,
-    MinedAnswers,
-    ModelAnswers,
-    openapi_document,
-    serving_app,
-)
+from synsetmine.review.web.answers import Answers, MinedAnswers, ModelAnswers
+from synsetmine.review.web.api import Service, openapi_document, serving_app
 from synsetmine.review.web.schemas import QUESTIONS, ExpandQuestion
+from synsetmine.review.web.search import SearchPage
 from synsetmine.review.web.server import AccessPolicy
 from synsetmine.runs import MinedSet, MinedTerm, Sentence, read_results
 from synsetmine.runs.folder import Artefacts
+from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermViews
 from tests.models.paper.test_classifier import VECTORS, make_scorer
-from tests.support.webserver import served, write_run
+from tests.support.webserver import Sets, served, write_run
 
 
 def checked(answer: httpx.Response) -> httpx.Response:
@@ -64,7 +64,7 @@ def model() -> ModelAnswers:
 @pytest.fixture(scope="module")
 def client(mined: MinedAnswers, model: ModelAnswers) -> Iterator[httpx.Client]:
     with (
-        served(serving_app(Answers(mined, model), AccessPolicy())) as address,
+        served(serving_app(Service(Answers(mined, model)), AccessPolicy())) as address,
         httpx.Client(base_url=address, trust_env=False) as client,
     ):
         yield client
@@ -111,7 +111,7 @@ def test_a_new_name_comes_with_what_the_trace_has() -> None:
     seed = MinedTerm("heart failure", 9, "seed", True)
     answers = MinedAnswers([MinedSet("D1", (seed, new), "D1")])
     with (
-        served(serving_app(Answers(answers), AccessPolicy())) as address,
+        served(serving_app(Service(Answers(answers)), AccessPolicy())) as address,
         httpx.Client(base_url=address, trust_env=False) as client,
     ):
         (synonym,) = get(client, "/v1/expand", term="heart failure")["synonyms"]
@@ -160,7 +160,7 @@ def test_ranks_and_scores_are_the_models(client: httpx.Client) -> None:
 
 
 def test_a_bare_model_expands_by_ranking(model: ModelAnswers) -> None:
-    app = serving_app(Answers(model=model), AccessPolicy())
+    app = serving_app(Service(Answers(model=model)), AccessPolicy())
     term = VECTORS.terms[3]
     with served(app) as address, httpx.Client(base_url=address, trust_env=False) as client:
         everyone = get(client, "/v1/expand", term=str(term), least=0, top=100)
@@ -208,6 +208,115 @@ def test_a_batch_answers_each_question_by_itself(client: httpx.Client) -> None:
     assert (second["status"], second["error"]["code"]) == (404, "unknown_term")
     assert third["answer"] == get(client, "/v1/rank", set="name||sense 1", top=2)
     assert (fourth["status"], fourth["error"]["code"]) == (400, "missing_field")
+
+
+@pytest.fixture(scope="module")
+def letters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    """A run whose knowledge base has more than the run, with a model that has known sets."""
+    sets: Sets = {
+        "D1": {"United Kingdom": None, "U.K.": None, "Britain": 0.9},
+        "D2": {"aspirin": None, "ASA": 0.97},
+        "s1": {"WHO": None, "world health organisation": 0.8},
+    }
+    run = write_run(tmp_path_factory.mktemp("run"), sets, {"D1": "United Kingdom", "D2": "aspirin"})
+    entities = [
+        Entity("D1", "United Kingdom", ("U.K.", "Great Britain")),
+        Entity("D2", "aspirin", ("acetylsalicylic acid",)),
+        Entity("D3", "scurvy", ("scorbutus", "vitamin C deficiency")),
+        Entity("D4", "US", ("United States",)),
+        Entity("D5", "cold temperature", ("cold",)),
+        Entity("D6", "common cold", ("cold",)),
+    ]
+    KnowledgeBase.of(entities).save(Artefacts(run).knowledge)
+    mined = MinedAnswers.of_run(run)
+    seeds = SynonymSets.of([map(Term, ("United Kingdom", "U.K.")), [Term("aspirin")]], ["D1", "D2"])
+    new = list(map(Term, ("Britain", "ASA", "WHO", "world health organisation", "lack")))
+    candidates = {
+        Term("Britain"): [Candidate("D1", 0.9, "Britain")],
+        Term("ASA"): [Candidate("D2", 0.97, "aspirin")],
+        Term("lack"): [Candidate("D3", 0.25, "scurvy"), Candidate("D2", 0.05, "aspirin")],
+    }
+    known = KnownSets(seeds, candidates)
+    prepared = load_general().prepare(new, TermViews(), known=known)
+    answers = Answers(mined, ModelAnswers(prepared, 0.3, known, mined.kb))
+    with (
+        served(serving_app(Service(answers), AccessPolicy())) as address,
+        httpx.Client(base_url=address, trust_env=False) as client,
+    ):
+        yield client
+
+
+@pytest.mark.parametrize("written", ["u.k.", "U.K.", "uk", "UK", "U K", "Great Britain"])
+def test_an_abbreviation_is_found_however_it_is_written(
+    letters: httpx.Client, written: str
+) -> None:
+    found = get(letters, "/v1/expand", term=written)
+    assert found["set"]["id"] == "D1"
+    assert found["source"] == "run"
+    own = [found["term"], *(one["term"] for one in found["synonyms"])]
+    assert {"United Kingdom", "U.K.", "Britain"} <= set(own)
+    assert len(own) == len(set(own))
+    ranked = get(letters, "/v1/rank", set=written)
+    assert {one["term"] for one in ranked["terms"]} | set(ranked["set"]) == {
+        *("United Kingdom", "U.K.", "Britain")
+    }
+
+
+def test_what_the_run_lacks_comes_from_the_knowledge_base(letters: httpx.Client) -> None:
+    found = get(letters, "/v1/expand", term="Scurvy")
+    assert found["source"] == "knowledge"
+    assert found["set"] == {"id": "D3", "entity": "D3", "name": "scurvy"}
+    assert [one["term"] for one in found["synonyms"]] == ["scorbutus", "vitamin C deficiency"]
+    assert all(one["known"] and one["probability"] is None for one in found["synonyms"])
+    assert [one["term"] for one in get(letters, "/v1/expand", term="u.s.")["synonyms"]] == [
+        "United States"
+    ]
+    ranked = get(letters, "/v1/rank", set="scorbutus")
+    assert [(one["term"], one["probability"]) for one in ranked["terms"]] == [
+        *(("scurvy", 1), ("vitamin C deficiency", 1), ("lack", 0.25))
+    ]
+    assert ranked["from_knowledge"] == ["scorbutus"]
+    terms = ["vitamin C deficiency", "aspirin", "lack"]
+    scored = get(letters, "/v1/score", set="scurvy", terms=terms)
+    assert [one["probability"] for one in scored["terms"]] == [1, 0, 0.25]
+    scored = get(letters, "/v1/score", set="lack", terms=["scurvy", "acetylsalicylic acid"])
+    assert [one["probability"] for one in scored["terms"]] == [0.25, 0.05]
+    scored = get(letters, "/v1/score", set="aspirin", terms=["scurvy", "lack"])
+    assert [one["probability"] for one in scored["terms"]] == [0, 0.05]
+
+
+def test_a_name_of_several_entities_is_told_apart_by_its_entity(letters: httpx.Client) -> None:
+    error = get(letters, "/v1/expand", 409, term="cold")["error"]
+    assert error["near"] == ["cold||D5", "cold||D6"]
+    found = get(letters, "/v1/expand", term="cold||D6")
+    assert [one["term"] for one in found["synonyms"]] == ["common cold"]
+
+
+def test_a_new_name_is_ranked_with_the_set_that_it_joined(letters: httpx.Client) -> None:
+    ranked = get(letters, "/v1/rank", set="ASA")["terms"]
+    assert (ranked[0]["term"], ranked[0]["probability"]) == ("aspirin", 0.97)
+    assert all(one["term"] != "ASA" and one["probability"] > 0 for one in ranked)
+    assert get(letters, "/v1/rank", set="WHO")["terms"][0]["term"] == "world health organisation"
+
+
+def test_a_server_that_loads_says_what(mined: MinedAnswers) -> None:
+    service = Service()
+    app = serving_app(service, AccessPolicy(token="x" * 16))
+    with served(app) as address, httpx.Client(base_url=address, trust_env=False) as client:
+        assert get(client, "/healthz") == {"status": "ok"}
+        service.reading("mined sets", 0, 3)
+        reading = {"status": "loading", "loading": "mined sets", "done": 0, "total": 3}
+        assert get(client, "/readyz", 503) == reading
+        assert client.get("/v1/health").status_code == 401
+        client.headers["authorization"] = f"Bearer {'x' * 16}"
+        for path, query in (("/v1/health", {}), ("/v1/expand", {"term": "a"})):
+            code, message = problem(client, path, 503, **query)
+            assert (code, "mined sets" in message) == ("loading", True)
+        page = client.get("/", headers={"accept": "text/html"})
+        assert (page.status_code, "Not ready yet" in page.text) == (503, True)
+        service.ready(Answers(mined), SearchPage(Answers(mined)))
+        assert get(client, "/readyz")["status"] == "ready"
+        assert get(client, "/v1/expand", term="aspirin")["source"] == "run"
 
 
 # --- Problems ---------------------------------------------------------------------------------
@@ -334,11 +443,10 @@ def test_other_addresses_and_methods_are_refused_in_the_same_form(client: httpx.
     assert answer.json()["error"]["message"] == "no such path: /v2/expand; /openapi.json lists all"
     answer = client.post("/v1/expand", json={})
     assert (answer.status_code, answer.json()["error"]["code"]) == (405, "wrong_method")
-    assert client.get("/").headers["location"] == "/openapi.json"
 
 
 def test_without_a_model_there_are_synonyms_only(mined: MinedAnswers) -> None:
-    app = serving_app(Answers(mined), AccessPolicy())
+    app = serving_app(Service(Answers(mined)), AccessPolicy())
     with served(app) as address, httpx.Client(base_url=address, trust_env=False) as client:
         assert get(client, "/v1/expand", term="aspirin")["synonyms"]
         assert problem(client, "/v1/rank", 501, set="aspirin")[0] == "no_model"
@@ -353,7 +461,7 @@ def test_what_should_not_happen_is_a_plain_error(
 
     monkeypatch.setattr(mined, "expand", fail)
     with (
-        served(serving_app(Answers(mined), AccessPolicy())) as address,
+        served(serving_app(Service(Answers(mined)), AccessPolicy())) as address,
         httpx.Client(base_url=address, trust_env=False) as client,
     ):
         answer = client.get("/v1/expand", params={"term": "x"})

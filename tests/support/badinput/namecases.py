@@ -264,6 +264,23 @@ NAME_CASES = (
     ),
     Case(
         "names",
+        "a search engine with a password in its address",
+        files({"x.json": '{"synonyms_set": [{"id": "s1", "synonyms": "a, b"}]}'}),
+        ("push", "x.json", "--url", "https://me:secret@search.example", "--set", "mined"),
+        1,
+        "the search engine's address must have no user and password; put the key into "
+        "SYNSETMINE_SEARCH_API_KEY or SYNSETMINE_SEARCH_PASSWORD: …",
+    ),
+    Case(
+        "names",
+        "rules to push that are no export",
+        files({"x.json": '{"rules": []}'}),
+        ("push", "x.json", "--url", "https://search.example", "--set", "mined"),
+        1,
+        "x.json: expected an object with the list `synonyms_set`",
+    ),
+    Case(
+        "names",
         "a damaged cache of a judge",
         files({"x.txt": NAMES, "cache.sqlite": "no database"}),
         ("group", "x.txt", *JUDGE, "--judge-band", "1", "--judge-cache", "cache.sqlite"),

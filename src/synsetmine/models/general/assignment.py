@@ -16,7 +16,7 @@ network has not learned from.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,6 +41,18 @@ NO_SET = -1
 
 
 @dataclass(frozen=True, eq=False)
+class Learned:
+    """What a rehearsal has learned; other names can be assigned with it too."""
+
+    networks: Sequence[_Network]
+    calibration: _Calibration
+
+    @property
+    def rehearsal(self) -> Rehearsal:
+        return self.calibration.rehearsal
+
+
+@dataclass(frozen=True, eq=False)
 class Assignments:
     """The sets that new names may belong to: one entry for each name and set, by name.
 
@@ -51,7 +63,7 @@ class Assignments:
     sets: Positions  # (entries,)
     probabilities: Doubles  # (entries,)
     nearest: Positions  # (entries,), the number of the nearest known name of the set
-    rehearsal: Rehearsal
+    learned: Learned
 
     def of(self, number: int) -> Iterator[tuple[int, float, int]]:
         """The sets of a name, with their probabilities and nearest names, the likeliest first."""
@@ -67,23 +79,27 @@ def assign(
     *,
     contexts: Sequence[Floats] = (),  # from a corpus: rows of the known names, then of the terms
     evidence: Evidence | None = None,
+    held_out: Container[int] = (),  # numbers of sets that the rehearsal may not use
+    learned: Learned | None = None,
     settings: AssignmentSettings | None = None,
     threads: int = 1,
     progress: Progress | None = None,
 ) -> Assignments | None:
-    """Rehearse on the known names, then assign the terms; None if there are too few to rehearse."""
+    """Rehearse on the known names, then assign the terms; None if there are too few to rehearse.
+
+    With `learned`, of an earlier assignment, there is no rehearsal.
+    """
     settings = settings or AssignmentSettings()
     tell = progress or (lambda _done, _total: None)
-    seen = is_seen(contexts, len(known.names) + len(terms))[: len(known.names)]
     meanings = Meanings(known.names, known.labels, evidence, settings.same_meaning)
-    usable = np.ones(len(known.names), np.bool_)
-    own = np.flatnonzero(seen)
-    usable[own] = ~meanings.rule_out(
-        [known.names[name] for name in own.tolist()], known.labels[own]
-    )
-    rounds = _draw(known, seen, usable, settings)
-    if not rounds:
-        return None
+    rounds: Sequence[_Round] = ()
+    if learned is None:
+        seen = is_seen(contexts, len(known.names) + len(terms))[: len(known.names)]
+        taught = np.array([label not in held_out for label in known.labels.tolist()], np.bool_)
+        usable = taught & ~_have_other_meaning(known, seen, meanings)
+        rounds = _draw(known, seen, taught, usable, settings)
+        if not rounds:
+            return None
     names = [*known.names, *terms]
     long_of = long_forms(names, evidence) if evidence is not None else {}
     names += dict.fromkeys(long_of.values())
@@ -95,18 +111,19 @@ def assign(
     number_of = {form: number for number, form in enumerate(names[first:], start=first)}
     long_positions = {position: number_of[form] for position, form in long_of.items()}
     view = CandidateView(table, known, contexts, evidence, long_positions, meanings, settings)
-    learned = _rehearse(view, rounds, known.labels, settings, lambda done: tell(1 + done, steps))
+    if learned is None:
+        report = lambda done: tell(1 + done, steps)  # noqa: E731
+        learned = _rehearse(view, rounds, known.labels, settings, report)
     if learned is None:
         return None
-    networks, calibration = learned
     new = len(known.names) + np.arange(len(terms))
     every = np.arange(len(known.names))
     view.learn(every)  # the hidden names teach words too
     final = view.pairs(new, every, settings.neighbours)
     tell(steps - 1, steps)
-    scored = np.mean([network.log_odds(final.features) for network in networks], axis=0)
+    scored = np.mean([network.log_odds(final.features) for network in learned.networks], axis=0)
     result = view.sets(final, scored)
-    probabilities = calibration.probabilities(result.features)
+    probabilities = learned.calibration.probabilities(result.features)
     tell(steps, steps)
     order = np.lexsort((result.labels, -probabilities, result.queries))
     starts = np.searchsorted(result.queries[order], np.append(new, len(known.names) + len(terms)))
@@ -115,7 +132,7 @@ def assign(
         result.labels[order],
         probabilities[order],
         result.names[order],
-        calibration.rehearsal,
+        learned,
     )
 
 
@@ -125,7 +142,7 @@ def _rehearse(
     labels: Positions,
     settings: AssignmentSettings,
     tell: Callable[[int], None],  # how many of the rounds, and of the networks, are done
-) -> tuple[list[_Network], _Calibration] | None:
+) -> Learned | None:
     """Learn from all rounds; None if right or wrong pairs are missing."""
     from threadpoolctl import threadpool_limits
 
@@ -142,7 +159,8 @@ def _rehearse(
         tell(len(rounds) + 1)
         starts = np.cumsum([len(one.left) for one in pairs])[:-1]
         parts = zip(pairs, np.split(scores, starts), strict=True)
-        return networks, _Calibration.fit(rounds, [view.sets(*part) for part in parts], settings)
+        sets = [view.sets(*part) for part in parts]
+        return Learned(networks, _Calibration.fit(rounds, sets, settings))
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,10 +175,21 @@ class _Round:
     references: Positions
 
 
+def _have_other_meaning(known: KnownNames, seen: Truth, meanings: Meanings) -> Truth:
+    """Names by which the corpus means something else than their sets."""
+    other = np.zeros(len(known.names), np.bool_)
+    own = np.flatnonzero(seen)
+    other[own] = meanings.rule_out([known.names[name] for name in own.tolist()], known.labels[own])
+    return other
+
+
 def _draw(
-    known: KnownNames, seen: Truth, usable: Truth, settings: AssignmentSettings
+    known: KnownNames, seen: Truth, taught: Truth, usable: Truth, settings: AssignmentSettings
 ) -> list[_Round]:
-    """The rounds; none if there are too few names. Only usable names are looked for."""
+    """The rounds; none if there are too few names.
+
+    Only usable names are looked for, among those that are `taught`.
+    """
     labels, count = known.labels, len(known.names)
     sets = int(labels.max()) + 1 if count else 0
     rng = np.random.default_rng(settings.seed)
@@ -189,7 +218,7 @@ def _draw(
                 np.where(seen[queries], settings.seen_weight, 1.0),
                 seen[queries],
                 folds[labels[queries]],
-                np.flatnonzero(~hidden & ~removed),
+                np.flatnonzero(taught & ~hidden & ~removed),
             )
         )
     if ever_hidden.sum() < settings.fewest_queries:

@@ -14,7 +14,12 @@ import numpy.typing as npt
 from synsetmine.models.general.linkage import sigmoid
 from synsetmine.models.general.name_table import NameTable, Positions, changes, find_all
 from synsetmine.models.general.neighbours import Floats, filled_rows
-from synsetmine.models.general.pair_evidence import Meanings, StemWeights, TextEvidence
+from synsetmine.models.general.pair_evidence import (
+    Meanings,
+    StemWeights,
+    TextEvidence,
+    near_pairs,
+)
 from synsetmine.models.general.settings import AssignmentSettings
 from synsetmine.models.known import Doubles, Truth
 from synsetmine.text.evidence import Evidence
@@ -93,7 +98,14 @@ class CandidateView:
 
     def learn(self, references: Positions) -> None:
         """Learn from these names which differing words matter, and which replace each other."""
-        self._stems = StemWeights.learn(self._table, self._known.labels, references, self._settings)
+        self._stems = StemWeights.learn(
+            self._table, self._known.labels, references, self._near_pairs, self._settings
+        )
+
+    @cached_property
+    def _near_pairs(self) -> tuple[Positions, Positions]:
+        """Once for all rounds, since the search takes long."""
+        return near_pairs(self._table, len(self._known.names), self._settings)
 
     def pairs(self, queries: Positions, references: Positions, count: int) -> CandidatePairs:
         stems = self._stems

@@ -8,7 +8,7 @@ name lists (`python -m experiments.general_model`) and come with the package.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, TypeAlias
@@ -132,6 +132,8 @@ class GeneralModel:
         sets: SynonymSets,
         views: TermViews,
         *,
+        held_out: Container[str] = (),
+        rehearsed: KnownSets | None = None,
         progress: Progress | None = None,
     ) -> KnownSets | None:
         """The known sets that terms may belong to; see `assignment`."""
@@ -152,6 +154,8 @@ class GeneralModel:
             encode,
             contexts=[_rows(table, [*known, *new]) for table in views.vectors],
             evidence=views.evidence,
+            held_out={label for label, set_id in enumerate(sets.ids) if set_id in held_out},
+            learned=rehearsed.learned if rehearsed is not None else None,
             threads=cores(),
             progress=progress,
         )
@@ -164,7 +168,8 @@ class GeneralModel:
             ]
             for number, term in enumerate(new)
         }
-        return KnownSets(sets, candidates, assignments.rehearsal)
+        learned = assignments.learned
+        return KnownSets(sets, candidates, learned.rehearsal, learned)
 
     def prepare(
         self,
@@ -376,24 +381,29 @@ class PreparedNames:
     def probabilities(self, members: Iterable[TermLike], terms: Iterable[TermLike]) -> list[float]:
         """f(S, t) of each term t; a term that is itself a member is judged by the others.
 
-        A set that holds names of a known one is judged as that one.
+        A set that holds names of a known one, or a name that joined one, is judged as that one.
         """
         members, terms = terms_of(members), terms_of(terms)
-        if self._known is not None and (ids := self._known.ids_of(members)):
-            return [self._known.probability(term, ids) for term in terms]
+        if self._known is None:
+            return self._among_new(members, terms)
+        self._index.positions(t for t in (*members, *terms) if t not in self._known.sets)
+        return self._known.probabilities(members, terms, partial(self._among_new, members))
+
+    def _among_new(self, members: Sequence[Term], terms: Sequence[Term]) -> list[float]:
         positions = self._index.positions(terms)
         logits = self._logits(self._index.members(members))[positions]
         return [float(value) for value in sigmoid(logits)]
 
     def rank(self, members: Iterable[TermLike], *, top: int = 10) -> list[tuple[Term, float]]:
-        members = terms_of(members)
-        if self._known is not None and (ids := self._known.ids_of(members)):
-            own = set(members)
-            others = [term for term in self.terms if term not in own]
-            ranked = [(term, self._known.probability(term, ids)) for term in others]
-            return sorted(ranked, key=lambda pair: -pair[1])[: max(top, 0)]
-        values = sigmoid(self._logits(self._index.members(members)))
-        return self._index.best(values, members, top)
+        """The best terms without the members; with known sets, none of probability 0."""
+        members, known = terms_of(members), self._known
+        near = [] if known is None else known.near_terms(members)
+        ranked = [*zip(near, self.probabilities(members, near), strict=True)] if near else []
+        if known is None or not known.home(members)[0]:
+            values = sigmoid(self._logits(self._index.members(members)))
+            ranked += self._index.best(values, members, top)
+        ranked = [pair for pair in ranked if known is None or pair[1] > 0]
+        return sorted(ranked, key=lambda pair: -pair[1])[: max(top, 0)]
 
     def near_pairs(self, threshold: float, *, top: int = 100) -> list[tuple[Term, Term, float]]:
         """The pairs of terms whose probability is nearest to the threshold, nearest first."""

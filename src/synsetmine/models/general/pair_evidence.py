@@ -39,14 +39,19 @@ class StemWeights:
         table: NameTable,
         labels: Positions,
         references: Positions,
+        near: tuple[Positions, Positions],
         settings: AssignmentSettings,
     ) -> StemWeights:
-        """Learn from the reference names, whose sets are `labels`."""
-        rng = np.random.default_rng(settings.seed)
-        names = rng.permutation(references)[: settings.taught_names]
-        left, right = table.candidates(names, references, settings.taught_neighbours)
-        other = labels[left] != labels[right]
-        same = _pairs_of_sets(labels, references, rng, settings)
+        """Learn from the reference names, whose sets are `labels`.
+
+        `near` are pairs of near names; those of two references in two sets count.
+        """
+        is_reference = np.zeros(len(table), np.bool_)
+        is_reference[references] = True
+        left, right = near
+        other = is_reference[left] & is_reference[right]
+        other[other] = labels[left[other]] != labels[right[other]]
+        same = _pairs_of_sets(labels, references, np.random.default_rng(settings.seed), settings)
         different = left[other], right[other]
         counts = _count(table, *same, settings.taught_stems)
         opposed = _count(table, *different, settings.taught_stems)
@@ -68,6 +73,14 @@ class StemWeights:
                 values[filled, column] = np.minimum.reduceat(weights, starts)
                 values[filled, column + 1] = np.add.reduceat(weights, starts)
         return np.concatenate([values, self.substitutions.features(table, left, right)], axis=1)
+
+
+def near_pairs(
+    table: NameTable, known: int, settings: AssignmentSettings
+) -> tuple[Positions, Positions]:
+    """Pairs of near names; those on the left are drawn from the first, known names of the table."""
+    drawn = np.random.default_rng(settings.seed).permutation(known)[: settings.taught_names]
+    return table.candidates(drawn, np.arange(known), settings.taught_neighbours)
 
 
 def _log_ratio(same: npt.NDArray[Any], different: npt.NDArray[Any], smoothing: float) -> Floats:

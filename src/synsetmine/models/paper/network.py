@@ -15,7 +15,7 @@ changes. A pair (S, t) then takes the rest of the post transformer.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from copy import deepcopy
 from functools import cached_property
 from itertools import pairwise
@@ -143,6 +143,8 @@ class SetScorer(nn.Module):
         sets: SynonymSets,
         views: TermViews,
         *,
+        held_out: Container[str] = (),
+        rehearsed: KnownSets | None = None,
         progress: Progress | None = None,
     ) -> None:
         """Known sets take part in the one pass; nothing more is learned from them."""

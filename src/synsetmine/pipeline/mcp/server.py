@@ -21,7 +21,8 @@ from synsetmine import __version__
 from synsetmine.errors import SynsetmineError
 from synsetmine.pipeline.mcp.messages import schema_of
 from synsetmine.pipeline.mcp.tools import Tool, tools_of
-from synsetmine.review.web.api import Answers, refuse
+from synsetmine.review.web.answers import Answers
+from synsetmine.review.web.api import refuse
 from synsetmine.review.web.schemas import ApiError
 from synsetmine.review.web.server import AccessMiddleware, AccessPolicy
 

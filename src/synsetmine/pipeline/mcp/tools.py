@@ -29,7 +29,7 @@ from synsetmine.pipeline.mcp.messages import (
 )
 from synsetmine.pipeline.name_sets import Grouping
 from synsetmine.pipeline.settings import GroupSettings
-from synsetmine.review.web.api import Answers, ModelAnswers
+from synsetmine.review.web.answers import Answers, ModelAnswers
 from synsetmine.review.web.schemas import Answer, Expand, Score
 from synsetmine.types import Term
 from synsetmine.views import TermViews

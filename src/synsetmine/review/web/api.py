@@ -1,251 +1,49 @@
-"""The HTTP API: its answers, and its OpenAPI description."""
+"""The HTTP API over its answers, its OpenAPI description, and the pages for people."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Container, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from importlib import resources
+from typing import Any
 
 import anyio
 import msgspec
 from anyio import CapacityLimiter, to_thread
-from msgspec import UNSET
-from rapidfuzz import fuzz, process
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
-from starlette.routing import Route
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from synsetmine import __version__
-from synsetmine.errors import DataError, SynsetmineError
-from synsetmine.normalization import normal_form
-from synsetmine.review import ReviewState
-from synsetmine.review.feedback import find_decisions
+from synsetmine.errors import SynsetmineError
+from synsetmine.review.web.answers import Answers
+from synsetmine.review.web.pages import render
+from synsetmine.review.web.routes import palette
 from synsetmine.review.web.schemas import (
     MESSAGES,
     QUESTIONS,
     REFERENCE,
+    Alive,
     Answer,
     ApiError,
     Batch,
     BatchAnswer,
     BatchFailure,
     ErrorDetail,
-    Evidence,
-    Expand,
-    ExpandQuestion,
-    Health,
     Kind,
-    ModelSize,
     Problem,
     Question,
-    Rank,
-    RankQuestion,
-    Score,
-    ScoredTerm,
-    ScoreQuestion,
-    SetCounts,
-    SetOfRun,
-    Synonym,
+    Readiness,
     read_batch,
     read_query,
     read_question,
 )
+from synsetmine.review.web.search import SearchPage, docs_page
 from synsetmine.review.web.server import AccessMiddleware, AccessPolicy
-from synsetmine.runs import MinedSet, MinedTerm, read_results
-from synsetmine.runs.folder import Artefacts
-from synsetmine.types import Term
-
-if TYPE_CHECKING:
-    from synsetmine.models import PreparedModel
-
-MAX_NEAR = 5
-MIN_SIMILARITY = 75  # of 100
-
-
-class TermIndex:
-    """Finds terms by their exact text, their surface, or their normal form."""
-
-    def __init__(self, terms: Iterable[Term]) -> None:
-        self._terms = dict.fromkeys(terms)
-        self._by_surface: dict[str, list[Term]] = {}
-        self._by_form: dict[str, list[Term]] = {}
-        for term in self._terms:
-            self._by_surface.setdefault(term.surface, []).append(term)
-            self._by_form.setdefault(normal_form(term.surface), []).append(term)
-
-    def __contains__(self, term: object) -> bool:
-        return term in self._terms
-
-    def find(self, text: str) -> Term:
-        """The only term that a text can mean; an `ApiError` if there are none or several."""
-        try:
-            term = Term.parse(text)
-        except DataError as error:
-            raise ApiError(400, "wrong_value", str(error), term=text) from None
-        if term in self._terms:
-            return term
-        matches: list[Term] = []
-        if not term.sense:
-            matches = self._by_surface.get(text) or self._by_form.get(normal_form(text)) or []
-        if len(matches) == 1:
-            return matches[0]
-        if matches:
-            near = sorted(map(str, matches))[:MAX_NEAR]
-            message = f"{text!r} matches {len(matches)} terms: {', '.join(near)}"
-            raise ApiError(409, "ambiguous_term", message, term=text, near=near)
-        near = self._near(text)
-        hint = f"; similar: {', '.join(near)}" if near else ""
-        message = f"unknown term {text!r}{hint}"
-        raise ApiError(404, "unknown_term", message, term=text, near=near)
-
-    def _near(self, text: str) -> list[str]:
-        """Terms with a similar spelling."""
-        similar = process.extract(
-            normal_form(text),
-            list(self._by_form),
-            scorer=fuzz.ratio,
-            limit=MAX_NEAR,
-            score_cutoff=MIN_SIMILARITY,
-        )
-        return [str(self._by_form[match][0]) for match, _, _ in similar]
-
-
-@dataclass(frozen=True)
-class Answers:
-    """Answers questions from mined sets, a model with its terms, or both."""
-
-    mined: MinedAnswers | None = None
-    model: ModelAnswers | None = None
-
-    @property
-    def health(self) -> Health:
-        return Health(
-            status="ok",
-            version=__version__,
-            mined=None if self.mined is None else self.mined.size,
-            model=None if self.model is None else self.model.size,
-        )
-
-    def is_quick(self, question: Question) -> bool:
-        """Whether the mined sets hold the answer; the model needs some time."""
-        return isinstance(question, ExpandQuestion) and self.mined is not None
-
-    def answer(self, question: Question) -> Answer:
-        """The answer, or an `ApiError`."""
-        if isinstance(question, ExpandQuestion) and self.mined is not None:
-            return self.mined.expand(question)
-        if self.model is None:
-            message = "this server has no model: it answers from mined sets only"
-            raise ApiError(501, "no_model", message)
-        match question:
-            case ExpandQuestion():
-                return self.model.expand(question)
-            case RankQuestion():
-                return self.model.rank(question)
-            case ScoreQuestion():
-                return self.model.score(question)
-
-
-class MinedAnswers:
-    """Synonyms are the other terms of the same set, except those that reviewers rejected."""
-
-    def __init__(self, sets: Sequence[MinedSet], rejected: Container[str] = ()) -> None:
-        self._count = len(sets)
-        self._rejected = rejected
-        self._members = {term.term: (mined, term) for mined in sets for term in mined.terms}
-        self._index = TermIndex(self._members)
-
-    @classmethod
-    def of_run(cls, run: Path) -> MinedAnswers:
-        """The sets of a run after its reviews."""
-        decisions = find_decisions(run) if Artefacts(run).reviews.exists() else ()
-        sets = ReviewState(read_results(run), decisions).sets
-        rejected = frozenset(reviewed.id for reviewed in sets if reviewed.status == "rejected")
-        return cls([reviewed.mined for reviewed in sets], rejected)
-
-    @property
-    def size(self) -> SetCounts:
-        return SetCounts(self._count, len(self._members))
-
-    def expand(self, question: ExpandQuestion) -> Expand:
-        mined, own = self._members[self._index.find(question.term)]
-        least = 0.0 if question.least is UNSET else question.least
-        synonyms: list[MinedTerm] = []
-        if mined.id not in self._rejected and not own.is_wrong:
-            synonyms = [
-                term
-                for term in mined.terms
-                if term is not own and not term.is_wrong and term.certainty >= least
-            ]
-        synonyms.sort(key=lambda term: (-term.certainty, -term.count, term.text))
-        return Expand(
-            term=str(own.term),
-            set=SetOfRun(mined.id, mined.entity, mined.name or None),
-            synonyms=list(map(_synonym, synonyms[: question.top])),
-        )
-
-
-class ModelAnswers:
-    """Answers with the probabilities of a model, and its threshold."""
-
-    def __init__(self, model: PreparedModel, threshold: float) -> None:
-        self._model = model
-        self._threshold = threshold
-        self._index = TermIndex(model.terms)
-
-    def __contains__(self, term: object) -> bool:
-        return term in self._index
-
-    @property
-    def size(self) -> ModelSize:
-        return ModelSize(len(self._model.terms), self._threshold)
-
-    def expand(self, question: ExpandQuestion) -> Expand:
-        """The terms that fit a set of this one alone."""
-        term = self._index.find(question.term)
-        least = self._threshold if question.least is UNSET else question.least
-        ranked = self._model.rank([term], top=question.top)
-        synonyms = [Synonym(str(other), score) for other, score in ranked if score >= least]
-        return Expand(str(term), None, synonyms)
-
-    def rank(self, question: RankQuestion) -> Rank:
-        members = list(map(self._index.find, question.set))
-        return Rank(
-            list(map(str, members)), _scored_terms(self._model.rank(members, top=question.top))
-        )
-
-    def score(self, question: ScoreQuestion) -> Score:
-        members = list(map(self._index.find, question.set))
-        terms = list(map(self._index.find, question.terms))
-        scores = self._model.probabilities(members, terms)
-        return Score(
-            list(map(str, members)), _scored_terms(zip(terms, scores, strict=True)), self._threshold
-        )
-
-
-def _synonym(term: MinedTerm) -> Synonym:
-    """A term of a mined set; kind, relation and evidence if the trace of the run has them."""
-    evidence = [Evidence(quote.relation, quote.document, quote.text) for quote in term.evidence]
-    return Synonym(
-        term=str(term.term),
-        probability=term.probability,
-        count=term.count,
-        known=term.known,
-        kind=term.kind or UNSET,
-        relation=term.relation or UNSET,
-        nearest=term.nearest or UNSET,
-        evidence=evidence or UNSET,
-    )
-
-
-def _scored_terms(ranked: Iterable[tuple[Term, float]]) -> list[ScoredTerm]:
-    return [ScoredTerm(str(term), probability) for term, probability in ranked]
-
 
 Schema = dict[str, Any]
 
@@ -255,15 +53,19 @@ SUMMARIES: Mapping[str, str] = {
     "rank": "The terms with the highest probability for a set",
     "score": "The probability that each term belongs to a set",
     "batch": "Several queries in one request",
+    "alive": "Whether the server runs; needs no token",
+    "readiness": "Whether the server answers queries, and what it still reads; needs no token",
 }
 QUESTION_ERRORS = {
     400: "A field is missing, unknown or has a wrong value",
     404: "An unknown term; `near` lists terms with a similar spelling",
     409: "A text matches several terms; `near` lists them",
     501: "The server has mined sets but no model",
-    503: "Too many queries wait for the model",
+    503: "The server still loads, or too many queries wait for the model",
 }
+LOADING = {503: "The server still loads"}
 BATCH_ERRORS = {
+    **LOADING,
     400: "The body is not JSON, or not a batch",
     413: "The body is too large",
     415: "The body is not of the type application/json",
@@ -279,26 +81,75 @@ ERROR_CODES = {
     405: "wrong_method",
     413: "too_large",
 }
+PROBES = ("/healthz", "/readyz")  # tell nothing of the data, and need no token
 MAX_WAITING = 64  # questions for the model; further ones get status 503
 
 
 # --- The application ---
 
 
-def serving_app(answers: Answers, policy: AccessPolicy) -> ASGIApp:
-    """The application, behind its access checks."""
-    requests = RequestQueue(answers)
-    document = openapi_document()
+class Service:
+    """What a server answers from, once it is loaded; until then, what is being read."""
 
-    async def start(request: Request) -> Response:
-        root = request.scope.get("root_path", "")
-        return RedirectResponse(f"{root}/openapi.json", status_code=303)
+    def __init__(self, answers: Answers | None = None, page: SearchPage | None = None) -> None:
+        self._answers = answers
+        self._page = page or (None if answers is None else SearchPage(answers))
+        self._state = Readiness("ready" if answers else "loading", None, 0, 0)
+
+    def reading(self, what: str, done: int, total: int) -> None:
+        self._state = Readiness("loading", what, done, total)
+
+    def ready(self, answers: Answers, page: SearchPage) -> None:
+        """From now on queries are answered."""
+        self._answers, self._page = answers, page
+        self._state = Readiness("ready", None, self._state.total, self._state.total)
+
+    @property
+    def readiness(self) -> Readiness:
+        return self._state
+
+    @property
+    def answers(self) -> Answers:
+        if self._answers is None:
+            raise self._loading()
+        return self._answers
+
+    @property
+    def page(self) -> SearchPage:
+        if self._page is None:
+            raise self._loading()
+        return self._page
+
+    def _loading(self) -> ApiError:
+        what = self._state.loading or "its files"
+        return ApiError(503, "loading", f"the server still reads {what}; try again in a second")
+
+
+def serving_app(service: Service, policy: AccessPolicy) -> ASGIApp:
+    """The application, behind its access checks."""
+    requests = RequestQueue(service)
+    document = openapi_document()
+    static = resources.files("synsetmine.review.web") / "static"
+
+    async def search(request: Request) -> Response:
+        root, asked = request.scope.get("root_path", ""), request.query_params.get("q", "")
+        return HTMLResponse(await requests.page(asked, root))
+
+    async def docs(request: Request) -> Response:
+        return HTMLResponse(docs_page(document, request.scope.get("root_path", "")))
 
     async def openapi(_: Request) -> Response:
         return JsonResponse(document)
 
     async def health(_: Request) -> Response:
-        return JsonResponse(answers.health)
+        return JsonResponse(service.answers.health)
+
+    async def alive(_: Request) -> Response:
+        return JsonResponse(Alive("ok"))
+
+    async def ready(_: Request) -> Response:
+        state = service.readiness
+        return JsonResponse(state, 200 if state.status == "ready" else 503)
 
     async def batch(request: Request) -> Response:
         content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -316,8 +167,12 @@ def serving_app(answers: Answers, policy: AccessPolicy) -> ASGIApp:
 
     app = Starlette(
         routes=[
-            Route("/", start),
+            Route("/", search),
+            Route("/docs", docs),
+            Route("/palette.css", palette),
+            Mount("/static", StaticFiles(directory=str(static))),
             Route("/openapi.json", openapi),
+            *(Route(path, handler) for path, handler in zip(PROBES, (alive, ready), strict=True)),
             Route("/v1/health", health),
             *map(single, QUESTIONS),
             Route("/v1/batch", batch, methods=["POST"]),
@@ -325,7 +180,7 @@ def serving_app(answers: Answers, policy: AccessPolicy) -> ASGIApp:
         exception_handlers=dict.fromkeys((ApiError, HTTPException, Exception), refuse),
         lifespan=requests.open,
     )
-    return AccessMiddleware(app, policy, refuse)
+    return AccessMiddleware(app, policy, refuse, public=frozenset(PROBES))
 
 
 class RequestQueue:
@@ -334,27 +189,34 @@ class RequestQueue:
     The event loop stays free meanwhile; a model uses all cores for one question already.
     """
 
-    def __init__(self, answers: Answers) -> None:
-        self._answers = answers
+    def __init__(self, service: Service) -> None:
+        self._service = service
         self._limiter: CapacityLimiter | None = None
+        self._pages: CapacityLimiter | None = None
         self._pending = 0  # questions that the model has not answered yet
 
     @asynccontextmanager
     async def open(self, _: Starlette) -> AsyncIterator[None]:
-        self._limiter = CapacityLimiter(1)
+        self._limiter, self._pages = CapacityLimiter(1), CapacityLimiter(1)
         yield
 
     async def answer(self, question: Question) -> Answer:
-        if self._answers.is_quick(question):
-            return self._answers.answer(question)
+        answers = self._service.answers
+        if answers.is_quick(question):
+            return answers.answer(question)
         if self._pending > MAX_WAITING:
             message = f"{MAX_WAITING} queries are waiting for the model; try again in a second"
             raise ApiError(503, "busy", message)
         self._pending += 1
         try:
-            return await to_thread.run_sync(self._answers.answer, question, limiter=self._limiter)
+            return await to_thread.run_sync(answers.answer, question, limiter=self._limiter)
         finally:
             self._pending -= 1
+
+    async def page(self, asked: str, root: str) -> str:
+        """The page of a search, which may need the model too."""
+        limiter = self._limiter if self._service.answers.mined is None else self._pages
+        return await to_thread.run_sync(self._service.page.render, asked, root, limiter=limiter)
 
     async def batch_answer(self, kind: Kind, content: msgspec.Raw) -> BatchAnswer | BatchFailure:
         """The answer to one question of a batch, or its error."""
@@ -374,7 +236,10 @@ class JsonResponse(Response):
 
 
 def refuse(request: Request, error: Exception) -> Response:
-    """The answer for an error; the traceback of an unexpected one goes to the log."""
+    """The answer for an error; the traceback of an unexpected one goes to the log.
+
+    A browser that opens an address gets a page.
+    """
     headers: Mapping[str, str] | None = None
     match error:
         case ApiError():
@@ -389,7 +254,11 @@ def refuse(request: Request, error: Exception) -> Response:
             status, detail = 500, ErrorDetail("failed", str(error))
         case _:
             status, detail = 500, ErrorDetail("failed", "the server failed; see its log")
-    return JsonResponse(Problem(detail), status, headers)
+    if "text/html" not in request.headers.get("accept", ""):
+        return JsonResponse(Problem(detail), status, headers)
+    root = request.scope.get("root_path", "")
+    page = render("problem.html", root=root, app="search", status=status, message=detail.message)
+    return HTMLResponse(page, status, headers)
 
 
 # --- The OpenAPI document ---
@@ -399,6 +268,8 @@ def openapi_document() -> Schema:
     """OpenAPI 3.1, whose schemas are JSON Schema."""
     _, schemas = msgspec.json.schema_components(MESSAGES, ref_template=REFERENCE)
     batch = _operation("batch", BATCH_ERRORS)
+    ready = _operation("readiness", {})
+    ready["responses"]["503"] = {**ready["responses"]["200"], "description": LOADING[503]}
     batch["requestBody"] = {"required": True, "content": _content("BatchQuestion")}
     return {
         "openapi": "3.1.0",
@@ -410,7 +281,9 @@ def openapi_document() -> Schema:
         },
         "security": [{}, {"token": []}, {"cookie": []}],
         "paths": {
-            "/v1/health": {"get": _operation("health", {})},
+            "/healthz": {"get": _operation("alive", {})},
+            "/readyz": {"get": ready},
+            "/v1/health": {"get": _operation("health", LOADING)},
             **{
                 f"/v1/{kind}": {
                     "get": _operation(kind, QUESTION_ERRORS)

@@ -139,7 +139,7 @@ def reviewing_app(session: ReviewSession, policy: AccessPolicy, *, title: str) -
             Route("/decide", partial(site.act, act=decide), methods=["POST"]),
             Route("/accept-all", partial(site.act, act=accept_all), methods=["POST"]),
             Route("/undo", partial(site.act, act=undo), methods=["POST"]),
-            Route("/palette.css", _palette),
+            Route("/palette.css", palette),
             Mount("/static", StaticFiles(directory=str(static))),
         ],
         exception_handlers=dict.fromkeys((HTTPException, SynsetmineError, Exception), _refuse),
@@ -250,7 +250,7 @@ class _Site:
         return await to_thread.run_sync(work, *arguments, limiter=self._one)
 
 
-def _palette(_: Request) -> Response:
+def palette(_: Request) -> Response:
     """The colours, which the report uses too."""
     return FileResponse(str(resources.files("synsetmine.runs") / "palette.css"))
 
@@ -310,5 +310,6 @@ def _refuse(request: Request, error: Exception) -> Response:
             status, message = 503 if isinstance(error, StoreReplacedError) else 400, str(error)
         case _:
             status, message = 500, "The server failed; its log says more. Nothing was recorded."
-    page = render("problem.html", root=_root(request), status=status, message=message)
+    values = {"root": _root(request), "app": "review", "status": status, "message": message}
+    page = render("problem.html", **values)
     return HTMLResponse(page, status, headers)

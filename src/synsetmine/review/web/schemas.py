@@ -7,6 +7,7 @@ document from them.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import Enum
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
@@ -166,12 +167,34 @@ class SetOfRun(_Message):
     name: str | None
 
 
+class TermSource(Enum):
+    """Where an answer comes from."""
+
+    run = "run"
+    knowledge = "knowledge"
+    model = "model"
+
+
+SourceField = Annotated[
+    TermSource,
+    Meta(
+        description="`run`: a mined set. `knowledge`: the names of the knowledge base, since the "
+        "run lacks the term. `model`: a ranking."
+    ),
+]
+LackingField = Annotated[
+    list[str],
+    Meta(description="Terms of the query that the run lacks; the knowledge base has them."),
+]
+
+
 class Expand(_Message):
     """The synonyms of a term."""
 
     term: str
     set: SetOfRun | None
     synonyms: list[Synonym]
+    source: SourceField
 
 
 class ScoredTerm(_Message):
@@ -186,6 +209,7 @@ class Rank(_Message):
 
     set: list[str]
     terms: list[ScoredTerm]
+    from_knowledge: LackingField
 
 
 class Score(_Message):
@@ -194,6 +218,7 @@ class Score(_Message):
     set: list[str]
     terms: list[ScoredTerm]
     threshold: Probability
+    from_knowledge: LackingField
 
 
 Answer: TypeAlias = Expand | Rank | Score
@@ -220,6 +245,23 @@ class Health(_Message):
     version: str
     mined: SetCounts | None
     model: ModelSize | None
+
+
+class Alive(_Message):
+    """The server runs."""
+
+    status: Literal["ok"]
+
+
+class Readiness(_Message):
+    """Whether the server answers queries, or what it still reads."""
+
+    status: Literal["ready", "loading"]
+    loading: Annotated[
+        str | None, Meta(description="What is being read, such as `mined sets`; null when ready.")
+    ]
+    done: Annotated[Count, Meta(description="Number of steps that are done.")]
+    total: Annotated[Count, Meta(description="Number of all steps.")]
 
 
 class ErrorDetail(_Message):
@@ -259,7 +301,7 @@ class Batch(_Message):
 
 MESSAGES: tuple[type[Struct], ...] = (
     *(ExpandQuestion, RankQuestion, ScoreQuestion, BatchQuestion),
-    *(Health, Expand, Rank, Score, Batch, BatchAnswer, BatchFailure, Problem),
+    *(Health, Alive, Readiness, Expand, Rank, Score, Batch, BatchAnswer, BatchFailure, Problem),
 )
 
 

@@ -9,6 +9,7 @@ import secrets
 import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from threading import Thread
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 import uvicorn
@@ -75,9 +76,16 @@ class AccessMiddleware:
     """Checks each request before the application; refusals look like its other answers."""
 
     def __init__(
-        self, app: ASGIApp, policy: AccessPolicy, refuse: Refuse, *, largest: int = LARGEST_BODY
+        self,
+        app: ASGIApp,
+        policy: AccessPolicy,
+        refuse: Refuse,
+        *,
+        largest: int = LARGEST_BODY,
+        public: frozenset[str] = frozenset(),
     ) -> None:
         self._app = app
+        self._public = public  # paths that need no token
         self._policy = policy
         self._refuse = refuse
         self._largest = largest
@@ -131,7 +139,7 @@ class AccessMiddleware:
         The cookie counts only below the path that it was set for.
         """
         policy, scope = self._policy, request.scope
-        if policy.token is None:
+        if policy.token is None or scope["path"] in self._public:
             return scope
         below = str(scope["path"]).startswith(f"{policy.root}/")
         scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
@@ -269,14 +277,29 @@ def address_of(listening: socket.socket, host: str, token: str | None = None) ->
 def run_server(
     app: ASGIApp, listening: socket.socket, on_ready: Callable[[], None] | None = None
 ) -> None:
-    """Answer requests until Ctrl-C or a signal to end; running requests are finished."""
-    server = make_server(app, on_ready)
+    """Answer requests until Ctrl-C or a signal to end; running requests are finished.
+
+    `on_ready` may take long: it runs beside the server, and its error ends the server.
+    """
+    failures: list[BaseException] = []
+
+    def begin() -> None:
+        try:
+            if on_ready is not None:
+                on_ready()
+        except BaseException as failure:
+            failures.append(failure)
+            server.should_exit = True
+
+    server = make_server(app, Thread(target=begin, daemon=True).start)
     try:
         server.run(sockets=[listening])
     except KeyboardInterrupt:  # uvicorn has closed everything and raises it again
         pass
     finally:
         listening.close()
+    if failures:
+        raise failures[0]
 
 
 def make_server(app: ASGIApp, on_ready: Callable[[], None] | None = None) -> uvicorn.Server:
