@@ -56,8 +56,8 @@ def group(
     names: Annotated[
         str,
         typer.Argument(
-            help="File of names: plain text (one name per line), CSV, TSV, JSONL or Parquet, by "
-            "its extension; `-` reads standard input.",
+            help="File of names: plain text (one name per line), CSV, TSV, XLSX, JSONL or Parquet, "
+            "by its extension; `-` reads standard input.",
             show_default=False,
         ),
     ],
@@ -120,7 +120,7 @@ def group(
         bool, typer.Option("--all", help="Also show or write sets of one name.")
     ] = False,
     input_format: Annotated[
-        Literal["text", "csv", "tsv", "jsonl", "parquet"] | None,
+        Literal["text", "csv", "tsv", "xlsx", "jsonl", "parquet"] | None,
         typer.Option(help="Format of the names. Default: from the file extension; text for `-`."),
     ] = None,
     encoder: Encoder = None,

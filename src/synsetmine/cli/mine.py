@@ -26,10 +26,17 @@ from synsetmine.cli.inputs import (
     load_vocabulary,
     open_source,
 )
-from synsetmine.cli.options import SettingOptions, check_not_input, out_file, with_settings
+from synsetmine.cli.options import (
+    SettingOptions,
+    check_not_input,
+    option_of,
+    out_file,
+    with_settings,
+)
 from synsetmine.devices import choose_device
 from synsetmine.errors import DataError, shorten
-from synsetmine.pipeline.settings import MineSettings, SetLimits
+from synsetmine.pipeline.settings import MineSettings, SetLimits, VocabularySettings
+from synsetmine.schema import settings_in
 
 if TYPE_CHECKING:
     from synsetmine.models import StoredModel
@@ -161,8 +168,12 @@ def mine(
         Path | None,
         typer.Option(
             help="Terms to mine, one per line, optionally a tab and a count; or a file of sets, "
-            "whose terms are taken. Default: all terms that have vectors."
+            "whose terms are taken; or a table: .csv, .xlsx or .parquet. Default: all terms that "
+            "have vectors."
         ),
+    ] = None,
+    name_column: Annotated[
+        str | None, option_of(settings_in(VocabularySettings)["name_column"])
     ] = None,
     *,
     settings: Annotated[MineSettings, SettingOptions(leave_out=("known", "reviews"))],
@@ -208,7 +219,7 @@ def mine(
 
     stored = load_model(model)
     tables = [load_vectors(path, skip_bad) for path in vectors or ()]
-    listed = load_vocabulary(vocabulary, tables[0] if tables else None, skip_bad)
+    listed = load_vocabulary(vocabulary, tables[0] if tables else None, skip_bad, name_column)
     constraints = read_constraints(reviews)
     ordered = order_vocabulary(listed, settings)
     terms = [term for term in ordered if term not in constraints.not_names]

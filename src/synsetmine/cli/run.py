@@ -33,20 +33,42 @@ EngineOptions = Annotated[EngineSettings, SettingOptions()]
 def init(
     corpus: Annotated[str, typer.Option(help="Text: a file, a folder or a pattern.")] = "corpus",
     kb: Annotated[str, typer.Option(help="File with entities and their names.")] = "kb.jsonl",
+    terms: Annotated[
+        str | None, typer.Option("--list", help="Your own terms to mine: a text or a table.")
+    ] = None,
     run: Annotated[str, typer.Option(help="Folder for all results.")] = "run",
     out: Annotated[Path, out_file("The file to write.")] = Path("synsetmine.toml"),
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
 ) -> None:
     """Write a commented project file.
 
-    Example: `synsetmine init --corpus abstracts.jsonl.gz --kb mesh.jsonl.gz`
-    """
-    from synsetmine.pipeline.project import write_project
+    In tables (.csv, .tsv, .xlsx), the command looks for the columns with ids, names, other names,
+    definitions and texts, reports what it takes, and writes that to the file.
 
-    write_project(out, corpus=corpus, kb=kb, run=run, overwrite=overwrite)
-    for named in (corpus, kb):
-        if not (out.parent / named).exists() and not set(named) & set("*?["):
+    Example: `synsetmine init --corpus abstracts.jsonl.gz --kb mesh.jsonl.gz`
+
+    A folder of documents and a spreadsheet:
+
+    Example: `synsetmine init --corpus documents/ --kb products.xlsx`
+    """
+    from synsetmine.pipeline.project import check_new, write_project
+    from synsetmine.pipeline.proposal import propose_corpus, propose_kb, propose_list
+
+    check_new(out, overwrite=overwrite)
+    chosen: dict[str, dict[str, Any]] = {"vocabulary": {"list": terms} if terms else {}}
+    for section, named, propose in (
+        ("corpus", corpus, propose_corpus),
+        ("kb", kb, propose_kb),
+        ("vocabulary", terms, propose_list),
+    ):
+        if named is None or set(named) & set("*?["):
+            continue
+        if not (out.parent / named).exists():
             console.warn(f"{named}: no such file; name the file with --corpus or --kb")
+        elif proposal := propose(out.parent / named):
+            chosen.setdefault(section, {}).update(proposal.settings)
+            console.say(proposal.sentence)
+    write_project(out, corpus=corpus, kb=kb, run=run, chosen=chosen, overwrite=overwrite)
     console.say(f"{out} written; check it, then: synsetmine run {out}")
 
 

@@ -9,16 +9,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from synsetmine.errors import DataError
 from synsetmine.io.files import Source, atomic_write, parse_json, reading_parquet
-from synsetmine.io.tables import rows_in
+from synsetmine.io.sheets import sheet_rows
+from synsetmine.io.tables import Row, rows_in
 from synsetmine.normalization import nfc
 from synsetmine.types import Document, Mention
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+TableFormat = Literal["csv", "tsv", "xlsx"]
 
 
 def sound_text(text: str) -> str:
@@ -266,15 +269,15 @@ def read_jsonl(source: Source, fields: Fields) -> Iterator[Document]:
             yield _document(_json_object(line), fields, f"{name}:{number}")
 
 
-def read_table(source: Source, fields: Fields, *, quotes: bool = True) -> Iterator[Document]:
-    """A table with a header: with `quotes` it is CSV, without it is TSV.
+def read_table(source: Source, fields: Fields, format: TableFormat) -> Iterator[Document]:
+    """A table with a header.
 
     In CSV, a field in quotes may hold commas, line ends and doubled quotes. In TSV, a quote is a
     character like any other, as its standard says.
     """
     name = source.name
     header: list[str] | None = None
-    for number, row in table_rows(source, quotes=quotes):
+    for number, row in table_rows(source, format):
         if header is None:
             header = row
             _check_columns(header, fields, source.path)
@@ -284,13 +287,18 @@ def read_table(source: Source, fields: Fields, *, quotes: bool = True) -> Iterat
             yield _document(record, fields, f"{name}:{number}")
 
 
-def table_rows(source: Source, *, quotes: bool = True) -> Iterator[tuple[int, list[str]]]:
-    """The rows of a CSV or TSV file with their first lines; each is as long as the first.
+def table_rows(source: Source, format: TableFormat) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a table with their first lines; each is as long as the first.
 
     A CSV file whose first line has semicolons and no comma is separated by semicolons.
     """
     header: list[str] | None = None
-    for number, row in rows_in(source.byte_lines(), quotes=quotes):
+    rows: Iterable[tuple[int, Row]]
+    if format == "xlsx":
+        rows = sheet_rows(source)
+    else:
+        rows = rows_in(source.byte_lines(), quotes=format == "csv")
+    for number, row in rows:
         try:
             if isinstance(row, DataError):
                 raise row

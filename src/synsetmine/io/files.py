@@ -203,8 +203,9 @@ def not_utf8(path: Path, line: int, raw: bytes, start: int) -> DataError:
     return DataError("not UTF-8", path=path, line=line, value=around, hint=hint)
 
 
-SPREADSHEETS = {".ods", ".xls", ".xlsx"}
-_DOCUMENTS = {".doc", ".docx", ".odt", ".pdf", ".rtf", *SPREADSHEETS}
+OTHER_SHEETS = {".ods", ".xls", ".xlsb"}  # which nothing here reads
+AS_XLSX = "save the sheet as .xlsx or CSV"
+_DOCUMENTS = {".doc", ".docx", ".odt", ".pdf", ".rtf", *OTHER_SHEETS}
 
 
 def cannot_open(path: Path, error: Exception | None = None) -> DataError:
@@ -438,11 +439,13 @@ class Source:
     path: Path
     skipped: list[DataError] | Skipped | None = None
     on_read: Callable[[int], None] | None = None
+    folder: Path | None = None  # in which it was looked for
 
     @property
     def name(self) -> str:
-        """The name without the ending of a compression."""
-        return plain_name(self.path)
+        """The name, or the path within the folder, without the ending of a compression."""
+        path = self.path.with_name(plain_name(self.path))
+        return path.name if self.folder is None else path.relative_to(self.folder).as_posix()
 
     def open(self) -> AbstractContextManager[IO[bytes]]:
         return open_binary(self.path, on_read=self.on_read)

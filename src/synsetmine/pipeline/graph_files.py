@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from synsetmine.corpus.documents import table_rows
+from synsetmine.corpus.documents import TableFormat, table_rows
 from synsetmine.corpus.name_lists import choose_column, format_of, id_text, name_text, type_text
 from synsetmine.errors import DataError
 from synsetmine.io.files import Source, parse_json, plain_name, reading_parquet, writing
@@ -217,22 +217,26 @@ def read_table(path: Path) -> GraphTable:
         case "jsonl":
             return _read_json(source)
         case format:
-            return _read_cells(source, quotes=format == "csv")
+            return _read_cells(source, format)
 
 
 def check_table_ending(path: Path) -> Literal["csv", "tsv", "jsonl", "parquet"]:
     """The format of a file that can be read and written; another is an error."""
     format = format_of(path)
-    if format == "text" or (format == "parquet" and plain_name(path) != path.name):
+    if (
+        format == "text"
+        or format == "xlsx"
+        or (format == "parquet" and plain_name(path) != path.name)
+    ):
         known = ".csv, .tsv, .jsonl, .parquet; all but .parquet also with .gz, .bz2 or .zst"
         raise DataError(f"unknown file extension; expected {known}", value=str(path))
     return format
 
 
-def _read_cells(source: Source, *, quotes: bool) -> GraphTable:
+def _read_cells(source: Source, format: TableFormat) -> GraphTable:
     import pyarrow as pa
 
-    rows = table_rows(source, quotes=quotes)
+    rows = table_rows(source, format)
     number, header = next(rows, (None, []))
     repeated = [name for name in header if header.count(name) > 1]
     if not header or repeated:

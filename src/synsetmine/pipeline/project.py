@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
-from dataclasses import MISSING, dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -111,13 +111,18 @@ def section_title(kind: type) -> str:
     return (kind.__doc__ or "").partition("\n")[0].partition("`: ")[2].rstrip(".")
 
 
-def template(*, corpus: str, kb: str, run: str) -> str:
+Values = Mapping[str, Mapping[str, Any]]  # of settings, by section
+
+
+def template(*, corpus: str, kb: str, run: str, chosen: Values | None = None) -> str:
     """A project file that shows every setting with its default and its help text."""
-    paths = {"corpus": corpus, "kb": kb}
+    values = {section: dict(settings) for section, settings in (chosen or {}).items()}
+    for section, path in (("corpus", corpus), ("kb", kb)):
+        values[section] = {"path": path, **values.get(section, {})}
     lines = [f"run = {toml(run)}  # the folder for all results"]
     for section, kind in sections().items():
         lines += ["", f"[{section}]  # {section_title(kind)}"]
-        lines += _section_lines(definitions(section), paths.get(section))
+        lines += _section_lines(definitions(section), values.get(section, {}))
     return HEADER + "\n".join(lines) + "\n"
 
 
@@ -126,17 +131,29 @@ def toml(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def write_project(path: Path, *, corpus: str, kb: str, run: str, overwrite: bool = False) -> None:
+def write_project(
+    path: Path,
+    *,
+    corpus: str,
+    kb: str,
+    run: str,
+    chosen: Values | None = None,
+    overwrite: bool = False,
+) -> None:
     """Write a commented project file; an existing one stays unless `overwrite` is set."""
+    check_new(path, overwrite=overwrite)
+    write_text(path, template(corpus=corpus, kb=kb, run=run, chosen=chosen))
+
+
+def check_new(path: Path, *, overwrite: bool) -> None:
     if path.exists() and not overwrite:
         raise SynsetmineError(f"{path} exists already; --overwrite replaces it")
-    write_text(path, template(corpus=corpus, kb=kb, run=run))
 
 
-def _section_lines(settings: Iterable[Setting], path: str | None) -> Iterator[str]:
+def _section_lines(settings: Iterable[Setting], values: Mapping[str, Any]) -> Iterator[str]:
     for definition in settings:
-        if definition.default is MISSING:
-            yield f"{definition.name} = {toml(path)}  # {definition.help}"
+        if definition.name in values:
+            yield f"{definition.name} = {toml(values[definition.name])}  # {definition.help}"
         else:
             example = definition.example
             value = definition.default if example is None else example
