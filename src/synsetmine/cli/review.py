@@ -122,12 +122,12 @@ def import_reviews(
     Example: `synsetmine import-reviews run reviews.tsv`
     """
     from synsetmine.review import ReviewState, ReviewStore
-    from synsetmine.review.decisions import read_decisions
+    from synsetmine.review.decisions import read_decisions, tomorrow
     from synsetmine.runs import read_results
     from synsetmine.runs.folder import Artefacts
 
     mined = read_results(run)
-    decisions = read_decisions(file)
+    decisions = read_decisions(file, until=tomorrow())
     with ReviewStore(Artefacts(run).reviews) as store:
         new = store.take_in(decisions)
         state = ReviewState(mined, store.decisions())
