@@ -304,22 +304,6 @@ def plain_name(path: Path) -> str:
     return path.stem if compression_of(path) else path.name
 
 
-@contextmanager
-def reading_parquet(path: Path) -> Iterator[None]:
-    """Turn what the system or the Parquet library says about a file into an error of one line."""
-    import pyarrow as pa
-
-    try:
-        yield
-    except (pa.ArrowException, OSError, UnicodeDecodeError, IndexError) as error:
-        number = getattr(error, "errno", None)
-        if isinstance(error, FileNotFoundError):
-            number = errno.ENOENT  # pyarrow leaves it out
-        if number is not None:
-            raise DataError(os.strerror(number), path=path) from error
-        raise DataError("damaged Parquet file", path=path, value=str(error)) from error
-
-
 def sha256(path: Path) -> str:
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from synsetmine.errors import DataError
-from synsetmine.io.files import LONGEST, atomic_write, reading_parquet
+from synsetmine.io.files import LONGEST, atomic_write
+from synsetmine.io.parquet import ParquetReader, reading_parquet
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -157,11 +158,8 @@ def _quote(cell: str, delimiter: str) -> str:
 
 def read_table(path: Path, schema: pa.Schema, content: str) -> pa.Table:
     """Read a Parquet file that has these columns; `content` says in errors what its rows are."""
-    import pyarrow.parquet as pq
-
-    with reading_parquet(path):
-        table = pq.read_table(path)
-        table.validate(full=True)
+    with reading_parquet(path), ParquetReader(path) as file:
+        table = file.table()
     if not table.schema.equals(schema):
         columns = ", ".join(table.schema.names)
         raise DataError(f"not a table of {content}; its columns", path=path, value=columns)
