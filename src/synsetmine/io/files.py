@@ -385,9 +385,14 @@ def _temporary_file(path: Path) -> Iterator[Path]:
 def remove_left_parts(folder: Path, pattern: str = ".*.part") -> None:
     """Remove the temporary files of such names that no process writes any more."""
     for part in folder.glob(pattern):
-        with suppress(OSError), part.open("rb") as stream:
+        with suppress(OSError), open(part, "rb", opener=_open_at_once) as stream:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
             part.unlink()
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open no link, and wait for nobody who writes to a pipe."""
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW)
 
 
 def _mode(target: Path) -> int:
