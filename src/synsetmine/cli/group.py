@@ -17,6 +17,7 @@ from synsetmine.cli.options import (
     option_of,
     out_file,
     output_folder,
+    place_of,
     with_settings,
 )
 from synsetmine.cli.review import JudgeOptions, judge_of, report_judge
@@ -66,7 +67,8 @@ def group(
         Path | None,
         out_file(
             "File for the sets: .jsonl, .csv, .parquet, or .txt for the synonyms.txt of Solr "
-            "and Elasticsearch. Default: a table on stdout."
+            "and Elasticsearch. Default: a table on stdout.",
+            stdout=".jsonl",
         ),
     ] = None,
     *,
@@ -279,7 +281,7 @@ def _report(grouping: Grouping, out: Path | None) -> None:
             console.warn(f"{counted(count, 'pair')} of {problem}")
     if not counts.names:
         console.warn("the input has no names; write one name on each line")
-    console.say(grouping.summary + ("" if out is None else f"; written to {out}"))
+    console.say(grouping.summary + ("" if out is None else f"; written to {place_of(out)}"))
 
 
 @with_settings

@@ -26,7 +26,13 @@ from synsetmine.cli.inputs import (
     load_vocabulary,
     open_source,
 )
-from synsetmine.cli.options import SettingOptions, check_not_input, out_file, with_settings
+from synsetmine.cli.options import (
+    SettingOptions,
+    check_not_input,
+    out_file,
+    place_of,
+    with_settings,
+)
 from synsetmine.devices import choose_device
 from synsetmine.errors import DataError, shorten
 from synsetmine.pipeline.settings import MineSettings, SetLimits
@@ -154,7 +160,7 @@ def _show(rows: list[tuple[str, float]], as_json: bool) -> None:
 @with_settings
 def mine(
     model: Model,
-    out: Annotated[Path, out_file("File for the sets, .jsonl or .set.")],
+    out: Annotated[Path, out_file("File for the sets, .jsonl or .set.", stdout=".jsonl")],
     vectors: Tables = None,
     encoder: Encoder = None,
     vocabulary: Annotated[
@@ -244,7 +250,7 @@ def mine(
     several = sum(size > 1 for size in sets.sizes)
     console.say(
         f"{len(terms)} terms: {len(mined.sets)} sets, {several} of two or more terms; "
-        f"{len(sets)} written to {out}"
+        f"{len(sets)} written to {place_of(out)}"
     )
     for sentence in result.summary if known else ():
         console.say(sentence)

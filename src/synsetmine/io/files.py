@@ -134,8 +134,14 @@ def writing(path: Path) -> Iterator[IO[bytes]]:
 
 
 def write_text(path: Path, text: str) -> None:
+    try:
+        content = text.encode()
+    except UnicodeEncodeError as error:  # as in a file name that is not UTF-8
+        around = text[max(error.start - 40, 0) : error.start + 40]
+        hint = "rename the file if it is a file name"
+        raise DataError("not UTF-8, so not written", path=path, value=around, hint=hint) from None
     with writing(path) as stream:
-        stream.write(text.encode())
+        stream.write(content)
 
 
 def numbered_lines(
@@ -430,8 +436,8 @@ class Source:
 
     @property
     def name(self) -> str:
-        """The name without the ending of a compression."""
-        return plain_name(self.path)
+        """The name without the ending of a compression, in valid Unicode."""
+        return os.fsencode(plain_name(self.path)).decode("utf-8", "replace")
 
     def open(self) -> AbstractContextManager[IO[bytes]]:
         return open_binary(self.path, on_read=self.on_read)

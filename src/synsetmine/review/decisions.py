@@ -14,7 +14,7 @@ from unicodedata import category
 
 from synsetmine.errors import DataError, require, skipping
 from synsetmine.io.files import numbered_lines, write_text
-from synsetmine.io.tables import is_formula
+from synsetmine.io.tables import formula_starts
 from synsetmine.normalization import is_unicode
 from synsetmine.runs import Scope, Verdict
 from synsetmine.types import Term, first_duplicate
@@ -252,7 +252,9 @@ def _cells(decision: Decision) -> list[str]:
 
 def _escape_cell(cell: str) -> str:
     """What people typed, as a spreadsheet shows it rather than runs it."""
-    return f"\\u{ord(cell[0]):04x}{cell[1:]}" if is_formula(cell) else cell
+    for place in reversed(formula_starts(cell)):
+        cell = f"{cell[:place]}\\u{ord(cell[place]):04x}{cell[place + 1 :]}"
+    return cell
 
 
 def _decision(cells: Sequence[str]) -> Decision:
