@@ -70,9 +70,9 @@ def problem_of(folder: Path) -> str:
 def seal(folder: Path, config: dict[str, Any]) -> None:
     """Write the config, with the right checksums of files that are there."""
     sums = config.get("sha256")
-    for name in sums if isinstance(sums, dict) else ():
-        if (folder / name).is_file():
-            sums[name] = sha256(folder / name)
+    if isinstance(sums, dict):
+        here = [name for name in sums if (folder / name).is_file()]
+        sums.update({name: sha256(folder / name) for name in here})
     (folder / "config.json").write_text(json.dumps(config))
 
 
@@ -184,10 +184,13 @@ def test_a_wide_layer_is_computed_for_few_pairs_at_once(monkeypatch: pytest.Monk
     features = chance.normal(size=(200, 3)).astype(np.float32)
     expected = np.maximum(features @ weights[0], 0) @ weights[1]
     monkeypatch.setattr(pairs, "COMPARED_AT_ONCE", 100)
-    largest = []
+    largest: list[int] = []
     maximum = np.maximum
-    monkeypatch.setattr(
-        pairs.np, "maximum", lambda *a, **k: (largest.append(a[0].size), maximum(*a, **k))[1]
-    )
+
+    def measured(*arrays: Any, **more: Any) -> Any:
+        largest.append(arrays[0].size)
+        return maximum(*arrays, **more)
+
+    monkeypatch.setattr(np, "maximum", measured)
     assert np.allclose(classifier.log_odds(features), expected[:, 0], rtol=1e-4, atol=1e-4)
     assert max(largest) <= 100 * pairs.WIDTH

@@ -323,9 +323,14 @@ def test_older_decisions_that_come_in_meanwhile_are_put_in_place_at_once(
     mined = read_results(run)
     decision = ReviewState(mined).decide("accept", "s3", reviewer="ann")
     older = [decision.stamp(f"2020-01-01T00:00:{second:02}.000Z") for second in range(50)]
-    folds = []
+    folds: list[ReviewState] = []
     fold = ReviewState._fold
-    monkeypatch.setattr(ReviewState, "_fold", lambda state: (folds.append(state), fold(state))[1])
+
+    def counted(state: ReviewState) -> None:
+        folds.append(state)
+        fold(state)
+
+    monkeypatch.setattr(ReviewState, "_fold", counted)
 
     def import_first(name: str) -> str:
         with ReviewStore(Artefacts(run).reviews) as store:

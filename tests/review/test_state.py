@@ -394,10 +394,10 @@ class Compared(str):
     """A text that counts how often it was compared."""
 
     __slots__ = ()
-    count = 0
+    compared = 0
 
     def __eq__(self, other: object) -> bool:
-        Compared.count += 1
+        Compared.compared += 1
         return str.__eq__(self, other)
 
     __hash__ = str.__hash__
@@ -407,11 +407,11 @@ def test_a_decision_on_a_large_set_compares_no_term_with_all_others() -> None:
     members = tuple(f"t{i}" for i in range(2000))
     terms = tuple(map(Compared, reversed(members)))
     others = tuple(Compared(f"u{i}") for i in range(2000))
-    Compared.count = 0
+    Compared.compared = 0
     common: dict[str, Any] = {"reviewer": "ann", "set_id": "s", "members": members}
     Decision(kind="judge", terms=terms, verdict="correct", **common)
     Decision(kind="merge", other="o", others=others, **common)
-    assert Compared.count < 10_000
+    assert Compared.compared < 10_000
 
 
 @pytest.mark.slow
