@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from synsetmine.errors import DataError
 
 if TYPE_CHECKING:
@@ -120,6 +118,7 @@ def _without_views(schema: pa.Schema) -> pa.Schema:
 
 def _decoded_size(array: Any) -> int:
     """The bytes of an array once its dictionaries are decoded."""
+    import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -140,6 +139,7 @@ def _indices(array: Any) -> Any:
 
 def _values(array: Any) -> list[object]:
     """The values of a column; a string that is not UTF-8 has halves of characters."""
+    import numpy as np
     import pyarrow as pa
 
     if pa.types.is_dictionary(array.type):

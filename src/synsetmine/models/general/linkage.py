@@ -35,7 +35,7 @@ class SetFunction:
     scale: float
 
     def __post_init__(self) -> None:
-        if not max(abs(self.bias), abs(self.scale)) <= LARGEST:
+        if not (abs(self.bias) <= LARGEST and abs(self.scale) <= LARGEST):  # NaN is no number
             raise ModelError(f"bias and scale of the set function are at most {LARGEST:g}: {self}")
 
     def logits(self, totals: npt.NDArray[Any], pairs: int | Numbers) -> Totals:
