@@ -56,7 +56,7 @@ def _measure(kb: Path, size: int, dimension: int, seed: int) -> Row:
     rng = np.random.default_rng(seed)
     views = TermViews()
     if dimension:
-        terms = list(sets.terms)
+        terms = sets.terms
         rows = rng.standard_normal((len(terms), dimension)).astype(np.float32)
         views = TermViews((TermVectors(terms, rows),))
     settings = AdaptationSettings()

