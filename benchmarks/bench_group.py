@@ -48,7 +48,7 @@ from synsetmine.errors import in_one_line
 from synsetmine.models.general import load_general
 from synsetmine.normalization import name_key
 
-RIVALS = ("agglomerative", "communities", "louvain")
+RIVALS = ("agglomerative", "hdbscan", "communities", "duplicates", "louvain")
 
 
 def main() -> None:

@@ -84,6 +84,32 @@ def louvain(rows: Floats, *, neighbours: int, alpha: float, least: float) -> Num
     return _singles(labels)
 
 
+def duplicates(rows: Floats, *, threshold: float) -> Numbers:
+    """semhash's near duplicates; a row and the rows that it is left out for are one group."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+    from semhash import SemHash
+
+    names = [str(row) for row in range(len(rows))]
+    filled = np.flatnonzero(rows.any(axis=1))
+    index = SemHash.from_embeddings(rows[filled], [names[row] for row in filled], _NoModel())
+    pairs = [
+        (int(left_out.record), int(kept))
+        for left_out in index.self_deduplicate(threshold).filtered
+        for kept, _ in left_out.duplicates
+    ]
+    one, other = np.array(pairs, np.int64).reshape(-1, 2).T
+    graph = coo_array((np.ones(len(one)), (one, other)), shape=(len(rows),) * 2)
+    return connected_components(graph, directed=False)[1].astype(np.int64)
+
+
+class _NoModel:
+    """semhash asks for a model, but takes the vectors."""
+
+    def encode(self, inputs: Sequence[str], **_: object) -> Floats:
+        raise NotImplementedError
+
+
 Method: TypeAlias = Callable[..., Numbers]
 # Each with its grid; ours has none, since its one parameter is learned.
 METHODS: dict[str, tuple[Method, Sequence[Choice]]] = {
@@ -100,6 +126,7 @@ METHODS: dict[str, tuple[Method, Sequence[Choice]]] = {
         ],
     ),
     "communities": (communities, [{"threshold": step / 20} for step in range(6, 19)]),
+    "duplicates": (duplicates, [{"threshold": step / 20} for step in range(8, 20)]),
     "louvain": (
         louvain,
         [

@@ -64,6 +64,8 @@ CORPORA = Target(
     (
         _form("a.txt", "text", "One block\nof lines.\n\nAnother é.\n".encode()),
         _form("b.txt", "lines", b"a line\nanother\n"),
+        _form("a.md", "markdown", b"---\nx: y\n---\n# A *text*\n\n- [b](c)\n\n|a|\n|-|\n|b|\n"),
+        _form("a.html", "html", b"<meta charset=utf-8><p>A <b>text</b>&amp;<!-- c --><svg/>"),
         _form(
             "a.jsonl", "jsonl", b'{"id": 7.0, "text": "A text."}\n{"text": "\\u00e9", "x": []}\n'
         ),

@@ -41,7 +41,7 @@ def bytes_of(write: Callable[[Path], object], name: str) -> bytes:
 
 
 def _check_sets(path: Path) -> None:
-    found: SynonymSets = both_ways(lambda skipped: read_sets(path, skipped=skipped))  # type: ignore[arg-type]
+    found: SynonymSets = both_ways(lambda skipped: read_sets(path, skipped=skipped))
     for ending in ("jsonl", "set"):
         other = path.with_name(f"again.{ending}")
         try:

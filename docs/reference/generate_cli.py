@@ -52,7 +52,8 @@ def _meaning(parameter: Any) -> str:
     text = parameter.help or ""
     if isinstance(parameter.default, str | int | float) and parameter.default is not False:
         text = f"{text} Default: `{parameter.default}`."
-    return " ".join(text.split()).replace("|", "\\|")
+    text = " ".join(text.split()).replace("`|`", "<code>&#124;</code>")
+    return text.replace("|", "\\|")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from numbers import Integral
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
 
-from synsetmine.errors import DataError, choose_among, require
+from synsetmine.errors import DataError, choose_among
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -94,7 +94,10 @@ class Setting:
         if value is None and self.default is None:
             return
         for item in value if isinstance(value, tuple) else (value,):
-            require(self._allows(item), f"{self.name} must be {self.range}", value)
+            if not self._allows(item):
+                hint = choose_among(item, self.choices)
+                problem = f"{self.name} must be {self.range}"
+                raise DataError(problem, value=value, hint=hint if hint.endswith("?") else "")
 
     def _convert_one(self, kind: Any, value: Any) -> Any:
         if self.choices:

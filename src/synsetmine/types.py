@@ -325,7 +325,9 @@ Order = Literal["given", "frequent", "random"]
 Ambiguous = Literal["skip", "common", "senses"]
 
 # The choices and defaults of settings that several packages use; the settings load no package.
-KbFormat = Literal["saved", "jsonl", "csv", "tsv", "obo", "rdf", "umls", "wikidata", "mediawiki"]
+KbFormat = Literal[
+    "saved", "jsonl", "csv", "tsv", "xlsx", "sets", "obo", "rdf", "umls", "wikidata", "mediawiki"
+]
 # `pubtator` and `wikilinks` take the mentions that the corpus files mark themselves.
 LinkerName = Literal["dictionary", "spotlight", "pubtator", "wikilinks"]
 KNOWN_THRESHOLD = 0.5  # from here on a new name of a known set is rather right than wrong

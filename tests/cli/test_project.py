@@ -12,6 +12,8 @@ from synsetmine.cli.run import ShownStages
 from synsetmine.io.sets import read_sets, read_vocabulary
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import read_vectors
+from tests.support.corpusfiles import store
+from tests.support.officefiles import pdf_of, write_sheet
 from tests.support.warmprocess import run_warm
 from tests.support.worlds import write_text_world
 
@@ -247,3 +249,53 @@ def test_the_demo_overwrites_no_project_of_yours(tmp_path: Path) -> None:
     (tmp_path / "synsetmine.toml").write_text("# mine\n")
     assert "is not the project of the demo" in synsetmine(tmp_path, "demo", "--out", ".", code=1)
     assert (tmp_path / "synsetmine.toml").read_text() == "# mine\n"
+
+
+def test_a_folder_of_documents_and_a_spreadsheet(tmp_path: Path) -> None:
+    rows: list[list[object]] = [["SKU", "Product name", "Also known as", "Price"]]
+    rows += [[f"P{n}", f"widget {n}", f"gadget {n}; gizmo {n}", n] for n in range(3)]
+    write_sheet(tmp_path / "products.xlsx", rows)
+    write_sheet(tmp_path / "queries.xlsx", [["query", "count"], ["cheap gizmo", 3]])
+    store(tmp_path, "# On widgets\n\nThe **widget 1** is a gizmo 1.", "docs/a.md")
+    store(tmp_path, "<p>A cheap gizmo, the gadget 2, or widget 2.", "docs/sub/b.html")
+    store(tmp_path, pdf_of(["A gadget 1 costs more."]), "docs/c.pdf")
+    store(tmp_path, b"%PDF-", "docs/d.pdf")
+    store(tmp_path, "", "docs/e.png")
+    command = ("init", "--corpus", "docs", "--kb", "products.xlsx", "--list", "queries.xlsx")
+    said = synsetmine(tmp_path, *command)
+    assert "products.xlsx: id 'SKU', name 'Product name', other names 'Also known as', " in said
+    assert "queries.xlsx: names 'query'; not used: 'count'" in said
+    said = synsetmine(tmp_path, "run", "--until", "vocabulary")
+    assert "1 left out: docs/e.png: a file of an unknown kind" in said
+    assert "1 left out: docs/d.pdf: damaged PDF file" in said
+    assert "3 documents" in said
+    assert "3 entities, 9 names" in said
+    vocabulary = {str(term) for term in read_vocabulary(tmp_path / "run/vocabulary.tsv").terms}
+    assert vocabulary == {"cheap gizmo"}  # all else is too rare
+
+
+def test_a_project_with_a_synonyms_file(tmp_path: Path) -> None:
+    store(tmp_path, "# ours\nheart attack, MI\nhigh blood pressure => hypertension\n", "syn.txt")
+    store(tmp_path, "A heart attack is an MI. No hypertension.", "corpus.txt")
+    said = synsetmine(tmp_path, "init", "--corpus", "corpus.txt", "--kb", "syn.txt")
+    assert "warning" not in said
+    said = synsetmine(tmp_path, "run", "--until", "link")
+    assert "2 entities, 4 names" in said
+    assert "3 mentions" in said
+
+
+def test_a_table_without_known_columns_names_them(tmp_path: Path) -> None:
+    write_sheet(tmp_path / "x.xlsx", [["a", "b"], ["heart", "lung"]])
+    said = synsetmine(tmp_path, "group", "x.xlsx", code=1)
+    assert "x.xlsx:1: cannot tell which column has the names; name one of a, b; use --name-" in said
+    assert "2 stand alone" not in synsetmine(tmp_path, "group", "x.xlsx", "--name-column", "b")
+    said = synsetmine(tmp_path, "knowledge", "x.xlsx", "-o", "k.arrow", code=1)
+    assert "found: 'a, b'; choose columns with --id-field and --name-field" in said
+    fields = ("--id-field", "a", "--name-field", "b")
+    assert "1 entity" in synsetmine(tmp_path, "knowledge", "x.xlsx", "-o", "k.arrow", *fields)
+    store(tmp_path, '[corpus]\npath = "x.txt"\n[kb]\npath = "x.xlsx"\n', "synsetmine.toml")
+    store(tmp_path, "heart", "x.txt")
+    said = synsetmine(tmp_path, "run", code=1)
+    assert "id_field and name_field of [kb]; `synsetmine init` proposes them" in said
+    store(tmp_path, '[corpus]\npath = "x.txt"\n[kb]\npath = "x"\nformat = "jsol"', "x.toml")
+    assert "'jsol'; did you mean 'jsonl'?" in synsetmine(tmp_path, "run", "x.toml", code=1)

@@ -41,6 +41,7 @@ FORMS = {
     "a.txt": "one",
     "b.text.gz": "one",
     "c.md": "one",
+    "c.html.gz": "<p>one</p>",
     "d.jsonl": '{"text": "one"}',
     "e.ndjson.bz2": '{"text": "one"}',
     "f.json.zst": '{"text": "one"}',
@@ -64,11 +65,14 @@ def test_a_folder_is_read_in_order_without_what_is_hidden_or_unknown(tmp_path: P
     for name in ("b.txt", "a/z.txt", "a/b/c.txt", "c.txt.gz"):
         pack = PACKINGS[".gz"] if name.endswith(".gz") else bytes
         store(tmp_path, pack(name.encode()), name)
-    for name in (".hidden.txt", ".git/x.txt", "a/.x/y.txt", "notes.pdf", "Makefile", "x.gz"):
+    for name in (".hidden.txt", ".git/x.txt", "a/.x/y.txt", "notes.doc", "Makefile", "x.gz"):
         store(tmp_path, "no", name)
     (tmp_path / "dangling.txt").symlink_to("nowhere")
     assert [text for _, text in read(tmp_path)] == ["a/b/c.txt", "a/z.txt", "b.txt", "c.txt.gz"]
-    assert [name for name, _ in read(str(tmp_path))] == ["c.txt#1", "z.txt#1", "b.txt#1", "c.txt#1"]
+    assert [name for name, _ in read(str(tmp_path))] == ["a/b/c.txt", "a/z.txt", "b.txt", "c.txt"]
+    skipped = Skipped()
+    assert len([*read_corpus(tmp_path, skipped=skipped)]) == 4
+    assert skipped.counts == {"a file of an unknown kind": 3}
 
 
 def test_patterns_and_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,7 +109,7 @@ def test_no_files_are_a_clear_error_before_anything_is_read(
     monkeypatch.chdir(tmp_path)
     store(tmp_path, "x", "data.bin")
     store(tmp_path, "x", "data.txt")
-    store(tmp_path, "x", "empty/notes.pdf")
+    store(tmp_path, "x", "empty/notes.doc")
     with pytest.raises(DataError) as caught:
         read_corpus(source, skipped=Skipped())
     assert problem in str(caught.value)

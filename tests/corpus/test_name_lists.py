@@ -114,7 +114,7 @@ def test_missing_values_are_empty(tmp_path: Path) -> None:
             "x.txt",
             "a\n",
             {"format": "xml"},
-            "no such format: 'xml'; expected one of text, csv, tsv, jsonl",
+            "no such format: 'xml'; expected one of text, csv, tsv, xlsx, jsonl",
         ),
     ],
 )
@@ -157,7 +157,7 @@ def test_pairs_in_all_formats(tmp_path: Path) -> None:
         ("x.tsv", "US\tus\n", "x.tsv:1: two spellings of one name cannot be separated: 'US / us'"),
         ("x.jsonl", '["a"]\n', "x.jsonl:1: expected two names"),
         ("x.jsonl", '{"a": 1}\n', "x.jsonl:1: expected .*: '{\"a\": 1}'"),
-        ("x.parquet", "", "expected pairs of names in .csv, .tsv, .txt or .jsonl"),
+        ("x.parquet", "", "expected pairs of names in .csv, .tsv, .xlsx, .txt or .jsonl"),
     ],
 )
 def test_bad_pairs(tmp_path: Path, name: str, content: str, message: str) -> None:

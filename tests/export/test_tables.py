@@ -108,7 +108,22 @@ def test_no_spreadsheet_runs_a_cell(tmp_path: Path) -> None:
 @given(text=surfaces())
 def test_a_guard_can_be_taken_away(text: str) -> None:
     assert unescape_formula(escape_formula(text)) == text
-    assert len(escape_formula(text)) <= len(text) + 1
+    separators = sum(map(text.count, ";\r\n"))
+    assert len(escape_formula(text)) <= len(text) + 1 + separators
+
+
+FORMULA = "=HYPERLINK(1)"
+
+
+@pytest.mark.parametrize("text", [f"a;{FORMULA}", f";;{FORMULA}", f"a\n{FORMULA}", "a;'b", ";+1"])
+def test_no_spreadsheet_with_semicolons_between_cells_runs_one(tmp_path: Path, text: str) -> None:
+    entry = MinedSet("s1", (MinedTerm("x", 1, "seed", True), MinedTerm(text, 1, "joined", False)))
+    write_csv(tmp_path / "x.csv", [entry], About())
+    content = (tmp_path / "x.csv").read_text("utf-8")
+    cells = [cell for row in csv.reader(content.splitlines(), delimiter=";") for cell in row]
+    assert not [cell for cell in cells if cell.strip('",').startswith(("=", "+", "-", "@"))]
+    assert text in [unescape_formula(row["term"]) for row in csv_rows(tmp_path / "x.csv")]
+    assert unescape_formula(escape_formula(text)) == text
 
 
 @given(text=surfaces())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -92,3 +93,9 @@ def test_where_there_are_no_locks_nothing_is_cleared(
         write_text(path, "two")
         assert first.exists()
     assert path.read_text() == "one"
+
+
+def test_a_pipe_under_the_name_of_a_temporary_file_holds_up_nobody(path: Path) -> None:
+    os.mkfifo(path.parent / ".out.txt.1.part")
+    write_text(path, "new")
+    assert names(path.parent) == ["out.txt"]

@@ -23,6 +23,7 @@ from synsetmine.kb import (
     read_kb,
 )
 from synsetmine.kb.base import clean_name
+from synsetmine.kb.readers import KbFields
 from synsetmine.normalization import normal_form
 from tests.support.curationentries import surfaces
 from tests.support.kbfiles import ALL, OBO, content_of, store
@@ -160,6 +161,20 @@ def test_a_table_with_a_column_of_names_gets_them_there(tmp_path: Path) -> None:
         '\ufeffID;Name;Synonyms;x\n\nD1; MI ;a|b|heart attack;1\nD2;y;"p;q|r";2\n'
     )
     assert refused == {"a name with '|', which separates the names here": 1}
+
+
+def test_a_table_with_columns_of_other_names(tmp_path: Path) -> None:
+    fields = KbFields.of(id_field="term", name_field="term", names_field=["also"], separator=";")
+    kb = store(tmp_path, "term,also\nMI,a; b\ny,\n", "x.csv")
+    names = [NewName("MI", "heart attack"), NewName("y", "s|t"), NewName("y", "u;v")]
+    refused = Skipped()
+    apply_names(kb, tmp_path / "new.csv", names, refused=refused, fields=fields)
+    assert (tmp_path / "new.csv").read_text() == "term,also\nMI,a; b;heart attack\ny,s|t\n"
+    assert refused.counts == {"a name with ';', which separates the names here": 1}
+    kb = store(tmp_path, '{"key": "D1", "label": "MI", "alt": ["a"]}\n', "x.jsonl")
+    fields = KbFields.of(id_field="key", name_field="label", names_field=["alt"])
+    apply_names(kb, tmp_path / "new.jsonl", [MI], refused=Skipped(), fields=fields)
+    assert '"alt": ["a", "heart attack"]' in (tmp_path / "new.jsonl").read_text()
 
 
 def test_a_table_with_tabs(tmp_path: Path) -> None:

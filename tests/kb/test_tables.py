@@ -171,7 +171,8 @@ def test_a_table_without_its_columns_is_told(tmp_path: Path, name: str) -> None:
             found = header.replace(",", ", ")
             assert str(caught.value) == (
                 f"{path}:2: expected a header with the columns 'id' and 'name'; found: '{found}'; "
-                "rename these columns"
+                "choose columns with --id-field and --name-field, in a project as id_field and "
+                "name_field of [kb]; `synsetmine init` proposes them"
             )
 
 

@@ -154,6 +154,7 @@ def test_the_template_shows_every_setting_with_its_default(tmp_path: Path) -> No
     path = project(tmp_path, text)
     shown, plain = read_project(path), read_project(project(tmp_path, LEAST))
     examples = {"format", "sources", "list", "path", "threshold", "order", "method"}
+    examples |= {"id_field", "name_field", "names_field", "name_column"}
     for section in fields(Project):
         given, default = getattr(shown, section.name), getattr(plain, section.name)
         if not is_dataclass(default):

@@ -316,6 +316,35 @@ def test_sets_that_somebody_changes_meanwhile_are_left_alone(
     assert state["s1"].status == "accepted"
 
 
+def test_older_decisions_that_come_in_meanwhile_are_put_in_place_at_once(
+    server: JudgeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = write_run(tmp_path / "run")
+    mined = read_results(run)
+    decision = ReviewState(mined).decide("accept", "s3", reviewer="ann")
+    older = [decision.stamp(f"2020-01-01T00:00:{second:02}.000Z") for second in range(50)]
+    folds: list[ReviewState] = []
+    fold = ReviewState._fold
+
+    def counted(state: ReviewState) -> None:
+        folds.append(state)
+        fold(state)
+
+    monkeypatch.setattr(ReviewState, "_fold", counted)
+
+    def import_first(name: str) -> str:
+        with ReviewStore(Artefacts(run).reviews) as store:
+            store.take_in(older)
+        return "one" if name else ""
+
+    server.key_of = import_first
+    with ReviewStore(Artefacts(run).reviews) as store:
+        store.add(ReviewState(mined).decide("accept", "D006973", reviewer="ann"))
+    folds.clear()
+    assert judged_run(server, run).decisions
+    assert len(folds) == 2  # at the start, and for all fifty
+
+
 # --- Commands ---------------------------------------------------------------------------------
 
 

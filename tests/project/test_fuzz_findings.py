@@ -194,12 +194,13 @@ def test_cells_of_a_decision(tmp_path: Path, column: str, cell: str, problem: st
         read_decisions(path)
 
 
-def test_the_last_moment_but_one_leaves_a_store_that_can_say_no(tmp_path: Path) -> None:
+def test_there_is_a_time_after_every_decision(tmp_path: Path) -> None:
     made = Decision(kind="reject", reviewer="me", set_id="s", members=("a",))
+    with pytest.raises(DataError, match="expected a time such as"):
+        made.stamp("9000-01-01T00:00:00.000Z")
     with ReviewStore(tmp_path / "reviews.sqlite") as store:
-        store.take_in([made.stamp("9999-12-31T23:59:59.998Z")])
-        with pytest.raises(DataError, match="expected a time such as"):
-            store.add(made)
+        store.take_in([made.stamp("8999-12-31T23:59:59.998Z")])
+        assert store.add(made).when == "8999-12-31T23:59:59.999Z"
 
 
 def test_an_answer_that_was_kept_too_deep() -> None:

@@ -18,8 +18,10 @@ import pytest
 from packaging.metadata import Metadata
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 import synsetmine
+from tests.dependencies import ADVISORIES
 
 ROOT = Path(__file__).parents[2]
 PYPROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -60,6 +62,17 @@ def test_every_direct_dependency_is_pinned_to_a_version_that_is_allowed() -> Non
         version = versions.get(canonicalize_name(requirement.name))
         assert version, f"constraints.txt lacks {requirement.name}: run `make constraints`"
         assert requirement.specifier.contains(version), requirement
+
+
+def test_no_version_with_a_known_weakness_is_allowed() -> None:
+    allowed = dict.fromkeys(ADVISORIES, False)
+    for requirement in direct_dependencies():
+        name = canonicalize_name(requirement.name)
+        if name in ADVISORIES:
+            allowed[name] = True
+            least = max(Version(one.version) for one in requirement.specifier)
+            assert least >= Version(ADVISORIES[name][0]), (requirement, ADVISORIES[name])
+    assert all(allowed.values()), allowed
 
 
 def test_the_extra_all_has_every_extra_and_dev_every_group() -> None:

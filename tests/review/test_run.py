@@ -20,7 +20,7 @@ from synsetmine.pipeline.model_stages import train_model
 from synsetmine.pipeline.settings import EncoderSettings
 from synsetmine.pipeline.stage_results import StageContext
 from synsetmine.review import Decision, ReviewState, ReviewStore
-from synsetmine.review.decisions import read_decisions
+from synsetmine.review.decisions import now, read_decisions, write_decisions
 from synsetmine.runs import MinedSet, read_results
 from synsetmine.runs.folder import STAGES, Artefacts, RunFolder, StageResult
 from synsetmine.types import Term
@@ -135,6 +135,18 @@ def test_decisions_travel_from_run_to_run(project: Path, tmp_path: Path) -> None
     again = tmp_path / "again.tsv"
     call("export-reviews", other, "--out", again)
     assert again.read_bytes() == file.read_bytes()
+
+
+def test_decisions_of_the_future_are_not_imported(project: Path, tmp_path: Path) -> None:
+    made = Decision(kind="unsure", reviewer="bob", set_id="gone", members=("not", "there"))
+    file = tmp_path / "reviews.tsv"
+    write_decisions(file, [made.stamp(now()), made.stamp("2999-12-31T23:59:59.999Z")])
+    run = project.parent / "run"
+    assert str(call("import-reviews", run, file).exception) == (
+        f"{file}:3: a time in the future: '2999-12-31T23:59:59.999Z'; correct the time, or the "
+        "clock of this machine"
+    )
+    assert not Artefacts(run).reviews.exists()
 
 
 def test_what_cannot_be_done_is_told(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -355,6 +356,62 @@ def test_pages_go_on_where_the_last_one_ended() -> None:
     second = desk.state.queue(QueueFilter(), after=first.after, count=3)
     assert [found.id for found in second.sets] == ["s4", "s6", "s7"]
     assert (second.total, second.after) == (4, None)
+
+
+class Looked(dict[str, ReviewedSet]):
+    """Sets that count how often one was looked for."""
+
+    count = 0
+
+    def get(self, key: str, default: Any = None) -> Any:
+        self.count += 1
+        return super().get(key, default)
+
+
+def test_a_thousand_splits_to_one_id() -> None:
+    mined = [mined_set(f"s{i}", f"a{i}", f"b{i}") for i in range(1000)]
+    state = ReviewState(mined)
+    state._sets = looked = Looked(state._sets)
+    for i in range(1000):
+        state.apply(
+            Decision(
+                kind="split",
+                reviewer="ann",
+                set_id=f"s{i}",
+                members=(f"a{i}", f"b{i}"),
+                terms=(f"b{i}",),
+                other="new",
+            ).stamp(f"2026-01-01T00:00:{i // 1000:02}.{i % 1000:03}Z")
+        )
+    assert {state.home(f"b{i}").id for i in range(1000)} == {  # type: ignore[union-attr]
+        "new",
+        *(f"new-{number}" for number in range(2, 1001)),
+    }
+    assert looked.count < 10_000
+
+
+class Compared(str):
+    """A text that counts how often it was compared."""
+
+    __slots__ = ()
+    compared = 0
+
+    def __eq__(self, other: object) -> bool:
+        Compared.compared += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+def test_a_decision_on_a_large_set_compares_no_term_with_all_others() -> None:
+    members = tuple(f"t{i}" for i in range(2000))
+    terms = tuple(map(Compared, reversed(members)))
+    others = tuple(Compared(f"u{i}") for i in range(2000))
+    Compared.compared = 0
+    common: dict[str, Any] = {"reviewer": "ann", "set_id": "s", "members": members}
+    Decision(kind="judge", terms=terms, verdict="correct", **common)
+    Decision(kind="merge", other="o", others=others, **common)
+    assert Compared.compared < 10_000
 
 
 @pytest.mark.slow

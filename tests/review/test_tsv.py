@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from dataclasses import replace
@@ -72,6 +73,11 @@ def test_no_cell_is_a_formula_to_a_spreadsheet(tmp_path: Path, first: str) -> No
     write_decisions(path, [made])
     cells = path.read_text("utf-8").splitlines()[1].split("\t")
     assert not [cell for cell in cells if cell.startswith(first)]
+    assert read_decisions(path) == [made]
+    made = replace(made, note=f"a;{evil}", terms=("b", evil), members=("b", evil, "c"))
+    write_decisions(path, [made])
+    line = path.read_text("utf-8").splitlines()[1]
+    assert not [cell for cell in re.split("[\t;]", line) if cell.startswith(first)]
     assert read_decisions(path) == [made]
 
 

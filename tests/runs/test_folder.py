@@ -91,6 +91,15 @@ def test_content_of_the_same_length_is_noticed(line: Line) -> None:
     assert line.go() == {"read": False, "link": False}
 
 
+def test_content_of_the_same_length_and_time_is_noticed(line: Line) -> None:
+    line.go()
+    before = line.source.stat()
+    line.source.write_text("xyz")
+    os.utime(line.source, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert line.source.stat().st_size == before.st_size
+    assert line.go() == {"read": False, "link": False}
+
+
 def test_the_same_content_with_another_date_is_not_read_again(line: Line) -> None:
     line.go()
     os.utime(line.source, (1, 1))

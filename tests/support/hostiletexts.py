@@ -15,6 +15,7 @@ from xml.sax.saxutils import escape
 
 from synsetmine.corpus import read_corpus
 from synsetmine.corpus.documents import write_documents
+from synsetmine.corpus.pages import html_text, markdown_text
 from synsetmine.corpus.wikitext import Site, label_of, pipe_trick, plain_text, read_target
 from synsetmine.errors import DataError, Skipped
 from synsetmine.export.formats import FORMATS
@@ -164,6 +165,13 @@ def read_texts(folder: Path) -> None:
         list(pieces(text))
 
 
+def read_pages(_folder: Path) -> None:
+    for text in texts(starts=("", "<p>", "<script>")):
+        html_text(f"{text}>-->]]>")
+    for text in texts(SIZE // 5):
+        markdown_text(f"{text}>-->]]>")
+
+
 def write_exports(folder: Path) -> None:
     entries = [entry(f"c{n}", f"a{n}", text) for n, text in enumerate(lines(SIZE // 20))]
     for form in FORMATS.values():
@@ -177,7 +185,7 @@ READERS: dict[str, Callable[[Path], None]] = {
     for read in (
         *(read_wiki, read_links, read_markup, read_tokens, read_names, find_names, find_phrases),
         *(find_sentences, find_abbreviations, read_set_files, read_thesauri, read_texts),
-        write_exports,
+        *(read_pages, write_exports),
     )
 }
 

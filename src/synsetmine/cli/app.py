@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import sys
@@ -97,6 +98,9 @@ def options(
 
 def main() -> None:
     """Run a command; an error that a user can fix is one line on stderr and exit code 1 or 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a console may not have all characters of names
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = app(prog_name="synsetmine", standalone_mode=False)
     except UsageError as error:

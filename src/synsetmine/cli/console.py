@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 SHOWN = 5
 ROWS = 50  # of a table on a terminal
-# Control characters but tab and line end, and Unicode's changes of direction.
-_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+# Control characters but tab and line end, Unicode's changes of direction, and the bytes of file
+# names that are not UTF-8.
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def error(message: str) -> None:

@@ -11,7 +11,13 @@ import typer
 
 from synsetmine.cli import console
 from synsetmine.cli.inputs import Reviews, SkipBad, load_sets
-from synsetmine.cli.options import SettingOptions, check_not_input, out_file, with_settings
+from synsetmine.cli.options import (
+    SettingOptions,
+    check_not_input,
+    out_file,
+    place_of,
+    with_settings,
+)
 from synsetmine.errors import DataError, SynsetmineError, quantity
 from synsetmine.schema import setting
 
@@ -112,7 +118,7 @@ def export(
             help="The format to write; --formats lists them.",
         ),
     ],
-    out: Annotated[Path, out_file("The file to write.")],
+    out: Annotated[Path, out_file("The file to write.", stdout="")],
     threshold: Annotated[
         float, typer.Option(help="Leave out terms that joined with a lower probability.")
     ] = 0.0,
@@ -233,7 +239,9 @@ def export(
     files = chosen.write(out, written, about, **options)
     if chosen.sources and source.is_dir():
         _report_sources(written, about)
-    console.say(f"{_describe_content(chosen, written)} written to {', '.join(map(str, files))}")
+    console.say(
+        f"{_describe_content(chosen, written)} written to {', '.join(map(place_of, files))}"
+    )
 
 
 def _check_taken(options: Mapping[str, Any], chosen: Format) -> None:

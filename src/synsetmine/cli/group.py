@@ -17,6 +17,7 @@ from synsetmine.cli.options import (
     option_of,
     out_file,
     output_folder,
+    place_of,
     with_settings,
 )
 from synsetmine.cli.review import JudgeOptions, judge_of, report_judge
@@ -56,8 +57,8 @@ def group(
     names: Annotated[
         str,
         typer.Argument(
-            help="File of names: plain text (one name per line), CSV, TSV, JSONL or Parquet, by "
-            "its extension; `-` reads standard input.",
+            help="File of names: plain text (one name per line), CSV, TSV, XLSX, JSONL or Parquet, "
+            "by its extension; `-` reads standard input.",
             show_default=False,
         ),
     ],
@@ -66,7 +67,8 @@ def group(
         Path | None,
         out_file(
             "File for the sets: .jsonl, .csv, .parquet, or .txt for the synonyms.txt of Solr "
-            "and Elasticsearch. Default: a table on stdout."
+            "and Elasticsearch. Default: a table on stdout.",
+            stdout=".jsonl",
         ),
     ] = None,
     *,
@@ -120,7 +122,7 @@ def group(
         bool, typer.Option("--all", help="Also show or write sets of one name.")
     ] = False,
     input_format: Annotated[
-        Literal["text", "csv", "tsv", "jsonl", "parquet"] | None,
+        Literal["text", "csv", "tsv", "xlsx", "jsonl", "parquet"] | None,
         typer.Option(help="Format of the names. Default: from the file extension; text for `-`."),
     ] = None,
     encoder: Encoder = None,
@@ -169,6 +171,7 @@ def group(
     from synsetmine.corpus.name_lists import read_pairs, read_rows
     from synsetmine.errors import Skipped
     from synsetmine.io.files import cache_root
+    from synsetmine.pipeline.cost import Cost
     from synsetmine.pipeline.grouping import group as group_names
     from synsetmine.pipeline.grouping import threshold_of
     from synsetmine.pipeline.name_sets import check_ending, check_suffix, write_pairs
@@ -199,6 +202,11 @@ def group(
             [] if path is None else read_pairs(path, known=known_sets, together=t, skipped=skipped)
             for path, t in ((never, False), (always, True))
         )
+    contexts = any(row.contexts for row in rows)
+    cost = Cost.of_group(len({row.name for row in rows}), contexts=contexts)
+    cost.check_memory("group parts of the list, such as one type at a time, or use more memory")
+    if not cost.is_small:
+        console.say(f"{quantity(len(rows), 'name')}: {cost}")
     with console.progress_bar("grouping") as bar:
         grouping = group_names(
             [row.name for row in rows],
@@ -279,7 +287,7 @@ def _report(grouping: Grouping, out: Path | None) -> None:
             console.warn(f"{quantity(count, 'pair')} of {problem}")
     if not counts.names:
         console.warn("the input has no names; write one name on each line")
-    console.say(grouping.summary + ("" if out is None else f"; written to {out}"))
+    console.say(grouping.summary + ("" if out is None else f"; written to {place_of(out)}"))
 
 
 @with_settings

@@ -88,27 +88,33 @@ def load_views(
     return TermViews(tuple(tables), vectors, learned)
 
 
-def load_vocabulary(path: Path | None, vectors: TermVectors | None, skip_bad: bool) -> Vocabulary:
+def load_vocabulary(
+    path: Path | None,
+    vectors: TermVectors | None,
+    skip_bad: bool,
+    column: str | None = None,
+) -> Vocabulary:
     """The terms to mine: a list, the terms of a file of sets, or all terms that have vectors.
 
     The terms of sets are walked in the order of the vector file, or in random order, since in the
     order of the sets synonyms stand side by side, and that would give the answer away.
     """
-    from synsetmine.io.sets import Vocabulary, is_set_file, read_vocabulary
+    from synsetmine.corpus.name_lists import read_terms
+    from synsetmine.io.sets import Vocabulary, is_set_file
     from synsetmine.types import order_terms
 
     if path is None:
         if vectors is None:
             raise SynsetmineError("no terms to mine; give --vocabulary or --vectors")
         return Vocabulary(vectors.terms, {})
-    if is_set_file(path):
+    if is_set_file(path) and column is None:
         terms = load_sets(path, skip_bad).terms
         if vectors is None:
             return Vocabulary(tuple(order_terms(terms, "random")), {})
         known = sorted((t for t in terms if t in vectors), key=lambda t: vectors.rows([t])[0])
         return Vocabulary((*known, *vectors.missing(terms)), {})
     with collect_skipped(skip_bad) as skipped:
-        return read_vocabulary(path, skipped=skipped)
+        return read_terms(path, column=column, skipped=skipped)
 
 
 @contextmanager

@@ -26,10 +26,18 @@ from synsetmine.cli.inputs import (
     load_vocabulary,
     open_source,
 )
-from synsetmine.cli.options import SettingOptions, check_not_input, out_file, with_settings
+from synsetmine.cli.options import (
+    SettingOptions,
+    check_not_input,
+    option_of,
+    out_file,
+    place_of,
+    with_settings,
+)
 from synsetmine.devices import choose_device
 from synsetmine.errors import DataError, shorten
-from synsetmine.pipeline.settings import MineSettings, SetLimits
+from synsetmine.pipeline.settings import MineSettings, SetLimits, VocabularySettings
+from synsetmine.schema import settings_in
 
 if TYPE_CHECKING:
     from synsetmine.models import StoredModel
@@ -158,15 +166,19 @@ def _show(rows: list[tuple[str, float]], as_json: bool) -> None:
 @with_settings
 def mine(
     model: Model,
-    out: Annotated[Path, out_file("File for the sets, .jsonl or .set.")],
+    out: Annotated[Path, out_file("File for the sets, .jsonl or .set.", stdout=".jsonl")],
     vectors: Tables = None,
     encoder: Encoder = None,
     vocabulary: Annotated[
         Path | None,
         typer.Option(
             help="Terms to mine, one per line, optionally a tab and a count; or a file of sets, "
-            "whose terms are taken. Default: all terms that have vectors."
+            "whose terms are taken; or a table: .csv, .xlsx or .parquet. Default: all terms that "
+            "have vectors."
         ),
+    ] = None,
+    name_column: Annotated[
+        str | None, option_of(settings_in(VocabularySettings)["name_column"])
     ] = None,
     *,
     settings: Annotated[MineSettings, SettingOptions(leave_out=("known", "reviews"))],
@@ -212,7 +224,7 @@ def mine(
 
     stored = load_model(model)
     tables = [load_vectors(path, skip_bad) for path in vectors or ()]
-    listed = load_vocabulary(vocabulary, tables[0] if tables else None, skip_bad)
+    listed = load_vocabulary(vocabulary, tables[0] if tables else None, skip_bad, name_column)
     constraints = read_constraints(reviews)
     ordered = order_vocabulary(listed, settings)
     terms = [term for term in ordered if term not in constraints.not_names]
@@ -248,7 +260,7 @@ def mine(
     several = sum(size > 1 for size in sets.sizes)
     console.say(
         f"{len(terms)} terms: {len(mined.sets)} sets, {several} of two or more terms; "
-        f"{len(sets)} written to {out}"
+        f"{len(sets)} written to {place_of(out)}"
     )
     for sentence in result.summary if known else ():
         console.say(sentence)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 import os
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import wraps
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any, get_type_hints
 
 import typer
@@ -15,6 +17,8 @@ import typer
 from synsetmine.errors import DataError
 from synsetmine.io.files import check_file, check_folder
 from synsetmine.schema import Setting, settings_in
+
+STDOUT = "standard output"  # the name of the file that stands for it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,9 +116,21 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def out_file(help: str, *names: str) -> Any:  # noqa: A002
-    """An option for a file to write, `--out` by default."""
-    return typer.Option(*(names or ("--out", "-o")), callback=output_file, help=help)
+def out_file(help: str, *names: str, stdout: str | None = None) -> Any:  # noqa: A002
+    """An option for a file to write, `--out` by default.
+
+    With `stdout`, `-` is standard output, and the file is written as one with that ending is.
+    """
+
+    def callback(context: typer.Context, path: Path | None) -> Path | None:
+        if path == Path("-"):
+            if stdout is None:
+                raise typer.BadParameter("this is not written to standard output; name a file")
+            return _file_for_stdout(context, stdout)
+        return output_file(path)
+
+    more = "" if stdout is None else " `-`: standard output."
+    return typer.Option(*(names or ("--out", "-o")), callback=callback, help=help + more)
 
 
 def out_folder(help: str, *names: str) -> Any:  # noqa: A002
@@ -124,9 +140,35 @@ def out_folder(help: str, *names: str) -> Any:  # noqa: A002
 
 def output_file(path: Path | None) -> Path | None:
     """Checks a file to write where it enters."""
-    if path is not None:
-        check_file(path)
+    if path is None:
+        return None
+    check_file(path)
+    from synsetmine.runs.folder import is_artefact
+
+    if is_artefact(path):
+        raise DataError("a file of the run itself; name another output file", path=path)
     return path
+
+
+def _file_for_stdout(context: typer.Context, ending: str) -> Path:
+    """A temporary file; what a command has written to it in the end goes to standard output."""
+    folder = TemporaryDirectory(prefix="synsetmine-")
+    path = Path(folder.name, f"{STDOUT}{ending}")
+
+    def show() -> None:
+        with folder:
+            if path.exists():
+                with path.open("rb") as stream:
+                    shutil.copyfileobj(stream, typer.get_binary_stream("stdout"))
+                typer.get_binary_stream("stdout").flush()
+
+    context.call_on_close(show)
+    return path
+
+
+def place_of(path: Path) -> str:
+    """What a message calls a file that was written."""
+    return "standard output" if path.stem == STDOUT else str(path)
 
 
 def output_folder(path: Path | None) -> Path | None:

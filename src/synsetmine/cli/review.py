@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from synsetmine.cli import console
-from synsetmine.cli.options import SettingOptions, out_file, with_settings
+from synsetmine.cli.options import SettingOptions, out_file, place_of, with_settings
 from synsetmine.cli.server import ServerOptions, check_packages, listen_and_serve
 from synsetmine.errors import SynsetmineError, quantity
 from synsetmine.pipeline.settings import JudgeSettings
@@ -95,7 +95,7 @@ def _has_screen() -> bool:
 
 def export_reviews(
     run: Run,
-    out: Annotated[Path, out_file("TSV file for the decisions.")],
+    out: Annotated[Path, out_file("TSV file for the decisions.", stdout=".tsv")],
 ) -> None:
     """Write reviewers' decisions to a TSV file, for git and for other runs.
 
@@ -108,7 +108,7 @@ def export_reviews(
 
     decisions = find_decisions(run)
     write_decisions(out, decisions)
-    console.say(f"{quantity(len(decisions), 'decision')} written to {out}")
+    console.say(f"{quantity(len(decisions), 'decision')} written to {place_of(out)}")
 
 
 def import_reviews(
@@ -122,12 +122,12 @@ def import_reviews(
     Example: `synsetmine import-reviews run reviews.tsv`
     """
     from synsetmine.review import ReviewState, ReviewStore
-    from synsetmine.review.decisions import read_decisions
+    from synsetmine.review.decisions import read_decisions, tomorrow
     from synsetmine.runs import read_results
     from synsetmine.runs.folder import Artefacts
 
     mined = read_results(run)
-    decisions = read_decisions(file)
+    decisions = read_decisions(file, until=tomorrow())
     with ReviewStore(Artefacts(run).reviews) as store:
         new = store.take_in(decisions)
         state = ReviewState(mined, store.decisions())

@@ -17,6 +17,7 @@ from synsetmine.pipeline.settings import EngineSettings, ReportSettings
 from synsetmine.schema import from_record, settings_in
 
 if TYPE_CHECKING:
+    from synsetmine.pipeline.project import Project
     from synsetmine.pipeline.stage_results import HeldOutScores
     from synsetmine.runs import Sentence
     from synsetmine.runs.folder import Artefacts, StageRecord, StageResult
@@ -33,20 +34,42 @@ EngineOptions = Annotated[EngineSettings, SettingOptions()]
 def init(
     corpus: Annotated[str, typer.Option(help="Text: a file, a folder or a pattern.")] = "corpus",
     kb: Annotated[str, typer.Option(help="File with entities and their names.")] = "kb.jsonl",
+    terms: Annotated[
+        str | None, typer.Option("--list", help="Your own terms to mine: a text or a table.")
+    ] = None,
     run: Annotated[str, typer.Option(help="Folder for all results.")] = "run",
     out: Annotated[Path, out_file("The file to write.")] = Path("synsetmine.toml"),
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
 ) -> None:
     """Write a commented project file.
 
-    Example: `synsetmine init --corpus abstracts.jsonl.gz --kb mesh.jsonl.gz`
-    """
-    from synsetmine.pipeline.project import write_project
+    In tables (.csv, .tsv, .xlsx), the command looks for the columns with ids, names, other names,
+    definitions and texts, reports what it takes, and writes that to the file.
 
-    write_project(out, corpus=corpus, kb=kb, run=run, overwrite=overwrite)
-    for named in (corpus, kb):
-        if not (out.parent / named).exists() and not set(named) & set("*?["):
+    Example: `synsetmine init --corpus abstracts.jsonl.gz --kb mesh.jsonl.gz`
+
+    A folder of documents and a spreadsheet:
+
+    Example: `synsetmine init --corpus documents/ --kb products.xlsx`
+    """
+    from synsetmine.pipeline.project import check_new, write_project
+    from synsetmine.pipeline.proposal import propose_corpus, propose_kb, propose_list
+
+    check_new(out, overwrite=overwrite)
+    chosen: dict[str, dict[str, Any]] = {"vocabulary": {"list": terms} if terms else {}}
+    for section, named, propose in (
+        ("corpus", corpus, propose_corpus),
+        ("kb", kb, propose_kb),
+        ("vocabulary", terms, propose_list),
+    ):
+        if named is None or set(named) & set("*?["):
+            continue
+        if not (out.parent / named).exists():
             console.warn(f"{named}: no such file; name the file with --corpus or --kb")
+        elif proposal := propose(out.parent / named):
+            chosen.setdefault(section, {}).update(proposal.settings)
+            console.say(proposal.sentence)
+    write_project(out, corpus=corpus, kb=kb, run=run, chosen=chosen, overwrite=overwrite)
     console.say(f"{out} written; check it, then: synsetmine run {out}")
 
 
@@ -85,6 +108,7 @@ def run(
     uses_torch = chosen.train.uses_torch or bool(chosen.encoder.model)
 
     target = choose_device(device, uses_torch=uses_torch)
+    _say_cost(chosen)
     with work.open() as engine, ShownStages() as watcher:
         folder = run_project(
             chosen, watcher, engine=engine, device=target, until=until, ask=watcher.ask
@@ -95,6 +119,19 @@ def run(
     if until in (None, "report"):
         at = Artefacts(folder.path)
         console.say(f"sets: {at.mined}\nreport: {at.report}")
+
+
+def _say_cost(project: Project) -> None:
+    """Say what a large run will take, before it begins; stages that are done already take less."""
+    from synsetmine.corpus import corpus_files
+    from synsetmine.pipeline.cost import Cost
+
+    files = corpus_files(project.corpus.path, project.corpus.format)
+    cost = Cost.of_run(files, Path(project.kb.path))
+    # Formats with more bytes a name have a third of the names, or less.
+    Cost(cost.seconds, cost.memory / 3).check_memory("use a part of the knowledge base")
+    if not cost.is_small:
+        console.say(f"a run from the start, by the sizes of the files: {cost}")
 
 
 @with_settings

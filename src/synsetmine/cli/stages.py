@@ -20,6 +20,7 @@ from synsetmine.cli.options import (
     check_not_input,
     out_file,
     out_folder,
+    place_of,
     with_settings,
 )
 from synsetmine.cli.run import EngineOptions, report_result
@@ -109,7 +110,7 @@ def knowledge(
 def link(
     documents: Documents,
     knowledge: Knowledge,
-    out: Annotated[Path, out_file("TSV file for the links.")],
+    out: Annotated[Path, out_file("TSV file for the links.", stdout=".tsv")],
     mentions: Annotated[Path, out_file("Parquet file for every mention.", "--mentions")] = Path(
         "mentions.parquet"
     ),
@@ -140,7 +141,7 @@ def link(
         spotlight_cache=cache,
     ) as context:
         result = link_documents(settings, context)
-    report_result(result, f"written to {out} and {mentions}")
+    report_result(result, f"written to {place_of(out)} and {mentions}")
 
 
 def _matcher_of(knowledge: Path, out: Path) -> Path:

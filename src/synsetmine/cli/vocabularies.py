@@ -5,15 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from synsetmine.cli import console
 from synsetmine.cli.inputs import AsJson, SkipBad, load_sets, load_vectors
-from synsetmine.cli.options import check_not_input, out_file, output_file, with_settings
+from synsetmine.cli.options import (
+    SettingOptions,
+    check_not_input,
+    out_file,
+    output_file,
+    with_settings,
+)
 from synsetmine.cli.stages import CorpusOptions
 from synsetmine.errors import DataError, Skipped, quantity
+from synsetmine.pipeline.settings import KbSettings
 
 if TYPE_CHECKING:
     from synsetmine.export.solr import Lint, Severity
@@ -22,6 +29,7 @@ if TYPE_CHECKING:
 
 COLUMNS = ("short form", "long form", "count", "documents", "document", "sentence")
 STDOUT = "-"
+COLUMN_SETTINGS = ("id_field", "name_field", "names_field", "separator")
 
 
 def _check_out(out: Path | None) -> Path | None:
@@ -105,6 +113,7 @@ def _write_abbreviations(out: Path, listed: Sequence[Abbreviation]) -> None:
         write_text(out, rows_of((COLUMNS, *rows), "\t"))
 
 
+@with_settings
 def apply_names(
     patch: Annotated[
         Path, typer.Argument(help="New names, as `export --format patch` writes them.")
@@ -118,6 +127,8 @@ def apply_names(
     reviewed: Annotated[
         bool, typer.Option("--reviewed", help="Add only names that a reviewer called correct.")
     ] = False,
+    *,
+    columns: Annotated[dict[str, Any], SettingOptions(changes=KbSettings, only=COLUMN_SETTINGS)],
 ) -> None:
     """Add new names to a knowledge base, and leave the rest of its file unchanged.
 
@@ -129,10 +140,11 @@ def apply_names(
     check_not_input(out, patch)
     from synsetmine.export.tables import read_patch
     from synsetmine.kb import apply_names as apply
+    from synsetmine.kb.readers import KbFields
 
     refused = Skipped()
     names = read_patch(patch, refused=refused, reviewed=reviewed)
-    applied = apply(kb, out, names, refused=refused, format=format)
+    applied = apply(kb, out, names, refused=refused, format=format, fields=KbFields.of(**columns))
     console.report_left_out(refused)
     added = f"{quantity(applied.names, 'name')} added to {quantity(applied.entities, 'entity')}"
     console.say(f"{added}, written to {out}")

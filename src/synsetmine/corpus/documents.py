@@ -9,16 +9,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from synsetmine.errors import DataError
-from synsetmine.io.files import Source, atomic_write, parquet_errors, parse_json
-from synsetmine.io.tables import rows_in
+from synsetmine.io.files import Source, atomic_write, parse_json
+from synsetmine.io.parquet import ParquetReader, parquet_errors
+from synsetmine.io.sheets import sheet_rows
+from synsetmine.io.tables import Row, rows_in
 from synsetmine.normalization import nfc
 from synsetmine.types import Document, Mention
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+TableFormat = Literal["csv", "tsv", "xlsx"]
 
 
 def sound_text(text: str) -> str:
@@ -71,14 +75,10 @@ def write_documents(path: Path, documents: Iterable[Document]) -> int:
 
 def read_batches(path: Path) -> Iterator[pa.RecordBatch]:
     """The batches of a stored corpus, one at a time: up to 1,000 documents, or about 4 MB."""
-    import pyarrow.parquet as pq
-
-    with parquet_errors(path), pq.ParquetFile(path) as file:
-        _check(file.schema_arrow, path)
-        for group in range(file.num_row_groups):
-            table = file.read_row_group(group).combine_chunks()
-            table.validate(full=True)  # a damaged text would be reported only when it is used
-            yield from table.to_batches()
+    with parquet_errors(path), ParquetReader(path) as file:
+        _check(file.schema, path)
+        for group in range(file.metadata.num_row_groups):
+            yield from file.row_group(group).combine_chunks().to_batches()
 
 
 def documents_at(path: Path, numbers: Iterable[int]) -> Iterator[tuple[int, str, str]]:
@@ -86,12 +86,10 @@ def documents_at(path: Path, numbers: Iterable[int]) -> Iterator[tuple[int, str,
 
     Only the parts of the file that hold them are read.
     """
-    import pyarrow.parquet as pq
-
     ends = list(accumulate(batch_sizes(path)))
-    with parquet_errors(path), pq.ParquetFile(path) as file:
+    with parquet_errors(path), ParquetReader(path) as file:
         for group, chosen in groupby(numbers, lambda number: bisect_right(ends, number)):
-            table = file.read_row_group(group, columns=["id", "text"])
+            table = file.row_group(group, ["id", "text"])
             first = ends[group] - table.num_rows
             for number in chosen:
                 row = number - first
@@ -266,15 +264,15 @@ def read_jsonl(source: Source, fields: Fields) -> Iterator[Document]:
             yield _document(_json_object(line), fields, f"{name}:{number}")
 
 
-def read_table(source: Source, fields: Fields, *, quotes: bool = True) -> Iterator[Document]:
-    """A table with a header: with `quotes` it is CSV, without it is TSV.
+def read_table(source: Source, fields: Fields, format: TableFormat) -> Iterator[Document]:
+    """A table with a header.
 
     In CSV, a field in quotes may hold commas, line ends and doubled quotes. In TSV, a quote is a
     character like any other, as its standard says.
     """
     name = source.name
     header: list[str] | None = None
-    for number, row in table_rows(source, quotes=quotes):
+    for number, row in table_rows(source, format):
         if header is None:
             header = row
             _check_columns(header, fields, source.path)
@@ -284,13 +282,18 @@ def read_table(source: Source, fields: Fields, *, quotes: bool = True) -> Iterat
             yield _document(record, fields, f"{name}:{number}")
 
 
-def table_rows(source: Source, *, quotes: bool = True) -> Iterator[tuple[int, list[str]]]:
-    """The rows of a CSV or TSV file with their first lines; each is as long as the first.
+def table_rows(source: Source, format: TableFormat) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a table with their first lines; each is as long as the first.
 
     A CSV file whose first line has semicolons and no comma is separated by semicolons.
     """
     header: list[str] | None = None
-    for number, row in rows_in(source.byte_lines(), quotes=quotes):
+    rows: Iterable[tuple[int, Row]]
+    if format == "xlsx":
+        rows = sheet_rows(source)
+    else:
+        rows = rows_in(source.byte_lines(), quotes=format == "csv")
+    for number, row in rows:
         try:
             if isinstance(row, DataError):
                 raise row
@@ -323,21 +326,18 @@ def parquet_columns(
     source: Source, choose: Callable[[list[str]], list[str]]
 ) -> Iterator[dict[str, list[object]]]:
     """The values of the columns that are chosen by their names, a batch of rows at a time."""
-    import pyarrow.parquet as pq
-
     number = 0
     path = source.path
-    with (
-        parquet_errors(path),
-        pq.ParquetFile(path, buffer_size=2**16, pre_buffer=False) as file,
-    ):
-        columns = choose(file.schema_arrow.names)
-        share = path.stat().st_size / max(file.metadata.num_rows, 1)
-        for batch in file.iter_batches(_batch_rows(file), columns=columns):
-            yield dict(zip(batch.schema.names, map(_values, batch.columns), strict=True))
-            number += len(batch)
+    with parquet_errors(path), ParquetReader(path) as file:
+        columns = choose(file.schema.names)
+        total = file.metadata.num_rows
+        share = path.stat().st_size / max(total, 1)
+        rows = max(1, min(1000, BATCH * total // max(file.size, 1)))  # a few megabytes
+        for batch in file.batches(rows, columns):
+            yield batch
+            before, number = number, number + len(next(iter(batch.values()), []))
             if source.on_read is not None:
-                source.on_read(int(number * share) - int((number - len(batch)) * share))
+                source.on_read(int(number * share) - int(before * share))
 
 
 def _document(record: Mapping[str, object], fields: Fields, place: str) -> Document:
@@ -385,31 +385,6 @@ def _check_columns(header: list[str], fields: Fields, path: Path) -> list[str]:
             problem = "a text column is missing"
             raise DataError(problem, path=path, value=found[:1000], hint=hint)
     return [name for name in dict.fromkeys((*fields.texts, fields.id)) if name in header]
-
-
-def _batch_rows(file: Any) -> int:
-    """The number of rows that make a batch of a few megabytes, by the file's metadata."""
-    metadata = file.metadata
-    # Of whole row groups: pyarrow ends the process if asked for a column of a damaged file.
-    groups = (metadata.row_group(i) for i in range(metadata.num_row_groups))
-    size: int = sum(group.total_byte_size for group in groups)
-    rows: int = metadata.num_rows
-    return max(1, min(1000, BATCH * rows // max(size, 1)))
-
-
-def _values(column: Any) -> list[object]:
-    """The values of a column of Arrow; a string that is not UTF-8 has halves of characters."""
-    try:
-        return list(column.to_pylist())
-    except UnicodeDecodeError:
-        return [_value(scalar) for scalar in column]
-
-
-def _value(scalar: Any) -> object:
-    try:
-        return scalar.as_py()
-    except UnicodeDecodeError:
-        return bytes(scalar.as_buffer()).decode("utf-8", "surrogateescape")
 
 
 def _start(value: object) -> object:

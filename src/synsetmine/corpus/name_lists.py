@@ -9,20 +9,21 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
-from synsetmine.corpus.documents import check_unicode, parquet_columns, table_rows
+from synsetmine.corpus.documents import TableFormat, check_unicode, parquet_columns, table_rows
 from synsetmine.errors import DataError, Skipped, choose_among, shorten, skip_broken
-from synsetmine.io.files import SPREADSHEETS, STDIN, Source, parse_json, plain_name
+from synsetmine.io.files import AS_XLSX, OTHER_SHEETS, STDIN, Source, parse_json, plain_name
+from synsetmine.io.sets import Vocabulary, read_vocabulary
 from synsetmine.io.tables import unescape_formula
 from synsetmine.normalization import name_key
-from synsetmine.types import SynonymSets
+from synsetmine.types import SynonymSets, Term
 
-ListFormat: TypeAlias = Literal["text", "csv", "tsv", "jsonl", "parquet"]
+ListFormat: TypeAlias = Literal["text", "csv", "tsv", "xlsx", "jsonl", "parquet"]
 LIST_FORMATS: tuple[ListFormat, ...] = get_args(ListFormat)
 COLUMNS = ("name", "term", "label", "surface", "title")  # taken where nobody names a column
 PAIR_HEADER = ("name", "other")
 GROUP_HEADER = ("set_id", "canonical", "name")  # of our own CSV files, whose cells are guarded
 NO_CONTEXT = "a context must be a string or a list of strings"
-NO_LISTS = {".json", ".set", ".tab", ".xml", ".html", ".pdf", *SPREADSHEETS}
+NO_LISTS = {".json", ".set", ".tab", ".xml", ".html", ".pdf", *OTHER_SHEETS}
 
 _Values: TypeAlias = Sequence[object]  # name, context, type, id
 
@@ -47,13 +48,37 @@ def read_names(
 ) -> list[str]:
     """The names in a file, in its order; a missing one is an empty string.
 
-    The file extension determines the format: CSV, TSV, JSON lines or Parquet; anything else is
-    text with one name per line. `-` is standard input. A table needs a `column`, unless it has
-    only one column or one called `name`, `term`, `label`, `surface` or `title`; `on_column` is
-    called with the column used. With `skipped`, broken lines are skipped and their errors go there.
+    The file extension determines the format: CSV, TSV, XLSX (extra `xlsx`), JSON lines or Parquet;
+    anything else is text with one name per line. `-` is standard input. A table needs a `column`,
+    unless it has only one column or one called `name`, `term`, `label`, `surface` or `title`;
+    `on_column` is called with the column used. With `skipped`, broken lines are skipped and their
+    errors go there.
     """
     rows = read_rows(path, column=column, format=format, skipped=skipped, on_column=on_column)
     return [row.name for row in rows]
+
+
+def read_terms(
+    path: str | Path,
+    *,
+    column: str | None = None,
+    skipped: list[DataError] | Skipped | None = None,
+) -> Vocabulary:
+    """The terms of a vocabulary, or those in a column of a table (.csv, .xlsx or .parquet).
+
+    With a `column`, .tsv and .jsonl are tables too.
+    """
+    path = Path(path)
+    if column is None and format_of(path) in ("text", "tsv", "jsonl"):
+        return read_vocabulary(path, skipped=skipped)
+    terms: dict[Term, None] = {}
+    for name in read_names(path, column=column, skipped=skipped):
+        if name.strip():
+            with skip_broken(path, None, skipped):
+                terms[Term.parse(" ".join(name.split()))] = None
+    if not terms:
+        raise DataError("no terms in this file", path=path)
+    return Vocabulary(tuple(terms), {})
 
 
 def read_rows(
@@ -74,7 +99,7 @@ def read_rows(
     path = STDIN if str(path) == "-" else Path(path)
     if format is None and (ending := Path(plain_name(path)).suffix.lower()) in NO_LISTS:
         other = f"convert the file, or name its format: {', '.join(LIST_FORMATS)}"
-        hint = "save the sheet as CSV" if ending in SPREADSHEETS else other
+        hint = AS_XLSX if ending in OTHER_SHEETS else other
         raise DataError(f"{ending} is not a format of name lists", path=path, hint=hint)
     format = format or format_of(path)
     if format not in LIST_FORMATS:
@@ -84,15 +109,15 @@ def read_rows(
         problem = (
             f"plain text has no columns such as {named!r}; if this is a table, name its format"
         )
-        raise DataError(f"{problem}: csv, tsv, jsonl or parquet", path=path)
-    if format == "parquet" and path == STDIN:
-        raise DataError("Parquet cannot be read from standard input; name a file")
+        raise DataError(f"{problem}: csv, tsv, xlsx, jsonl or parquet", path=path)
+    if format in ("parquet", "xlsx") and path == STDIN:
+        raise DataError(f"{format} cannot be read from standard input; name a file")
     source = Source(path, skipped)
     match format:
         case "text":
             return [Row(line) for _, line in source.lines()]
-        case "csv" | "tsv":
-            values = _table_values(source, columns, quotes=format == "csv")
+        case "csv" | "tsv" | "xlsx":
+            values = _table_values(source, columns, format)
         case "jsonl":
             values = _json_values(source, columns)
         case "parquet":
@@ -139,6 +164,7 @@ class _Columns:
 def format_of(path: Path) -> ListFormat:
     """The format of a file, from its extension."""
     ending = Path(plain_name(path)).suffix.lower().removeprefix(".")
+    ending = "xlsx" if ending == "xlsm" else ending
     return next((kind for kind in LIST_FORMATS if kind == ending), "text")
 
 
@@ -149,7 +175,7 @@ def read_pairs(
     together: bool = False,
     skipped: list[DataError] | None = None,
 ) -> list[tuple[str, str]]:
-    """Cannot-link pairs: JSON lists in .jsonl, the first two columns in .csv, else between tabs.
+    """Cannot-link pairs: JSON lists in .jsonl, the first two columns in .csv and .xlsx, else tabs.
 
     A first row with the cells `name` and `other` is a header. A pair that one of the `known` sets
     has is an error, and so is one of two spellings of one name. With `together` they are must-link
@@ -161,16 +187,16 @@ def read_pairs(
             sets_of.setdefault(name_key(term.surface), set()).add(number)
     source = Source(Path(path), skipped)
     format = format_of(source.path)
+    table: TableFormat = format if format in ("csv", "xlsx") else "tsv"
     if format == "parquet":
-        problem = "expected pairs of names in .csv, .tsv, .txt or .jsonl"
+        problem = "expected pairs of names in .csv, .tsv, .xlsx, .txt or .jsonl"
         raise DataError(problem, path=source.path)
-    is_csv = format == "csv"
-    rows = _json_rows(source) if format == "jsonl" else table_rows(source, quotes=is_csv)
+    rows = _json_rows(source) if format == "jsonl" else table_rows(source, table)
     pairs: list[tuple[str, str]] = []
     ours = False  # whether it has our header, and so cells that are guarded
     for position, (number, cells) in enumerate(rows):
         if not position and tuple(cell.strip().casefold() for cell in cells[:2]) == PAIR_HEADER:
-            ours = is_csv
+            ours = table == "csv"
             continue
         with source.skip_broken(number):
             names = [*map(unescape_formula, cells)] if ours else cells
@@ -281,6 +307,9 @@ def contexts_in(value: object) -> tuple[str, ...]:
     return tuple(texts)
 
 
+_HOW_TO_CHOOSE = "use --name-column, in a project name_column of [vocabulary], in Python `column`"
+
+
 def choose_column(headers: Sequence[str], column: str | int | None = None) -> int:
     """The position of the column with the names."""
     listed = shorten(", ".join(headers), 1000)
@@ -296,15 +325,16 @@ def choose_column(headers: Sequence[str], column: str | int | None = None) -> in
     for usual in COLUMNS:
         if plain.count(usual) == 1:
             return plain.index(usual)
-    raise DataError(f"cannot tell which column has the names; name one of {listed}")
+    problem = f"cannot tell which column has the names; name one of {listed}"
+    raise DataError(problem, hint=_HOW_TO_CHOOSE)
 
 
 def _table_values(
-    source: Source, columns: _Columns, *, quotes: bool
+    source: Source, columns: _Columns, format: TableFormat
 ) -> Iterator[tuple[int, _Values]]:
     positions: list[int | None] | None = None
     is_guarded = False
-    for number, row in table_rows(source, quotes=quotes):
+    for number, row in table_rows(source, format):
         if positions is None:
             positions = columns.positions(row, source.path, number)
             is_guarded = tuple(row[: len(GROUP_HEADER)]) == GROUP_HEADER

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from synsetmine.corpus.documents import (
     Fields,
@@ -19,11 +19,26 @@ from synsetmine.corpus.documents import (
     read_table,
 )
 from synsetmine.corpus.mediawiki import read_articles
+from synsetmine.corpus.pages import read_page
 from synsetmine.errors import DataError, Skipped, raise_or_keep
 from synsetmine.io.files import LONGEST, Meter, Source, cannot_open, plain_name
 from synsetmine.types import Document, Mention, Progress
 
-CorpusFormat = Literal["text", "lines", "jsonl", "csv", "tsv", "parquet", "pubtator", "mediawiki"]
+CorpusFormat = Literal[
+    "text",
+    "lines",
+    "document",
+    "markdown",
+    "html",
+    "pdf",
+    "jsonl",
+    "csv",
+    "tsv",
+    "xlsx",
+    "parquet",
+    "pubtator",
+    "mediawiki",
+]
 
 # The longer ending comes first: `.pubtator.txt` is no plain text.
 ENDINGS: dict[str, CorpusFormat] = {
@@ -31,12 +46,19 @@ ENDINGS: dict[str, CorpusFormat] = {
     ".pubtator": "pubtator",
     ".txt": "text",
     ".text": "text",
-    ".md": "text",
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".html": "html",
+    ".htm": "html",
+    ".xhtml": "html",
+    ".pdf": "pdf",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".json": "jsonl",
     ".csv": "csv",
     ".tsv": "tsv",
+    ".xlsx": "xlsx",
+    ".xlsm": "xlsx",
     ".parquet": "parquet",
     ".xml": "mediawiki",
 }
@@ -57,41 +79,46 @@ def read_corpus(
 
     The file extension, without `.gz`, `.bz2` or `.zst`, determines the format:
 
-    - `text` (.txt, .text, .md): a document is a block of lines between blank lines, `notes.txt#1`;
+    - `text` (.txt, .text): a document is a block of lines between blank lines, `notes.txt#1`;
       blocks of more than a million characters are split at a line break;
     - `lines`: one document per line;
+    - `document` (.txt and .text in a folder): a file of plain text is one document;
+    - `markdown` (.md, .markdown), `html` (.html, .htm, .xhtml) and `pdf` (extra `pdf`): the text of
+      a file without its mark-up is one document;
     - `jsonl` (.jsonl, .ndjson, .json): one JSON object per line;
-    - `csv` and `tsv`: with a header; quotes have no meaning in TSV;
+    - `csv`, `tsv` and `xlsx` (first sheet; extra `xlsx`): with a header; quotes have no meaning in
+      TSV;
     - `parquet`;
     - `pubtator` (.pubtator, .pubtator.txt): title and abstract, with the annotated mentions;
     - `mediawiki` (.xml): the articles of a wiki's dump, with their links as mentions.
 
     `text_field` names the field with the text, or several fields ("title,text"), which are joined
-    by a line break; missing ones are left out. `id_field` names the field with the id; the
-    default id is `file name:line`. Texts are normalised to Unicode NFC, except those of PubTator
-    files, whose offsets count characters of the file.
+    by a line break; missing ones are left out. `id_field` names the field with the id; the default
+    id is `file name:line`. In a folder, the file name is the path within the folder. Texts are
+    normalised to Unicode NFC, except those of PubTator files, whose offsets count characters of the
+    file.
 
     A broken record, an empty document or a damaged file raises a DataError. With `skipped` the
-    error goes there, and the next record or file is read. `progress` is called with the bytes
-    read and the bytes of all files, as stored on disk.
+    error goes there, and the next record or file is read; so do files of unknown kinds in a folder.
+    `progress` is called with the bytes read and the bytes of all files, as stored on disk.
     """
-    files = corpus_files(source, format)
+    files = _files_of(source, format, skipped)
     fields = Fields.of(text_field, id_field)
     return _read_all(files, fields, skipped, progress)
 
 
 def _read_all(
-    files: Mapping[Path, CorpusFormat],
+    files: Mapping[Path, _CorpusFile],
     fields: Fields,
     skipped: Skipped | None,
     progress: Progress | None,
 ) -> Iterator[Document]:
     sizes = {path: _size(path) for path in files}
     meter = Meter(sum(sizes.values()), progress)
-    for path, format in files.items():
+    for path, (format, folder) in files.items():
         with meter.start_file(sizes[path]) as on_read:
             try:
-                yield from _read_one(Source(path, skipped, on_read), format, fields)
+                yield from _read_one(Source(path, skipped, on_read, folder), format, fields)
             except DataError as error:  # the file cannot be read from here on
                 raise_or_keep(error, skipped)
     meter.tell()
@@ -105,8 +132,10 @@ def _read_one(source: Source, format: CorpusFormat, fields: Fields) -> Iterator[
             return read_lines(source)
         case "jsonl":
             return read_jsonl(source, fields)
-        case "csv" | "tsv":
-            return read_table(source, fields, quotes=format == "csv")
+        case "csv" | "tsv" | "xlsx":
+            return read_table(source, fields, format)
+        case "document" | "markdown" | "html" | "pdf":
+            return read_page(source, format)
         case "parquet":
             return read_parquet(source, fields)
         case "pubtator":
@@ -124,6 +153,17 @@ def corpus_files(where: Where, format: CorpusFormat | None = None) -> dict[Path,
     without hidden ones. A file that is named twice is read once. `format` overrides the
     extensions.
     """
+    return {path: file.format for path, file in _files_of(where, format, None).items()}
+
+
+class _CorpusFile(NamedTuple):
+    format: CorpusFormat
+    folder: Path | None  # in which it was looked for
+
+
+def _files_of(
+    where: Where, format: CorpusFormat | None, skipped: Skipped | None
+) -> dict[Path, _CorpusFile]:
     if format is not None and format not in get_args(CorpusFormat):
         raise DataError(
             f"the corpus format must be one of {', '.join(get_args(CorpusFormat))}", value=format
@@ -131,30 +171,40 @@ def corpus_files(where: Where, format: CorpusFormat | None = None) -> dict[Path,
     parts = [where] if isinstance(where, str | Path) else list(where)
     if not parts:
         raise DataError("no corpus files are named")
-    files: dict[Path, Path] = {}
-    for path in (path for part in parts for path in _expand(part)):
-        files.setdefault(path.resolve(), path)
-    return {path: format or _format_of(path) for path in files.values()}
+    files: dict[Path, tuple[Path, Path | None]] = {}
+    for path, folder in (pair for part in parts for pair in _expand(part, skipped)):
+        files.setdefault(path.resolve(), (path, folder))
+    return {
+        path: _CorpusFile(format or _format_of(path, folder), folder)
+        for path, folder in files.values()
+    }
 
 
-def _expand(part: str | Path) -> Iterator[Path]:
+def _expand(part: str | Path, skipped: Skipped | None) -> Iterator[tuple[Path, Path | None]]:
+    """Files, each with the folder in which it was looked for."""
     path = Path(part)
     if os.path.isdir(path):  # noqa: PTH112 (a name that is too long is no folder, not an error)
-        yield from _files_in(path)
+        yield from ((file, path) for file in _files_in(path, skipped))
     elif os.path.exists(path):  # noqa: PTH110
-        yield path
+        yield path, None
     elif glob.has_magic(str(part)):
         matches = sorted(glob.glob(str(part), recursive=True))  # noqa: PTH207 (hides dot files)
         if not matches:
             raise DataError("no file matches this pattern", value=str(part))
         for match in map(Path, matches):
-            yield from _files_in(match) if match.is_dir() else [match]
+            if match.is_dir():
+                yield from ((file, match) for file in _files_in(match, skipped))
+            else:
+                yield match, None
     else:
         raise cannot_open(path)
 
 
-def _files_in(folder: Path) -> list[Path]:
-    """The files with known endings in a folder and below; there must be some."""
+def _files_in(folder: Path, skipped: Skipped | None) -> list[Path]:
+    """The files with known endings in a folder and below; there must be some.
+
+    The other files, but not hidden ones, go to `skipped`.
+    """
 
     def refuse(error: OSError) -> None:
         raise DataError(error.strerror or "cannot be read", path=error.filename) from error
@@ -163,15 +213,21 @@ def _files_in(folder: Path) -> list[Path]:
     for parent, folders, names in os.walk(folder, onerror=refuse):
         folders[:] = [name for name in folders if not name.startswith(".")]
         paths = [Path(parent, name) for name in names if not name.startswith(".")]
-        files += [path for path in paths if _known_format(path) and path.exists()]
+        for path in filter(Path.exists, paths):
+            if _known_format(path):
+                files.append(path)
+            elif skipped is not None:
+                skipped.append(DataError("a file of an unknown kind", path=path))
     if not files:
         endings = ", ".join(ENDINGS)
         raise DataError(f"no corpus files in this folder (extensions: {endings})", path=folder)
     return sorted(files)
 
 
-def _format_of(path: Path) -> CorpusFormat:
+def _format_of(path: Path, folder: Path | None) -> CorpusFormat:
     format = _known_format(path)
+    if format == "text" and folder is not None:
+        return "document"
     if format is None:
         problem = f"unknown file extension; name the format or use one of {', '.join(ENDINGS)}"
         raise DataError(problem, path=path)

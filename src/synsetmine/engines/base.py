@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from synsetmine.engines.workers import WorkerPool, cores
 from synsetmine.errors import SynsetmineError, shorten
-from synsetmine.io.files import parquet_errors
+from synsetmine.io.parquet import ParquetReader, parquet_errors
 
 FEW = 6  # fewer batches than that are done sooner than worker processes have started
 
@@ -153,8 +153,8 @@ class Batch:
 
     def read(self, columns: list[str] | None = None) -> pa.RecordBatch:
         metadata = _metadata(self.source, _stamp(self.source))
-        with parquet_errors(self.source), pq.ParquetFile(self.source, metadata=metadata) as file:
-            table = file.read_row_group(self.number, columns=columns, use_threads=False)
+        with parquet_errors(self.source), ParquetReader(self.source, metadata) as file:
+            table = file.row_group(self.number, columns)
         batches = table.combine_chunks().to_batches()
         return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
 

@@ -134,8 +134,14 @@ def atomic_stream(path: Path) -> Iterator[IO[bytes]]:
 
 
 def write_text(path: Path, text: str) -> None:
+    try:
+        content = text.encode()
+    except UnicodeEncodeError as error:  # as in a file name that is not UTF-8
+        around = text[max(error.start - 40, 0) : error.start + 40]
+        hint = "rename the file if it is a file name"
+        raise DataError("not UTF-8, so not written", path=path, value=around, hint=hint) from None
     with atomic_stream(path) as stream:
-        stream.write(text.encode())
+        stream.write(content)
 
 
 def numbered_lines(
@@ -203,8 +209,9 @@ def not_utf8(path: Path, line: int, raw: bytes, start: int) -> DataError:
     return DataError("not UTF-8", path=path, line=line, value=around, hint=hint)
 
 
-SPREADSHEETS = {".ods", ".xls", ".xlsx"}
-_DOCUMENTS = {".doc", ".docx", ".odt", ".pdf", ".rtf", *SPREADSHEETS}
+OTHER_SHEETS = {".ods", ".xls", ".xlsb"}  # which nothing here reads
+AS_XLSX = "save the sheet as .xlsx or CSV"
+_DOCUMENTS = {".doc", ".docx", ".odt", ".pdf", ".rtf", *OTHER_SHEETS}
 
 
 def cannot_open(path: Path, error: Exception | None = None) -> DataError:
@@ -304,22 +311,6 @@ def plain_name(path: Path) -> str:
     return path.stem if compression_of(path) else path.name
 
 
-@contextmanager
-def parquet_errors(path: Path) -> Iterator[None]:
-    """Turn what the system or the Parquet library says about a file into an error of one line."""
-    import pyarrow as pa
-
-    try:
-        yield
-    except (pa.ArrowException, OSError, UnicodeDecodeError, IndexError) as error:
-        number = getattr(error, "errno", None)
-        if isinstance(error, FileNotFoundError):
-            number = errno.ENOENT  # pyarrow leaves it out
-        if number is not None:
-            raise DataError(os.strerror(number), path=path) from error
-        raise DataError("damaged Parquet file", path=path, value=str(error)) from error
-
-
 def sha256(path: Path) -> str:
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
@@ -401,9 +392,14 @@ def _temporary_file(path: Path) -> Iterator[Path]:
 def remove_left_parts(folder: Path, pattern: str = ".*.part") -> None:
     """Remove the temporary files of such names that no process writes any more."""
     for part in folder.glob(pattern):
-        with suppress(OSError), part.open("rb") as stream:
+        with suppress(OSError), open(part, "rb", opener=_open_at_once) as stream:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
             part.unlink()
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open no link, and wait for nobody who writes to a pipe."""
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW)
 
 
 def _mode(target: Path) -> int:
@@ -438,11 +434,17 @@ class Source:
     path: Path
     skipped: list[DataError] | Skipped | None = None
     on_read: Callable[[int], None] | None = None
+    folder: Path | None = None  # in which it was looked for
 
     @property
     def name(self) -> str:
-        """The name without the ending of a compression."""
-        return plain_name(self.path)
+        """The name, or the path within the folder, without the ending of a compression.
+
+        In valid Unicode, whatever bytes the system has.
+        """
+        path = self.path.with_name(plain_name(self.path))
+        name = path.name if self.folder is None else path.relative_to(self.folder).as_posix()
+        return os.fsencode(name).decode("utf-8", "replace")
 
     def open(self) -> AbstractContextManager[IO[bytes]]:
         return open_binary(self.path, on_read=self.on_read)

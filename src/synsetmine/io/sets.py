@@ -76,7 +76,10 @@ _QUOTED = re.compile(
 
 
 def read_sets(
-    path: str | Path, *, skipped: list[DataError] | None = None, allow_empty: bool = False
+    path: str | Path,
+    *,
+    skipped: list[DataError] | Skipped | None = None,
+    allow_empty: bool = False,
 ) -> SynonymSets:
     """Read a `.set` or `.jsonl` file, or a `synonyms.txt` of Solr (also .gz, .bz2 or .zst).
 
@@ -103,7 +106,7 @@ def _has_rules(path: Path, line: str) -> bool:
 
 
 def _read_lines(
-    path: Path, lines: Iterable[tuple[int, str]], skipped: list[DataError] | None
+    path: Path, lines: Iterable[tuple[int, str]], skipped: list[DataError] | Skipped | None
 ) -> dict[str, tuple[Term, ...]]:
     """The sets of a .set or .jsonl file by their ids."""
     parse = _parse_jsonl if _is_jsonl(path) else _parse_paper
@@ -121,7 +124,7 @@ def _read_lines(
 
 
 def _read_rules(
-    path: Path, lines: Iterable[tuple[int, str]], skipped: list[DataError] | None
+    path: Path, lines: Iterable[tuple[int, str]], skipped: list[DataError] | Skipped | None
 ) -> dict[str, tuple[Term, ...]]:
     """The sets of a `synonyms.txt` by hashes of their terms."""
     first_line_of: dict[Term, int] = {}

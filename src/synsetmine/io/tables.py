@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from synsetmine.errors import DataError
-from synsetmine.io.files import LONGEST, atomic_write, parquet_errors
+from synsetmine.io.files import LONGEST, atomic_write
+from synsetmine.io.parquet import ParquetReader, parquet_errors
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# A spreadsheet takes a cell that starts like this for a formula, and runs it.
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-_GUARD = "'"
+# A spreadsheet takes a cell that starts like this for a formula, and runs it. Where it separates
+# cells at semicolons, as in half of Europe, one starts behind each of them, quoted or not, and
+# behind each line end.
+_START = r"(\A|[;\r\n])"
+_FORMULA = re.compile(rf"{_START}(?=[=+\-@\t\r\n＝＋－＠])")
+_GUARDED = re.compile(rf"{_START}(?=[=+\-@\t\r\n＝＋－＠'])")  # or is taken for a guard of ours
+_GUARD = re.compile(rf"{_START}'")
 
 
 Row = list[str] | DataError
@@ -136,17 +142,17 @@ def escape_formula(text: str) -> str:
 
     Texts with an apostrophe of their own get another, so that `unescape_formula` is always right.
     """
-    return f"{_GUARD}{text}" if is_formula(text) or text.startswith(_GUARD) else text
+    return _GUARDED.sub(r"\1'", text)
 
 
-def is_formula(text: str) -> bool:
-    """Whether a spreadsheet takes a cell with this text for a formula."""
-    return text.startswith(_FORMULAS)
+def formula_starts(text: str) -> list[int]:
+    """The places where a formula starts for a spreadsheet."""
+    return [match.end() for match in _FORMULA.finditer(text)]
 
 
 def unescape_formula(text: str) -> str:
     """The inverse of `escape_formula`."""
-    return text.removeprefix(_GUARD)
+    return _GUARD.sub(r"\1", text)
 
 
 def _quote(cell: str, delimiter: str) -> str:
@@ -157,11 +163,8 @@ def _quote(cell: str, delimiter: str) -> str:
 
 def read_table(path: Path, schema: pa.Schema, content: str) -> pa.Table:
     """Read a Parquet file that has these columns; `content` says in errors what its rows are."""
-    import pyarrow.parquet as pq
-
-    with parquet_errors(path):
-        table = pq.read_table(path)
-        table.validate(full=True)
+    with parquet_errors(path), ParquetReader(path) as file:
+        table = file.table()
     if not table.schema.equals(schema):
         columns = ", ".join(table.schema.names)
         raise DataError(f"not a table of {content}; its columns", path=path, value=columns)

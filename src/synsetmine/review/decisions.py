@@ -14,7 +14,7 @@ from unicodedata import category
 
 from synsetmine.errors import DataError, require, skip_broken
 from synsetmine.io.files import numbered_lines, write_text
-from synsetmine.io.tables import is_formula
+from synsetmine.io.tables import formula_starts
 from synsetmine.normalization import is_unicode
 from synsetmine.runs import Scope, Verdict
 from synsetmine.types import Term, first_duplicate
@@ -23,6 +23,7 @@ Kind = Literal["accept", "reject", "unsure", "judge", "remove", "split", "merge"
 
 # Milliseconds and no other zone: then times sort as texts.
 _WHEN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
+_END = "9000"  # no decision is later: there is always a time after the last one
 _FORM = "%Y-%m-%dT%H:%M:%S.%f"
 
 
@@ -75,7 +76,8 @@ class Decision:
             _check_choice("verdict", self.verdict, Verdict)
         if self.scope is not None:
             _check_choice("scope", self.scope, Scope)
-        strange = next((text for text in self.terms if text not in self.members), None)
+        members = set(self.members)
+        strange = next((text for text in self.terms if text not in members), None)
         require(strange is None, "the set has no such term", strange)
         _check_kind(self)
 
@@ -118,6 +120,11 @@ def now(after: str = "") -> str:
     return here if here > after else _format_time(_later(after))
 
 
+def tomorrow() -> str:
+    """The time in a day: decisions of machines whose clocks differ are earlier."""
+    return _format_time(datetime.now(UTC) + timedelta(days=1))
+
+
 def _hash(content: object) -> str:
     text = json.dumps(content, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -131,13 +138,20 @@ def _format_time(time: datetime) -> str:
     return f"{time.strftime(_FORM)[:-3]}Z"
 
 
+def is_time(when: object) -> bool:
+    """Whether a value is a time that a decision may have."""
+    if not isinstance(when, str) or not _WHEN.fullmatch(when) or when >= _END:
+        return False
+    try:
+        _later(when)
+    except ValueError:  # such as the 30th of February
+        return False
+    return True
+
+
 def _check_time(when: str) -> None:
     problem = "expected a time such as 2026-03-01T09:30:00.125Z"
-    require(bool(_WHEN.fullmatch(when)), problem, when)
-    try:
-        _later(when)  # the end of all time has none, and nothing could be decided after it
-    except (ValueError, OverflowError):
-        raise DataError(problem, value=when) from None
+    require(is_time(when), problem, when)
 
 
 def _check_choice(name: str, value: str, choice: object) -> None:
@@ -162,7 +176,8 @@ def _check_kind(decision: Decision) -> None:
     if kind == "merge":
         require(other_set, "merge needs another set", decision.other)
         require(bool(decision.others), "merge needs the members of the other set", decision.other)
-        both = next((text for text in decision.others if text in decision.members), None)
+        members = set(decision.members)
+        both = next((text for text in decision.others if text in members), None)
         require(both is None, "a term is in both sets", both)
     if kind == "undo":
         require(bool(decision.undoes), "undo needs the id of a decision", decision.undoes)
@@ -192,10 +207,11 @@ def write_decisions(path: Path, decisions: Iterable[Decision]) -> None:
     write_text(path, "".join("\t".join(row) + "\n" for row in rows))
 
 
-def read_decisions(path: Path) -> list[Decision]:
+def read_decisions(path: Path, *, until: str = "") -> list[Decision]:
     """Read what `write_decisions` wrote, or a merge of such files; first made first.
 
-    A line without an id gets the one that the store would have given.
+    A line without an id gets the one that the store would have given. A time after `until` is an
+    error: the last decision on a set counts, so one of the future would overrule all others.
     """
     lines = numbered_lines(path)
     number, header = next(lines, (None, ""))
@@ -210,6 +226,9 @@ def read_decisions(path: Path) -> list[Decision]:
             continue
         with skip_broken(path, number, None):
             decision = _decision(line.split("\t"))
+            if until and decision.when > until:
+                hint = "correct the time, or the clock of this machine"
+                raise DataError("a time in the future", value=decision.when, hint=hint)
             first, known = by_id.setdefault(decision.id, (number, decision))
             if known != decision:
                 problem = f"line {first} is another decision with this id"
@@ -233,7 +252,9 @@ def _cells(decision: Decision) -> list[str]:
 
 def _escape_cell(cell: str) -> str:
     """What people typed, as a spreadsheet shows it rather than runs it."""
-    return f"\\u{ord(cell[0]):04x}{cell[1:]}" if is_formula(cell) else cell
+    for place in reversed(formula_starts(cell)):
+        cell = f"{cell[:place]}\\u{ord(cell[place]):04x}{cell[place + 1 :]}"
+    return cell
 
 
 def _decision(cells: Sequence[str]) -> Decision:

@@ -112,6 +112,7 @@ class Draft:
 
     sets: Mapping[str, ReviewedSet]
     homes: Mapping[str, str]  # the id of each term's set
+    numbers: Counter[str] = field(default_factory=Counter)  # the last that an id got behind it
     after: dict[str, ReviewedSet | None] = field(default_factory=dict)
 
     def get(self, set_id: str) -> ReviewedSet | None:
@@ -185,16 +186,19 @@ def _judge(decision: Decision, draft: Draft) -> tuple[int, int]:
     judgement = Judgement(
         decision.verdict or "unsure", decision.scope or "exact", decision.reviewer, decision.when
     )
-    done = 0
+    in_home: dict[str, set[str]] = {}
     for key in decision.terms:
-        home = _home_in_context(draft, key, decision)
-        if home is not None:
-            terms = (
-                replace(term, judgement=judgement) if name == key else term
-                for name, term in zip(home.keys, home.mined.terms, strict=True)
-            )
-            draft.put(_with(home, terms))
-            done += 1
+        if key in draft.homes:
+            in_home.setdefault(draft.homes[key], set()).add(key)
+    done = 0
+    for set_id in _homes_in_context(draft, in_home, decision):
+        home, keys = draft.sets[set_id], in_home[set_id]
+        terms = (
+            replace(term, judgement=judgement) if key in keys else term
+            for key, term in zip(home.keys, home.mined.terms, strict=True)
+        )
+        draft.put(_with(home, terms))
+        done += len(keys)
     return done, len(decision.terms)
 
 
@@ -234,9 +238,10 @@ def _merge(decision: Decision, draft: Draft) -> tuple[int, int]:
 
 
 def _rename(decision: Decision, draft: Draft) -> tuple[int, int]:
-    home = _home_in_context(draft, decision.terms[0], decision)
-    if home is None:
+    homes = [draft.homes[key] for key in decision.terms if key in draft.homes]
+    if not _homes_in_context(draft, homes, decision):
         return 0, 1
+    home = draft.sets[homes[0]]
     preferred = Term.parse(decision.terms[0]).surface
     draft.put(replace(home, mined=replace(home.mined, preferred=preferred)))
     return 1, 1
@@ -267,11 +272,22 @@ def _gather(draft: Draft, into: ReviewedSet, keys: Iterable[str]) -> ReviewedSet
     return replace(into, mined=replace(into.mined, terms=gathered))
 
 
-def _home_in_context(draft: Draft, key: str, decision: Decision) -> ReviewedSet | None:
-    """The set of a term, if it is there with another one that it was seen with."""
-    home = draft.get(draft.homes[key]) if key in draft.homes else None
-    others = set(decision.members) - {key}
-    return None if home is None or (others and others.isdisjoint(home.keys)) else home
+def _homes_in_context(draft: Draft, homes: Iterable[str], decision: Decision) -> list[str]:
+    """Those of the sets that hold at least two of the members, or the only one.
+
+    It looks at no more members than it must: there may be thousands.
+    """
+    left = dict.fromkeys(homes, min(len(decision.members), 2))
+    shared = []
+    for home in filter(None, map(draft.homes.get, decision.members)):
+        if home in left:
+            left[home] -= 1
+            if not left[home]:
+                shared.append(home)
+                del left[home]
+        if not left:
+            break
+    return shared
 
 
 def _with(
@@ -283,7 +299,7 @@ def _with(
     """
     kept = tuple(terms)
     preferred = reviewed.mined.preferred
-    if preferred not in {term.text for term in kept}:
+    if preferred and all(term.text != preferred for term in kept):
         preferred = ""
     if status is None:
         status = "accepted" if reviewed.status == "accepted" else "changed"
@@ -291,9 +307,11 @@ def _with(
 
 
 def _free_id(name: str, draft: Draft) -> str:
-    number, free = 2, name
+    """The name, or the name with a number: thousands of decisions may name the same id."""
+    free = name
     while draft.get(free) is not None:
-        free, number = f"{name}-{number}", number + 1
+        draft.numbers[name] += 1
+        free = f"{name}-{draft.numbers[name] + 1}"
     return free
 
 
@@ -470,6 +488,7 @@ class ReviewState:
         self._sets: dict[str, ReviewedSet] = {}
         self._homes: dict[str, str] = {}
         self._progress: Counter[Status] = Counter()
+        self._numbers: Counter[str] = Counter()
         self._extents: dict[str, Extent] = {}
         everything = self._decisions.values()
         self._latest = max((d.sort_key for d in everything), default=("", ""))
@@ -484,7 +503,7 @@ class ReviewState:
             self._carry_out(decision)
 
     def _carry_out(self, decision: Decision) -> None:
-        draft = Draft(self._sets, self._homes)
+        draft = Draft(self._sets, self._homes, self._numbers)
         self._extents[decision.id] = carry_out(decision, draft)
         self._put(draft.after)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -11,9 +12,9 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
-from synsetmine.errors import DataError, SynsetmineError
+from synsetmine.errors import DataError, SynsetmineError, quantity
 from synsetmine.io.sqlite import check_mark, copied_database, file_states, open_database
-from synsetmine.review.decisions import COLUMNS, LISTS, Decision, now
+from synsetmine.review.decisions import COLUMNS, LISTS, Decision, is_time, now
 
 _OURS = 0x5E7DEC  # in the file's header, so that nothing is written into another database
 _VERSION = 1
@@ -80,12 +81,14 @@ class ReviewStore:
     """All decisions of a run, in the order in which they came in. They are only ever added.
 
     What `add` returned is on disk, in the file of that name: it survives a killed process and a
-    crashed machine. Any number of threads and processes may use one file at the same time.
+    crashed machine. Any number of threads and processes may use one file at the same time. A
+    damaged decision is left out, with a warning in the log.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = RLock()
+        self._damaged: set[int] = set()  # the decisions that the log has warned of
         with _clear_errors(path):
             self._connection = open_database(path, _TABLE, mark=_OURS, wait=_WAIT)
             _check_version(self._connection, path)
@@ -200,11 +203,15 @@ class ReviewStore:
             with self._connection:
                 self.check_in_place()  # again: it may have waited for another process
                 yield
+            with suppress(sqlite3.Error):  # such as a full disk: they are safe in the log
+                # A copy of the file without its log then has all decisions.
+                self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
             self.check_in_place()
 
     def _insert_now(self, decision: Decision) -> Decision:
-        latest = self._connection.execute("SELECT max(at) FROM decisions").fetchone()[0]
-        return self._insert(decision.stamp(now(latest or "")))
+        times = self._connection.execute("SELECT at FROM decisions ORDER BY at DESC")
+        latest = next((at for (at,) in times if is_time(at)), "")
+        return self._insert(decision.stamp(now(latest)))
 
     def _insert(self, decision: Decision) -> Decision:
         marks = ", ".join("?" * len(COLUMNS))
@@ -218,7 +225,7 @@ class ReviewStore:
         query = f"{_SELECT} WHERE {condition} ORDER BY number"
         with self._lock, _clear_errors(self.path):
             rows = self._connection.execute(query, values).fetchall()
-        return [_decision(row, self.path) for row in rows]
+        return _sound(rows, self.path, self._damaged)
 
     def _decisions_on(self, sets: Sequence[str], since: int) -> list[Decision]:
         marks = ", ".join("?" * len(sets))
@@ -239,14 +246,11 @@ class ReviewStore:
         return decision
 
     def _last_of(self, reviewer: str) -> Decision:
-        condition = (
-            "number = (SELECT max(number) FROM decisions WHERE reviewer = ? AND "
-            "kind != 'undo' AND id NOT IN (SELECT undoes FROM decisions))"
-        )
-        decision = next(iter(self._select(condition, [reviewer])), None)
-        if decision is None:
+        condition = "reviewer = ? AND kind != 'undo' AND id NOT IN (SELECT undoes FROM decisions)"
+        standing = self._select(condition, [reviewer])
+        if not standing:
             raise DataError("there is no decision to undo by", value=reviewer)
-        return decision
+        return standing[-1]
 
 
 def read_store(path: Path) -> list[Decision]:
@@ -257,7 +261,7 @@ def read_store(path: Path) -> list[Decision]:
         check_mark(connection, path, _OURS)
         _check_version(connection, path)
         rows = connection.execute(f"{_SELECT} ORDER BY number").fetchall()
-        return [_decision(row, path) for row in rows]
+        return _sound(rows, path, set())
 
 
 def _identity(path: Path) -> list[tuple[int, ...] | None]:
@@ -269,6 +273,24 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> None:
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     if version > _VERSION:
         raise DataError("reviews of a newer synsetmine, with schema", path=path, value=version)
+
+
+def _sound(rows: Iterable[Sequence[Any]], path: Path, reported: set[int]) -> list[Decision]:
+    """The decisions in rows, less those that are damaged; the log names each of these once."""
+    decisions = []
+    damaged = {}
+    for row in rows:
+        try:
+            decisions.append(_decision(row, path))
+        except DataError as error:
+            damaged[int(row[0])] = error
+    new = [number for number in damaged if number not in reported]
+    if new:
+        message = "left out %s of reviewers, such as %s"
+        counts = quantity(len(new), "damaged decision")
+        logging.getLogger(__name__).warning(message, counts, damaged[new[0]])
+        reported.update(new)
+    return decisions
 
 
 def _decision(row: Sequence[Any], path: Path) -> Decision:

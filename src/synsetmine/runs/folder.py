@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
+import os
 import platform
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -295,12 +296,17 @@ class RunFolder:
         )
 
     def _hash(self, path: Path) -> str:
-        """The hash of a file's content; taken again only if its size or time changed."""
+        """The hash of a file's content; taken again only if its size or a time changed.
+
+        A program that writes another content of the same size can set the time of the content
+        back, but not that of the last change.
+        """
         stat = path.stat()
         name = str(path.relative_to(self.path) if path.is_relative_to(self.path) else path)
         known = self._files.get(name)
-        if known is None or [known["size"], known["time"]] != [stat.st_size, stat.st_mtime_ns]:
-            known = {"size": stat.st_size, "time": stat.st_mtime_ns, "sha256": sha256(path)}
+        state = {"size": stat.st_size, "time": stat.st_mtime_ns, "changed": stat.st_ctime_ns}
+        if known is None or state != {key: known.get(key) for key in state}:
+            known = {**state, "sha256": sha256(path)}
             self._files[name] = known
         return str(known["sha256"])
 
@@ -343,6 +349,18 @@ class RunFolder:
 def is_run(folder: Path) -> bool:
     """Whether a folder has a manifest, of whatever kind: opening the run refuses a wrong one."""
     return (folder / MANIFEST).exists()
+
+
+def is_artefact(path: Path) -> bool:
+    """Whether a run has this file, or may have it later; the report may be written again."""
+    path = path.resolve()
+    own = Artefacts(Path(os.devnull))  # names alone: there are no files below it
+    names = {file.name for file in vars(own).values() if isinstance(file, Path)}
+    names -= {own.report.name, own.model.name}
+    names |= {f"{own.model.name}/{name}" for name in MODEL_FILES}
+    names |= {f"{own.reviews.name}{suffix}" for suffix in ("-wal", "-shm", "-journal")}
+    folders = [folder for folder in path.parents[:2] if is_run(folder)]
+    return any(path.relative_to(folder).as_posix() in names for folder in folders)
 
 
 def no_run(folder: Path, missing: str = "mined sets") -> SynsetmineError:

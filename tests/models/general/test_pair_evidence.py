@@ -76,8 +76,8 @@ def test_weights_of_stems_are_those_of_a_naive_count(
     same, different = NaiveCounts(), NaiveCounts()
     start = 0
     for members in sets:
-        own = [name for name in range(start, start + len(members)) if name not in hidden]
-        for one, other in combinations(own[:SET_NAMES], 2):
+        shown = [name for name in range(start, start + len(members)) if name not in hidden]
+        for one, other in combinations(shown[:SET_NAMES], 2):
             same.add(bags[one], bags[other], int(labels[one]))
         start += len(members)
     for one, other in zip(

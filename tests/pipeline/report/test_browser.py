@@ -324,6 +324,22 @@ def test_twenty_thousand_sets_are_paged_and_searched(
 
 
 @pytest.mark.slow
+def test_a_set_of_twenty_thousand_terms_grows_on_demand(show: Callable[..., Any]) -> None:
+    joined = (MinedTerm(f"n{i}", 1, "joined", False, 0.9) for i in range(20_000))
+    one = MinedSet("D1", (MinedTerm("seed", 1, "seed", True), *joined), "D1")
+    other = MinedSet("s2", tuple(MinedTerm(f"o{i}", 1, "joined", False, 0.9) for i in range(999)))
+    with show(sample(sets=[one, other])) as page:
+        assert "and 987 more" in page.locator("#groups-rows").inner_text()
+        search_box(page).fill("n1")
+        page.locator("#rows button.set-name").first.click()
+        assert page.locator(".members > li").count() == 200
+        page.get_by_role("button", name="19,801 more terms").click()
+        assert page.locator(".members > li").count() == 400
+    with show(sample(sets=[one, other]), java_script_enabled=False) as page:
+        assert "and 19,901 more" in page.locator("#rows").inner_text()
+
+
+@pytest.mark.slow
 def test_a_set_can_be_linked(show: Callable[..., Any], many: Findings) -> None:
     with show(many, hash_="#set-c12345") as page:
         button = row_button(page, "syndrome 12345")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import re
 import socket
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
@@ -214,20 +213,21 @@ def _can_send(plain: socket.socket, some: bytes) -> bool:
     return True
 
 
-def test_more_connections_than_allowed_are_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nX: a"])
+def test_connections_that_wait_for_ever_lock_nobody_out(
+    monkeypatch: pytest.MonkeyPatch, sent: bytes
+) -> None:
     monkeypatch.setattr(running, "MOST", 4)
-    with knocking(AccessPolicy()) as client, ExitStack() as several:
+    with knocking(AccessPolicy(LOOPBACK, TOKEN)) as client, ExitStack() as several:
         place = client.base_url.host, client.base_url.port or 0
-        idle = [several.enter_context(socket.create_connection(place)) for _ in range(8)]
-        assert client.get("/").status_code == 503
-        for plain in idle:
-            plain.close()
-        for _ in range(200):
-            if client.get("/").status_code == 200:
-                break
-            time.sleep(0.05)
-        else:
-            raise AssertionError("the server does not come back")
+        idle = []
+        for _ in range(8):
+            idle.append(several.enter_context(socket.create_connection(place, timeout=30)))
+            idle[-1].sendall(sent)
+        for _ in range(3):
+            headers = {"authorization": f"Bearer {TOKEN}", "connection": "close"}
+            assert client.get("/", headers=headers).status_code == 200
+        assert not _can_send(idle[0], b"a")  # the oldest had to go
 
 
 # --- The token --------------------------------------------------------------------------------

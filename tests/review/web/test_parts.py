@@ -247,7 +247,7 @@ def test_sentences_are_those_of_the_terms(tmp_path: Path) -> None:
 def _sentences(run: Path) -> Mapping[str, Sequence[Sentence]]:
     session = ReviewSession(run)
     try:
-        return session.sentences(session.state["s1"])
+        return session.sentences(term.text for term in session.state["s1"].mined.terms)
     finally:
         session.close()
 

@@ -16,9 +16,20 @@ from threading import Barrier
 
 import pytest
 
+from synsetmine.review import read_store
 from synsetmine.review.decisions import read_decisions
+from synsetmine.review.web.routes import reviewing_app
+from synsetmine.review.web.server import AccessPolicy
+from synsetmine.review.web.session import ReviewSession
 from tests.cli.test_project import synsetmine
-from tests.support.webserver import Sets, Visitor, start_server, write_near_vectors, write_run
+from tests.support.webserver import (
+    Sets,
+    Visitor,
+    serve,
+    start_server,
+    write_near_vectors,
+    write_run,
+)
 
 SETS = 100_000
 REVIEWERS = [f"Reviewer {n}" for n in range(8)]
@@ -85,6 +96,31 @@ def test_eight_reviewers_of_one_queue(tmp_path: Path, servers: int) -> None:
     for name, one in zip(REVIEWERS, told, strict=True):
         assert name not in one.conflicts
     assert sum(len(one.conflicts) for one in told) >= len(REVIEWERS) - 1  # of the first set
+
+
+def test_a_set_of_twenty_thousand_terms_is_shown_in_pages(tmp_path: Path) -> None:
+    terms: dict[str, float | None] = {f"name {i}": 0.9 for i in range(20_000)}
+    run = write_run(tmp_path / "run", {"s1": terms, "s2": {"fever": None}}, {}, texts=["name 7"])
+    session = ReviewSession(run)
+    with serve(reviewing_app(session, AccessPolicy(), title="run")) as address:
+        ada = Visitor(address)
+        assert ada.open().count('<li class="term') == 200
+        assert len(ada.page.text) < 1_000_000
+        assert "page 1 of 100; Accept, Reject and Unsure are for all 20,000 terms" in ada.page.text
+        assert "Previous terms" not in ada.page.text
+        last = ada.open(set="s1", terms="100")
+        assert ">name 19800</bdi>" in last
+        assert "More terms" not in last
+        for text in ("0", "x", "-1", "101", "9" * 99):  # the first page, or the last
+            assert 'class="term' in ada.open(set="s1", terms=text)
+        page = ada.decide("incorrect", "s1", term="name 19800", terms="100")
+        assert 'aria-label="name 19800, incorrect"' in page.text
+        for _ in range(60):
+            ada.decide("correct", "s1", term="name 0")
+        assert "11 older decisions: <code>synsetmine export-reviews</code>" in ada.page.text
+        ada.decide("accept", "s1")
+        ada.close()
+    assert {len(d.terms) for d in read_store(run / "reviews.sqlite")} == {1, 19_999}
 
 
 def timed(work: Callable[[], object]) -> float:

@@ -79,7 +79,7 @@ NAME_CASES = (
         "a column of a text",
         1,
         "x.txt: plain text has no columns such as 'name'; if this is a table, name its format: "
-        "csv, tsv, jsonl or parquet",
+        "csv, tsv, xlsx, jsonl or parquet",
         "--column",
         "name",
     ),
@@ -87,7 +87,8 @@ NAME_CASES = (
         "id,value\n1,a\n",
         "a table without a column of names",
         1,
-        "x.csv:1: cannot tell which column has the names; name one of id, value",
+        "x.csv:1: cannot tell which column has the names; name one of id, value; use "
+        "--name-column, in a project name_column of [vocabulary], in Python `column`",
     ),
     _csv(
         "id,value\n1,a\n",

@@ -22,6 +22,9 @@ _write = files(
         "empty.jsonl": "",
         "plain.txt.gz": "heart\n",
         "names.docx": b"PK\x03\x04\x14\x00\x9d\xff\x00",
+        "names.xls": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+        "secret.xlsx": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+        "half.xlsx": b"PK\x03\x04",
         "latin.txt": b"Z\xfcrich\n",
         "utf16.txt": "heart\n".encode("utf-16-le").join((b"\xff\xfe", b"")),
         "folder/names.txt": "heart\n",
@@ -90,6 +93,26 @@ NEWCOMER_CASES: tuple[Case, ...] = (
         "group names.docx",
         1,
         "names.docx:1: not UTF-8: b'PK…'; save the document as plain text or CSV",
+    ),
+    _newcomer(
+        "a spreadsheet in an old format",
+        "group names.xls",
+        1,
+        "names.xls: .xls is not a format of name lists; save the sheet as .xlsx or CSV",
+    ),
+    _newcomer(
+        "a spreadsheet with a password",
+        "knowledge secret.xlsx -o out.arrow",
+        1,
+        "secret.xlsx: an old .xls file, or one with a password; save it as .xlsx without a "
+        "password, or as CSV",
+    ),
+    _newcomer(
+        "a damaged spreadsheet",
+        "init --corpus corpus.jsonl --kb half.xlsx --out new.toml",
+        1,
+        "half.xlsx: damaged .xlsx file: 'File is not a zip file'; open it and save it again, or "
+        "save the sheet as CSV",
     ),
     _newcomer(
         "text in Latin-1",
@@ -180,10 +203,10 @@ NEWCOMER_CASES: tuple[Case, ...] = (
         "empty.jsonl: no documents; name files with text",
     ),
     _newcomer(
-        "a corpus as PDF",
+        "a damaged PDF",
         "read paper.pdf -o out.parquet",
         1,
-        "paper.pdf: unknown file extension; name the format or use one of .pubtator.txt, …",
+        "paper.pdf: no documents; 1 left out, such as paper.pdf: damaged PDF file: …",
     ),
     _newcomer(
         "a table without the column of texts",
@@ -208,7 +231,8 @@ NEWCOMER_CASES: tuple[Case, ...] = (
         "knowledge semicolons.csv -o out.arrow",
         1,
         "semicolons.csv:1: expected a header with the columns 'id' and 'name'; found: 'code, "
-        "label'; rename these columns",
+        "label'; choose columns with --id-field and --name-field, in a project as id_field and "
+        "name_field of [kb]; `synsetmine init` proposes them",
     ),
     _newcomer(
         "too few sets",

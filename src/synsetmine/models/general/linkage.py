@@ -22,6 +22,7 @@ Numbers: TypeAlias = npt.NDArray[np.int64]
 Totals: TypeAlias = npt.NDArray[np.float64]
 Entry: TypeAlias = tuple[float, int, int, int, int]  # -logit, two sets, their sizes
 
+LARGEST = 1e6  # bias and scale of a set function
 LEAST, MOST = 1e-3, 1 - 1e-4  # probabilities of pairs, and their means, are kept within these
 ROWS = 1 << 17  # of the graph that are looked at, at a time
 
@@ -34,8 +35,8 @@ class SetFunction:
     scale: float
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.bias) and math.isfinite(self.scale)):
-            raise ModelError(f"bias and scale of the set function must be finite: {self}")
+        if not (abs(self.bias) <= LARGEST and abs(self.scale) <= LARGEST):  # NaN is no number
+            raise ModelError(f"bias and scale of the set function are at most {LARGEST:g}: {self}")
 
     def logits(self, totals: npt.NDArray[Any], pairs: int | Numbers) -> Totals:
         """From the sums of the probabilities, and the numbers of pairs."""

@@ -33,6 +33,7 @@ from synsetmine.models.general.neighbours import Floats
 from synsetmine.views.vectors import unit_rows
 
 COMPARED_AT_ONCE = 1 << 17
+WIDTH = 256  # of a layer; with wider ones fewer pairs are compared at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +52,8 @@ class PairClassifier:
         width = len(self.means)
         if self.deviations.shape != (width,) or len(self.weights) != len(self.biases):
             raise ModelError("means, deviations and layers of the pair classifier do not match")
+        if not (self.deviations > 0).all():
+            raise ModelError("the pair classifier has a deviation that is not above 0")
         for weights, bias in zip(self.weights, self.biases, strict=True):
             if weights.ndim != 2 or len(weights) != width or bias.shape != (weights.shape[1],):
                 raise ModelError(f"a layer of the pair classifier has the shape {weights.shape}")
@@ -66,14 +69,18 @@ class PairClassifier:
     def log_odds(self, features: Floats) -> Floats:
         """(pairs, features) -> (pairs,)"""
         parts = [np.zeros(0, np.float32)]
-        for start in range(0, len(features), COMPARED_AT_ONCE):
-            hidden = (features[start : start + COMPARED_AT_ONCE] - self.means) / self.deviations
-            for layer, (weights, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
-                hidden = hidden @ weights + bias
-                if layer + 1 < len(self.weights):
-                    np.maximum(hidden, 0, out=hidden)
-            parts.append(hidden[:, 0])
-        return np.concatenate(parts)
+        widest = max(self.width, *(len(bias) for bias in self.biases))
+        step = max(COMPARED_AT_ONCE * min(WIDTH, widest) // widest, 1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for start in range(0, len(features), step):
+                hidden = (features[start : start + step] - self.means) / self.deviations
+                layers = enumerate(zip(self.weights, self.biases, strict=True))
+                for layer, (weights, bias) in layers:
+                    hidden = hidden @ weights + bias
+                    if layer + 1 < len(self.weights):
+                        np.maximum(hidden, 0, out=hidden)
+                parts.append(hidden[:, 0])
+        return _finite(np.concatenate(parts))
 
     def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
         layers = enumerate(zip(self.weights, self.biases, strict=True))
@@ -91,6 +98,13 @@ class PairClassifier:
             tuple(arrays[f"w.{layer}"] for layer in range(layers)),
             tuple(arrays[f"b.{layer}"] for layer in range(layers)),
         )
+
+
+def _finite(log_odds: Floats) -> Floats:
+    """Log-odds, unless the weights of the model are so large that they overflow."""
+    if not np.isfinite(log_odds).all():
+        raise ModelError("the weights of the model give log-odds that are not finite")
+    return log_odds
 
 
 ARRAYS = ("means", "deviations", "weights")
@@ -113,6 +127,8 @@ class Adaptation:
             raise ModelError(f"means and deviations of the adaptation have the shapes {shapes}")
         if self.weights.shape != (1 + width[0],):
             raise ModelError(f"the weights of the adaptation have the shape {self.weights.shape}")
+        if not (self.deviations > 0).all():
+            raise ModelError("the adaptation has a deviation that is not above 0")
 
     @property
     def width(self) -> int:
@@ -121,9 +137,10 @@ class Adaptation:
 
     def log_odds(self, features: Floats) -> Floats:
         """The correction of the log-odds: (pairs, features) -> (pairs,)"""
-        standard = (features - self.means) / self.deviations
-        log_odds: Floats = (standard @ self.weights[1:] + self.weights[0]).astype(np.float32)
-        return log_odds
+        with np.errstate(over="ignore", invalid="ignore"):
+            standard = (features - self.means) / self.deviations
+            log_odds: Floats = (standard @ self.weights[1:] + self.weights[0]).astype(np.float32)
+        return _finite(log_odds)
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
         description = {"strings": self.strings, "tables": list(self.tables)}
@@ -167,6 +184,9 @@ class PairFeatures:
         tables: Sequence[Floats] = (),  # unit rows beside the names; zeros where unknown
     ) -> None:
         self.count = count
+        if names is not None and names.width != classifier.width:
+            problem = f"the pair classifier takes {classifier.width} features of a pair"
+            raise ModelError(f"{problem}; the names have {names.width}")
         self._names = names
         self._classifier = classifier
         self._tables = [NeighbourTable(rows) for rows in _with_joint(names, tables)]

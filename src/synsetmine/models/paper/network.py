@@ -182,6 +182,8 @@ class SetScorer(nn.Module):
 
 def _check_size(description: Mapping[str, Any], stored: int) -> None:
     """Refuse a network that is larger than its weights, before memory is taken for it."""
+    if not 0 <= description["dropout"] <= 1:
+        raise ModelError("the dropout is not a probability")
     embed = [description["dimension"], *description["embed_sizes"]]
     layers = (*pairwise(embed), *pairwise([embed[-1], *description["post_sizes"], 1]))
     if any(width < 1 for layer in layers for width in layer):

@@ -44,6 +44,7 @@ from synsetmine.runs.results import ACTIONS, description, probability, share
 from synsetmine.types import Progress
 
 PLAIN_ROWS = 100  # rows of a table in the page itself, for reading without JavaScript
+PLAIN_TERMS = 100  # of a set in such a row
 SETS_A_BLOCK = 200  # sentences are read in blocks, when a set of the block is first opened
 
 
@@ -95,6 +96,7 @@ def _context(findings: Findings) -> dict[str, Any]:
         "actions": ACTIONS,
         "names": findings.new_names[:PLAIN_ROWS],
         "groups": findings.groups[:PLAIN_ROWS],
+        "plain_terms": PLAIN_TERMS,
         "plain": list(islice(findings.shown_first, PLAIN_ROWS)),
         "links": findings.kept.links + sum(t.links for t in findings.dropped.values()),
         "longest_stage": max((stage.seconds for stage in findings.stages), default=0),
@@ -160,10 +162,9 @@ def _digest(text: str) -> str:
 def _data(findings: Findings) -> dict[str, Any]:
     """What the script lists, searches and sorts; names and groups by the number of their set."""
     number_of = {mined.id: number for number, mined in enumerate(findings.sets)}
+    place_of = {id(term): n for mined in findings.sets for n, term in enumerate(mined.terms)}
     return {
-        "names": [
-            [number_of[mined.id], mined.terms.index(term)] for mined, term in findings.new_names
-        ],
+        "names": [[number_of[mined.id], place_of[id(term)]] for mined, term in findings.new_names],
         "groups": [
             [number_of[mined.id], int(mined.differs_in_form_only)] for mined in findings.groups
         ],

@@ -5,6 +5,7 @@
   const PREVIEW = 12; // terms shown in a closed row
   const FIRST = 15; // new names and groups shown first
   const MORE = 100; // shown in addition on demand
+  const MEMBERS = 200; // terms shown of an open set; more on demand
 
   const byId = (id) => document.getElementById(id);
   const data = JSON.parse(byId("data").textContent);
@@ -115,7 +116,9 @@
 
   function groupRow([index]) {
     const set = sets[index];
-    const terms = set.terms.flatMap((term, i) => (i ? [", ", bdi(term.text)] : [bdi(term.text)]));
+    const first = set.terms.slice(0, PREVIEW);
+    const terms = first.flatMap((term, i) => (i ? [", ", bdi(term.text)] : [bdi(term.text)]));
+    if (set.size > first.length) terms.push(` and ${number(set.size - first.length)} more`);
     const evidence = sentencesOf(set).flat().filter((sentence) => sentence.length > 4);
     return make(
       "tr",
@@ -237,11 +240,12 @@
       return words.some((word) => text.includes(word));
     };
     const hits = words.length ? set.terms.filter(isHit) : [];
-    const others = set.terms.filter((term) => !hits.includes(term));
+    const isIn = new Set(hits);
+    const others = set.terms.filter((term) => !isIn.has(term));
     const shown = [...hits, ...others].slice(0, PREVIEW);
     const list = make("ul", { class: "terms" });
     for (const term of shown) {
-      const classes = [term.known ? "" : "new", hits.includes(term) ? "hit" : ""];
+      const classes = [term.known ? "" : "new", isIn.has(term) ? "hit" : ""];
       const item = make("li", { class: classes.join(" ").trim() || null }, bdi(term.text));
       if (!term.known) item.append(make("span", { class: "unseen" }, " (not in the knowledge base)"));
       list.append(item);
@@ -261,12 +265,23 @@
     const link = make("a", { href: address, "aria-label": `Link to set ${set.id}` }, "Link to this set");
     const list = make("ul", { class: "members" });
     const sentences = sentencesOf(set);
-    set.terms.forEach((term, i) => list.append(member(term, sentences[i] ?? [])));
+    const more = make("button", { type: "button" });
+    const grow = () => {
+      const from = list.children.length;
+      const added = set.terms.slice(from, from + MEMBERS);
+      list.append(...added.map((term, i) => member(term, sentences[from + i] ?? [])));
+      const left = set.size - list.children.length;
+      more.textContent = counted(left, "more term");
+      more.hidden = left === 0;
+    };
+    more.addEventListener("click", grow);
+    grow();
     return make(
       "div",
       { class: "inside" },
       make("p", { class: "quiet facts" }, `${facts.join(" · ")} · `, link),
       list,
+      more,
     );
   }
 

@@ -70,6 +70,7 @@ class QueueQuery:
     set: str = ""  # the set that is open
     at: str = ""  # its position when it was opened (a set moves when it loses a term); alone: the
     # set behind this position is open
+    terms: str = ""  # the page of its terms, if not the first
     find: str = ""  # a text for sets to merge with the open one
     made: str = ""  # the decision that brought the page here, which its message names
 
@@ -102,7 +103,7 @@ class QueueQuery:
 
     def open_set(self, set_id: str) -> QueueQuery:
         """The same list with another set open."""
-        return replace(self, set=set_id, at="", find="", made="")
+        return replace(self, set=set_id, at="", terms="", find="", made="")
 
     def show_decision(self, made: Decision) -> QueueQuery:
         """The same list with the set of a decision open, and a message on it."""
@@ -110,7 +111,7 @@ class QueueQuery:
 
     def behind(self, position: QueuePosition) -> QueueQuery:
         """The same list, with the set open that comes after a position."""
-        return replace(self, set="", at=format_position(position), find="", made="")
+        return replace(self, set="", at=format_position(position), terms="", find="", made="")
 
     def address(self, **changes: str) -> str:
         """The address of a page that differs in some values; defaults are left out."""
@@ -282,6 +283,8 @@ def when(text: str) -> str:
 
 
 ROWS = 25  # sets in the list
+TERMS = 200  # of the open set on one page
+ACTS_SHOWN = 50  # decisions in its history, the last ones
 
 
 @dataclass(frozen=True)
@@ -382,23 +385,30 @@ def _open_set(
     position: QueuePosition | None,
     blind: bool,
 ) -> dict[str, Any]:
-    sentences = session.sentences(reviewed)
+    pairs = zip(reviewed.keys, reviewed.mined.terms, strict=True)
+    ordered = sorted(pairs, key=lambda pair: not pair[1].is_new)
+    pages = -(-len(ordered) // TERMS)
+    page = min(int(query.terms), pages) if re.fullmatch(r"[1-9]\d{0,8}", query.terms, re.A) else 1
+    shown = ordered[(page - 1) * TERMS : page * TERMS]
+    sentences = session.sentences(term.text for _, term in shown)
     ids = [other.id for other in listed.sets]
     number = ids.index(reviewed.id) if reviewed.id in ids else 0
     following = _behind(session, query, listed, position)
-    pairs = zip(reviewed.keys, reviewed.mined.terms, strict=True)
     history = session.history(reviewed.id)
     return {
         "rows": [
             Row(key, term, term.quotes(sentences.get(normal_form(term.text), ())))
-            for key, term in sorted(pairs, key=lambda pair: not pair[1].is_new)
+            for key, term in shown
         ],
+        "terms_page": page,
+        "terms_pages": pages,
         "definition": session.definition(reviewed),
         "page": page_of(reviewed.mined.entity or ""),
         "previous": ids[number - 1] if number else "",
         "following": "" if following is None else following.id,
         "hidden": blind and reviewed.status in TO_DO,
-        "history": [(decision, session.stands(decision)) for decision in history],
+        "history": [(decision, session.stands(decision)) for decision in history[:ACTS_SHOWN]],
+        "older": max(len(history) - ACTS_SHOWN, 0),
         "disputed": _is_disputed(session, history),
         "nearest": session.nearest(reviewed),
         "matches": session.search(query.find, reviewed) if query.find.strip() else [],

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import errno
 import hashlib
 import secrets
 import socket
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from threading import Thread
@@ -18,6 +20,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from synsetmine.errors import SynsetmineError
 
@@ -231,7 +234,7 @@ def _is_same(shown: str, token: str) -> bool:
     return secrets.compare_digest(shown.encode(), token.encode())
 
 
-MOST = 256  # connections at a time; more are sent away
+MOST = 256  # connections at a time
 PROBLEMS = {
     errno.EADDRINUSE: "port {port} of {host} is taken; --port 0 picks a free one",
     errno.EACCES: "port {port} of {host} needs administrator rights; choose one above 1023",
@@ -307,7 +310,7 @@ def make_server(app: ASGIApp, on_ready: Callable[[], None] | None = None) -> uvi
         app,
         log_config=None,
         access_log=False,
-        http="h11",  # limits the size of headers
+        http=_Protocol,
         lifespan="on",
         limit_concurrency=MOST,
         proxy_headers=False,  # a header must not change who asks
@@ -316,6 +319,28 @@ def make_server(app: ASGIApp, on_ready: Callable[[], None] | None = None) -> uvi
         ws="none",
     )
     return _Server(config, on_ready)
+
+
+class _Protocol(H11Protocol):
+    """HTTP by h11, which limits the size of headers.
+
+    Where there are too many connections, the one that has been open for longest without a request
+    that is being answered goes. So nobody locks others out by connections that wait for ever.
+    """
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        if len(self.connections) >= MOST - 1:
+            waiting = (one for one in self.connections if isinstance(one, _Protocol) and one.waits)
+            oldest = min(waiting, key=lambda one: one.since, default=None)
+            if oldest is not None:
+                oldest.transport.abort()
+                self.connections.discard(oldest)  # now, since several may come at once
+        self.since = time.monotonic()
+        super().connection_made(transport)
+
+    @property
+    def waits(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete
 
 
 class _Server(uvicorn.Server):

@@ -115,6 +115,7 @@ def _words(key: str) -> set[str]:
 PER_TERM = 3  # sentences
 KEPT = 64  # sets whose sentences are kept
 NEAREST = 6
+COMPARED = 200  # terms of a set, to find the nearest others
 MATCHES = 12  # sets that a search for one to merge shows
 ANY: frozenset[Status] = frozenset(get_args(Status))
 
@@ -194,9 +195,9 @@ class ReviewSession:
             return [decision]
         return [other for other in own.values() if other.note == decision.note]
 
-    def sentences(self, reviewed: ReviewedSet) -> Mapping[str, Sequence[Sentence]]:
-        """Where the terms of a set occur, by their normal forms."""
-        return self._sentences_of(tuple(term.text for term in reviewed.mined.terms))
+    def sentences(self, texts: Iterable[str]) -> Mapping[str, Sequence[Sentence]]:
+        """Where terms of a set occur, by their normal forms."""
+        return self._sentences_of(tuple(texts))
 
     def _find_sentences(self, surfaces: tuple[str, ...]) -> Mapping[str, Sequence[Sentence]]:
         if not (self._at.documents.exists() and self._at.places.exists()):
@@ -213,7 +214,7 @@ class ReviewSession:
 
     def nearest(self, reviewed: ReviewedSet) -> list[ReviewedSet]:
         """Other sets that share words with this one, or occur in similar contexts."""
-        homes = map(self.state.home, self._neighbours.near(reviewed.keys))
+        homes = map(self.state.home, self._neighbours.near(reviewed.keys[:COMPARED]))
         near = {home.id: home for home in homes if home is not None and home.id != reviewed.id}
         return list(near.values())[:NEAREST]
 
@@ -315,5 +316,6 @@ class ReviewSession:
         if decision.kind != "undo":
             self._decisions_by.setdefault(decision.reviewer, {})[decision.id] = decision
             return
-        for standing in self._decisions_by.values():
-            standing.pop(decision.undoes, None)
+        undone = self.state.decision(decision.undoes)
+        if undone is not None:
+            self._decisions_by.get(undone.reviewer, {}).pop(undone.id, None)
