@@ -62,7 +62,7 @@ def infarction(entity: str | None = "D009203") -> MinedSet:
     )
 
 
-def explained() -> MinedSet:
+def explained_set() -> MinedSet:
     """A set whose names say what they are: nobody judged all but one of them."""
     text = "Acute myocardial infarction (AMI)\tis\ncommon; myocardial infarction (MI) too."
     evidence = (
