@@ -103,7 +103,7 @@ OTHERS = {
     ("engines/workers.py", "__init__", "workers"),
     ("export/entries.py", "choose_entries", "min_size"),  # a synonym needs two terms
     ("export/entries.py", "choose_entries", "threshold"),  # on terms that are mined already
-    ("export/formats.py", "Format", "sentences"),
+    *(("export/formats.py", "Format", name) for name in ("sentences", "sources")),
     ("export/solr.py", "write_querqy", "weights"),
     *(("io/downloads.py", "fetch_dataset", name) for name in ("backoff", "retries", "timeout")),
     *(("kb/readers.py", "KbFields", name) for name in ("id", "name")),  # JSONL's own
@@ -139,6 +139,7 @@ OPTIONS = {
     ("cli/vocabularies.py", "abbreviations", "min_count"),
     *(("cli/compare.py", "compare", n) for n in ("held_out", "orders", "preset", "workers")),
     *(("cli/export.py", "export", name) for name in ("min_size", "threshold")),
+    ("cli/push.py", "push", "dry_run"),
     *(("cli/train.py", "tune", name) for name in ("folds", "preset", "workers")),
 }
 
