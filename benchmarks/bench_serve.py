@@ -25,7 +25,6 @@ from multiprocessing.connection import Connection as Pipe
 from pathlib import Path
 from urllib.parse import urlencode
 
-import numpy as np
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -33,19 +32,18 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from benchmarks.httpclient import Connection, percentile
+from benchmarks.synthetic import make_vocabulary
 from synsetmine.errors import in_one_line
 from synsetmine.io.sets import read_sets
-from synsetmine.models import load_model
-from synsetmine.models.paper.network import SetScorer
+from synsetmine.models import DEFAULT_PRESET, load_model, settings_of
 from synsetmine.review.web.answers import Answers, MinedAnswers, ModelAnswers
 from synsetmine.review.web.api import Service, serving_app
 from synsetmine.review.web.server import AccessPolicy, listen, run_server
 from synsetmine.runs import MinedSet, MinedTerm
 from synsetmine.runs.folder import Artefacts
-from synsetmine.types import Term
-from synsetmine.views import TermVectors, TermViews, read_vectors
+from synsetmine.views import TermViews, read_vectors
 
-DIMENSION, TERMS_A_SET = 50, 4
+TERMS_A_SET, LEARNED = 4, 1000
 Made = tuple[ASGIApp, list[str]]  # an application, and the terms to ask it about
 
 
@@ -92,17 +90,19 @@ def _hello() -> Made:
 
 
 def _made_up(sets: int) -> Made:
-    """Sets of four terms, and the paper's network without training: as fast as a trained one."""
-    names = [[f"term {i} of {s}" for i in range(TERMS_A_SET)] for s in range(sets)]
+    """Sets of about four terms, and the general model, adapted to a part of them."""
+    world = make_vocabulary(TERMS_A_SET * sets, seed=0)
     mined = [
-        MinedSet(f"s{s}", tuple(MinedTerm(name, 9, "joined", False, 0.9) for name in members))
-        for s, members in enumerate(names)
+        MinedSet(f"s{s}", tuple(MinedTerm(str(t), 9, "joined", False, 0.9) for t in members))
+        for s, members in enumerate(world.sets)
     ]
-    terms = [Term(name) for members in names for name in members]
-    rows = np.random.default_rng(0).normal(size=(len(terms), DIMENSION)).astype(np.float32)
-    views = TermViews((TermVectors(tuple(terms), rows),))
-    model = SetScorer(dimension=DIMENSION).prepare(terms, views)
-    return _app(MinedAnswers(mined), ModelAnswers(model, 0.5)), list(map(str, terms))
+    views = TermViews(world.views.vectors)
+    known = world.sets.pick(range(0, len(world.sets), max(1, len(world.sets) // LEARNED)))
+    trained = settings_of(DEFAULT_PRESET).train(known, views).model
+    model = trained.prepare(world.terms, views)
+    return _app(MinedAnswers(mined), ModelAnswers(model, trained.threshold)), [
+        *map(str, world.terms)
+    ]
 
 
 def _of(run: Path) -> Made:

@@ -69,10 +69,9 @@ entity.
   name that the rule leaves out wrongly is missing here too.
 - Entities are split in two halves by a hash of their id, phrases by a hash of themselves. Choices
   were made on one half (*develop*); the other one is for this page.
-- *Model that has not seen the names*: its static encoder was learned without biomedical lists. The
-  pair classifier and word weights are those of the package, which have; new names are assigned
-  without them. *Shipped model*: the weights of the
-  package have seen a part of the names, so that these figures say what a user of this very
+- *Model that has not seen the names*: its weights were learned without MeSH, without biomedical
+  lists and ontologies that share its entities, and without Wikipedia. *Shipped model*: the weights
+  of the package have seen a part of the names, so that these figures say what a user of this very
   knowledge base can expect, and not how well other names are found.
 - Rivals look a name up among all names that are not hidden: *equal bags of stems* (Snowball), the
   *nearest bag of stems* (edit similarity of sorted stems), the *nearest name* by a sentence
