@@ -73,23 +73,23 @@ def _speed(
     options: argparse.Namespace,
 ) -> None:
     print(f"\n{'':34} {'MB':>6} {'seconds':>8} {'MB/s':>6} {'matches':>10} {'ratio':>6}")
-    found, ours = _timed("find", matcher.find, texts, len, options.times)
+    found, ours = _time("find", matcher.find, texts, len, options.times)
     linker = DictionaryLinker(kb, ambiguous="senses", matcher=matcher)
     documents = [Document(str(number), text) for number, text in enumerate(texts)]
     in_batches = partial(_link_in_batches, linker, documents)
-    _timed("link, ambiguous names to all", lambda _: in_batches(), texts, int, options.times, ours)
+    _time("link, ambiguous names to all", lambda _: in_batches(), texts, int, options.times, ours)
     other = _Other(forms)
     ready = list(map(_ready, texts))
-    raw, _ = _timed("ahocorasick_rs, made ready", other.find, texts, _total, 1, ours, ready)
+    raw, _ = _time("ahocorasick_rs, made ready", other.find, texts, _total, 1, ours, ready)
     part = list(_cut(iter(texts), options.plain * 1e6))
-    plain, _ = _timed("plain search", partial(_plain_search, forms), part, len, 1, ours)
-    if plain != _rows(matcher.find(part), forms) or plain != other.named(raw, part):
+    plain, _ = _time("plain search", partial(_plain_search, forms), part, len, 1, ours)
+    if plain != _rows(matcher.find(part), forms) or plain != other.names_in(raw, part):
         raise SystemExit("the matches differ")
     print(f"all three find the same names in the first {_megabytes(part):.1f} MB")
     print(f"{1e3 * len(found) / sum(map(len, texts)):.1f} matches in 1000 characters")
 
 
-def _timed(
+def _time(
     what: str,
     work: Callable[[Any], T],
     texts: Sequence[str],
@@ -131,7 +131,7 @@ class _Other:
     def find(self, texts: Sequence[str]) -> list[list[tuple[int, int, int]]]:
         return list(map(self.automaton.find_matches_as_indexes, texts))
 
-    def named(self, raw: list[list[tuple[int, int, int]]], texts: Sequence[str]) -> Found:
+    def names_in(self, raw: list[list[tuple[int, int, int]]], texts: Sequence[str]) -> Found:
         """Its matches, placed in the texts, by the rules for short words in capitals."""
         found = []
         for number, text in enumerate(texts):

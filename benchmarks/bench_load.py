@@ -92,7 +92,7 @@ def _load_review(run: Path, world: Synthetic, seconds: float, connections: int) 
         asyncio.run(_wait_for_sentences(judges[0], port))
         told = queue.recorded.total
         ledger = _load("review", address, process.pid, judges, seconds, told=told)
-    stored = _exported(run)
+    stored = _export_all(run)
     ledger.errors += [
         f"{key}: {stored[key]} in the file, {queue.recorded[key]} were told"
         for key in sorted(stored.keys() | queue.recorded.keys())
@@ -112,7 +112,7 @@ async def _wait_for_sentences(judge: Judge, port: int) -> None:
     await connection.close()
 
 
-def _exported(run: Path) -> Counter[tuple[str, str]]:
+def _export_all(run: Path) -> Counter[tuple[str, str]]:
     out = run.parent / "reviews.tsv"
     command = [sys.executable, "-m", "synsetmine", "export-reviews", str(run), "-o", str(out)]
     subprocess.run(command, check=True, capture_output=True)  # noqa: S603

@@ -89,7 +89,7 @@ def _prepare(folder: Path, options: argparse.Namespace, names: Sequence[str]) ->
     training = Synthetic.load(folder / "training")
     if any(name.startswith("ours") for name in names) and not (folder / "model").exists():
         started = time.perf_counter()
-        settings = settings_of(DEFAULT_PRESET).updated({"seed": options.seed})
+        settings = settings_of(DEFAULT_PRESET).with_changes({"seed": options.seed})
         trained = settings.train(training.sets, training.views, device=options.device)
         save_model(folder / "model", trained.model)
         print(f"ours: trained in {time.perf_counter() - started:.1f} s", flush=True)

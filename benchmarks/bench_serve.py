@@ -51,10 +51,10 @@ def main() -> None:
     options = _options()
     if options.quick:
         options.seconds, options.sets = 1.0, 500
-    with _serving(_hello) as (port, _):
+    with _open_server(_hello) as (port, _):
         hello = _load(port, ["/"], options)
     synonyms = partial(_made_up, options.sets) if options.run is None else partial(_of, options.run)
-    with _serving(synonyms) as (port, terms):
+    with _open_server(synonyms) as (port, terms):
         print(
             f"{len(terms):,} terms, {options.connections} connections, {options.seconds:g} s each"
         )
@@ -120,7 +120,7 @@ def _app(mined: MinedAnswers, model: ModelAnswers) -> ASGIApp:
 
 
 @contextmanager
-def _serving(make: Callable[[], Made]) -> Iterator[tuple[int, list[str]]]:
+def _open_server(make: Callable[[], Made]) -> Iterator[tuple[int, list[str]]]:
     """A server in a process of its own: its port, and its terms."""
     context = get_context("spawn")
     here, there = context.Pipe()

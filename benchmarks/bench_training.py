@@ -37,10 +37,10 @@ def main() -> None:
         parser.error("there is no CUDA device here")
     settings = PRESETS[options.preset]
     if options.epochs:
-        settings = settings.updated({"epochs": options.epochs})
+        settings = settings.with_changes({"epochs": options.epochs})
     sets, vectors = read_sets(options.sets), read_vectors(options.vectors)
     print(f"{len(sets):,} sets, {len(sets.terms):,} terms, preset {options.preset}")
-    spent = _watched(Validation, "score")
+    spent = _watch(Validation, "score")
     began = time.perf_counter()
     trained = train_scorer(sets, vectors, settings, device=options.device)
     took = time.perf_counter() - began
@@ -56,10 +56,10 @@ def main() -> None:
 def _floor(run: Any, settings: TrainingSettings) -> None:
     """An epoch's draw and steps, against what their products and bytes would take alone."""
     run._epoch(1)
-    draw = _timed(lambda: run.sampler.draw(1), run.device)
+    draw = _shortest_time(lambda: run.sampler.draw(1), run.device)
     pairs = run.sampler.draw(1)
     steps = -(-len(pairs) // settings.batch_sets)
-    epoch = _timed(lambda: run.learn(pairs), run.device)
+    epoch = _shortest_time(lambda: run.learn(pairs), run.device)
     flops = _flops(run, pairs) / steps
     parameters = sum(p.numel() for p in run.scorer.parameters())
     moved = (
@@ -92,17 +92,17 @@ def _speed(device: torch.device) -> float:
     """FLOP/s of a large product, with the precision that torch is set to."""
     side = 4096 if device.type == "cuda" else 2048
     a = torch.rand(side, side, device=device)
-    return 2 * side**3 / _timed(lambda: a @ a, device)
+    return 2 * side**3 / _shortest_time(lambda: a @ a, device)
 
 
 def _copy(device: torch.device) -> float:
     """Bytes that are read or written in a second."""
     a = torch.rand(1 << 26, device=device)
     b = torch.empty_like(a)
-    return 2 * a.nbytes / _timed(lambda: b.copy_(a), device)
+    return 2 * a.nbytes / _shortest_time(lambda: b.copy_(a), device)
 
 
-def _timed(function: Callable[[], Any], device: torch.device, times: int = 5) -> float:
+def _shortest_time(function: Callable[[], Any], device: torch.device, times: int = 5) -> float:
     """The shortest of some times, in seconds."""
     found = []
     for _ in range(times):
@@ -119,17 +119,17 @@ def _wait(device: torch.device) -> None:
         torch.cuda.synchronize(device)
 
 
-def _watched(owner: Any, name: str) -> list[float]:
+def _watch(owner: Any, name: str) -> list[float]:
     """The seconds spent in a method, in a list of one."""
     spent, method = [0.0], getattr(owner, name)
 
-    def watched(*values: Any, **named: Any) -> Any:
+    def watch(*values: Any, **named: Any) -> Any:
         began = time.perf_counter()
         result = method(*values, **named)
         spent[0] += time.perf_counter() - began
         return result
 
-    setattr(owner, name, watched)
+    setattr(owner, name, watch)
     return spent
 
 

@@ -72,7 +72,7 @@ class Judge:
         page = await self._open(connection, ledger, "set", set=set_id)
         act = self._chance.choice(ACTS)
         fields = {"act": act, "set": set_id, "scope": "exact"}
-        fields |= {name: _hidden(page, name) for name in ("seen", "shown")}
+        fields |= {name: _hidden_field(page, name) for name in ("seen", "shown")}
         if act == "correct":
             fields["term"] = self._queue.sets[set_id][0]
         sent = await self._send(connection, "/decide", **fields)
@@ -80,25 +80,25 @@ class Judge:
             self._queue.recorded[self.name, "judge" if act == "correct" else act] += 1
             self._queue.decided.append(set_id)
         else:
-            self._refused(sent)
+            self._refuse(sent)
 
     async def _decide_too_late(self, connection: Connection, ledger: Ledger) -> None:
         """As one who has had the page open since before anybody decided."""
         set_id = self._chance.choice(self._queue.decided)
         fields = {"act": "reject", "set": set_id, "scope": "exact", "seen": "0"}
         sent = await self._send(connection, "/decide", **fields)
-        self._refused(ledger.note("stale", sent, 409))
+        self._refuse(ledger.note("stale", sent, 409))
 
     async def _undo(self, connection: Connection, ledger: Ledger) -> None:
         sent = await self._send(connection, "/undo")
         if ledger.note("undo", sent, 303, 400, 409).status == 303:
             self._queue.recorded[self.name, "undo"] += 1
         elif sent.status == 409:
-            self._refused(sent)
+            self._refuse(sent)
         elif "there is no decision to undo" not in sent.text:
             raise Wrong(f"undo: {sent.text[:300]}")
 
-    def _refused(self, answer: Answer) -> None:
+    def _refuse(self, answer: Answer) -> None:
         self._queue.refused += 1
         if "was not recorded" not in answer.text:
             raise Wrong(f"a conflict that is not shown: {answer.text[:300]}")
@@ -124,7 +124,7 @@ class Judge:
         return await connection.ask(path, method="POST", headers=headers, body=body)
 
 
-def _hidden(page: str, name: str) -> str:
+def _hidden_field(page: str, name: str) -> str:
     match = re.search(rf'name="{name}" value="([^"]*)"', page)
     if match is None:
         raise Wrong(f"a page without the field {name}: {page[:300]}")

@@ -28,7 +28,7 @@ def plain_generation(
         if not sets:
             sets.append([term])
             continue
-        batch = _padded(sets, max(map(len, sets)))
+        batch = _pad(sets, max(map(len, sets)))
         joined = torch.cat([torch.full((len(sets), 1), term), batch], dim=1)
         gain = _q(scorer, embedding, joined) - _q(scorer, embedding, batch)
         probabilities = torch.sigmoid(gain).tolist()
@@ -64,7 +64,7 @@ def plain_epoch(
                 subsets.append(shuffled[1 : 1 + size])
                 terms.append(negative if i else shuffled[0])
                 labels.append(float(i == 0))
-        batch = _padded(subsets, PADDED_TO)
+        batch = _pad(subsets, PADDED_TO)
         sums = _sums(scorer, embedding, batch)
         alone = scorer.score(sums)
         joined = scorer.score(sums + scorer.embed(embedding(torch.tensor(terms))))
@@ -81,7 +81,7 @@ def _embedding(matrix: npt.NDArray[np.float32]) -> nn.Embedding:
     return embedding
 
 
-def _padded(sets: list[list[int]], width: int) -> Tensor:
+def _pad(sets: list[list[int]], width: int) -> Tensor:
     batch = np.zeros((len(sets), width), dtype=np.int64)
     for row, members in enumerate(sets):
         batch[row, : len(members)] = members

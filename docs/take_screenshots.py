@@ -62,8 +62,8 @@ def main(run: Path, out: Path | None = None) -> None:
         answers = Answers(MinedAnswers.of_run(copy))
         service = Service(answers, SearchPage(answers, copy, title="demo/run"))
         with (
-            _served(reviewing_app(bench, AccessPolicy(), title="demo/run")) as reviewing,
-            _served(serving_app(service, AccessPolicy())) as serving,
+            _serve(reviewing_app(bench, AccessPolicy(), title="demo/run")) as reviewing,
+            _serve(serving_app(service, AccessPolicy())) as serving,
             sync_playwright() as playwright,
         ):
             flags = ["--no-sandbox", "--disable-gpu"]
@@ -91,7 +91,7 @@ def _take(browser: Browser, name: str, open_page: Callable[[Page], None], out: P
 
 
 @contextmanager
-def _served(app: ASGIApp) -> Iterator[str]:
+def _serve(app: ASGIApp) -> Iterator[str]:
     """The address of an application that is being served."""
     listening = listen("127.0.0.1", 0)
     server = make_server(app)

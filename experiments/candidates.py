@@ -148,7 +148,7 @@ def _report(corpus: Corpus, corpora: Sequence[Corpus], *, seed: int, sample: int
     shipped = name_probabilities(counts)
     seconds = time.perf_counter() - started
     threshold = threshold_for(shipped, is_known)
-    hidden = _hidden(corpus, corpora)
+    hidden = _probabilities(corpus, corpora)
     taken = hidden >= threshold
     print(f"\n## {corpus.name}: threshold {threshold:.2f}, {seconds:.1f} s to classify")
     print(f"phrases {len(counts):,}, candidates {np.count_nonzero(shipped >= threshold):,}")
@@ -174,7 +174,7 @@ def _forms(counts: PhraseCounts, chosen: NDArray[np.bool_]) -> frozenset[str]:
     return frozenset(counts.forms[row] for row in np.flatnonzero(chosen).tolist())
 
 
-def _hidden(corpus: Corpus, corpora: Sequence[Corpus]) -> NDArray[np.float64]:
+def _probabilities(corpus: Corpus, corpora: Sequence[Corpus]) -> NDArray[np.float64]:
     """The probability of each phrase by weights that were learned without it.
 
     Forms of another corpus that are in the same fold are left out too.

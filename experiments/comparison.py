@@ -99,7 +99,7 @@ def _write(
     figures: dict[str, Any] = {}
     for part in found:
         rows = rows_of(part, outcomes, options)
-        stated = {row.title: part.paper[name]["ari"][0] for row, name in _stated(part, rows)}
+        stated = {row.title: part.paper[name]["ari"][0] for row, name in _rows_of_paper(part, rows)}
         bars = [
             Bar(row.title, *row.scores["ari"], GROUPS[row.origin], stated.get(row.title))
             for row in rows
@@ -112,7 +112,7 @@ def _write(
             "\n".join(f"- {note}" for note in notes(rows)),
             _authors(part, outcomes, options),
             write_plot(options.out, f"{NAME}-{part.key}", "ARI of each method", drawing),
-            _chosen(rows),
+            _choices(rows),
         ]
         figures[part.key] = [row.record() for row in rows]
     name = f"{NAME}-{benchmark}"
@@ -249,13 +249,13 @@ def _as_result(seed: int, outcome: Outcome) -> SeedResult:
     )
 
 
-def _stated(part: Part, rows: Sequence[Row]) -> list[tuple[Row, str]]:
+def _rows_of_paper(part: Part, rows: Sequence[Row]) -> list[tuple[Row, str]]:
     """The rows that the paper has too, with their names there."""
     return [(row, paper_name(row)) for row in rows if paper_name(row) in part.paper]
 
 
 def _table(part: Part, rows: Sequence[Row]) -> str:
-    stated = {row.title: part.paper[name] for row, name in _stated(part, rows)}
+    stated = {row.title: part.paper[name] for row, name in _rows_of_paper(part, rows)}
     lines = []
     for row in rows:
         ours = [_pair(row.scores[m]) if row.scores else "failed" for m in SHOWN]
@@ -288,7 +288,7 @@ def _authors(part: Part, outcomes: Mapping[Training, Outcome], options: Options)
     )
 
 
-def _chosen(rows: Sequence[Row]) -> str:
+def _choices(rows: Sequence[Row]) -> str:
     """What tuning chose, folded away."""
     lines = choices(rows)
     if not lines:

@@ -16,7 +16,7 @@ import numpy as np
 from experiments.benchmarkdata import MADE, TITLES, Benchmark, benchmarks
 from experiments.options import Options, read_options
 from experiments.pages import mean_sd, paper_values, protocol, remarks, table, write_page
-from experiments.set_or_pairs import averaged_pairs
+from experiments.set_or_pairs import average_pairs
 from experiments.trainings import (
     Outcome,
     Training,
@@ -108,21 +108,21 @@ def _sets(benchmark: Benchmark, outcome: Outcome) -> tuple[list[str], dict[str, 
     training = _some(benchmark.training.sets)
     shown = {kind: _some(kinds[kind]) for kind in ("right", "partly right", "wrong")}
     rows = [
-        [kind, _braced(members), _truth(members, test)]
+        [kind, _show(members), _truth(members, test)]
         for kind, chosen in shown.items()
         for members in chosen
     ]
     counts = "; ".join(f"{kind} ({said}) {len(kinds[kind])}" for kind, said in KINDS.items())
     parts = [
-        "Some training sets: " + "; ".join(map(_braced, training)) + ".",
+        "Some training sets: " + "; ".join(map(_show, training)) + ".",
         f"{len(mined)} sets were found: {counts}." + (" A random draw:" if rows else ""),
         table(["kind", "found", "the test sets say"], rows) if rows else "",
         _papers_examples(benchmark, mined),
     ]
     figures = {
         "counts": {kind: len(found) for kind, found in kinds.items()},
-        "training": _written(training),
-        "found": {kind: _written(chosen) for kind, chosen in shown.items()},
+        "training": _as_strings(training),
+        "found": {kind: _as_strings(chosen) for kind, chosen in shown.items()},
     }
     return parts, figures
 
@@ -139,8 +139,8 @@ def _truth(members: Sequence[Term], test: SynonymSets) -> str:
     true = test.sets[label]
     lacks = [term for term in true if term not in members]
     extra = [term for term in members if term not in true]
-    said = [f"lacks {_braced(lacks)}"] if lacks else []
-    said += [f"does not have {_braced(extra)}"] if extra else []
+    said = [f"lacks {_show(lacks)}"] if lacks else []
+    said += [f"does not have {_show(extra)}"] if extra else []
     return "; ".join(said) or "the same"
 
 
@@ -150,7 +150,7 @@ def _papers_examples(benchmark: Benchmark, mined: SynonymSets) -> str:
     if stated is None:
         return ""
     rows = [
-        [part, _quoted(names), _those_of(names, sets)]
+        [part, _in_braces(names), _those_of(names, sets)]
         for part, sets, key in (
             ("training set", benchmark.training, "supervision"),
             ("found set", mined, "discovered"),
@@ -166,7 +166,7 @@ def _papers_examples(benchmark: Benchmark, mined: SynonymSets) -> str:
 def _those_of(names: Sequence[str], sets: SynonymSets) -> str:
     wanted = {_plain(name) for name in names}
     held = [members for members in sets if any(_plain(t.surface) in wanted for t in members)]
-    return "; ".join(map(_braced, held)) or "no such term"
+    return "; ".join(map(_show, held)) or "no such term"
 
 
 def _ranking(
@@ -176,14 +176,14 @@ def _ranking(
     stated = paper_values()["examples"]["ranking"]
     whole = ranking_set(benchmark, stated["set"])
     if whole is None:
-        said = f"{_quoted(stated['set'])} are not terms of one test set here: nothing to rank."
+        said = f"{_in_braces(stated['set'])} are not terms of one test set here: nothing to rank."
         return [said], {}, ""
     own = [term for term in whole if _plain(term.surface) in stated["set"]]
     true = [term for term in whole if term not in own]
     rankings = [rank_both_ways(benchmark, outcome, own) for outcome in outcomes]
     parts = [
-        f"The terms of both files, ranked for S = {_braced(own)}; bold are the other terms of its "
-        f"test set, {_braced(true)}. Ours is the first seed, with its probabilities.",
+        f"The terms of both files, ranked for S = {_show(own)}; bold are the other terms of its "
+        f"test set, {_show(true)}. Ours is the first seed, with its probabilities.",
         _ranking_table(rankings[0], stated, true),
         f"The rank of the paper's terms and of the true ones over {len(outcomes)} seeds; other "
         "entities' names are marked with their id.",
@@ -226,7 +226,7 @@ def rank_both_ways(
     others = [term for term in known if term in vectors and term not in own]
     scored = {
         "set_instance": np.array(probabilities(scorer, vectors, own, others)),
-        "pairs": averaged_pairs(scorer, vectors, [(own, term) for term in others]),
+        "pairs": average_pairs(scorer, vectors, [(own, term) for term in others]),
     }
     rankings = {}
     for way, scores in scored.items():
@@ -300,15 +300,15 @@ def _plain(surface: str) -> str:
     return surface.replace("_", " ")
 
 
-def _braced(members: Sequence[Term]) -> str:
-    return _quoted([_plain(term.surface) for term in members])
+def _show(members: Sequence[Term]) -> str:
+    return _in_braces([_plain(term.surface) for term in members])
 
 
-def _quoted(names: Sequence[str]) -> str:
+def _in_braces(names: Sequence[str]) -> str:
     return f"{{{', '.join(names)}}}"
 
 
-def _written(sets: Sequence[Sequence[Term]]) -> list[list[str]]:
+def _as_strings(sets: Sequence[Sequence[Term]]) -> list[list[str]]:
     return [[str(term) for term in members] for members in sets]
 
 

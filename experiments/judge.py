@@ -48,7 +48,7 @@ def main() -> None:
                 settings = _settings(url, options, Path(folder, "perfect.sqlite"))
                 rows.append(measure(name, gold, "perfect", settings))
         if options.wheels is not None:
-            with served(options.wheels, Path(folder), options.threads) as url:
+            with serve(options.wheels, Path(folder), options.threads) as url:
                 for name, gold in vocabularies.items():
                     settings = _settings(url, options, Path(folder, "answers.sqlite"))
                     rows.append(measure(name, gold, "language model", settings))
@@ -160,7 +160,7 @@ def oracle(gold: SynonymSets) -> Iterator[str]:
 
 
 @contextmanager
-def served(wheels: Path, folder: Path, threads: int) -> Iterator[str]:
+def serve(wheels: Path, folder: Path, threads: int) -> Iterator[str]:
     """The language model of some wheels behind an OpenAI-compatible endpoint of this machine."""
     import xllamacpp
 

@@ -88,7 +88,7 @@ def run(options: Options) -> str:
     figures: dict[str, Any] = {}
     for benchmark in benchmarks(options, made=MADE):
         outcomes = [done[training] for training in honest_trainings(benchmark, options)]
-        found = [_judged(benchmark, outcome) for outcome in outcomes]
+        found = [_judge(benchmark, outcome) for outcome in outcomes]
         parts += [
             f"## {benchmark.title}",
             _size(benchmark, found[0]["questions"]),
@@ -123,10 +123,10 @@ def by_set(scorer: SetScorer, vectors: TermVectors, asked: Sequence[Question]) -
 def by_pairs(scorer: SetScorer, vectors: TermVectors, asked: Sequence[Question]) -> Floats:
     """The mean of g(t', t) over t' in S, of the same shape."""
     pairs = [(q.rest, term) for q in asked for term in (q.own, *q.strangers)]
-    return averaged_pairs(scorer, vectors, pairs).reshape(len(asked), -1)
+    return average_pairs(scorer, vectors, pairs).reshape(len(asked), -1)
 
 
-def averaged_pairs(
+def average_pairs(
     scorer: SetScorer, vectors: TermVectors, asked: Sequence[tuple[Sequence[Term], Term]]
 ) -> Floats:
     """For each (S, t) the mean of g(t', t) over t' in S: (asked,)."""
@@ -161,7 +161,7 @@ def pair_probabilities(
     return np.concatenate(found)
 
 
-def _judged(benchmark: Benchmark, outcome: Outcome) -> dict[str, Any]:
+def _judge(benchmark: Benchmark, outcome: Outcome) -> dict[str, Any]:
     """Reports of both ways with one scorer, one for each draw of negatives; fractions."""
 
     def judge() -> dict[str, Any]:
@@ -173,7 +173,7 @@ def _judged(benchmark: Benchmark, outcome: Outcome) -> dict[str, Any]:
             "pairs": reports_of(by_pairs(scorer, benchmark.vectors, asked)),
         }
 
-    found: dict[str, Any] = outcome.kept(NAME, {"draws": DRAWS}, judge)
+    found: dict[str, Any] = outcome.compute_once(NAME, {"draws": DRAWS}, judge)
     return found
 
 

@@ -51,7 +51,7 @@ def run(options: Options) -> str:
     figures: dict[str, Any] = {}
     for benchmark in benchmarks(options):
         outcomes = [done[training] for training in honest_trainings(benchmark, options)]
-        found = [_tried(benchmark, outcome, orders) for outcome in outcomes]
+        found = [_try_thresholds(benchmark, outcome, orders) for outcome in outcomes]
         values = _together(found)
         parts += [
             f"## {benchmark.title}",
@@ -92,7 +92,7 @@ def _width(values: Any) -> float:
     return float(max(found) - min(found))
 
 
-def _tried(benchmark: Benchmark, outcome: Outcome, orders: int) -> dict[str, Any]:
+def _try_thresholds(benchmark: Benchmark, outcome: Outcome, orders: int) -> dict[str, Any]:
     """For each θ the scores of each order with one scorer, in percent, and the number of sets."""
 
     def mine() -> dict[str, Any]:
@@ -108,7 +108,7 @@ def _tried(benchmark: Benchmark, outcome: Outcome, orders: int) -> dict[str, Any
         return found
 
     asked = {"thresholds": list(THRESHOLDS), "orders": orders}
-    found: dict[str, Any] = outcome.kept(NAME, asked, mine)
+    found: dict[str, Any] = outcome.compute_once(NAME, asked, mine)
     return found
 
 

@@ -75,7 +75,7 @@ class Outcome:
             raise DataError("not a model of the paper's kind", path=self.folder)
         return scorer
 
-    def kept(self, name: str, asked: Any, compute: Callable[[], Any]) -> Any:
+    def compute_once(self, name: str, asked: Any, compute: Callable[[], Any]) -> Any:
         """What was found with this model before, if the same was asked; else computed and kept."""
         path = self.folder / f"{name}.json"
         about = {"asked": asked, "model": sha256(self.folder / "model" / WEIGHTS)}
@@ -124,7 +124,7 @@ def variants_of(
     """Trainings with changed settings, each with all seeds."""
     settings = benchmark.settings(options)
     return {
-        key: seeds_of(benchmark, settings.updated(changes), options)
+        key: seeds_of(benchmark, settings.with_changes(changes), options)
         for key, changes in variants.items()
     }
 

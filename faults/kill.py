@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from faults.rounds import Tally, killed, unbroken
+from faults.rounds import Tally, kill, unbroken
 from faults.subjects import SUBJECTS, Subject
 
 COLUMNS = ("command", "kills", "resumed equal", "lost", "corrupt", "left over", "where")
@@ -43,7 +43,7 @@ def kill_many(subject: Subject, times: int, *, seed: int) -> Tally:
     with tempfile.TemporaryDirectory(prefix="faults-") as name:
         whole = unbroken(subject, Path(name, "whole"))
         while tally.kills < times:
-            killed(subject, Path(name, f"round{tally.rounds}"), whole, tally, chance)
+            kill(subject, Path(name, f"round{tally.rounds}"), whole, tally, chance)
     return tally
 
 

@@ -42,11 +42,11 @@ def kill_group(process: subprocess.Popen[bytes]) -> None:
     with suppress(ProcessLookupError):  # all of them have ended
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    while living(process.pid):
+    while members_alive(process.pid):
         time.sleep(0.005)
 
 
-def living(group: int) -> list[int]:
+def members_alive(group: int) -> list[int]:
     """The processes of a group that are more than an entry in the table of processes."""
     found = []
     for entry in Path("/proc").glob("[0-9]*"):

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from faults.processes import LOG, SCRATCH, group, kill_group, living
+from faults.processes import LOG, SCRATCH, group, kill_group, members_alive
 from faults.subjects import Subject, content, result
 
 MOST_KILLS = 3  # of one round
@@ -60,9 +60,7 @@ def unbroken(subject: Subject, folder: Path) -> Whole:
     return Whole(result(folder / subject.out), scratch, seconds, changes)
 
 
-def killed(
-    subject: Subject, folder: Path, whole: Whole, tally: Tally, chance: random.Random
-) -> None:
+def kill(subject: Subject, folder: Path, whole: Whole, tally: Tally, chance: random.Random) -> None:
     """Kill it one to three times, let it end, and add what was seen to the tally."""
     _prepare(subject, folder)
     for _ in range(chance.randint(1, MOST_KILLS)):
@@ -75,7 +73,7 @@ def killed(
         _judge(subject, folder, whole, tally)
     with group(subject.command, folder) as process:
         process.wait(ENDS_WITHIN)
-        tally.left += [f"process {pid}" for pid in living(process.pid)]
+        tally.left += [f"process {pid}" for pid in members_alive(process.pid)]
         _check_end(process, folder)
     tally.rounds += 1
     found = result(folder / subject.out)

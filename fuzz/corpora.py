@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fuzz.ontologies import WIKI, XML_WORDS
-from fuzz.tables import written
+from fuzz.tables import bytes_of
 from fuzz.target import Form, Target, both_ways, require
 from synsetmine.corpus import (
     CorpusFormat,
@@ -136,12 +136,12 @@ PARQUET = Target(
         Form(
             "documents.parquet",
             _check_stored,
-            lambda: [written(lambda p: write_documents(p, DOCUMENTS), "documents.parquet")],
+            lambda: [bytes_of(lambda p: write_documents(p, DOCUMENTS), "documents.parquet")],
         ),
         Form(
             "a.parquet",
             lambda p: _check_corpus(p, "parquet"),
-            lambda: [written(lambda p: write_documents(p, DOCUMENTS), "a.parquet")],
+            lambda: [bytes_of(lambda p: write_documents(p, DOCUMENTS), "a.parquet")],
         ),
     ),
     words=("PAR1", "ARROW:schema", "mentions", "entity", "\x15\x04\x15", "parquet-cpp-arrow"),

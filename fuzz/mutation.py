@@ -15,7 +15,7 @@ NASTY = (
 LONGEST = 100_000  # bytes: what takes more than linear time shows at such a length
 
 
-def mutated(
+def mutate(
     data: bytes, chance: random.Random, words: Sequence[bytes] = (), *, longest: int = LONGEST
 ) -> bytes:
     """An input with one to four changes."""
@@ -25,7 +25,7 @@ def mutated(
     return data[:longest]
 
 
-def stretched(data: bytes, chance: random.Random, words: Sequence[bytes]) -> bytes:
+def stretch(data: bytes, chance: random.Random, words: Sequence[bytes]) -> bytes:
     """A short piece, many times: nesting, long fields, and whatever makes a reader go back."""
     start, end = _span(data, chance, 12)
     piece = data[start:end] if chance.random() < 0.5 else chance.choice(words)
@@ -60,5 +60,5 @@ def _span(data: bytes, chance: random.Random, longest: int) -> tuple[int, int]:
 
 _CHANGES: tuple[Callable[[bytes, random.Random, Sequence[bytes]], bytes], ...] = (
     *(_byte, _byte, _cut, _again, _word, _word, _word),
-    stretched,
+    stretch,
 )

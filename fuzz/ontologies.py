@@ -59,7 +59,7 @@ ONTOLOGIES = Target(
         Form("a.rdf", lambda p: _rdf(p), lambda: [_XML]),
         Form("a.jsonld", lambda p: _rdf(p), lambda: [_JSONLD]),
         Form("a.trig", lambda p: _rdf(p), lambda: [_TURTLE + b":g { :1 skos:altLabel 'x' }"]),
-        Form("a.owl", lambda p: _guessed(p), lambda: [_XML, _TURTLE, _JSONLD]),
+        Form("a.owl", lambda p: _guess(p), lambda: [_XML, _TURTLE, _JSONLD]),
     ),
     words=(
         *("[Term]\n", "id: ", "name: ", "synonym: ", "EXACT", "is_obsolete: true", "<!ENTITY"),
@@ -73,7 +73,7 @@ def _rdf(path: Path) -> None:
     kb_check(path, "rdf")
 
 
-def _guessed(path: Path) -> None:
+def _guess(path: Path) -> None:
     kb_check(path)
 
 

@@ -67,7 +67,7 @@ def fuzz_process(name: str, seconds: int, out: Path) -> None:
     import atheris
 
     with atheris.instrument_imports(include=["synsetmine", "fuzz"]):
-        from fuzz.mutation import mutated
+        from fuzz.mutation import mutate
         from fuzz.targets import TARGETS
     target = TARGETS[name]
     words = [word.encode() for word in target.words]
@@ -93,12 +93,12 @@ def fuzz_process(name: str, seconds: int, out: Path) -> None:
             print(f"{name}: {runs} inputs in {time.process_time():.0f} s of CPU time", flush=True)
             os._exit(0)  # libFuzzer knows no end by this clock; what it found is on disk
 
-    def mutate(data: bytes, longest: int, seed: int) -> bytes:
+    def mutate_input(data: bytes, longest: int, seed: int) -> bytes:
         chance = random.Random(seed)  # noqa: S311
         if chance.random() > LONG:
             longest = min(longest, SHORT)
         if chance.random() < OURS:
-            return mutated(data, chance, words, longest=longest)
+            return mutate(data, chance, words, longest=longest)
         return bytes(atheris.Mutate(data[:longest], longest))
 
     options = [
@@ -107,7 +107,7 @@ def fuzz_process(name: str, seconds: int, out: Path) -> None:
         f"-dict={_dictionary(out / 'corpus' / f'{name}.dict', words)}",
     ]
     inputs = str(out / "corpus" / name)
-    atheris.Setup([sys.argv[0], *options, inputs], run, custom_mutator=mutate)
+    atheris.Setup([sys.argv[0], *options, inputs], run, custom_mutator=mutate_input)
     atheris.Fuzz()
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from fuzz.tables import written
+from fuzz.tables import bytes_of
 from fuzz.target import Form, Target, folder, require
 from synsetmine.errors import SynsetmineError
 from synsetmine.export.solr import lint_file
@@ -121,7 +121,7 @@ SETTINGS = Target(
             lambda p: require(bool(read_project(p).run), "no folder"),
             lambda: [
                 _PROJECT,
-                written(
+                bytes_of(
                     lambda p: write_project(p, corpus="c", kb="k", run="r", overwrite=True),
                     "p.toml",
                 ),
@@ -205,7 +205,7 @@ def _reviews() -> list[bytes]:
             verdict="correct",
         ),
     ]
-    return [written(lambda p: write_decisions(p, [d.stamp(when) for d in made]), "reviews.tsv")]
+    return [bytes_of(lambda p: write_decisions(p, [d.stamp(when) for d in made]), "reviews.tsv")]
 
 
 _TRACE = [
@@ -219,7 +219,7 @@ RESULTS = Target(
         Form(
             "trace.jsonl",
             _check_trace,
-            lambda: [written(lambda p: write_trace(p, _TRACE), "trace.jsonl")],
+            lambda: [bytes_of(lambda p: write_trace(p, _TRACE), "trace.jsonl")],
         ),
         Form("reviews.tsv", _check_reviews, _reviews),
         Form(
@@ -279,7 +279,7 @@ ANSWERS = Target(
         Form(
             "names.matcher",
             _check_matcher,
-            lambda: [written(NameMatcher.build(["new york", "WHO"]).save, "names.matcher")],
+            lambda: [bytes_of(NameMatcher.build(["new york", "WHO"]).save, "names.matcher")],
         ),
     ),
     words=(

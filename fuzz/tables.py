@@ -30,7 +30,7 @@ VECTORS = TermVectors(
 )
 
 
-def written(write: Callable[[Path], object], name: str) -> bytes:
+def bytes_of(write: Callable[[Path], object], name: str) -> bytes:
     """What one of the program's writers makes."""
     path = folder("examples") / name
     write(path)
@@ -67,13 +67,13 @@ def _check_links(path: Path) -> None:
 SET_FILES = Target(
     "sets",
     (
-        Form("a.set", _check_sets, lambda: [written(lambda p: write_sets(p, SETS), "a.set")]),
-        Form("a.jsonl", _check_sets, lambda: [written(lambda p: write_sets(p, SETS), "a.jsonl")]),
+        Form("a.set", _check_sets, lambda: [bytes_of(lambda p: write_sets(p, SETS), "a.set")]),
+        Form("a.jsonl", _check_sets, lambda: [bytes_of(lambda p: write_sets(p, SETS), "a.jsonl")]),
         Form("a.tsv", _check_vocabulary, lambda: ["paris\t7\nlutetia||m.05\t2\nété\n".encode()]),
         Form(
             "links.tsv",
             _check_links,
-            lambda: [written(lambda p: write_links(p, [Link("a b", "Q1", 3)]), "links.tsv")],
+            lambda: [bytes_of(lambda p: write_links(p, [Link("a b", "Q1", 3)]), "links.tsv")],
         ),
     ),
     words=("||", "{'", "', '", '", "', "'}", "\\x41", "\\u0041", "\\N{BULLET}", '"id"', '"terms"'),
@@ -112,7 +112,7 @@ class _Vectors:
 
 
 def _vector_form(name: str) -> Form:
-    return Form(name, _check_vectors, lambda: [written(lambda p: write_vectors(p, VECTORS), name)])
+    return Form(name, _check_vectors, lambda: [bytes_of(lambda p: write_vectors(p, VECTORS), name)])
 
 
 VECTOR_FILES = Target(
@@ -138,7 +138,7 @@ def kb_content(kb: KnowledgeBase) -> Content:
     for entity, own in names.items():
         require(kb.name(entity) == own[0], "a preferred name that is not the first")
         require(all(entity in kb.entities_named(name) for name in own), "a name that is not found")
-    replaced = sorted(kb.replaced())
+    replaced = sorted(kb.retired_ids())
     require(all(kb.current(old) == new for old, new in replaced), "a replaced id that is not found")
     return names, replaced
 
@@ -205,7 +205,7 @@ TABLES = Target(
         Form(
             "saved.kb",
             lambda p: require(bool(kb_check(p, "saved")), "empty"),
-            lambda: [written(KnowledgeBase.of([Entity("D1", "a", ("b",))]).save, "saved.kb")],
+            lambda: [bytes_of(KnowledgeBase.of([Entity("D1", "a", ("b",))]).save, "saved.kb")],
         ),
     ),
     words=('"id"', '"name"', '"synonyms"', "id,name\n", "preferred", "yes", '""', '"\n', "\\ud800"),

@@ -36,7 +36,7 @@ from synsetmine import (
     write_sets,
 )
 from synsetmine.models.general import load_general
-from synsetmine.progress import showing
+from synsetmine.progress import open_progress
 from synsetmine.types import pairs_of, terms_of
 from tests.models.paper.test_classifier import make_scorer
 
@@ -120,7 +120,7 @@ def test_sets_may_be_lists_mappings_and_results(tmp_path: Any) -> None:
     few = settings_of("general").train([NAMES[:3], NAMES[3:]], VECTORS, hold_out=False)
     assert few.model.kind == "general"
     table = TermVectors.of([n for s in many for n in s], np.eye(24))
-    settings = settings_of("paper").updated({"epochs": 1})
+    settings = settings_of("paper").with_changes({"epochs": 1})
     assert isinstance(settings, TrainingSettings)
     assert train_scorer(many, table, settings).best_epoch == 1
 
@@ -289,7 +289,7 @@ def test_progress_is_a_function_or_a_bar(capsys: pytest.CaptureFixture[str]) -> 
     printed = capsys.readouterr()
     assert "grouping" in printed.err
     assert printed.out == ""
-    with showing(None, "label") as report:
+    with open_progress(None, "label") as report:
         assert report is None
 
 

@@ -15,7 +15,7 @@ from synsetmine.schema import (
     check_settings,
     from_record,
     from_values,
-    labelled,
+    result_field,
     seed_setting,
     setting,
     settings_in,
@@ -102,8 +102,8 @@ def test_a_description_has_choices_and_help() -> None:
 
 @dataclass(frozen=True)
 class Counts:
-    sets: int = labelled("training sets")
-    share: float | None = labelled("share", default=None)
+    sets: int = result_field("training sets")
+    share: float | None = result_field("share", default=None)
     note: str = ""
 
 

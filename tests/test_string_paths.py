@@ -72,7 +72,7 @@ def test_exports() -> None:
 
 def test_checkpoints_and_caches(nyt: Path) -> None:
     sets, vectors = make_world(entities=20)
-    settings = synsetmine.PRESETS["paper"].updated({"epochs": 1, "validate_every": 1})
+    settings = synsetmine.PRESETS["paper"].with_changes({"epochs": 1, "validate_every": 1})
     synsetmine.train_scorer(sets, vectors, settings, checkpoint="checkpoint.safetensors")
     assert Path("checkpoint.safetensors").exists()
     assert synsetmine.fetch_dataset("nyt", cache="cache", source=str(nyt)).folder.is_dir()

@@ -52,7 +52,7 @@ def reference() -> str:
     parts = [INTRODUCTION]
     for section, kind in sections().items():
         rows = [
-            [f"`{s.name}`", _shown(s.default), _values(s), s.description]
+            [f"`{s.name}`", _show(s.default), _values(s), s.description]
             for s in definitions(section)
         ]
         title = section_title(kind)
@@ -68,14 +68,14 @@ def reference() -> str:
 
 def _presets(setting: Setting) -> list[str]:
     values = [getattr(preset, setting.name) for preset in PRESETS.values()]
-    return ["" if i and v == values[0] else _shown(v) for i, v in enumerate(values)]
+    return ["" if i and v == values[0] else _show(v) for i, v in enumerate(values)]
 
 
 def _values(setting: Setting) -> str:
     return "" if setting.choices else setting.range
 
 
-def _shown(value: Any) -> str:
+def _show(value: Any) -> str:
     if value is MISSING:
         return "required"
     if value is None or value in ("", ()):

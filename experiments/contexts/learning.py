@@ -114,7 +114,7 @@ def _learn_same(sources: Mapping[str, Sequence[Nodes]], prior: float) -> Floats:
     for nodes in sources.values():
         used = nodes[0].pairs.similarities
         true = np.concatenate([n.known.features[n.known.same & n.true] for n in nodes])
-        unrelated = np.concatenate([n.pairs.unrelated(UNRELATED) for n in nodes])
+        unrelated = np.concatenate([n.pairs.random_features(UNRELATED) for n in nodes])
         for features, label in ((true, True), (unrelated, False)):
             parts.append((features[:, :used], np.full(len(features), label)))
             sizes.append(np.full(len(features), 1 / max(len(features), 1)))

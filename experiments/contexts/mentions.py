@@ -80,13 +80,13 @@ def mesh_rows(folder: Path, *, seed: int = 0) -> list[Row]:
     documents = list(read_corpus([folder / "corpus.jsonl.gz"], text_field="title,text"))
     random.Random(seed).shuffle(documents)  # noqa: S311
 
-    def linked() -> Iterator[Document]:
+    def link() -> Iterator[Document]:
         for start in range(0, len(documents), 1000):
             some = documents[start : start + 1000]
             for document, mentions in zip(some, linker.link(some), strict=True):
                 yield Document(document.id, document.text, mentions)
 
-    return list(_rows(linked(), _abstract))
+    return list(_rows(link(), _abstract))
 
 
 def _sentence(document: Document, mention: Mention) -> str:

@@ -66,7 +66,7 @@ def learn_encoder(
         table = StaticTable(start, rows, settings, seed).to(device)
         goals = torch.tensor(targets, device=device)
         _train(table, rows, goals, draws, settings, seed)
-    values, scales = quantized(table.rows())
+    values, scales = quantize(table.rows())
     return StaticEncoder(pieces, values, scales)
 
 
@@ -124,7 +124,7 @@ class ListPairs:
             seconds.append(self._members[number][starts + second])
         return np.concatenate(firsts), np.concatenate(seconds)
 
-    def distilled(self, rng: np.random.Generator, counts: Places, phrases: int) -> Places:
+    def draw_names(self, rng: np.random.Generator, counts: Places, phrases: int) -> Places:
         """Random names of the lists in these numbers, and random phrases."""
         pools = [*zip(self._places, counts.tolist(), strict=True)]
         if len(self._phrases):
@@ -208,7 +208,7 @@ def _train(
         )
         counts = draws.counts(rng, settings.batch, settings.one_list)
         first, second = draws.pairs(rng, counts)
-        drawn = draws.distilled(
+        drawn = draws.draw_names(
             rng, -(-counts * settings.distilled // settings.batch), settings.distilled_phrases
         )
         names, starts = rows.of(np.concatenate([first, second, drawn]))
@@ -262,7 +262,7 @@ def _pca(vectors: Floats, pieces: Floats, settings: GeneralSettings, seed: int) 
     return start
 
 
-def quantized(table: Floats) -> tuple[npt.NDArray[np.int8], Floats]:
+def quantize(table: Floats) -> tuple[npt.NDArray[np.int8], Floats]:
     """Rows in int8 and their scales, rounded to float16 as they are stored."""
     scales = (np.abs(table).max(axis=1) / 127).astype(np.float16).astype(np.float32)
     safe = np.where(scales > 0, scales, 1)[:, None]

@@ -68,13 +68,11 @@ def _read(path: Path) -> list[Names]:
 
 def cap(lists: Lists, settings: GeneralSettings, seed: int) -> Lists:
     """At most `list_sets` random entities with several names and `list_singles` with one."""
-    return {name: _capped(name, lists[name], settings, seed) for name in lists}
+    return {name: _cap(name, lists[name], settings, seed) for name in lists}
 
 
-def _capped(
-    name: str, entities: Sequence[Names], settings: GeneralSettings, seed: int
-) -> list[Names]:
-    drawn = shuffled(entities, generator(seed, "cap", name))
+def _cap(name: str, entities: Sequence[Names], settings: GeneralSettings, seed: int) -> list[Names]:
+    drawn = shuffle(entities, generator(seed, "cap", name))
     several = [names for names in drawn if len(names) > 1]
     single = [names for names in drawn if len(names) == 1]
     return several[: settings.list_sets] + single[: settings.list_singles]
@@ -154,7 +152,7 @@ def forms_of(entities: Iterable[Names]) -> set[str]:
     return {letters(name) for names in entities for name in names}
 
 
-def shuffled(entities: Sequence[Names], rng: np.random.Generator) -> list[Names]:
+def shuffle(entities: Sequence[Names], rng: np.random.Generator) -> list[Names]:
     return [entities[place] for place in rng.permutation(len(entities)).tolist()]
 
 

@@ -98,18 +98,18 @@ def learn_classifier(
     features, true, weights = [], [], []
     for number, one in enumerate(pairs):
         source = one.vocabulary.source
-        kept, weight = _thinned(one, settings, generator(seed, "thin", str(number)))
+        kept, weight = _thin(one, settings, generator(seed, "thin", str(number)))
         weight /= len(one.left) * per_source[source, one.vocabulary.dense]
         weight *= one.importance(settings) * settings.list_weight(source)
         features.append(one.seen_by(kind)[kept])
         true.append(one.true[kept])
         weights.append(weight)
-    return _fitted_network(
+    return _fit_network(
         np.concatenate(features), np.concatenate(true), np.concatenate(weights), settings, seed
     )
 
 
-def _thinned(
+def _thin(
     pairs: VocabularyPairs, settings: GeneralSettings, rng: np.random.Generator
 ) -> tuple[Places, Doubles]:
     """The pairs that are kept, and how many pairs each stands for."""
@@ -121,7 +121,7 @@ def _thinned(
     return kept, np.where(sure[kept], 1.0, 1 / share)
 
 
-def _fitted_network(
+def _fit_network(
     features: Floats, true: Truth, weights: Doubles, settings: GeneralSettings, seed: int
 ) -> PairClassifier:
     """Weighted cross-entropy, AdamW with cosine decay."""

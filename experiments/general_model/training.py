@@ -38,7 +38,7 @@ from experiments.general_model.vocabularies import (
     group_vocabularies,
     list_vocabularies,
     sample,
-    sampled_vocabulary,
+    sample_vocabulary,
 )
 from experiments.general_model.words import learn_word_weights
 from synsetmine.errors import DataError
@@ -56,7 +56,7 @@ Tables = tuple[StaticEncoder, WordWeights]
 
 
 @dataclass(frozen=True, eq=False)
-class Learned:
+class Weights:
     """All that a folder of weights holds."""
 
     encoder: StaticEncoder
@@ -127,13 +127,13 @@ def learn(
         report(f"learned an encoder without {', '.join(group)}")
     pairs = [one for one in pairs if len(one.left)]
     report(f"{len(pairs)} vocabularies, {sum(len(one.left) for one in pairs):,} pairs")
-    write_weights(_learned(tables, list(used), pairs, settings, seed), out)
+    write_weights(_learn(tables, list(used), pairs, settings, seed), out)
     report("learned the classifiers and set functions")
     if left_out is not None:
         for number, group in enumerate(groups):
             others = [source for source in used if source not in group]
             of_others = [one for one in pairs if one.vocabulary.source in others]
-            learned = _learned(group_tables[number], others, of_others, settings, seed)
+            learned = _learn(group_tables[number], others, of_others, settings, seed)
             write_weights(learned, left_out / str(number))
             report(f"learned the classifiers and set functions without {', '.join(group)}")
     unseen = cap({source: lists[source] for source in without}, settings, seed)
@@ -159,19 +159,19 @@ def _tables(
     return encoder, learn_word_weights(known, held, encoder, settings, seed)
 
 
-def _learned(
+def _learn(
     tables: Tables,
     lists: Sequence[str],
     pairs: Sequence[VocabularyPairs],
     settings: GeneralSettings,
     seed: int,
-) -> Learned:
+) -> Weights:
     """The tables with classifiers and set functions from the pairs of these lists."""
     classifiers = {kind: learn_classifier(pairs, kind, settings, seed) for kind in KINDS}
     functions = {
         kind: learn_function(pairs, classifiers[kind], kind, settings, seed) for kind in KINDS
     }
-    return Learned(*tables, classifiers, functions, tuple(lists))
+    return Weights(*tables, classifiers, functions, tuple(lists))
 
 
 def check_folder(out: Path) -> None:
@@ -180,7 +180,7 @@ def check_folder(out: Path) -> None:
         raise DataError("exists already; name a new folder for the weights", path=out)
 
 
-def write_weights(learned: Learned, out: Path) -> None:
+def write_weights(learned: Weights, out: Path) -> None:
     """Write the files that `load_general` reads; the folder appears when it is complete."""
     encoder: dict[str, np.ndarray[Any, Any]] = {
         "table": learned.encoder.table,
@@ -223,7 +223,7 @@ def _scores(
 ) -> Iterator[ListScore]:
     models = {kind: load_general(encoder=kind == "encoder", folder=folder) for kind in KINDS}
     for source, entities in lists.items():
-        vocabulary = sampled_vocabulary(
+        vocabulary = sample_vocabulary(
             source,
             sample(source, entities, settings, seed),
             settings.vocabulary_names,

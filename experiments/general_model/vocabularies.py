@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from experiments.general_model.encoder import Places
-from experiments.general_model.lists import Lists, generator, shuffled
+from experiments.general_model.lists import Lists, generator, shuffle
 from experiments.general_model.settings import GeneralSettings
 from experiments.name_lists.base import Names
 from experiments.name_lists.heldout import letters
@@ -43,7 +43,7 @@ def list_vocabularies(
 ) -> list[Vocabulary]:
     """Vocabularies of each list for the final encoder, and some of all lists together."""
     mixed = list(zip(settings.mixed_names, settings.mixed_shares, strict=True))
-    drawn = _sampled_ones(lists, settings, seed, MIXED, mixed)
+    drawn = _sample_ones(lists, settings, seed, MIXED, mixed)
     near = _dense_ones(lists, encoder, settings.dense_seeds, settings, seed, "own")
     return [*drawn, *near]
 
@@ -54,12 +54,12 @@ def group_vocabularies(
     """Vocabularies of the lists of a group, for an encoder that has not seen them."""
     shares = settings.group_mixed_shares
     mixed = [(settings.group_mixed_names, shares[group % len(shares)])]
-    drawn = _sampled_ones(lists, settings, seed, f"{MIXED} {group}", mixed)
+    drawn = _sample_ones(lists, settings, seed, f"{MIXED} {group}", mixed)
     near = _dense_ones(lists, encoder, settings.group_dense_seeds, settings, seed, "new")
     return [*drawn, *near]
 
 
-def _sampled_ones(
+def _sample_ones(
     lists: Lists,
     settings: GeneralSettings,
     seed: int,
@@ -73,13 +73,13 @@ def _sampled_ones(
         further = float(rng.choice(settings.further_shares))
         for share in (*settings.single_shares, further):
             names = settings.vocabulary_names
-            drawn.append(sampled_vocabulary(source, entities, names, share, settings, rng))
+            drawn.append(sample_vocabulary(source, entities, names, share, settings, rng))
         drawn += _small_ones(source, entities, settings, rng)
     every = [names for entities in samples.values() for names in entities]
     rng = generator(seed, "vocabularies", mixed_source)
     drawn += _small_ones(mixed_source, every, settings, rng)
     for count, share in mixed:
-        drawn.append(sampled_vocabulary(mixed_source, every, count, share, settings, rng))
+        drawn.append(sample_vocabulary(mixed_source, every, count, share, settings, rng))
     yield from (one for one in drawn if len(one.names) >= settings.least_names)
 
 
@@ -91,7 +91,7 @@ def _small_ones(
         enough = share < 0.5 and len(larger) >= settings.small_sets
         count = int(rng.choice(settings.small_names))
         pool = larger if enough else entities
-        yield sampled_vocabulary(source, pool, count, share, settings, rng)
+        yield sample_vocabulary(source, pool, count, share, settings, rng)
 
 
 def _dense_ones(
@@ -104,7 +104,7 @@ def _dense_ones(
 ) -> Iterator[Vocabulary]:
     for source, entities in lists.items():
         rng = generator(seed, "dense", purpose, source)
-        pool = shuffled(entities, rng)[: settings.dense_pool]
+        pool = shuffle(entities, rng)[: settings.dense_pool]
         for count in seed_counts:
             drawn = dense_vocabulary(source, pool, encoder, count, settings, rng)
             if len(drawn.names) >= settings.least_dense_names:
@@ -112,7 +112,7 @@ def _dense_ones(
         near = NearNames(pool, encoder, settings)
         for number, share in enumerate(settings.near_shares):
             count = int(rng.choice(settings.near_names))
-            drawn = sampled_vocabulary(source, pool, count, share, settings, rng)
+            drawn = sample_vocabulary(source, pool, count, share, settings, rng)
             if len(drawn.names) >= settings.least_dense_names:
                 nearest = near.by_words if number % 2 else near.by_vectors
                 yield with_near_misses(drawn, near, nearest, settings, rng)
@@ -122,14 +122,14 @@ def sample(
     source: str, entities: Sequence[Names], settings: GeneralSettings, seed: int
 ) -> list[Names]:
     """Random entities of a list: `classifier_names` names of sets, and some with one name."""
-    drawn = shuffled(entities, generator(seed, "sample", source))
+    drawn = shuffle(entities, generator(seed, "sample", source))
     several = [names[: settings.set_names] for names in drawn if len(names) > 1]
     before = np.cumsum([0, *map(len, several)])[:-1]
     kept = several[: int((before < settings.classifier_names).sum())]
     return kept + [names for names in drawn if len(names) == 1][: settings.classifier_singles]
 
 
-def sampled_vocabulary(
+def sample_vocabulary(
     source: str,
     entities: Sequence[Names],
     count: int,
@@ -153,7 +153,7 @@ def sampled_vocabulary(
             continue
         whole = rng.random() < settings.whole_sets
         limit = min(size if whole else int(rng.integers(2, size + 1)), settings.set_names)
-        names = shuffled_names(entities[number], rng)
+        names = shuffle_names(entities[number], rng)
         new = {letters(name): name for name in reversed(names)}  # the first of equal ones stays
         fresh = [form for form in map(letters, names) if form and form not in seen]
         forms = list(dict.fromkeys(fresh))[:limit]
@@ -165,7 +165,7 @@ def sampled_vocabulary(
     for number in reversed(order):
         if singles <= 0:
             break
-        name = shuffled_names(entities[number], rng)[0]
+        name = shuffle_names(entities[number], rng)[0]
         if number not in used and letters(name) and letters(name) not in seen:
             seen.add(letters(name))
             chosen.append((name, number))
@@ -275,7 +275,7 @@ def distinct_names(entities: Sequence[Names], most: int) -> tuple[list[str], Pla
     return list(names), owners
 
 
-def shuffled_names(names: Names, rng: np.random.Generator) -> list[str]:
+def shuffle_names(names: Names, rng: np.random.Generator) -> list[str]:
     return [names[place] for place in rng.permutation(len(names)).tolist()]
 
 

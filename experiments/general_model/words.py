@@ -16,7 +16,7 @@ import numpy as np
 from rapidfuzz import distance, process
 
 from experiments.general_model.encoder import Floats, Places
-from experiments.general_model.lists import Lists, generator, shuffled
+from experiments.general_model.lists import Lists, generator, shuffle
 from experiments.general_model.settings import GeneralSettings
 from experiments.general_model.vocabularies import distinct_names
 from experiments.name_lists.base import Names
@@ -51,9 +51,9 @@ def learn_word_weights(
         if source not in settings.without_words:
             rng = generator(seed, "words", source)
             free = [names for names in entities if not any(letters(name) in held for name in names)]
-            drawn = shuffled(free, rng)[: settings.word_entities]
+            drawn = shuffle(free, rng)[: settings.word_entities]
             parts.append(_word_pairs(drawn, encoder, settings, rng))
-    return _fitted([part for part in parts if part.buckets], settings, seed)
+    return _fit([part for part in parts if part.buckets], settings, seed)
 
 
 def _word_pairs(
@@ -148,7 +148,7 @@ def _buckets(
     return chosen
 
 
-def _fitted(parts: Sequence[WordPairs], settings: GeneralSettings, seed: int) -> WordWeights:
+def _fit(parts: Sequence[WordPairs], settings: GeneralSettings, seed: int) -> WordWeights:
     """Logistic regression on the words and the standardised nearness; each list counts alike."""
     from scipy import sparse
     from sklearn.linear_model import SGDClassifier

@@ -22,7 +22,7 @@ from itertools import chain
 from pathlib import Path
 
 from experiments.hidden_names.hiding import HALVES, Half, half_of
-from experiments.hidden_names.measurement import Measured
+from experiments.hidden_names.measurement import MethodAnswers
 from experiments.hidden_names.mining import Report, Task, best_candidates
 from experiments.hidden_names.page import NAME, write
 from experiments.hidden_names.ranking import Answers
@@ -45,17 +45,17 @@ def measure(
     encoder: str | None,
     seeds: bool,
     report: Report,
-) -> dict[Half, list[Measured]]:
+) -> dict[Half, list[MethodAnswers]]:
     """All methods on the halves of a knowledge base."""
     names, unknown = task.names, task.unknown_terms
     report(f"{len(names):,} hidden names, {len(unknown):,} terms of no entity")
     phrases = [surface for form, surface in unknown.items() if form not in task.defined]
     surfaces = [*(name.name for name in names), *unknown.values()]
-    measured: dict[Half, list[Measured]] = {half: [] for half in halves}
+    measured: dict[Half, list[MethodAnswers]] = {half: [] for half in halves}
 
     def add(method: str, answers: Answers, seeded: Answers | None = None) -> None:
         for half in halves:
-            one = Measured(
+            one = MethodAnswers(
                 method,
                 answers,
                 [name for name in names if half_of(name.entity) == half and not name.other_meaning],
@@ -87,7 +87,7 @@ def _of_half(texts: Iterable[str], half: Half) -> list[str]:
     return [text for text in texts if half_of(text) == half]
 
 
-def write_answers(path: Path, task: Task, measured: Sequence[Measured]) -> None:
+def write_answers(path: Path, task: Task, measured: Sequence[MethodAnswers]) -> None:
     """Write a table of all hidden names with the answers of the methods, to be read."""
     with path.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, delimiter="\t", lineterminator="\n")

@@ -21,7 +21,7 @@ PRECISION_OF = dict.fromkeys(KINDS, 0.9) | {ALTOGETHER: 0.8}
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class MethodAnswers:
     """A method, its answers, and the terms of one half: hidden names and terms of no entity."""
 
     method: str
@@ -49,7 +49,7 @@ class Measured:
         level = self.ranking.with_precision(SHARES[0])
         return float("inf") if level is None else level.probability
 
-    def joined(self, source: str, score: float) -> float:
+    def join_share(self, source: str, score: float) -> float:
         return joined_share(self.unknown[source], self.answers, score)
 
     @property
@@ -85,7 +85,7 @@ class Measured:
             },
             "terms of no entity that join": {
                 source: {"terms": len(forms)}
-                | {f"{score:.4g}": self.joined(source, score) for score in scores}
+                | {f"{score:.4g}": self.join_share(source, score) for score in scores}
                 for source, forms in self.unknown.items()
             },
         }

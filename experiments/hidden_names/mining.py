@@ -148,7 +148,7 @@ class Task:
         return Artefacts(Path(self._project.run))
 
     @cached_property
-    def _listed(self) -> Project:
+    def _run_to_vectors(self) -> Project:
         """The run up to the vectors, its vocabulary with all hidden names of the corpus."""
         names = self.work / "hidden.txt"
         write_text(names, "".join(f"{hidden.name}\n" for hidden in self.names))
@@ -161,10 +161,10 @@ class Task:
 
     def mine(self, label: str, weights: Path | None) -> Artefacts:
         """The run up to mining, with these weights of the general model."""
-        project = replace(self._listed, run=str(self.work / f"run-{label}"))
+        project = replace(self._run_to_vectors, run=str(self.work / f"run-{label}"))
         if weights is not None:
-            project = replace(project, train=project.train.updated({"weights": str(weights)}))
-        self._carry_out(project, after=self._listed, until="mine")
+            project = replace(project, train=project.train.with_changes({"weights": str(weights)}))
+        self._carry_out(project, after=self._run_to_vectors, until="mine")
         return Artefacts(Path(project.run))
 
     def _carry_out(self, project: Project, *, after: Project, until: str) -> Project:
@@ -209,9 +209,9 @@ class _Watcher:
     def __init__(self, report: Report) -> None:
         self._report = report
 
-    def started(self, stage: str) -> None: ...
+    def on_start(self, stage: str) -> None: ...
 
     def progress(self, done: int, total: int, note: str = "") -> None: ...
 
-    def finished(self, stage: str, record: StageRecord, *, skipped: bool) -> None:
+    def on_finish(self, stage: str, record: StageRecord, *, skipped: bool) -> None:
         self._report(f"{stage}: {'as before' if skipped else record.seconds}")

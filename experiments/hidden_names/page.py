@@ -14,14 +14,14 @@ from experiments.hidden_names.measurement import (
     PHRASES,
     PRECISION_OF,
     SHARES,
-    Measured,
+    MethodAnswers,
 )
 from experiments.hidden_names.mining import MIN_COUNT
 from experiments.pages import table, write_page
 from synsetmine.models.known import Level
 
 NAME = "hidden-names"
-Results = Mapping[str, Mapping[Half, Sequence[Measured]]]  # by knowledge base
+Results = Mapping[str, Mapping[Half, Sequence[MethodAnswers]]]  # by knowledge base
 Linked = Mapping[str, Mapping[str, float] | None]  # by run; None of a run that refused
 
 
@@ -41,7 +41,7 @@ def write(out: Path, results: Results, *, command: str, linked: Linked | None) -
             for part in _section(f"{kb}, half *{half}*", measured)
         ),
         *(_with_kinds_of_the_first(results) if len(results) > 1 else ()),
-        *(_linked(linked) if linked else ()),
+        *(_link_table(linked) if linked else ()),
     ]
     figures: dict[str, Any] = {
         kb: {half: {m.method: m.to_dict() for m in measured} for half, measured in halves.items()}
@@ -82,7 +82,7 @@ entity.
   words altogether* share no Snowball stem with any of them, and abbreviate none."""
 
 
-def _section(title: str, measured: Sequence[Measured]) -> list[str]:
+def _section(title: str, measured: Sequence[MethodAnswers]) -> list[str]:
     first = measured[0]
     names, unknown = first.names, first.unknown.items()
     proposed = sum(name.proposed for name in names)
@@ -103,7 +103,7 @@ def _section(title: str, measured: Sequence[Measured]) -> list[str]:
     ]
 
 
-def _goals(one: Measured) -> str:
+def _goals(one: MethodAnswers) -> str:
     """The figures that have a goal, of the first method."""
     ranking = one.ranking
     abbreviation, altogether = (
@@ -120,7 +120,7 @@ def _goals(one: Measured) -> str:
         ],
         [
             "phrases of no entity that join at 0.9",
-            _percent(one.joined(PHRASES, 0.9)),
+            _percent(one.join_share(PHRASES, 0.9)),
             "at most 3",
         ],
         ["calibration error", f"{ranking.calibration_error():.3f}", "at most 0.05"],
@@ -131,7 +131,7 @@ def _goals(one: Measured) -> str:
     return f"The {one.method}, in percent:\n\n{table(['', 'here', 'goal'], rows)}"
 
 
-def _recalls(measured: Sequence[Measured]) -> str:
+def _recalls(measured: Sequence[MethodAnswers]) -> str:
     rows = [
         [one.method, *(_recall(one.ranking.with_precision(share)) for share in SHARES)]
         for one in measured
@@ -140,7 +140,7 @@ def _recalls(measured: Sequence[Measured]) -> str:
     return table(columns, rows)
 
 
-def _levels(measured: Sequence[Measured]) -> str:
+def _levels(measured: Sequence[MethodAnswers]) -> str:
     rows = [
         [one.method, *(_precision_and_recall(one.ranking.at(score)) for score in LEVELS)]
         for one in measured
@@ -150,7 +150,7 @@ def _levels(measured: Sequence[Measured]) -> str:
     return table(columns, rows)
 
 
-def _kinds(measured: Sequence[Measured]) -> str:
+def _kinds(measured: Sequence[MethodAnswers]) -> str:
     rows = [
         [
             f"{kind} (at {PRECISION_OF[kind]:.0%})",
@@ -163,7 +163,7 @@ def _kinds(measured: Sequence[Measured]) -> str:
     return f"Recall by kind of name, at a precision of 90 or 80:\n\n{table(columns, rows)}"
 
 
-def _strays(measured: Sequence[Measured]) -> str:
+def _strays(measured: Sequence[MethodAnswers]) -> str:
     """What should not have joined: at probabilities, and where a ranking has precision 90."""
     columns = ["", *(f"from {score} on" for score in LEVELS), "at precision 90"]
     rows = []
@@ -173,7 +173,7 @@ def _strays(measured: Sequence[Measured]) -> str:
         homeless = one.homeless.wrong_share
         shares = {"no other name in the corpus, joined to a wrong entity": homeless}
         shares |= {
-            f"{what} of no entity that join": partial(one.joined, what) for what in one.unknown
+            f"{what} of no entity that join": partial(one.join_share, what) for what in one.unknown
         }
         for label, share in shares.items():
             cells = ["" if score is None else _percent(share(score)) for score in scores]
@@ -181,7 +181,7 @@ def _strays(measured: Sequence[Measured]) -> str:
     return "In percent:\n\n" + table(columns, rows)
 
 
-def _joined_phrases(one: Measured) -> str:
+def _joined_phrases(one: MethodAnswers) -> str:
     """The phrases that join at the highest level, for a reader to judge."""
     joined = [
         f"{form} → {one.answers[form].nearest}"
@@ -195,7 +195,7 @@ def _joined_phrases(one: Measured) -> str:
     )
 
 
-def _reliability(one: Measured) -> str:
+def _reliability(one: MethodAnswers) -> str:
     ranking = one.ranking
     rows = [
         [f"{probability:.2f}", f"{right:.2f}", f"{share:.0%}"]
@@ -217,7 +217,7 @@ def _with_kinds_of_the_first(results: Results) -> list[str]:
     for kb, of_kb in results.items():
         for half, (one, *_) in of_kb.items():
             whole = one.ranking.with_precision(SHARES[0])
-            rows.append([kb, half, _recall(whole), _percent(_weighted(one, halves[half][0]))])
+            rows.append([kb, half, _recall(whole), _percent(_mean_recall(one, halves[half][0]))])
     return [
         "## Knowledge bases of other kinds",
         f"Recall of the {one.method} at precision {SHARES[0]:.0%}, and the mean of its recalls by "
@@ -228,7 +228,7 @@ def _with_kinds_of_the_first(results: Results) -> list[str]:
     ]
 
 
-def _weighted(one: Measured, weights: Measured) -> float:
+def _mean_recall(one: MethodAnswers, weights: MethodAnswers) -> float:
     kinds = [(one.kind(kind), PRECISION_OF[kind], weights.kind(kind)) for kind in KINDS]
     present = [(ranking, at, len(other.names)) for ranking, at, other in kinds if ranking.names]
     levels = [(ranking.with_precision(at), weight) for ranking, at, weight in present]
@@ -236,7 +236,7 @@ def _weighted(one: Measured, weights: Measured) -> float:
     return recalled / max(sum(weight for _, weight in levels), 1)
 
 
-def _linked(figures: Linked) -> list[str]:
+def _link_table(figures: Linked) -> list[str]:
     labels = next(list(one) for one in figures.values() if one)
     columns = [
         [_figure(one[label]) if one else "refused" for label in labels] for one in figures.values()

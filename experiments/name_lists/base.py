@@ -75,7 +75,7 @@ def package_file(distribution: str, path: str, *, install: str | None = None) ->
         file = Path(str(importlib.metadata.distribution(distribution).locate_file(path)))
     except importlib.metadata.PackageNotFoundError as error:
         raise MissingDataError(f"{distribution} is not installed; run: {install}") from error
-    return _existing(file, install)
+    return _require(file, install)
 
 
 def node_file(package: str, path: str) -> Path:
@@ -92,14 +92,14 @@ def node_file(package: str, path: str) -> Path:
 
 def system_file(path: str, *, install: str) -> Path:
     """A file of a Debian package."""
-    return _existing(Path(path), install)
+    return _require(Path(path), install)
 
 
 def read_json(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def _existing(path: Path, install: str) -> Path:
+def _require(path: Path, install: str) -> Path:
     if not path.exists():
         raise MissingDataError(f"{path} does not exist; run: {install}")
     return path

@@ -62,7 +62,7 @@ def parse_countries(
     return entities_of(
         [
             *_iso_names(country),
-            *_unqualified(cldr.get(country["alpha_2"])),
+            *_without_brackets(cldr.get(country["alpha_2"])),
             *(
                 name
                 for name in spellings.get(country["alpha_2"], ())
@@ -103,7 +103,7 @@ def _iso_names(country: Mapping[str, str]) -> Iterator[str]:
                 yield f"{after} {before}"
 
 
-def _unqualified(name: str | None) -> Iterator[str]:
+def _without_brackets(name: str | None) -> Iterator[str]:
     """CLDR writes a second name in brackets: "Myanmar (Burma)"."""
     if name and (match := _QUALIFIER.fullmatch(name)):
         yield from match.groups()

@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     try:
         weights = sorted(options.left_out.iterdir()) if options.left_out else ()
-        sources = read_sources(_named(options.sets), options.lists, options.only, weights)
+        sources = read_sources(_paths_by_name(options.sets), options.lists, options.only, weights)
         measured = [
             measure(
                 source,
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     report(f"wrote {options.out / NAME}.md")
 
 
-def _named(pairs: Sequence[str]) -> dict[str, Path]:
+def _paths_by_name(pairs: Sequence[str]) -> dict[str, Path]:
     """NAME=PATH, each of which must exist."""
     paths: dict[str, Path] = {}
     for pair in pairs:

@@ -53,7 +53,7 @@ class Scores:
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class SourceScores:
     """All scores of one source. The columns are `strings` and, with an encoder, `encoder`."""
 
     source: Source
@@ -124,7 +124,7 @@ def measure(
     seeds: int,
     first_seed: int = 0,
     report: Callable[[str], None] = lambda _: None,
-) -> Measured:
+) -> SourceScores:
     """ARI of all rows and the decisions of mining; `encoder` as in `--encoder`."""
     drawn_seeds = range(first_seed, first_seed + seeds)
     parts = [halves(source.sets, names=names, seed=seed) for seed in drawn_seeds]
@@ -147,7 +147,7 @@ def measure(
             [_decisions(model, gold, views[view]) for gold in vocabularies]
         )
         report(f"{source.name}, {view}: calibration error {decisions[view].error():.3f}")
-    return Measured(source, columns, decisions)
+    return SourceScores(source, columns, decisions)
 
 
 def _views(

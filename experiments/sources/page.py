@@ -21,7 +21,7 @@ from experiments.sources.measurement import (
     PAIR_CLASSIFIER,
     PAIRS_ONLY,
     ROWS,
-    Measured,
+    SourceScores,
 )
 from synsetmine.views import View
 
@@ -60,7 +60,7 @@ DIFFERENCES = (
 
 
 def write(
-    out: Path, measured: Sequence[Measured], *, command: str, encoder: str | None, names: int
+    out: Path, measured: Sequence[SourceScores], *, command: str, encoder: str | None, names: int
 ) -> str:
     """Write sources.md, its figures as JSON and a plot of each source; returns the page."""
     titles: dict[View, str] = {"strings": "strings"}
@@ -109,28 +109,28 @@ def _protocol(seeds: int, names: int, encoder: str | None) -> str:
     )
 
 
-def _weights_remark(measured: Sequence[Measured]) -> str:
+def _weights_remark(measured: Sequence[SourceScores]) -> str:
     seen = [one.source.name for one in measured if one.source.seen]
     without = [one.source.name for one in measured if one.source.weights is not None]
     others = [s.name for s in (m.source for m in measured) if not s.seen and s.weights is None]
     remarks = []
     if seen:
         remarks.append(
-            f"**The packaged weights were learned from a part of {_listed(seen)}.** There the row "
+            f"**The packaged weights were learned from a part of {_join(seen)}.** There the row "
             "*general*, and all rows that build on its weights, are not figures of an unseen "
             "source."
         )
     if without:
-        remarks.append(f"The weights for {_listed(without)} were learned without that list.")
+        remarks.append(f"The weights for {_join(without)} were learned without that list.")
     if others:
         remarks.append(
-            f"{_listed(others)}: no source of the packaged weights, though some of the names may "
+            f"{_join(others)}: no source of the packaged weights, though some of the names may "
             "be in a list that is one."
         )
     return " ".join(remarks)
 
 
-def _scores(one: Measured, titles: Mapping[View, str]) -> str:
+def _scores(one: SourceScores, titles: Mapping[View, str]) -> str:
     source = one.source
     state = ""
     if source.is_list:
@@ -144,7 +144,7 @@ def _scores(one: Measured, titles: Mapping[View, str]) -> str:
     return heading + table(["", *titles.values()], rows)
 
 
-def _differences_remark(measured: Sequence[Measured], encoder: str | None) -> str:
+def _differences_remark(measured: Sequence[SourceScores], encoder: str | None) -> str:
     tables = f" of the static vectors and of {encoder}" if encoder else ""
     other = "with the best mean ARI on the training halves of all other sources"
     text = (
@@ -157,7 +157,7 @@ def _differences_remark(measured: Sequence[Measured], encoder: str | None) -> st
     return text
 
 
-def differences(measured: Sequence[Measured], view: View) -> list[list[float | None]]:
+def differences(measured: Sequence[SourceScores], view: View) -> list[list[float | None]]:
     """A row for each source, a column for each of `DIFFERENCES`; None where there is no value."""
     rows: list[list[float | None]] = []
     for one in measured:
@@ -167,7 +167,7 @@ def differences(measured: Sequence[Measured], view: View) -> list[list[float | N
             for row in LINKAGES
             for table_view in ({"strings", view} & set(one.scores))
         )
-        csls = transferred(measured, one, view)
+        csls = transfer(measured, one, view)
         rows.append(
             [
                 100 * (mean[ADAPTED] - mean[GENERAL]),
@@ -180,7 +180,7 @@ def differences(measured: Sequence[Measured], view: View) -> list[list[float | N
     return rows
 
 
-def transferred(measured: Sequence[Measured], one: Measured, view: View) -> list[float] | None:
+def transfer(measured: Sequence[SourceScores], one: SourceScores, view: View) -> list[float] | None:
     """ARI of average link by CSLS for each seed, its threshold from the other sources."""
     others = [other for other in measured if other is not one]
     if not others:
@@ -192,7 +192,7 @@ def transferred(measured: Sequence[Measured], one: Measured, view: View) -> list
     return aris
 
 
-def _differences(measured: Sequence[Measured], view: View) -> str:
+def _differences(measured: Sequence[SourceScores], view: View) -> str:
     rows = differences(measured, view)
     columns = [
         [value for value in column if value is not None] for column in zip(*rows, strict=True)
@@ -211,7 +211,7 @@ def _differences(measured: Sequence[Measured], view: View) -> str:
 
 
 def _calibration(
-    measured: Sequence[Measured], titles: Mapping[View, str], seeds: int, names: int
+    measured: Sequence[SourceScores], titles: Mapping[View, str], seeds: int, names: int
 ) -> str:
     text = (
         f"Vocabularies of {names:,} names, half of which stand alone, {seeds} of each source. The "
@@ -230,7 +230,7 @@ def _calibration(
     return f"{text}\n\n{table(['source', *titles.values()], rows)}"
 
 
-def _plot(out: Path, one: Measured, titles: Mapping[View, str]) -> str:
+def _plot(out: Path, one: SourceScores, titles: Mapping[View, str]) -> str:
     name = one.source.name
     series = [
         Series(title, tuple((p, right, 0.0) for p, right, _ in one.decisions[view].reliability()))
@@ -248,7 +248,7 @@ def _plot(out: Path, one: Measured, titles: Mapping[View, str]) -> str:
     return write_plot(out, f"{NAME}-{name}", title, drawing)
 
 
-def _figures(one: Measured) -> dict[str, Any]:
+def _figures(one: SourceScores) -> dict[str, Any]:
     return {
         "weights have seen it": one.source.seen,
         "ari": {view: [dict(s.ari) for s in scores] for view, scores in one.scores.items()},
@@ -268,5 +268,5 @@ def _figures(one: Measured) -> dict[str, Any]:
     }
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

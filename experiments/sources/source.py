@@ -107,16 +107,16 @@ def halves(sets: SynonymSets, *, names: int, seed: int) -> tuple[SynonymSets, Sy
         drawn.append([Term(surface) for surface in chosen])
         count += len(chosen)
     middle = len(drawn) // 2
-    return _sorted(drawn[:middle]), _sorted(drawn[middle:])
+    return _sort(drawn[:middle]), _sort(drawn[middle:])
 
 
 def pairs_only(sets: SynonymSets, *, seed: int) -> SynonymSets:
     """Each set cut to two random terms."""
     rng = np.random.default_rng(seed)
-    return _sorted(
+    return _sort(
         [members[place] for place in rng.permutation(len(members))[:2].tolist()] for members in sets
     )
 
 
-def _sorted(sets: Iterable[Collection[Term]]) -> SynonymSets:
+def _sort(sets: Iterable[Collection[Term]]) -> SynonymSets:
     return SynonymSets.of(sorted(sorted(members) for members in sets))

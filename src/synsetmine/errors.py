@@ -112,7 +112,7 @@ def raise_or_keep(error: DataError, skipped: list[DataError] | Skipped | None) -
     skipped.append(error)
 
 
-class skipping:  # noqa: N801 (used as a statement: `with skipping(…):`)
+class skip_broken:  # noqa: N801 (used as a statement: `with skip_broken(…):`)
     """Skip a broken record: a DataError in the block gets its file and line, and goes to `skipped`.
 
     Without `skipped` it is raised. A class is three times as fast as a generator here.
@@ -187,14 +187,14 @@ def _rebuild(
     return DataError(problem, path=path, line=line, value=value, hint=hint)
 
 
-def counted(value: int, noun: str) -> str:
+def quantity(value: int, noun: str) -> str:
     """`1 term`, `2,000 terms`, `2 entities`."""
     ies = noun.endswith("y") and noun[-2:-1] not in "aeiou"
     plural = f"{noun.removesuffix('y')}ies" if ies else f"{noun}s"
     return f"{value:,} {noun if value == 1 else plural}"
 
 
-def counted_as(value: int, label: str) -> str:
+def quantity_of_plural(value: int, label: str) -> str:
     """The same for a label in the plural: `1 group of unknown terms`."""
     if value == 1 and not label.startswith("of "):
         label = _HEAD.sub(lambda head: head[1] + ("y" if head[2] == "ies" else ""), label, count=1)

@@ -27,7 +27,7 @@ from synsetmine.models import (
 )
 from synsetmine.pipeline.grouping import group
 from synsetmine.pipeline.settings import GroupSettings, MineSettings, SetLimits
-from synsetmine.progress import ShowProgress, showing
+from synsetmine.progress import ShowProgress, open_progress
 from synsetmine.schema import settings_in
 from synsetmine.types import SynonymSets, Term, order_terms
 from synsetmine.views import TermVectors, TermViews
@@ -129,7 +129,7 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         settings.check_inputs(tables=len(views.vectors))
         # With too few entities to hold some out, the model is chosen on the sets it learns from.
         several = sum(size > 1 for size in sets.sizes)
-        with showing(self.progress, "training") as report:
+        with open_progress(self.progress, "training") as report:
             trained = settings.train(
                 sets,
                 views,
@@ -177,7 +177,7 @@ class SynSetMiner(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         if self.patience is not None:  # a short patience asks for frequent validation
             often = preset.to_dict().get("validate_every", self.patience)
             changes.setdefault("validate_every", min(often, self.patience))
-        return preset.updated({**changes, "seed": self.seed_})
+        return preset.with_changes({**changes, "seed": self.seed_})
 
     def _generate(self, vectors: TermVectors, *, strings: bool) -> npt.NDArray[np.int64]:
         mined = generate_sets(

@@ -14,7 +14,7 @@ ShowProgress: TypeAlias = Progress | bool | None  # a function, or whether to sh
 
 
 @contextmanager
-def showing(progress: ShowProgress, label: str) -> Iterator[Progress | None]:
+def open_progress(progress: ShowProgress, label: str) -> Iterator[Progress | None]:
     """The function that takes what is done, of how much; True shows a bar."""
     if callable(progress):
         yield progress

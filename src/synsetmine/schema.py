@@ -4,7 +4,7 @@ A class of settings is a frozen dataclass derived from `Settings` whose fields a
 The template of the project file, the options of the command line, the parameters of the estimator
 and docs/reference/settings.md are made from the same fields.
 
-A class of results has `labelled(…)` fields: one definition for JSON and for printed lines.
+A class of results has `result_field(…)` fields: one definition for JSON and for printed lines.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ class Settings:
         """All values, as JSON has them."""
         return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
 
-    def updated(self, changes: Mapping[str, Any]) -> Self:
+    def with_changes(self, changes: Mapping[str, Any]) -> Self:
         """These settings with some values changed."""
         return with_changes(self, changes)
 
@@ -190,7 +190,7 @@ def with_changes(settings: S, changes: Mapping[str, Any]) -> S:
     return replace(settings, **_convert_values(type(settings), changes))
 
 
-def labelled(label: str, **options: Any) -> Any:
+def result_field(label: str, **options: Any) -> Any:
     """A field of a class of results, with the name that it has in JSON and in printed lines."""
     return field(metadata={"label": label}, **options)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, Protocol, TypeAlias
 
-from synsetmine.errors import DataError, counted, require, shorten
+from synsetmine.errors import DataError, quantity, require, shorten
 from synsetmine.frames import Library, frame_of, html_table
 
 SENSE_MARK = "||"
@@ -193,7 +193,9 @@ class SynonymSets:
         groups: dict[Hashable, list[Term]] = {}
         named, numbered = terms_of(terms), list(labels)
         if len(named) != len(numbered):
-            raise DataError(f"{counted(len(named), 'term')} but {counted(len(numbered), 'label')}")
+            raise DataError(
+                f"{quantity(len(named), 'term')} but {quantity(len(numbered), 'label')}"
+            )
         for term, label in zip(named, numbered, strict=True):
             groups.setdefault(label, []).append(term)
         return cls.of(groups.values())
@@ -229,7 +231,7 @@ class SynonymSets:
         """The size, and the first names of the first sets."""
         sets = [f"{{{shorten(', '.join(map(str, one[:SHOWN])), 40)}}}" for one in self.sets[:SHOWN]]
         more = ", …" if len(self) > SHOWN else ""
-        size = f"{counted(len(self), 'set')} with {counted(len(self.terms), 'term')}"
+        size = f"{quantity(len(self), 'set')} with {quantity(len(self.terms), 'term')}"
         return f"SynonymSets({size}{': ' if sets else ''}{', '.join(sets)}{more})"
 
     def _repr_html_(self) -> str:

@@ -81,8 +81,11 @@ def test_what_the_plan_could_not_do_is_told(place: Path) -> None:
         (["--entities", "entities.csv", "--undo"], "no plan was applied to it: 'set_id'"),
         (["--relations", "entities.csv"], "no column has this name; the columns are title"),
         (["--relations", "relations.csv", "--refer-to", "id"], "need the table of entities"),
-        (["--relations", "relations.csv", "--self-relations", "x.csv"], "is for --undo"),
-        (["--entities", "a/x.csv", "--relations", "b/x.csv"], "two tables have one file name"),
+        (["--relations", "relations.csv", "--self-relations", "x.csv"], "needs --undo"),
+        (
+            ["--entities", "a/x.csv", "--relations", "b/x.csv"],
+            "two tables have the same file name",
+        ),
     ],
 )
 def test_bad_input_is_a_clear_error(place: Path, options: list[str], problem: str) -> None:

@@ -12,7 +12,7 @@ from synsetmine.cli.run import ShownStages
 from synsetmine.io.sets import read_sets, read_vocabulary
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import read_vectors
-from tests.support.corpusfiles import stored
+from tests.support.corpusfiles import store
 from tests.support.officefiles import pdf_of, write_sheet
 from tests.support.warmprocess import run_warm
 from tests.support.worlds import write_text_world
@@ -63,7 +63,7 @@ def test_init_tells_what_is_not_there_yet(tmp_path: Path) -> None:
 
 def test_an_interrupted_run_says_that_it_can_go_on(capsys: pytest.CaptureFixture[str]) -> None:
     watcher = ShownStages()
-    watcher.started("link")
+    watcher.on_start("link")
     watcher.__exit__(KeyboardInterrupt)
     assert capsys.readouterr().err.endswith("run the same command again to continue\n")
 
@@ -235,7 +235,7 @@ def test_pretrained_vectors_for_terms(world: Path, tmp_path: Path) -> None:
     synsetmine(tmp_path, "read", str(world / "corpus.jsonl"), "-o", "documents.parquet")
     options = "--terms terms.txt --method file --pretrained words.txt -o out.safetensors"
     said = synsetmine(tmp_path, "vectors", "documents.parquet", *options.split())
-    assert "1 vector, 2 dimension, 1 term without" in said
+    assert "1 vector, 2 dimensions, 1 term without a vector" in said
     found = read_vectors(tmp_path / "out.safetensors")
     assert found.terms == (Term("Heart failure"),)
     assert found.matrix.tolist() == [[0.5, 0.5]]
@@ -256,11 +256,11 @@ def test_a_folder_of_documents_and_a_spreadsheet(tmp_path: Path) -> None:
     rows += [[f"P{n}", f"widget {n}", f"gadget {n}; gizmo {n}", n] for n in range(3)]
     write_sheet(tmp_path / "products.xlsx", rows)
     write_sheet(tmp_path / "queries.xlsx", [["query", "count"], ["cheap gizmo", 3]])
-    stored(tmp_path, "# On widgets\n\nThe **widget 1** is a gizmo 1.", "docs/a.md")
-    stored(tmp_path, "<p>A cheap gizmo, the gadget 2, or widget 2.", "docs/sub/b.html")
-    stored(tmp_path, pdf_of(["A gadget 1 costs more."]), "docs/c.pdf")
-    stored(tmp_path, b"%PDF-", "docs/d.pdf")
-    stored(tmp_path, "", "docs/e.png")
+    store(tmp_path, "# On widgets\n\nThe **widget 1** is a gizmo 1.", "docs/a.md")
+    store(tmp_path, "<p>A cheap gizmo, the gadget 2, or widget 2.", "docs/sub/b.html")
+    store(tmp_path, pdf_of(["A gadget 1 costs more."]), "docs/c.pdf")
+    store(tmp_path, b"%PDF-", "docs/d.pdf")
+    store(tmp_path, "", "docs/e.png")
     command = ("init", "--corpus", "docs", "--kb", "products.xlsx", "--list", "queries.xlsx")
     said = synsetmine(tmp_path, *command)
     assert "products.xlsx: id 'SKU', name 'Product name', other names 'Also known as', " in said
@@ -275,8 +275,8 @@ def test_a_folder_of_documents_and_a_spreadsheet(tmp_path: Path) -> None:
 
 
 def test_a_project_with_a_synonyms_file(tmp_path: Path) -> None:
-    stored(tmp_path, "# ours\nheart attack, MI\nhigh blood pressure => hypertension\n", "syn.txt")
-    stored(tmp_path, "A heart attack is an MI. No hypertension.", "corpus.txt")
+    store(tmp_path, "# ours\nheart attack, MI\nhigh blood pressure => hypertension\n", "syn.txt")
+    store(tmp_path, "A heart attack is an MI. No hypertension.", "corpus.txt")
     said = synsetmine(tmp_path, "init", "--corpus", "corpus.txt", "--kb", "syn.txt")
     assert "warning" not in said
     said = synsetmine(tmp_path, "run", "--until", "link")
@@ -293,9 +293,9 @@ def test_a_table_without_known_columns_names_them(tmp_path: Path) -> None:
     assert "found: 'a, b'; choose columns with --id-field and --name-field" in said
     fields = ("--id-field", "a", "--name-field", "b")
     assert "1 entity" in synsetmine(tmp_path, "knowledge", "x.xlsx", "-o", "k.arrow", *fields)
-    stored(tmp_path, '[corpus]\npath = "x.txt"\n[kb]\npath = "x.xlsx"\n', "synsetmine.toml")
-    stored(tmp_path, "heart", "x.txt")
+    store(tmp_path, '[corpus]\npath = "x.txt"\n[kb]\npath = "x.xlsx"\n', "synsetmine.toml")
+    store(tmp_path, "heart", "x.txt")
     said = synsetmine(tmp_path, "run", code=1)
     assert "id_field and name_field of [kb]; `synsetmine init` proposes them" in said
-    stored(tmp_path, '[corpus]\npath = "x.txt"\n[kb]\npath = "x"\nformat = "jsol"', "x.toml")
+    store(tmp_path, '[corpus]\npath = "x.txt"\n[kb]\npath = "x"\nformat = "jsol"', "x.toml")
     assert "'jsol'; did you mean 'jsonl'?" in synsetmine(tmp_path, "run", "x.toml", code=1)

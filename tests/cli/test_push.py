@@ -30,7 +30,7 @@ NEW = {"P01": "sofa, couch, settee", "P02": "wardrobe, armoire", "P03": "fridge,
 
 @pytest.fixture
 def server() -> Iterator[SynonymsServer]:
-    with SynonymsServer(("mined", dict(OLD))).running() as running:
+    with SynonymsServer(("mined", dict(OLD))).start() as running:
         yield running
 
 
@@ -89,7 +89,7 @@ def test_a_dry_run_and_a_push_without_a_person_send_nothing(
 ) -> None:
     push(server, "--dry-run")
     assert "nothing sent: this is a dry run" in capsys.readouterr().err
-    with pytest.raises(SynsetmineError, match="nobody to ask; give --yes"):
+    with pytest.raises(SynsetmineError, match="no terminal to ask on; give --yes"):
         push(server)
     assert server.sets == {"mined": OLD}
     assert {one.method for one in server.seen} == {"GET"}
@@ -161,8 +161,14 @@ def test_too_many_rules_are_not_sent(server: SynonymsServer) -> None:
             "rule 'x': more than one =>",
         ),
         ('{"synonyms_set": [{"id": "x", "synonyms": "a, , b"}]}', "rule 'x': an empty term"),
-        ('{"synonyms_set": [{"id": "x", "synonyms": "# a"}]}', "rule 'x' is no rule: '# a'"),
-        ('{"synonyms_set": [{"id": "x", "synonyms": "a, b\\nc, d"}]}', "rule 'x' is no rule"),
+        (
+            '{"synonyms_set": [{"id": "x", "synonyms": "# a"}]}',
+            "rule 'x' is empty, a comment or several lines: '# a'",
+        ),
+        (
+            '{"synonyms_set": [{"id": "x", "synonyms": "a, b\\nc, d"}]}',
+            "rule 'x' is empty, a comment or several lines",
+        ),
         (
             '{"synonyms_set": [{"id": "x", "synonyms": "a, b"}, {"id": "x", "synonyms": "c, d"}]}',
             "two rules with one id: 'x'",
@@ -220,7 +226,7 @@ def test_redirects_are_not_followed(
     server: SynonymsServer, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     monkeypatch.setenv(KEY, "c2VjcmV0")
-    with SynonymsServer().running() as other:
+    with SynonymsServer().start() as other:
         location = f"{other.root}/_synonyms/mined"
         server.faults[method, "mined"] = Fault(status=307, headers={"Location": location})
         with pytest.raises(SynsetmineError, match=r"307 .*redirects are not followed, this one to"):

@@ -25,7 +25,7 @@ from synsetmine.runs.folder import Artefacts
 from synsetmine.views import write_vectors
 from tests.cli.test_project import synsetmine
 from tests.models.paper.test_classifier import VECTORS, make_scorer
-from tests.support.webserver import started, write_run
+from tests.support.webserver import start_server, write_run
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +52,7 @@ def get(address: str, path: str, **headers: str) -> httpx.Response:
 
 @pytest.mark.slow
 def test_a_run_is_served(run: Path) -> None:
-    with started("serve", str(run)) as address:
+    with start_server("serve", str(run)) as address:
         assert get(address, "/v1/expand?term=aspirin").json()["synonyms"]
         assert get(address, "/v1/rank?set=name||sense 1").json()["terms"]
         health = get(address, "/v1/health").json()
@@ -61,26 +61,26 @@ def test_a_run_is_served(run: Path) -> None:
 
 
 def test_sets_only(run: Path) -> None:
-    with started("serve", str(run), "--sets-only") as address:
+    with start_server("serve", str(run), "--sets-only") as address:
         assert get(address, "/v1/rank?set=aspirin").status_code == 501
 
 
 @pytest.mark.slow
 def test_a_bare_model_is_served(run: Path) -> None:
     at = Artefacts(run)
-    with started("serve", str(at.model), "--vectors", str(at.vectors)) as address:
+    with start_server("serve", str(at.model), "--vectors", str(at.vectors)) as address:
         found = get(address, "/v1/expand?term=name||sense 1&least=0&top=100").json()
         assert len(found["synonyms"]) == 11
 
 
 def test_a_run_is_reviewed(run: Path) -> None:
-    with started("review", str(run), "--no-open") as address:
+    with start_server("review", str(run), "--no-open") as address:
         page = httpx.get(address, follow_redirects=True)
         assert "Who reviews?" in page.text
 
 
 def test_a_wider_host_prints_its_token(run: Path) -> None:
-    with started("review", str(run), "--no-open", "--host", "0.0.0.0", token=True) as address:
+    with start_server("review", str(run), "--no-open", "--host", "0.0.0.0", token=True) as address:
         plain, _, token = address.partition("?token=")
         assert plain.startswith("http://127.0.0.1:")
         assert len(token) >= 32
@@ -98,7 +98,7 @@ def test_a_wider_host_prints_its_token(run: Path) -> None:
 def test_a_token_is_asked_for_by_default(run: Path, command: tuple[str, str]) -> None:
     tokens = []
     for _ in range(2):
-        with started(command[0], str(run), command[1], token=True) as address:
+        with start_server(command[0], str(run), command[1], token=True) as address:
             plain, _, token = address.partition("?token=")
             for path in ("/", "/reviewer", "/v1/health", "/static/review.css"):
                 assert get(plain, path).status_code == 401
@@ -112,7 +112,7 @@ def test_a_token_is_asked_for_by_default(run: Path, command: tuple[str, str]) ->
 
 @pytest.mark.slow
 def test_without_a_token_if_one_wants_none(run: Path) -> None:
-    with started("serve", str(run), "--sets-only") as address:
+    with start_server("serve", str(run), "--sets-only") as address:
         assert "token" not in address
         assert get(address, "/v1/health").status_code == 200
     for options, problem in (
@@ -125,7 +125,9 @@ def test_without_a_token_if_one_wants_none(run: Path) -> None:
 
 def test_a_token_with_any_characters(run: Path) -> None:
     token = "a+b/c==&#?% ;\\xyz"
-    with started("review", str(run), "--no-open", token=True, SYNSETMINE_TOKEN=token) as address:
+    with start_server(
+        "review", str(run), "--no-open", token=True, SYNSETMINE_TOKEN=token
+    ) as address:
         with httpx.Client(follow_redirects=True, trust_env=False) as client:
             assert "Who reviews?" in client.get(address).text
             assert "Who reviews?" in client.get(str(client.get(address).url)).text
@@ -138,7 +140,7 @@ def test_the_token_is_not_in_the_list_of_processes(run: Path, tmp_path: Path) ->
     browser, told = tmp_path / "browser", tmp_path / "told"
     browser.write_text(f'#!/bin/sh\nprintf %s "$*" > {told}.part && mv {told}.part {told}\n')
     browser.chmod(0o700)
-    with started("review", str(run), token=True, BROWSER=str(browser)) as address:
+    with start_server("review", str(run), token=True, BROWSER=str(browser)) as address:
         token = address.partition("?token=")[2]
         until = time.monotonic() + 20
         while not told.exists():
@@ -157,7 +159,7 @@ def test_the_token_is_not_in_the_list_of_processes(run: Path, tmp_path: Path) ->
 def test_a_token_of_ones_own(run: Path) -> None:
     token = "correct-horse-battery"
     sets_only = "serve", str(run), "--sets-only"
-    with started(*sets_only, token=True, SYNSETMINE_TOKEN=token) as address:
+    with start_server(*sets_only, token=True, SYNSETMINE_TOKEN=token) as address:
         plain = address.partition("?")[0]
         assert get(plain, "/v1/health").status_code == 401
         assert get(plain, "/v1/health", authorization=f"Bearer {token}").status_code == 200

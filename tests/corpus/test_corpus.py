@@ -20,7 +20,7 @@ from synsetmine.corpus import (
     read_corpus,
 )
 from synsetmine.errors import DataError, Skipped
-from tests.support.corpusfiles import read, refused, stored, wiki
+from tests.support.corpusfiles import read, read_broken, store, wiki
 
 
 def zstd(content: bytes) -> bytes:
@@ -57,16 +57,16 @@ FORMS = {
 @pytest.mark.parametrize("name", FORMS)
 def test_the_ending_tells_form_and_packing(tmp_path: Path, name: str) -> None:
     pack = PACKINGS.get(Path(name).suffix.lower(), bytes)
-    path = stored(tmp_path, pack(FORMS[name].encode()), name)
+    path = store(tmp_path, pack(FORMS[name].encode()), name)
     assert [text for _, text in read(path)] == ["one"]
 
 
 def test_a_folder_is_read_in_order_without_what_is_hidden_or_unknown(tmp_path: Path) -> None:
     for name in ("b.txt", "a/z.txt", "a/b/c.txt", "c.txt.gz"):
         pack = PACKINGS[".gz"] if name.endswith(".gz") else bytes
-        stored(tmp_path, pack(name.encode()), name)
+        store(tmp_path, pack(name.encode()), name)
     for name in (".hidden.txt", ".git/x.txt", "a/.x/y.txt", "notes.doc", "Makefile", "x.gz"):
-        stored(tmp_path, "no", name)
+        store(tmp_path, "no", name)
     (tmp_path / "dangling.txt").symlink_to("nowhere")
     assert [text for _, text in read(tmp_path)] == ["a/b/c.txt", "a/z.txt", "b.txt", "c.txt.gz"]
     assert [name for name, _ in read(str(tmp_path))] == ["a/b/c.txt", "a/z.txt", "b.txt", "c.txt"]
@@ -77,7 +77,7 @@ def test_a_folder_is_read_in_order_without_what_is_hidden_or_unknown(tmp_path: P
 
 def test_patterns_and_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("x/b.jsonl", "x/a.jsonl", "x/deep/c.jsonl", "x/.h.jsonl", "y[1].txt"):
-        stored(tmp_path, '{"text": "t"}' if "jsonl" in name else "t", name)
+        store(tmp_path, '{"text": "t"}' if "jsonl" in name else "t", name)
     monkeypatch.chdir(tmp_path)
     assert [name for name, _ in read("x/*.jsonl")] == ["a.jsonl:1", "b.jsonl:1"]
     assert [name for name, _ in read("x/**/c.jsonl")] == ["c.jsonl:1"]
@@ -107,16 +107,16 @@ def test_no_files_are_a_clear_error_before_anything_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str | list[str], problem: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    stored(tmp_path, "x", "data.bin")
-    stored(tmp_path, "x", "data.txt")
-    stored(tmp_path, "x", "empty/notes.doc")
+    store(tmp_path, "x", "data.bin")
+    store(tmp_path, "x", "data.txt")
+    store(tmp_path, "x", "empty/notes.doc")
     with pytest.raises(DataError) as caught:
         read_corpus(source, skipped=Skipped())
     assert problem in str(caught.value)
 
 
 def test_a_form_overrules_the_ending(tmp_path: Path) -> None:
-    path = stored(tmp_path, "a\n\nb\n", "data.bin")
+    path = store(tmp_path, "a\n\nb\n", "data.bin")
     assert read(path, "text") == [("data.bin#1", "a"), ("data.bin#2", "b")]
     with pytest.raises(
         DataError, match=r"the corpus format must be one of text, lines, .*: 'prose'"
@@ -130,7 +130,7 @@ def test_a_form_overrules_the_ending(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ending", PACKINGS)
 def test_files_of_several_members_are_read_whole(tmp_path: Path, ending: str) -> None:
     pack = PACKINGS[ending]
-    path = stored(tmp_path, pack(b"a\nb") + pack(b"") + pack(b"c\nd\n"), f"x.txt{ending}")
+    path = store(tmp_path, pack(b"a\nb") + pack(b"") + pack(b"c\nd\n"), f"x.txt{ending}")
     assert read(path, "lines") == [("x.txt:1", "a"), ("x.txt:2", "bc"), ("x.txt:3", "d")]
 
 
@@ -138,8 +138,8 @@ def test_files_of_several_members_are_read_whole(tmp_path: Path, ending: str) ->
 def test_what_comes_before_the_damage_is_read(tmp_path: Path, ending: str, kind: str) -> None:
     lines = [json.dumps({"text": os.urandom(50).hex()}) for _ in range(20_000)]
     content = PACKINGS[ending]("\n".join(lines).encode())
-    stored(tmp_path, content[: len(content) // 2], f"a.jsonl{ending}")
-    stored(tmp_path, '{"text": "last"}', "b.jsonl")
+    store(tmp_path, content[: len(content) // 2], f"a.jsonl{ending}")
+    store(tmp_path, '{"text": "last"}', "b.jsonl")
     skipped = Skipped()
     texts = [d.text for d in read_corpus(tmp_path, skipped=skipped)]
     expected = [json.loads(line)["text"] for line in lines]
@@ -155,9 +155,9 @@ def test_what_comes_before_the_damage_is_read(tmp_path: Path, ending: str, kind:
 
 
 def test_a_file_that_is_not_what_it_is_called_is_left_out(tmp_path: Path) -> None:
-    stored(tmp_path, b"no gzip", "a.txt.gz")
-    stored(tmp_path, "good", "b.txt")
-    texts, errors = refused(tmp_path)
+    store(tmp_path, b"no gzip", "a.txt.gz")
+    store(tmp_path, "good", "b.txt")
+    texts, errors = read_broken(tmp_path)
     assert texts == ["good"]
     hint = "if it is not compressed, remove .gz from its name"
     assert errors == [f"/a.txt.gz: damaged gzip file: \"Not a gzipped file (b'no')\"; {hint}"]
@@ -170,7 +170,7 @@ def test_a_file_that_is_not_what_it_is_called_is_left_out(tmp_path: Path) -> Non
 def test_progress_counts_the_bytes_on_the_disk(tmp_path: Path, ending: str) -> None:
     text = "\n".join(os.urandom(500).hex() for _ in range(3000)).encode()
     for name in ("a", "b"):
-        stored(tmp_path, PACKINGS[ending](text), f"{name}.txt{ending}")
+        store(tmp_path, PACKINGS[ending](text), f"{name}.txt{ending}")
     told: list[tuple[int, int]] = []
     documents = read_corpus(
         tmp_path, format="lines", progress=lambda done, total: told.append((done, total))
@@ -186,7 +186,7 @@ def test_progress_counts_the_bytes_on_the_disk(tmp_path: Path, ending: str) -> N
 
 
 def test_progress_reaches_the_end_of_damaged_and_columnar_files(tmp_path: Path) -> None:
-    stored(tmp_path, gzip.compress(b"x" * 1000)[:-9], "a.txt.gz")
+    store(tmp_path, gzip.compress(b"x" * 1000)[:-9], "a.txt.gz")
     table = pa.table({"text": [os.urandom(1000).hex() for _ in range(3000)]})
     pq.write_table(table, tmp_path / "b.parquet")
     told: list[tuple[int, int]] = []
@@ -243,7 +243,7 @@ def test_a_giant_line_is_passed_over_in_pieces(
     monkeypatch.setattr("synsetmine.io.files.LONGEST", 100_000)
     record = {"jsonl": '{"text": "ok"}', "pubtator": "1|t|ok"}.get(form, "ok")
     content = f"{record}\n\n{'x' * 5_000_000}\n\n{record}\n".encode()
-    path = stored(tmp_path, gzip.compress(content), "x.txt.gz")
+    path = store(tmp_path, gzip.compress(content), "x.txt.gz")
     skipped = Skipped()
     tracemalloc.start()
     try:
@@ -261,6 +261,6 @@ def test_a_quote_that_is_never_closed_is_passed_over(
 ) -> None:
     monkeypatch.setattr("synsetmine.io.tables.LONGEST", 10_000)
     content = 'id,text\n1,"open\n' + "2,lost\n" * 1429 + "3,good\n"
-    texts, errors = refused(stored(tmp_path, content, "x.csv"))
+    texts, errors = read_broken(store(tmp_path, content, "x.csv"))
     assert texts == ["lost", "good"]
     assert errors == [":2: a record is longer than 64 MiB: b'2,lost\\n'"]

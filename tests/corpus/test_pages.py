@@ -15,7 +15,7 @@ from pypdf import PdfWriter
 from synsetmine.corpus import read_corpus
 from synsetmine.corpus.pages import html_text, markdown_text
 from synsetmine.errors import Skipped, SynsetmineError
-from tests.support.corpusfiles import read, refused, stored
+from tests.support.corpusfiles import read, read_broken, store
 from tests.support.officefiles import pdf_of
 
 MARKDOWN = """---
@@ -50,13 +50,13 @@ drug&#33;<p>Next<script>var x = "<p>secret";</script><svg><text>secret</text></s
 
 
 def test_each_file_of_a_folder_is_a_document(tmp_path: Path) -> None:
-    stored(tmp_path, "One.\n\nTwo.\n", "a.txt")
-    stored(tmp_path, "# Head\n\nbody", "sub/b.md")
-    stored(tmp_path, gzip.compress(b"<p>page"), "sub/deep/c.html.gz")
-    stored(tmp_path, pdf_of(["The heart at-", "tack of Non-", "Hodgkin"], ["Next page"]), "d.pdf")
-    stored(tmp_path, '{"text": "record"}', "sub/e.jsonl")
-    stored(tmp_path, "PNG", "sub/f.png")
-    stored(tmp_path, "# hidden", "sub/.g.md")
+    store(tmp_path, "One.\n\nTwo.\n", "a.txt")
+    store(tmp_path, "# Head\n\nbody", "sub/b.md")
+    store(tmp_path, gzip.compress(b"<p>page"), "sub/deep/c.html.gz")
+    store(tmp_path, pdf_of(["The heart at-", "tack of Non-", "Hodgkin"], ["Next page"]), "d.pdf")
+    store(tmp_path, '{"text": "record"}', "sub/e.jsonl")
+    store(tmp_path, "PNG", "sub/f.png")
+    store(tmp_path, "# hidden", "sub/.g.md")
     expected = [
         ("a.txt", "One.\n\nTwo."),
         ("d.pdf", "The heart attack of Non-\nHodgkin\n\nNext page"),
@@ -75,8 +75,8 @@ def test_each_file_of_a_folder_is_a_document(tmp_path: Path) -> None:
 
 def test_a_long_text_is_read_by_paragraphs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("synsetmine.corpus.pages.LONGEST_BLOCK", 10)
-    stored(tmp_path, "one\n\ntwo", "sub/a.txt")
-    stored(tmp_path, "one\n\ntwo, three", "sub/b.txt")
+    store(tmp_path, "one\n\ntwo", "sub/a.txt")
+    store(tmp_path, "one\n\ntwo, three", "sub/b.txt")
     assert read(tmp_path) == [
         ("sub/a.txt", "one\n\ntwo"),
         ("sub/b.txt#1", "one"),
@@ -135,19 +135,19 @@ def test_the_encoding_of_a_page_is_the_one_that_it_names(tmp_path: Path) -> None
     text = "naïve “quotes”"
     for name, encoding in (("iso-8859-1", "cp1252"), ("utf-8", "utf-8"), ("UTF-8", "utf-8-sig")):
         page = f"<meta charset={name}><p>{text}"
-        assert read(stored(tmp_path, page.encode(encoding), "a.html")) == [("a.html", text)]
-    assert read(stored(tmp_path, f"<p>{text}".encode("utf-16"), "a.html")) == [("a.html", text)]
+        assert read(store(tmp_path, page.encode(encoding), "a.html")) == [("a.html", text)]
+    assert read(store(tmp_path, f"<p>{text}".encode("utf-16"), "a.html")) == [("a.html", text)]
 
 
 def test_broken_files_are_left_out_and_told(tmp_path: Path) -> None:
-    stored(tmp_path, b"<p>M\xfcnchen", "a.html")
-    stored(tmp_path, "<meta charset=rot13><p>x", "b.html")
-    stored(tmp_path, "ok\n\nM\u00fcnchen".encode("latin-1"), "c.md")
-    stored(tmp_path, "```\ncode\n```", "d.md")
-    stored(tmp_path, b"one\nM\xfcnchen", "e.txt")
-    stored(tmp_path, "good", "f.md")
-    stored(tmp_path, b"x" * (4 * 2**20 + 1), "g.md")
-    texts, errors = refused(tmp_path)
+    store(tmp_path, b"<p>M\xfcnchen", "a.html")
+    store(tmp_path, "<meta charset=rot13><p>x", "b.html")
+    store(tmp_path, "ok\n\nM\u00fcnchen".encode("latin-1"), "c.md")
+    store(tmp_path, "```\ncode\n```", "d.md")
+    store(tmp_path, b"one\nM\xfcnchen", "e.txt")
+    store(tmp_path, "good", "f.md")
+    store(tmp_path, b"x" * (4 * 2**20 + 1), "g.md")
+    texts, errors = read_broken(tmp_path)
     assert texts == ["good"]
     assert sorted(error.partition(": ")[0] + ": " + error.split(": ")[1] for error in errors) == [
         "/a.html: not utf-8",
@@ -163,16 +163,16 @@ def test_broken_pdfs_are_left_out_and_told(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     sound = pdf_of(["heart"])
-    stored(tmp_path, b"%PDF-1.7\nnothing", "a.pdf")
-    stored(tmp_path, b"", "b.pdf")
-    stored(tmp_path, pdf_of([]), "c.pdf")
-    stored(tmp_path, sound, "d.pdf")
+    store(tmp_path, b"%PDF-1.7\nnothing", "a.pdf")
+    store(tmp_path, b"", "b.pdf")
+    store(tmp_path, pdf_of([]), "c.pdf")
+    store(tmp_path, sound, "d.pdf")
     for name, password in (("e.pdf", "secret"), ("f.pdf", "")):
         writer = PdfWriter(clone_from=tmp_path / "d.pdf")
         writer.encrypt(password, owner_password="owner")
         writer.write(tmp_path / name)
-    stored(tmp_path, sound[:-200], "g.pdf")
-    texts, errors = refused(tmp_path)
+    store(tmp_path, sound[:-200], "g.pdf")
+    texts, errors = read_broken(tmp_path)
     assert texts == ["heart", "heart"]
     assert sorted(error.split(";")[0].split(": '")[0] for error in errors) == [
         "/a.pdf: damaged PDF file",
@@ -185,7 +185,7 @@ def test_broken_pdfs_are_left_out_and_told(
 
 
 def test_a_missing_package_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = stored(tmp_path, pdf_of(["heart"]), "a.pdf")
+    path = store(tmp_path, pdf_of(["heart"]), "a.pdf")
     monkeypatch.setitem(sys.modules, "pypdf", None)
     with pytest.raises(SynsetmineError, match=r"PDF files needs the extra: .*'synsetmine\[pdf\]'"):
         list(read_corpus(path, skipped=Skipped()))

@@ -31,7 +31,7 @@ from synsetmine.linking.supervision import read_links, write_links
 from synsetmine.normalization import normal_form
 from synsetmine.pipeline.project import read_project
 from synsetmine.types import Link, Mention, NameKind, Scope
-from tests.support.kbfiles import atom, content_of, item, stored
+from tests.support.kbfiles import atom, content_of, item, store
 from tests.support.strategies import PIECES, terms
 
 shared_folder = settings(
@@ -86,7 +86,7 @@ def test_pubtator(tmp_path: Path, title: str, abstract: str, data: st.DataObject
     found = [(start, min(start + size, len(text))) for start, size in chosen]
     found = [(a, b) for a, b in found if not {"\t", "\n"} & set(text[a:b])]
     marks = "".join(f"7\t{a}\t{b}\t{text[a:b]}\tX\tMESH:D{a}\n" for a, b in found)
-    path = stored(tmp_path, f"7|t|{title}\n7|a|{abstract}\n{marks}\n", "a.pubtator")
+    path = store(tmp_path, f"7|t|{title}\n7|a|{abstract}\n{marks}\n", "a.pubtator")
     (document,) = read_corpus(path)
     assert (document.id, document.text) == ("7", text)
     assert document.mentions == tuple(Mention(a, b, f"MESH:D{a}") for a, b in found)
@@ -96,7 +96,7 @@ def test_pubtator(tmp_path: Path, title: str, abstract: str, data: st.DataObject
 @given(st.lists(lines, min_size=1, max_size=6))
 def test_plain_lines(tmp_path: Path, texts: list[str]) -> None:
     """A byte order mark at the start of a file is none of its text."""
-    path = stored(tmp_path, "".join(f"{text}\n" for text in ("first", *texts)), "a.txt")
+    path = store(tmp_path, "".join(f"{text}\n" for text in ("first", *texts)), "a.txt")
     kept = [text for text in texts if text and not text.isspace()]
     expected = ["first", *(unicodedata.normalize("NFC", text) for text in kept)]
     skipped = Skipped()
@@ -118,7 +118,7 @@ def test_dumps_of_wikis(tmp_path: Path, pages: list[tuple[str, str]]) -> None:
         f"<revision><text>{escape(text)}</text></revision></page>"
         for number, (title, text) in enumerate(pages)
     )
-    path = stored(tmp_path, f"<mediawiki>{body}</mediawiki>", "wiki.xml")
+    path = store(tmp_path, f"<mediawiki>{body}</mediawiki>", "wiki.xml")
     assert [(page.title, page.wikitext) for page in read_pages(Source(path))] == pages
 
 
@@ -140,7 +140,7 @@ listed = st.lists(names, min_size=1, max_size=4)
 @given(listed)
 def test_wikidata(tmp_path: Path, found: list[str]) -> None:
     content = f"[\n{item('Q1', {'en': found[0]}, {'en': found[1:]})},\n]\n"
-    kb = read_kb(stored(tmp_path, content, "dump.json"), format="wikidata")
+    kb = read_kb(store(tmp_path, content, "dump.json"), format="wikidata")
     assert content_of(kb) == {"Q1": _distinct(found)}
 
 
@@ -153,7 +153,7 @@ def test_umls(tmp_path: Path, found: list[str]) -> None:
         atom("C0000001", name, status=status, form=form, preferred=preferred)
         for name, (status, form, preferred) in zip(plain, ranked, strict=False)
     )
-    assert content_of(read_kb(stored(tmp_path, content, "MRCONSO.RRF"))) == {
+    assert content_of(read_kb(store(tmp_path, content, "MRCONSO.RRF"))) == {
         "C0000001": _distinct(plain)
     }
 
@@ -184,7 +184,7 @@ def test_obo(tmp_path: Path, found: list[str]) -> None:
     """What the format cannot hold, our own writer refuses."""
     writable = [clean_name(name) for name in found if not obo_problem(clean_name(name))]
     synonyms = "".join(f"{synonym_clause(name, 'exact', ())}\n" for name in writable)
-    path = stored(tmp_path, f"[Term]\nid: X:1\nname: first\n{synonyms}", "a.obo")
+    path = store(tmp_path, f"[Term]\nid: X:1\nname: first\n{synonyms}", "a.obo")
     assert content_of(read_kb(path)) == {"X:1": _distinct(["first", *writable])}
 
 
@@ -229,7 +229,7 @@ def test_vocabularies(tmp_path: Path, rows: list[tuple[object, int | None]]) -> 
         if str(term).strip() and not {"\n", "\r", "\t"} & set(str(term))
     }
     body = "".join(f"{t}\n" if n is None else f"{t}\t{n}\n" for t, n in kept.items())
-    found = read_vocabulary(stored(tmp_path, f"first\t1\n{body}", "terms.tsv"))
+    found = read_vocabulary(store(tmp_path, f"first\t1\n{body}", "terms.tsv"))
     assert isinstance(found, Vocabulary)
     assert {str(t): found.counts.get(t) for t in found.terms} == {"first": 1} | {
         str(t): n for t, n in kept.items()
@@ -247,7 +247,7 @@ def test_projects(tmp_path: Path, title: str, field: str, threshold: float, anch
         f"[kb]\npath = 'b'\nanchors = {anchors}\n"
         f"[mine]\nthreshold = {threshold!r}\n[report]\ntitle = {written(title)}"
     )
-    path = stored(tmp_path, content, "synsetmine.toml")
+    path = store(tmp_path, content, "synsetmine.toml")
     project = read_project(path)
     assert (project.report.title, project.corpus.text_field) == (title, field)
     assert (project.mine.threshold, project.kb.anchors) == (threshold, anchors)
@@ -256,7 +256,7 @@ def test_projects(tmp_path: Path, title: str, field: str, threshold: float, anch
 @shared_folder
 @given(st.lists(lines, max_size=6))
 def test_synonyms_of_any_kind_are_linted(tmp_path: Path, rules: list[str]) -> None:
-    path = stored(tmp_path, "\n".join(rules), "synonyms.txt")
+    path = store(tmp_path, "\n".join(rules), "synonyms.txt")
     lint = lint_file(path, limit=1)
     numbers = [finding.line for finding in lint.findings]
     assert numbers == sorted(numbers)

@@ -11,7 +11,7 @@ from synsetmine.corpus import (
 )
 from synsetmine.errors import Skipped
 from synsetmine.types import Document, Mention
-from tests.support.corpusfiles import refused, stored
+from tests.support.corpusfiles import read_broken, store
 
 NCBI = Path(__file__).parents[3] / "shared" / "data" / "ncbi-disease"
 
@@ -42,9 +42,9 @@ def test_pubtator_articles_and_mentions(tmp_path: Path) -> None:
         Document("2", "Title only", (Mention(0, 5, "D1"),)),
         Document("3", "No blank line before"),
     ]
-    assert list(read_corpus(stored(tmp_path, PUBTATOR, "a.pubtator"))) == expected
+    assert list(read_corpus(store(tmp_path, PUBTATOR, "a.pubtator"))) == expected
     foreign = PUBTATOR.replace("\n", "\r\n")
-    assert list(read_corpus(stored(tmp_path, foreign, "b.PubTator"))) == expected
+    assert list(read_corpus(store(tmp_path, foreign, "b.PubTator"))) == expected
 
 
 @pytest.mark.parametrize(
@@ -60,8 +60,8 @@ def test_pubtator_articles_and_mentions(tmp_path: Path) -> None:
     ],
 )
 def test_a_broken_mention_leaves_the_article(tmp_path: Path, line: str, problem: str) -> None:
-    path = stored(tmp_path, f"1|t|word\n1|a|text\n{line}\n1\t5\t9\ttext\tT\tD2\n", "x.pubtator")
-    texts, errors = refused(path)
+    path = store(tmp_path, f"1|t|word\n1|a|text\n{line}\n1\t5\t9\ttext\tT\tD2\n", "x.pubtator")
+    texts, errors = read_broken(path)
     assert texts == ["word\ntext"]
     assert len(errors) == 1
     assert errors[0].startswith(f":3: {problem}")
@@ -72,7 +72,7 @@ def test_a_broken_mention_leaves_the_article(tmp_path: Path, line: str, problem:
 @pytest.mark.parametrize("field", ["D1|D2", " D1 ", "c|SUB|C|435|G", "", "-1", None])
 def test_id_fields_stay_as_they_are_written(tmp_path: Path, field: str | None) -> None:
     tail = "" if field is None else f"\t{field}"
-    path = stored(tmp_path, f"1|t|word\n1\t0\t4\tword\tT{tail}\n", "x.pubtator")
+    path = store(tmp_path, f"1|t|word\n1\t0\t4\tword\tT{tail}\n", "x.pubtator")
     assert list(read_corpus(path)) == [
         Document("1", "word", (Mention(0, 4, (field or "").strip()),))
     ]
@@ -88,8 +88,8 @@ def test_id_fields_stay_as_they_are_written(tmp_path: Path, field: str | None) -
     ],
 )
 def test_an_article_of_another_form_is_refused(tmp_path: Path, content: str, problem: str) -> None:
-    path = stored(tmp_path, f"{content}\n9|t|good\n", "x.pubtator")
-    texts, errors = refused(path)
+    path = store(tmp_path, f"{content}\n9|t|good\n", "x.pubtator")
+    texts, errors = read_broken(path)
     assert texts == ["good"]
     assert errors[0].startswith(f":{problem}")
 

@@ -20,7 +20,7 @@ from synsetmine.corpus import (
     read_corpus,
 )
 from synsetmine.errors import DataError, Skipped
-from tests.support.corpusfiles import read, refused, stored
+from tests.support.corpusfiles import read, read_broken, store
 
 quick = settings(max_examples=60, deadline=None)
 
@@ -40,11 +40,11 @@ def test_jsonl_fields_and_ids(tmp_path: Path) -> None:
         {"text": "six"},
     ]
     content = "\ufeff" + "\r\n\n".join(json.dumps(line) for line in lines)
-    path = stored(tmp_path, content, "x.jsonl")
+    path = store(tmp_path, content, "x.jsonl")
     ids = ["a", "12", "13", "x.jsonl:7", "x.jsonl:9", "x.jsonl:11"]
     both = ["T\none", "two", "T3", "four", "five", "six"]
     assert read(path, text_field="title, text") == list(zip(ids, both, strict=True))
-    path = stored(tmp_path, '{"body": "b", "doc": "d"}', "y.jsonl")
+    path = store(tmp_path, '{"body": "b", "doc": "d"}', "y.jsonl")
     assert read(path, text_field="body", id_field="doc") == [("d", "b")]
     with pytest.raises(DataError, match=r"expected names of text fields, as in .*: 'a,,b'"):
         read_corpus(path, text_field="a,,b")
@@ -74,8 +74,8 @@ def test_jsonl_fields_and_ids(tmp_path: Path) -> None:
     ],
 )
 def test_a_broken_record_is_told_and_passed_over(tmp_path: Path, line: bytes, problem: str) -> None:
-    path = stored(tmp_path, b'{"text": "a"}\n' + line + b'\n{"text": "z"}\n', "x.jsonl")
-    texts, errors = refused(path)
+    path = store(tmp_path, b'{"text": "a"}\n' + line + b'\n{"text": "z"}\n', "x.jsonl")
+    texts, errors = read_broken(path)
     assert texts == ["a", "z"]
     assert len(errors) == 1
     assert errors[0].startswith(f":2: {problem}")
@@ -84,7 +84,7 @@ def test_a_broken_record_is_told_and_passed_over(tmp_path: Path, line: bytes, pr
 
 def test_a_million_broken_records_cost_no_memory(tmp_path: Path) -> None:
     line = json.dumps({"text": ["x" * 10_000]})
-    path = stored(tmp_path, f"{line}\n" * 2000, "x.jsonl")
+    path = store(tmp_path, f"{line}\n" * 2000, "x.jsonl")
     skipped = Skipped()
     assert list(read_corpus(path, skipped=skipped)) == []
     assert skipped.counts == {"the text is not a string": 2000}
@@ -101,12 +101,12 @@ texts = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), min_siz
 def test_every_record_form_reads_the_same(folder: Path, given_texts: list[str]) -> None:
     expected = [(f"i{k}", unicodedata.normalize("NFC", t)) for k, t in enumerate(given_texts)]
     rows = [{"id": f"i{k}", "x": "y", "text": text} for k, text in enumerate(given_texts)]
-    stored(folder, "\n".join(map(json.dumps, rows)), "r.jsonl")
+    store(folder, "\n".join(map(json.dumps, rows)), "r.jsonl")
     target = io.StringIO()
     writer = csv.DictWriter(target, ["x", "text", "id"])
     writer.writeheader()
     writer.writerows(rows)
-    stored(folder, target.getvalue(), "r.csv")
+    store(folder, target.getvalue(), "r.csv")
     pq.write_table(pa.Table.from_pylist(rows), folder / "r.parquet")
     for name in ("r.jsonl", "r.csv", "r.parquet"):
         assert read(folder / name) == expected
@@ -114,12 +114,12 @@ def test_every_record_form_reads_the_same(folder: Path, given_texts: list[str]) 
 
 def test_csv_with_quoted_line_ends_knows_its_lines(tmp_path: Path) -> None:
     content = '\ufeffid,text\r\n1,"one, ""two""\r\n\r\nthree"\r\n\r\n,four\r\n'
-    path = stored(tmp_path, content, "x.csv")
+    path = store(tmp_path, content, "x.csv")
     assert read(path) == [("1", 'one, "two"\r\n\r\nthree'), ("x.csv:6", "four")]
 
 
 def test_a_long_csv_field_is_read_and_the_limit_of_others_stays(tmp_path: Path) -> None:
-    path = stored(tmp_path, f"text\n{'x' * 500_000}\nend\n", "x.csv")
+    path = store(tmp_path, f"text\n{'x' * 500_000}\nend\n", "x.csv")
     before = csv.field_size_limit(1000)
     try:
         stream = read_corpus(path)
@@ -144,7 +144,7 @@ def test_broken_rows_are_told_with_their_first_line(tmp_path: Path) -> None:
         b"7,good",
         b'8,"open',
     ]
-    texts, errors = refused(stored(tmp_path, b"\n".join(rows), "x.csv"))
+    texts, errors = read_broken(store(tmp_path, b"\n".join(rows), "x.csv"))
     assert texts == ["two\nlines", "good"]
     expected = "',' expected after '\"'"
     assert sorted(errors) == [
@@ -159,20 +159,20 @@ def test_broken_rows_are_told_with_their_first_line(tmp_path: Path) -> None:
 
 
 def test_tsv_knows_no_quotes(tmp_path: Path) -> None:
-    path = stored(tmp_path, 'text\tid\n"open, quote\t1\n"a" b\t2\n', "x.tsv")
+    path = store(tmp_path, 'text\tid\n"open, quote\t1\n"a" b\t2\n', "x.tsv")
     assert read(path) == [("1", '"open, quote'), ("2", '"a" b')]
 
 
 def test_a_table_must_have_the_text_columns(tmp_path: Path) -> None:
-    stored(tmp_path, "id,body\n1,x\n", "x.csv")
+    store(tmp_path, "id,body\n1,x\n", "x.csv")
     pq.write_table(pa.table({"id": [1], "body": ["x"]}), tmp_path / "x.parquet")
     for name in ("x.csv", "x.parquet"):
-        texts, errors = refused(tmp_path / name)
+        texts, errors = read_broken(tmp_path / name)
         assert texts == []
         problem = ": a text column is missing: 'text is not among id, body'; name it with "
         assert errors == [problem + "--text-field, in a project as text_field of [corpus]"]
         assert read(tmp_path / name, text_field="body") == [("1", "x")]
-    assert read(stored(tmp_path, "", "empty.csv")) == []
+    assert read(store(tmp_path, "", "empty.csv")) == []
 
 
 def test_parquet_reads_only_what_it_needs_and_tells_rows(tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_parquet_reads_only_what_it_needs_and_tells_rows(tmp_path: Path) -> None
     }
     path = tmp_path / "x.parquet"
     pq.write_table(pa.table(columns), path, row_group_size=2)
-    texts, errors = refused(path)
+    texts, errors = read_broken(path)
     assert texts == ["good", "end"]
     assert errors == [
         ":2: not valid Unicode: 'M\\udcfc'",
@@ -197,13 +197,13 @@ def test_parquet_reads_only_what_it_needs_and_tells_rows(tmp_path: Path) -> None
     assert [d.text for d in both] == ["a\ngood", "c", "d", "e\nend"]
     assert [d.id for d in both] == ["1", "3", "4", "x.parquet:5"]
     pq.write_table(pa.table({"text": [b"bytes"], "id": [1]}), path)
-    assert refused(path)[1] == [":1: the text is not a string: \"b'bytes'\""]
+    assert read_broken(path)[1] == [":1: the text is not a string: \"b'bytes'\""]
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"not parquet at all", b"PAR1" + bytes(40)])
 def test_a_damaged_parquet_file_is_named(tmp_path: Path, content: bytes) -> None:
-    path = stored(tmp_path, content, "x.parquet")
-    texts, errors = refused(path)
+    path = store(tmp_path, content, "x.parquet")
+    texts, errors = read_broken(path)
     assert texts == []
     assert errors[0].startswith(": damaged Parquet file: ")
     with pytest.raises(DataError, match=r"x\.parquet: damaged Parquet file"):

@@ -17,8 +17,8 @@ from synsetmine.linking import DictionaryLinker
 from synsetmine.linking.supervision import count_links, link_corpus
 from tests.engines.test_engines import rows
 from tests.support import batchfunctions
-from tests.support.batchfunctions import expected, numbers
-from tests.support.corpusfiles import stored_texts
+from tests.support.batchfunctions import expected_rows, numbers
+from tests.support.corpusfiles import store_texts
 from tests.support.sparkparts import Cluster, cluster, skip_without_spark, workers_of_tests
 
 pytestmark = pytest.mark.spark
@@ -43,7 +43,7 @@ def spark(two_workers: Cluster) -> Iterator[SparkEngine]:
 @pytest.fixture(scope="module")
 def documents() -> Path:
     texts = [f"Japan and New York {n}, the Big Apple, not Nippon {n}." for n in range(400)]
-    return stored_texts([texts[start : start + 10] for start in range(0, 400, 10)])
+    return store_texts([texts[start : start + 10] for start in range(0, 400, 10)])
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_a_killed_executor_is_survived(
     rows(spark.map_batches(batchfunctions.squares, source))  # executors come with the first work
     before = two_workers.executors()
     function = batchfunctions.KillExecutorOnce(tmp_path / "mark")
-    assert rows(spark.map_batches(function, source)) == expected(300)
+    assert rows(spark.map_batches(function, source)) == expected_rows(300)
     assert int((tmp_path / "mark").read_text()) in before
 
 

@@ -23,7 +23,7 @@ from synsetmine.linking import MarkedLinker
 from synsetmine.linking.supervision import count_links, link_corpus
 from synsetmine.types import Document, Link, Mention
 from tests.support import batchfunctions
-from tests.support.batchfunctions import expected, numbers
+from tests.support.batchfunctions import expected_rows, numbers
 
 ENOUGH = 5 * FEW  # numbers, for as many batches as need worker processes
 
@@ -40,7 +40,7 @@ def rows(batches: Iterator[pa.RecordBatch]) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_results_come_in_order(source: Path, workers: int) -> None:
     engine = LocalEngine(workers)
-    assert rows(engine.map_batches(batchfunctions.squares, source)) == expected(60)
+    assert rows(engine.map_batches(batchfunctions.squares, source)) == expected_rows(60)
     assert [len(batch) for batch in engine.map_batches(batchfunctions.squares, source)] == [5] * 12
 
 
@@ -65,7 +65,7 @@ def test_an_empty_file_gives_nothing(tmp_path: Path) -> None:
 def test_only_a_few_batches_are_held(tmp_path: Path, workers: int) -> None:
     source = numbers(tmp_path / "many.parquet", 500)
     notes = tmp_path / "notes.txt"
-    results = LocalEngine(workers).map_batches(batchfunctions.Slowly(notes), source)
+    results = LocalEngine(workers).map_batches(batchfunctions.SlowSquares(notes), source)
     next(results)
     results.close()  # type: ignore[attr-defined]
     assert len(notes.read_text().splitlines()) <= (AHEAD * workers if workers > 1 else 1)
@@ -75,7 +75,7 @@ def test_a_file_that_was_replaced_is_read_anew(source: Path) -> None:
     engine = LocalEngine(1)
     assert len(rows(engine.map_batches(batchfunctions.squares, source))) == 60
     numbers(source, 7)
-    assert rows(engine.map_batches(batchfunctions.squares, source)) == expected(7)
+    assert rows(engine.map_batches(batchfunctions.squares, source)) == expected_rows(7)
 
 
 # --- What goes wrong --------------------------------------------------------------------------
@@ -102,7 +102,7 @@ def test_where_no_record_is_to_blame_the_batch_is_named(source: Path) -> None:
 
 def test_a_killed_worker_is_survived(source: Path, tmp_path: Path) -> None:
     function = batchfunctions.DieOnce(tmp_path / "mark")
-    assert rows(LocalEngine(2).map_batches(function, source)) == expected(60)
+    assert rows(LocalEngine(2).map_batches(function, source)) == expected_rows(60)
     assert (tmp_path / "mark").exists()
 
 

@@ -33,8 +33,8 @@ from synsetmine.views.skipgram import train_skipgram
 from tests.engines.test_engines import rows
 from tests.pipeline.test_run import Watch
 from tests.support import batchfunctions
-from tests.support.batchfunctions import expected, numbers
-from tests.support.corpusfiles import stored_texts
+from tests.support.batchfunctions import expected_rows, numbers
+from tests.support.corpusfiles import store_texts
 from tests.support.sparkparts import ROOT, skip_without_spark, workers_of_tests
 from tests.support.worlds import write_text_world
 
@@ -56,21 +56,21 @@ def source(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 def test_results_come_in_order(spark: SparkEngine, source: Path) -> None:
-    assert rows(spark.map_batches(batchfunctions.squares, source)) == expected(200)
+    assert rows(spark.map_batches(batchfunctions.squares, source)) == expected_rows(200)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("count", [0, 1, 6])
 def test_short_files(spark: SparkEngine, tmp_path: Path, count: int) -> None:
     source = numbers(tmp_path / "short.parquet", count)
-    assert rows(spark.map_batches(batchfunctions.squares, source)) == expected(count)
+    assert rows(spark.map_batches(batchfunctions.squares, source)) == expected_rows(count)
 
 
 @pytest.mark.slow
 def test_only_a_part_is_in_the_works(spark: SparkEngine, tmp_path: Path) -> None:
     source = numbers(tmp_path / "many.parquet", 1000, size=1)
     notes = tmp_path / "notes.txt"
-    results = spark.map_batches(batchfunctions.Slowly(notes), source)
+    results = spark.map_batches(batchfunctions.SlowSquares(notes), source)
     next(results)
     results.close()  # type: ignore[attr-defined]
     assert len(notes.read_text().splitlines()) < 100
@@ -116,7 +116,7 @@ def test_a_whole_run_leaves_the_same_bytes(
 @pytest.mark.slow
 def test_skip_gram_vectors_are_the_same(spark: SparkEngine) -> None:
     pytest.importorskip("gensim")
-    documents = stored_texts([[f"a cat and a dog w{i % 3}" for i in range(20)]] * 4)
+    documents = store_texts([[f"a cat and a dog w{i % 3}" for i in range(20)]] * 4)
     terms = [Term("cat"), Term("a dog")]
     given: dict[str, Any] = {"dimension": 4, "epochs": 1}
     here = train_skipgram(documents, terms, **given)
@@ -151,7 +151,7 @@ def test_a_function_that_cannot_be_unpacked_says_why(spark: SparkEngine, source:
 @pytest.mark.slow
 def test_a_killed_worker_is_survived(spark: SparkEngine, source: Path, tmp_path: Path) -> None:
     function = batchfunctions.DieOnce(tmp_path / "mark")
-    assert rows(spark.map_batches(function, source)) == expected(200)
+    assert rows(spark.map_batches(function, source)) == expected_rows(200)
     assert (tmp_path / "mark").exists()
 
 
@@ -161,7 +161,7 @@ def test_a_batch_that_kills_its_workers_is_named(spark: SparkEngine, source: Pat
     with pytest.raises(SynsetmineError, match=message) as caught:
         list(spark.map_batches(batchfunctions.die_at_33, source))
     assert "\n" not in str(caught.value)
-    assert rows(spark.map_batches(batchfunctions.squares, source)) == expected(200)
+    assert rows(spark.map_batches(batchfunctions.squares, source)) == expected_rows(200)
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from threading import Event, Thread
 
 import pytest
 
-from faults.processes import LOG, group, living
+from faults.processes import LOG, group, members_alive
 from synsetmine.engines import LocalEngine
 from synsetmine.engines.workers import WorkerDiedError, WorkerPool, spawn_context
 from synsetmine.errors import SynsetmineError
@@ -59,7 +59,7 @@ def test_an_error_says_where_it_happened(pool: WorkerPool) -> None:
         pool.submit(workertasks.fail).result()
     assert "workertasks.py" in str(caught.value.__cause__)
     with pytest.raises(RuntimeError, match=r"^StubbornError: stays here$"):
-        pool.submit(workertasks.fail_stubbornly).result()
+        pool.submit(workertasks.fail_always).result()
     with pytest.raises(AttributeError, match="pickle local object"):
         pool.submit(lambda: None).result()
 
@@ -143,7 +143,7 @@ def test_workers_end_with_their_parent(tmp_path: Path) -> None:
             time.sleep(0.01)
         parent.kill()
         parent.wait()
-        while living(parent.pid):  # a worker that stayed would stay for ten minutes
+        while members_alive(parent.pid):  # a worker that stayed would stay for ten minutes
             time.sleep(0.01)
 
 
@@ -159,7 +159,7 @@ def test_a_run_survives_the_death_of_workers(tmp_path: Path) -> None:
     with group(command, broken) as run:
         while run.poll() is None:
             stage = "vocabulary" if "supervise (" in (broken / LOG).read_text() else "link"
-            workers = [process for process in living(run.pid) if is_worker(process)]
+            workers = [process for process in members_alive(run.pid) if is_worker(process)]
             if stage not in killed and workers:
                 os.kill(workers[0], signal.SIGKILL)
                 killed.add(stage)

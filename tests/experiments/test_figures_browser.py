@@ -16,7 +16,7 @@ from experiments.line_chart import Series, line_chart
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
-from tests.support.figureparts import NYT, SVG, moved, number, of_class, rows
+from tests.support.figureparts import NYT, SVG, number, of_class, offset_of, rows
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def test_a_page_shows_it_as_an_image(browser: Browser) -> None:
     figure = bar_chart("One bar", [Bar("x", 10), Bar("y", 5, 0, "other")], axis="ARI")
     bar, other = (of_class(row, "bar")[0] for row in rows(ElementTree.fromstring(figure)))
     blocks = ElementTree.fromstring(figure).findall(f"{SVG}g")
-    top = moved(blocks[-1])[1]
+    top = offset_of(blocks[-1])[1]
     places = [[400, 10]] + [
         [round(number(e, "x")) + 20, round(top + number(e, "y")) + 9] for e in (bar, other)
     ]

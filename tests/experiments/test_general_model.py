@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.general_model.encoder import Floats, ListPairs, NameRows, info_nce, quantized
+from experiments.general_model.encoder import Floats, ListPairs, NameRows, info_nce, quantize
 from experiments.general_model.lists import (
     Lists,
     cap,
@@ -29,7 +29,7 @@ from experiments.general_model.training import ListScore, learn
 from experiments.general_model.vocabularies import (
     NearNames,
     Vocabulary,
-    sampled_vocabulary,
+    sample_vocabulary,
     with_near_misses,
 )
 from experiments.name_lists import NameList, name_hash, write_name_lists
@@ -249,7 +249,7 @@ def test_drawn_pairs_are_two_names_of_one_entity() -> None:
         assert (counts.max() == 200) == bool(one_list)
         first, second = draws.pairs(rng, counts)
         drawn |= {draws.names[a] + draws.names[b] for a, b in zip(first, second, strict=True)}
-        distilled = [draws.names[place] for place in draws.distilled(rng, counts, 50)]
+        distilled = [draws.names[place] for place in draws.draw_names(rng, counts, 50)]
         assert len(distilled) == 250
         assert set(distilled[200:]) == {"p", "q", "a"}
         of_lists = [set("abcd"), set("efgh")]
@@ -276,7 +276,7 @@ def test_rows_of_a_name_give_the_vector_of_the_encoder() -> None:
     rng = np.random.default_rng(0)
     pieces = ("heart", "##s", "attack")
     table = rng.standard_normal((3 + 64, 8)).astype(np.float32)
-    encoder = StaticEncoder(pieces, *quantized(table))
+    encoder = StaticEncoder(pieces, *quantize(table))
     names = ["Hearts attack", "–", "heart"]
     rows = NameRows(names, pieces, replace(SETTINGS, buckets=64))
     some, starts = rows.of(np.array([2, 1, 0, 2]))
@@ -303,7 +303,7 @@ def test_logistic_regression_equals_that_of_scikit_learn() -> None:
 @pytest.mark.parametrize("share", [0.0, 0.5, 0.8])
 def test_sampled_vocabularies_have_their_share_of_single_names(share: float) -> None:
     entities = [tuple(f"n{n} {'abcd'[k]}" for k in range(1 + n % 4)) for n in range(400)]
-    drawn = sampled_vocabulary("s", entities, 200, share, SETTINGS, np.random.default_rng(0))
+    drawn = sample_vocabulary("s", entities, 200, share, SETTINGS, np.random.default_rng(0))
     sizes = np.bincount(drawn.entities)
     assert (sizes == 1).sum() / len(drawn.names) == pytest.approx(share, abs=0.01)
     assert len(set(drawn.names)) == len(drawn.names)

@@ -22,7 +22,7 @@ from experiments.hidden_names.hiding import (
     stem_bag,
     write_reduced,
 )
-from experiments.hidden_names.measurement import PHRASES, Measured
+from experiments.hidden_names.measurement import PHRASES, MethodAnswers
 from experiments.hidden_names.ncbi_disease import Point, points, score
 from experiments.hidden_names.ontologies import write_ontology
 from experiments.hidden_names.page import write
@@ -145,7 +145,7 @@ def test_wrong_share_and_level_add_up(ranking: Ranking) -> None:
 
 
 def test_a_second_knowledge_base_is_weighted_by_the_kinds_of_the_first(tmp_path: Path) -> None:
-    def measured(kinds: dict[str, tuple[int, int]]) -> Measured:
+    def measured(kinds: dict[str, tuple[int, int]]) -> MethodAnswers:
         """All names of a kind, and how many of them have an answer, which is right."""
         names = [
             HiddenName(f"{kind} {i}", f"{kind} {i}", kind, True, True)
@@ -157,7 +157,7 @@ def test_a_second_knowledge_base_is_weighted_by_the_kinds_of_the_first(tmp_path:
             for kind, (_, right) in kinds.items()
             for i in range(right)
         }
-        return Measured("ours", answers, names, {PHRASES: []}, is_probability=True)
+        return MethodAnswers("ours", answers, names, {PHRASES: []}, is_probability=True)
 
     first = measured({"inflection": (8, 8), "spelling": (1, 1), "other-words": (1, 0)})
     second = measured({"inflection": (2, 1), "other-words": (6, 3)})

@@ -19,9 +19,9 @@ from tests.support.figureparts import (
     SVG,
     finite,
     line_figure,
-    moved,
     number,
     of_class,
+    offset_of,
     texts,
 )
 
@@ -37,7 +37,9 @@ lines = st.lists(
 def dots(root: ElementTree.Element, colour: int) -> list[tuple[float, float]]:
     """Those of the field; the one in the legend has nothing to say."""
     return [
-        moved(e) for e in of_class(root, "dot", f"k{colour}") if e.find(f"{SVG}title") is not None
+        offset_of(e)
+        for e in of_class(root, "dot", f"k{colour}")
+        if e.find(f"{SVG}title") is not None
     ]
 
 

@@ -17,7 +17,7 @@ from experiments import architecture, examples, negatives, pages, set_or_pairs, 
 from experiments.benchmarkdata import available, benchmarks
 from experiments.options import Options, read_options
 from experiments.paper import EXPERIMENTS, gather
-from experiments.set_or_pairs import Question, averaged_pairs, pair_probabilities, questions
+from experiments.set_or_pairs import Question, average_pairs, pair_probabilities, questions
 from experiments.trainings import Outcome, main_trainings
 from synsetmine.errors import DataError
 from synsetmine.io.downloads import VECTOR_FILES
@@ -82,7 +82,7 @@ def test_averaged_pairs_are_those_of_a_plain_loop(
     terms = [sets.terms[i] for i in chosen]
     asked = [(terms[i : i + size], terms[-1]) for i in range(3)]
     naive = [fmean((f([a], t) + f([t], a)) / 2 for a in members) for members, t in asked]
-    assert averaged_pairs(scorer, vectors, asked) == pytest.approx(naive, abs=1e-6)
+    assert average_pairs(scorer, vectors, asked) == pytest.approx(naive, abs=1e-6)
 
 
 def test_pairs_have_no_order_and_may_be_many(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,7 +128,7 @@ def test_both_ways_answer_the_same_questions() -> None:
     pairs = set_or_pairs.by_pairs(scorer, vectors, asked)
     assert whole.shape == pairs.shape == (len(asked), 3)
     last = asked[-1]
-    only = averaged_pairs(scorer, vectors, [(last.rest, last.strangers[1])])
+    only = average_pairs(scorer, vectors, [(last.rest, last.strangers[1])])
     assert pairs[-1, 2] == pytest.approx(only[0], abs=1e-6)
     alone = probabilities(scorer, vectors, last.rest, [last.own])
     assert [whole[-1, 0]] == pytest.approx(alone, abs=1e-6)
@@ -234,11 +234,11 @@ def test_what_is_found_with_a_model_is_kept_until_the_model_changes(tmp_path: Pa
         return {"found": [len(calls)]}
 
     store(seed=0)
-    assert outcome.kept("x", {"orders": 2}, compute) == {"found": [1]}
-    assert outcome.kept("x", {"orders": 2}, compute) == {"found": [1]}
-    assert outcome.kept("x", {"orders": 3}, compute) == {"found": [2]}
+    assert outcome.compute_once("x", {"orders": 2}, compute) == {"found": [1]}
+    assert outcome.compute_once("x", {"orders": 2}, compute) == {"found": [1]}
+    assert outcome.compute_once("x", {"orders": 3}, compute) == {"found": [2]}
     store(seed=1)
-    assert outcome.kept("x", {"orders": 3}, compute) == {"found": [3]}
+    assert outcome.compute_once("x", {"orders": 3}, compute) == {"found": [3]}
 
 
 def test_experiments_share_their_trainings(tmp_path: Path) -> None:

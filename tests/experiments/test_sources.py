@@ -23,10 +23,10 @@ from experiments.sources.measurement import (
     NEIGHBOURS,
     ROWS,
     CslsLinkage,
-    Measured,
+    SourceScores,
     measure,
 )
-from experiments.sources.page import DIFFERENCES, differences, transferred
+from experiments.sources.page import DIFFERENCES, differences, transfer
 from experiments.sources.source import SET_NAMES, Source, halves, pairs_only, read_sources
 from synsetmine.errors import DataError
 from synsetmine.models.general import load_general
@@ -56,7 +56,7 @@ def source(name: str = "places", places: tuple[str, ...] = PLACES) -> Source:
 
 
 @pytest.fixture(scope="module")
-def measured() -> list[Measured]:
+def measured() -> list[SourceScores]:
     sources = [source(), source("few", PLACES[:4])]
     return [measure(one, encoder=None, names=50, seeds=2) for one in sources]
 
@@ -132,7 +132,7 @@ def test_csls_linkage_equals_a_naive_computation(link: Link) -> None:
 
 
 @pytest.mark.slow
-def test_a_rival_takes_its_threshold_from_the_training_half(measured: list[Measured]) -> None:
+def test_a_rival_takes_its_threshold_from_the_training_half(measured: list[SourceScores]) -> None:
     encoder = load_general().encoder
 
     def aris(sets: SynonymSets) -> list[float]:
@@ -150,7 +150,7 @@ def test_a_rival_takes_its_threshold_from_the_training_half(measured: list[Measu
     assert round(ari, 6) in best
 
 
-def test_every_row_is_measured_for_every_seed(measured: list[Measured]) -> None:
+def test_every_row_is_measured_for_every_seed(measured: list[SourceScores]) -> None:
     for one in measured:
         assert list(one.scores) == ["strings"]
         for scores in one.scores["strings"]:
@@ -159,25 +159,25 @@ def test_every_row_is_measured_for_every_seed(measured: list[Measured]) -> None:
             assert scores.ari[CSLS] == scores.csls.ari
 
 
-def test_same_seeds_same_numbers(measured: list[Measured]) -> None:
+def test_same_seeds_same_numbers(measured: list[SourceScores]) -> None:
     again = measure(measured[1].source, encoder=None, names=50, seeds=2)
     assert again.scores == measured[1].scores
     assert again.decisions["strings"].error() == measured[1].decisions["strings"].error()
 
 
-def test_a_later_first_seed_draws_the_later_halves(measured: list[Measured]) -> None:
+def test_a_later_first_seed_draws_the_later_halves(measured: list[SourceScores]) -> None:
     later = measure(measured[1].source, encoder=None, names=50, seeds=1, first_seed=1)
     assert later.scores["strings"] == measured[1].scores["strings"][1:]
 
 
-def test_the_threshold_of_other_sources(measured: list[Measured]) -> None:
+def test_the_threshold_of_other_sources(measured: list[SourceScores]) -> None:
     first, second = measured
     expected = []
     for ours, theirs in zip(first.scores["strings"], second.scores["strings"], strict=True):
         assert len(theirs.csls.training) == len(CSLS_DISTANCES)
         expected.append(ours.csls.test[theirs.csls.training.index(max(theirs.csls.training))])
-    assert transferred(measured, first, "strings") == expected
-    assert transferred([first], first, "strings") is None
+    assert transfer(measured, first, "strings") == expected
+    assert transfer([first], first, "strings") is None
     rows = differences(measured, "strings")
     assert [len(row) for row in rows] == [len(DIFFERENCES)] * 2
     general = np.mean([scores.ari["general"] for scores in first.scores["strings"]])

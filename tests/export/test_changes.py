@@ -20,7 +20,7 @@ from synsetmine.export import FORMATS, About
 from synsetmine.export.entries import new_names, synonym_scope
 from synsetmine.kb.base import clean_name
 from synsetmine.runs import MinedSet, Sentence
-from tests.support.curationentries import ORCID, entries, explained, infarction, nasty, term
+from tests.support.curationentries import ORCID, entries, explained_set, infarction, nasty, term
 
 MESH = About(prefix="MESH", document_prefix="PMID", language="en")
 OBO_IN_OWL = "oboInOwl:has{}Synonym"
@@ -95,7 +95,7 @@ def written(
 
 
 def test_a_template_reads_well(tmp_path: Path) -> None:
-    path, _ = written("robot", [explained()], tmp_path)
+    path, _ = written("robot", [explained_set()], tmp_path)
     header, templates, first, second, *_ = path.read_text("utf-8").splitlines()
     assert header.split("\t")[:6] == [
         *("ID", "label", "exact synonym", "exact source", "exact type", "exact sentence")
@@ -116,7 +116,7 @@ def test_a_template_reads_well(tmp_path: Path) -> None:
 
 
 def test_a_template_says_what_the_obo_export_says(tmp_path: Path) -> None:
-    sets = [explained(), replace(infarction(), id="D1", entity="D1")]
+    sets = [explained_set(), replace(infarction(), id="D1", entity="D1")]
     path, _ = written("robot", sets, tmp_path)
     obo, _ = written("obo", sets, tmp_path)
     axioms = {
@@ -146,19 +146,19 @@ def xrefs(axiom: Axiom) -> set[str]:
 
 def test_entities_may_have_addresses(tmp_path: Path) -> None:
     about = About(entities="http://id.nlm.nih.gov/mesh/")
-    path, _ = written("robot", [explained()], tmp_path, about)
+    path, _ = written("robot", [explained_set()], tmp_path, about)
     assert {axiom.entity for axiom in read_template(path)} == {"http://id.nlm.nih.gov/mesh/D009203"}
 
 
 def test_robot_tells_tables_by_their_ending(tmp_path: Path) -> None:
     for name in ("x.csv", "x.txt", "x.tsv.gz"):
         with pytest.raises(DataError, match=r"ROBOT reads a table with tabs from \.tsv or \.tab"):
-            FORMATS["robot"].write(tmp_path / name, [explained()], MESH)
+            FORMATS["robot"].write(tmp_path / name, [explained_set()], MESH)
         assert not (tmp_path / name).exists()
 
 
 def test_commands_read_well(tmp_path: Path) -> None:
-    path, _ = written("kgcl", [explained()], tmp_path, About(prefix="MESH"))
+    path, _ = written("kgcl", [explained_set()], tmp_path, About(prefix="MESH"))
     assert path.read_text("utf-8").splitlines()[:4] == [
         "create exact synonym 'MI' for MESH:D009203",
         "create exact synonym 'Myocardial Infarctions' for MESH:D009203",
@@ -185,7 +185,7 @@ def test_what_kgcl_cannot_say_is_counted(tmp_path: Path) -> None:
 
 def test_aliases_of_wikidata(tmp_path: Path) -> None:
     sets = [
-        replace(explained(), id="1", entity="Q12152"),
+        replace(explained_set(), id="1", entity="Q12152"),
         replace(infarction(), id="2", entity="http://www.wikidata.org/entity/Q7"),
         replace(infarction(), id="3", entity="wd:Q8"),
         infarction(),
@@ -207,7 +207,7 @@ def test_aliases_of_wikidata(tmp_path: Path) -> None:
 
 
 def test_quickstatements_need_a_language(tmp_path: Path) -> None:
-    entry = replace(explained(), entity="Q12152")
+    entry = replace(explained_set(), entity="Q12152")
     with pytest.raises(DataError, match="need the language of the aliases; give --language"):
         FORMATS["quickstatements"].write(tmp_path / "x", [entry], About())
     about = About(language="pt-BR")
@@ -232,7 +232,7 @@ def test_every_name_comes_back(
     folder = tmp_path_factory.mktemp("changes")
     numbered = [
         replace(entry, entity=None if entry.entity is None else f"Q{number}")
-        for number, entry in enumerate((*sets, nasty(), explained()), start=1)
+        for number, entry in enumerate((*sets, nasty(), explained_set()), start=1)
     ]
     for name in ("robot", "kgcl", "quickstatements"):
         path, skipped = written(name, numbered, folder)

@@ -25,7 +25,7 @@ from synsetmine.export.tables import (
 )
 from synsetmine.runs import MinedSet
 from synsetmine.runs.results import orcid_of
-from tests.support.curationentries import ORCID, entries, explained, infarction, nasty, term
+from tests.support.curationentries import ORCID, entries, explained_set, infarction, nasty, term
 
 # --- SSSLM ------------------------------------------------------------------------------------
 
@@ -60,7 +60,7 @@ def test_scopes_are_predicates_and_the_preferred_name_is_the_label(tmp_path: Pat
 
 
 def test_abbreviations_have_their_type_and_evidence(tmp_path: Path) -> None:
-    write_ssslm(tmp_path / "x.tsv", [explained()], About())
+    write_ssslm(tmp_path / "x.tsv", [explained_set()], About())
     found = ssslm.read_literal_mappings(tmp_path / "x.tsv")
     typed = [(one.text, one.type.curie) for one in found if one.type is not None]
     assert typed == [("MI", "OMO:0003000")]

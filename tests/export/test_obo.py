@@ -17,7 +17,7 @@ from synsetmine.export.ontologies import write_obo
 from synsetmine.kb import NewName, apply_names, read_kb
 from synsetmine.kb.obo import name_clause, obo_problem, synonym_clause
 from synsetmine.runs import MinedSet
-from tests.support.curationentries import ORCID, entries, explained, infarction, nasty, surfaces
+from tests.support.curationentries import ORCID, entries, explained_set, infarction, nasty, surfaces
 
 
 def test_the_file_reads_well(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_evidence_is_the_comment_of_a_synonym(
 
 
 def test_abbreviations_have_their_type(tmp_path: Path) -> None:
-    write_obo(tmp_path / "x.obo", [explained()], About())
+    write_obo(tmp_path / "x.obo", [explained_set()], About())
     document = fastobo.load(str(tmp_path / "x.obo"))
     declared = [c for c in document.header if isinstance(c, fastobo.header.SynonymTypedefClause)]
     assert [(str(c.typedef), c.description) for c in declared] == [("ABBREVIATION", "abbreviation")]

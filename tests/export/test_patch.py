@@ -40,7 +40,7 @@ from tests.support.curationentries import (
     ORCID,
     WHEN,
     entries,
-    explained,
+    explained_set,
     infarction,
     nasty,
     term,
@@ -86,7 +86,7 @@ def test_new_names_stand_there_the_surest_first(tmp_path: Path) -> None:
 def test_kind_relation_and_the_evidence_before_an_example(tmp_path: Path) -> None:
     path = tmp_path / "x.tsv"
     example = Sentence("d9", "An MI and an infarction.", 3, 5)
-    shown = with_sentences([explained()], {"MI": [example], "infarction": [example]})
+    shown = with_sentences([explained_set()], {"MI": [example], "infarction": [example]})
     write_patch(path, shown, About())
     rows = {row["new_name"]: row for row in rows_of(path)}
     found = rows["MI"]

@@ -15,7 +15,7 @@ from synsetmine.export.entries import names_of
 from synsetmine.export.ontologies import write_skos
 from synsetmine.kb import read_kb
 from synsetmine.runs import MinedSet
-from tests.support.curationentries import entries, explained, infarction, nasty
+from tests.support.curationentries import entries, explained_set, infarction, nasty
 
 OIO = Namespace("http://www.geneontology.org/formats/oboInOwl#")
 LABELS = (
@@ -72,7 +72,7 @@ def test_scopes_and_doubts_decide_what_a_label_is(tmp_path: Path) -> None:
 
 
 def test_the_best_evidence_of_a_name_is_a_note(tmp_path: Path) -> None:
-    graph = written(tmp_path / "x.ttl", [explained()])
+    graph = written(tmp_path / "x.ttl", [explained_set()])
     (note,) = graph.objects(URIRef("urn:synsetmine:D009203"), SKOS.editorialNote)
     assert str(note) == (
         "MI: abbreviation in 399296: Acute myocardial infarction (AMI) is common; myocardial "

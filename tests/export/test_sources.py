@@ -22,7 +22,7 @@ from synsetmine.export.tables import read_patch, with_sentences
 from synsetmine.kb import apply_names
 from synsetmine.kb.obo import synonym_clause
 from synsetmine.runs import MinedSet, MinedTerm, Sentence
-from tests.support.curationentries import ORCID, explained, judged, surfaces, term
+from tests.support.curationentries import ORCID, explained_set, judgement, surfaces, term
 
 PUBMED = About(prefix="MESH", document_prefix="PMID")
 USED = Sentence("d 7", "A heart attack was seen.", 2, 14)
@@ -73,7 +73,7 @@ def test_the_prefix_of_documents_is_checked() -> None:
 def attack(
     *, evidence: tuple[Sentence, ...] = (), sentences: tuple[Sentence, ...] = ()
 ) -> MinedTerm:
-    made = term("heart attack", 0.9, judged("correct", reviewer=ORCID), sentences=sentences)
+    made = term("heart attack", 0.9, judgement("correct", reviewer=ORCID), sentences=sentences)
     return replace(made, evidence=evidence)
 
 
@@ -82,7 +82,7 @@ def sets(*terms: MinedTerm) -> list[MinedSet]:
 
 
 def test_evidence_is_cited_first_and_an_example_without_it() -> None:
-    _, short, *_ = explained().terms
+    _, short, *_ = explained_set().terms
     assert sources_of(short, PUBMED) == ["PMID:399296"]
     assert sources_of(short, About(document_prefix="X")) == ["X:399296", "X:d2"]
     assert sources_of(attack(sentences=(CITED,)), PUBMED) == ["PMID:31415926"]

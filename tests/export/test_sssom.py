@@ -20,7 +20,7 @@ from synsetmine.export.entries import new_names
 from synsetmine.export.ontologies import write_sssom
 from synsetmine.normalization import normal_form
 from synsetmine.runs import MinedSet
-from tests.support.curationentries import ORCID, entries, explained, infarction, nasty, term
+from tests.support.curationentries import ORCID, entries, explained_set, infarction, nasty, term
 
 MESH = About(entities="http://id.nlm.nih.gov/mesh/", prefix="MESH", tool="synsetmine 9")
 
@@ -79,7 +79,7 @@ def test_new_names_are_mapped_to_their_entity(tmp_path: Path) -> None:
 
 def test_relations_kinds_and_evidence(tmp_path: Path) -> None:
     path = tmp_path / "x.sssom.tsv"
-    write_sssom(path, [explained()], MESH)
+    write_sssom(path, [explained_set()], MESH)
     mappings, _, _ = sssom_pydantic.read(path)
     semantic, lexical = "SemanticSimilarityThresholdMatching", "LexicalMatching"
     assert [

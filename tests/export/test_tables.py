@@ -22,7 +22,7 @@ from tests.support.curationentries import (
     NASTY,
     WHEN,
     entries,
-    explained,
+    explained_set,
     infarction,
     nasty,
     surfaces,
@@ -72,8 +72,8 @@ def test_a_row_a_term(tmp_path: Path) -> None:
 
 
 def test_kinds_relations_and_evidence(tmp_path: Path) -> None:
-    write_csv(tmp_path / "x.csv", [explained()], About())
-    write_jsonl(tmp_path / "x.jsonl", [explained()], About())
+    write_csv(tmp_path / "x.csv", [explained_set()], About())
+    write_jsonl(tmp_path / "x.jsonl", [explained_set()], About())
     rows = csv_rows(tmp_path / "x.csv")
     assert [(row["kind"], row["relation"], row["scope"]) for row in rows] == [
         ("", "", ""),
@@ -84,7 +84,7 @@ def test_kinds_relations_and_evidence(tmp_path: Path) -> None:
         ("other-words", "broad", ""),
         ("other-words", "broad", "related"),
     ]
-    evidence = explained().terms[1:][0].evidence
+    evidence = explained_set().terms[1:][0].evidence
     assert rows[1]["nearest"] == "Infarction, Myocardial"
     assert (rows[1]["evidence"], rows[1]["document"]) == ("abbreviation", "399296")
     assert rows[1]["sentence"] == evidence[0].text

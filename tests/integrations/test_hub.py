@@ -125,7 +125,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def hub(folder: Path) -> Iterator[Hub]:
-    with Hub(folder).running() as server:
+    with Hub(folder).start() as server:
         yield server
 
 

@@ -27,7 +27,7 @@ OUTSIDE = "93.184.216.34"
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[PaperServer]:
     monkeypatch.setenv("no_proxy", "*")
-    with PaperServer({f"NYT/{name}": c for name, c in FILES.items()}).running() as running:
+    with PaperServer({f"NYT/{name}": c for name, c in FILES.items()}).start() as running:
         yield running
 
 
@@ -56,13 +56,13 @@ def test_redirects_have_an_end(server: PaperServer, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"302 .* infinite loop") as caught:
         fetch(server, tmp_path)
     assert "\n" not in str(caught.value)
-    assert len(server.asked(LISTING)) <= 11
+    assert len(server.requests_to(LISTING)) <= 11
 
 
 @pytest.mark.parametrize("size", [-1, 1 << 40])
 def test_a_listing_cannot_fill_the_disk(server: PaperServer, tmp_path: Path, size: int) -> None:
     server.extra_rows = [row(TEST, b"", f"{server.root}/raw/x") | {"size": size}]
-    with pytest.raises(DataError, match=rf"{TEST} would have {size} bytes"):
+    with pytest.raises(DataError, match=rf"{TEST} is listed with {size} bytes"):
         fetch(server, tmp_path)
 
 
@@ -73,7 +73,7 @@ def test_a_listing_names_no_files_of_its_own(
     server.extra_rows = [row(name, b"evil", f"{server.root}/raw/evil")]
     fetch(server, tmp_path / "cache")
     assert not [path for path in tmp_path.rglob("*") if "evil" in path.name]
-    assert server.asked("/raw/evil") == []
+    assert server.requests_to("/raw/evil") == []
 
 
 def test_a_password_is_neither_sent_nor_told(server: PaperServer, tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_a_password_is_neither_sent_nor_told(server: PaperServer, tmp_path: Path
 @pytest.mark.usefixtures("no_proxy")
 def test_no_log_has_the_password_of_a_service(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    with SpotlightServer().running() as server:
+    with SpotlightServer().start() as server:
         url = server.url.replace("http://", "http://me:se%40cret@")
         SpotlightLinker(url=url, retries=0).link([Document("d", "In Berlin")])
         assert server.seen[0].headers["Authorization"] == "Basic bWU6c2VAY3JldA=="  # me:se@cret
@@ -110,11 +110,11 @@ def test_a_wrong_address_of_a_service_is_told_without_its_password() -> None:
 class Silent:
     """Watches a run and says nothing."""
 
-    def started(self, stage: str) -> None: ...
+    def on_start(self, stage: str) -> None: ...
 
     def progress(self, done: int, total: int, note: str = "") -> None: ...
 
-    def finished(self, stage: str, record: StageRecord, *, skipped: bool) -> None: ...
+    def on_finish(self, stage: str, record: StageRecord, *, skipped: bool) -> None: ...
 
 
 def test_the_manifest_does_not_know_the_password(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from tests.support.paperserver import Fault, PaperServer, row
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[PaperServer]:
     monkeypatch.setenv("no_proxy", "*")
-    with PaperServer({f"NYT/{name}": c for name, c in FILES.items()}).running() as running:
+    with PaperServer({f"NYT/{name}": c for name, c in FILES.items()}).start() as running:
         yield running
 
 
@@ -161,7 +161,7 @@ def test_other_names_are_passed_over(server: PaperServer, tmp_path: Path, name: 
         {"name": VECTORS, "type": "dir"},
     ]
     assert_complete(fetch(server, tmp_path / "cache"))
-    assert server.asked("/raw/evil") == []
+    assert server.requests_to("/raw/evil") == []
     assert [path.name for path in tmp_path.iterdir()] == ["cache"]
 
 

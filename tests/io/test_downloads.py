@@ -23,7 +23,7 @@ from tests.support.paperserver import Fault, PaperServer, row
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[PaperServer]:
     monkeypatch.setenv("no_proxy", "*")
-    with PaperServer({f"NYT/{name}": c for name, c in FILES.items()}).running() as running:
+    with PaperServer({f"NYT/{name}": c for name, c in FILES.items()}).start() as running:
         yield running
 
 
@@ -41,7 +41,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[PaperServer]:
 def test_a_broken_download_is_repeated(server: PaperServer, tmp_path: Path, fault: Fault) -> None:
     server.fail(RAW, fault, fault)
     assert_complete(fetch(server, tmp_path))
-    assert len(server.asked(RAW)) == 3
+    assert len(server.requests_to(RAW)) == 3
 
 
 def test_a_failing_listing_is_asked_for_again(server: PaperServer, tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_a_silent_server_is_left_and_asked_again(server: PaperServer, tmp_path: 
     server.fail(RAW, Fault(cut=70_000, stall=True))
     server.fail(LISTING, Fault(cut=0, stall=True))
     assert_complete(fetch(server, tmp_path, timeout=0.2))
-    assert len(server.asked(RAW)) == 2
+    assert len(server.requests_to(RAW)) == 2
 
 
 def test_no_retries_is_one_attempt(server: PaperServer, tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_refusals_are_not(server: PaperServer, tmp_path: Path, status: int, path
     server.always_fail(path, Fault(status=status))
     with pytest.raises(DataError, match=f"{path}: {status} "):
         fetch(server, tmp_path)
-    assert len(server.asked(path)) == 1
+    assert len(server.requests_to(path)) == 1
 
 
 def test_nobody_there(server: PaperServer, tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_wrong_body_leaves_nothing(server: PaperServer, tmp_path: Path) -> Non
     for content in (BIG, wrong):
         assert row("", content, "")["sha"] in str(caught.value)  # type: ignore[operator]
     assert not list(tmp_path.rglob("*combined.embed*"))
-    assert len(server.asked(RAW)) == 1
+    assert len(server.requests_to(RAW)) == 1
 
 
 @pytest.mark.parametrize("no_length", [False, True])
@@ -135,7 +135,7 @@ def test_redirects_out_of_the_web_are_refused(
     server.always_fail(path, Fault(location="file:///etc/hostname"))
     with pytest.raises(DataError, match=f"{path}: 302 .*file:///etc/hostname"):
         fetch(server, tmp_path)
-    assert len(server.asked(path)) == 1
+    assert len(server.requests_to(path)) == 1
 
 
 def test_redirects_within_the_web_are_followed(server: PaperServer, tmp_path: Path) -> None:

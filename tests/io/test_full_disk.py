@@ -14,7 +14,7 @@ import pytest
 from faults.subjects import result
 from synsetmine.engines import LocalEngine
 from synsetmine.errors import SynsetmineError
-from synsetmine.io.files import atomic_write, naming_place
+from synsetmine.io.files import atomic_write, disk_errors
 from synsetmine.models.paper.settings import PRESETS
 from synsetmine.models.paper.tune import tune
 from synsetmine.pipeline.project import read_project
@@ -109,7 +109,7 @@ def test_vectors_and_results_of_tuning_name_their_file(tmp_path: Path) -> None:
             pytest.raises(SynsetmineError, match=f"{name}: the file exceeds the"),
         ):
             write_vectors(tmp_path / name, vectors)
-    settings = PRESETS["paper"].updated({"epochs": 1, "architecture": "both-4-4"})
+    settings = PRESETS["paper"].with_changes({"epochs": 1, "architecture": "both-4-4"})
     with (
         largest_file(100),
         pytest.raises(SynsetmineError, match=r"results\.jsonl: the file exceeds"),
@@ -121,5 +121,5 @@ def test_vectors_and_results_of_tuning_name_their_file(tmp_path: Path) -> None:
 def test_other_errors_pass(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="of another kind"), atomic_write(tmp_path / "x"):
         raise ValueError("of another kind")
-    with pytest.raises(PermissionError), naming_place(tmp_path / "x"):
+    with pytest.raises(PermissionError), disk_errors(tmp_path / "x"):
         raise PermissionError(13, "no")

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from synsetmine.errors import DataError
-from synsetmine.io.parquet import ParquetReader, reading_parquet
+from synsetmine.io.parquet import ParquetReader, parquet_errors
 
 LONG = "x" * 10_000_000
 GROWS = "grows to more than 1 GiB and 100 times its size"
@@ -32,7 +32,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def read(path: Path) -> pa.Table:
-    with reading_parquet(path), ParquetReader(path) as file:
+    with parquet_errors(path), ParquetReader(path) as file:
         return file.table()
 
 
@@ -75,7 +75,7 @@ def test_text_in_lists_is_counted_too(path: Path) -> None:
 
 def test_a_row_group_and_batches_are_bounded(path: Path) -> None:
     pq.write_table(repeated(200), path)
-    with reading_parquet(path), ParquetReader(path) as file:
+    with parquet_errors(path), ParquetReader(path) as file:
         file._limit = 10**9
         with pytest.raises(DataError, match=GROWS):
             file.row_group(0)
@@ -111,7 +111,7 @@ def test_values_are_those_of_the_library(path: Path, column: pa.Array) -> None:
     table = read(path)
     assert table.equals(expected)
     assert table.schema.equals(expected.schema, check_metadata=True)
-    with reading_parquet(path), ParquetReader(path) as file:
+    with parquet_errors(path), ParquetReader(path) as file:
         batches = list(file.batches(2, ["a"]))
     assert [value for batch in batches for value in batch["a"]] == expected["a"].to_pylist()
 

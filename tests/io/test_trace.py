@@ -15,7 +15,7 @@ from synsetmine.review import Decision as ReviewDecision
 from synsetmine.review import ReviewState
 from synsetmine.runs import MinedSet, MinedTerm, Sentence, describe_sets
 from synsetmine.types import SynonymSets, Term
-from tests.support.curationentries import judged
+from tests.support.curationentries import judgement
 
 PLAIN = {"term": "MI", "best_set": "D1", "probability": 0.9, "action": "joined"}
 EVIDENCE = Quote("abbreviation", "d1", "A Myocardial  infarction (MI) is a heart-attack.")
@@ -118,7 +118,9 @@ def test_a_persons_word_counts_more_than_the_proposed_relation() -> None:
     plain = MinedTerm("MI", 1, "joined", known=False)
     assert plain.scope == "exact"
     assert replace(plain, relation="narrow").scope == "narrow"
-    assert replace(plain, relation="narrow", judgement=judged("correct", "broad")).scope == "broad"
+    assert (
+        replace(plain, relation="narrow", judgement=judgement("correct", "broad")).scope == "broad"
+    )
 
 
 def test_evidence_is_shown_first_and_once() -> None:

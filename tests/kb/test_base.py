@@ -84,7 +84,7 @@ def test_every_answer_is_that_of_a_naive_knowledge_base(
     for entity in ("a", "b", "c", "d", "Q1", "DOID:1", "http://x/é", "plumless", "buckeroo", "z"):
         assert (entity in kb) == (entity in naive.known)
         assert kb.current(entity) == naive.current(entity)
-    assert dict(kb.replaced()) == {
+    assert dict(kb.retired_ids()) == {
         old: naive.current(old)
         for old in replaced
         if old not in naive.known and naive.current(old) is not None

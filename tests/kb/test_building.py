@@ -84,7 +84,7 @@ def test_replaced_ids_are_followed_and_loops_broken() -> None:
     replaced = {"old": "older", "older": "a", "l1": "l2", "l2": "l1", "in": "l1", "gone": "far"}
     replaced |= {"self": "self", "b": "a"}
     kb = KnowledgeBase.of([Entity("a", "x"), Entity("b", "y")], replaced=replaced, skipped=skipped)
-    assert dict(kb.replaced()) == {"old": "a", "older": "a"}
+    assert dict(kb.retired_ids()) == {"old": "a", "older": "a"}
     assert [kb.current(i) for i in ("a", "b", "old", "l1", "in", "gone", "far", "self")] == [
         "a", "b", "a", None, None, None, None, None,
     ]  # fmt: skip
@@ -132,7 +132,7 @@ def test_with_merging_the_names_of_a_replaced_id_go_to_what_replaced_it() -> Non
     kb = KnowledgeBase(builder.columns(merge=True))
     assert list(kb) == ["Newest", "C"]
     assert kb.names("Newest") == ("Newest", "Old", "New")
-    assert dict(kb.replaced()) == {"Old": "Newest", "New": "Newest"}
+    assert dict(kb.retired_ids()) == {"Old": "Newest", "New": "Newest"}
     assert skipped.counts == {LOOP: 2}
 
 

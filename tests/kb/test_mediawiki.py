@@ -12,7 +12,7 @@ import pytest
 from synsetmine.errors import DataError, Skipped
 from synsetmine.kb import read_kb
 from synsetmine.kb.dumps import plain_title
-from tests.support.kbfiles import content_of, stored
+from tests.support.kbfiles import content_of, store
 
 
 def page(title: str, text: str = "", *, redirect: str | None = None, ns: int = 0) -> str:
@@ -63,7 +63,7 @@ def test_titles_and_redirects_of_a_wiki_are_read(tmp_path: Path) -> None:
         skipped = Skipped()
         told: list[tuple[int, int]] = []
         kb = read_kb(
-            stored(tmp_path, content, name),
+            store(tmp_path, content, name),
             skipped=skipped,
             progress=lambda done, total, told=told: told.append((done, total)),  # type: ignore[misc]
         )
@@ -73,7 +73,7 @@ def test_titles_and_redirects_of_a_wiki_are_read(tmp_path: Path) -> None:
             "Mercury (element)": ("Mercury", "Hydrargyrum"),
             "AT&T": ("AT&T",),
         }
-        assert dict(kb.replaced()) == {
+        assert dict(kb.retired_ids()) == {
             "UK": "United Kingdom",
             "Great Britain (state)": "United Kingdom",
             "Hydrargyrum": "Mercury (element)",
@@ -96,7 +96,7 @@ def test_words_of_links_become_names(tmp_path: Path) -> None:
             "Last", "[[Myocardial_infarction|infarct]] [[Heart attack|Heart Attack]] [[Home|Hut]]"
         ),
     )
-    path = stored(tmp_path, text, "x.xml")
+    path = store(tmp_path, text, "x.xml")
     assert set(read_kb(path)) == {"Home", "Myocardial infarction", "More", "Last"}
     kb = read_kb(path, anchors=2)
     assert content_of(kb) == {

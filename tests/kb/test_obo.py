@@ -10,12 +10,12 @@ import pytest
 from synsetmine.errors import DataError, Skipped
 from synsetmine.kb import read_kb
 from synsetmine.kb.base import long_id, short_id
-from tests.support.kbfiles import ALL, OBO, check_broken, content_of, stored
+from tests.support.kbfiles import ALL, OBO, check_broken, content_of, store
 
 
 def test_obo_is_read(tmp_path: Path) -> None:
     for name in ("x.obo", "strange.txt"):
-        kb = read_kb(stored(tmp_path, OBO.replace("\n", "\r\n"), name))
+        kb = read_kb(store(tmp_path, OBO.replace("\n", "\r\n"), name))
         assert content_of(kb) == {
             "DOID:14330": (
                 "Parkinson's disease",
@@ -31,7 +31,7 @@ def test_obo_is_read(tmp_path: Path) -> None:
 
 
 def test_scopes_of_obo_synonyms(tmp_path: Path) -> None:
-    path = stored(tmp_path, OBO, "x.obo")
+    path = store(tmp_path, OBO, "x.obo")
     everything = read_kb(path, scopes=ALL).names("DOID:14330")
     assert everything[-4:] == ("PD", "shaky, broadly", "old exact", "no scope")
     assert "PD" in read_kb(path, scopes=("RELATED",)).names("DOID:14330")
@@ -52,7 +52,7 @@ def test_what_fastobo_writes_is_read(tmp_path: Path) -> None:
         clauses = [fastobo.term.NameClause(name), fastobo.term.SynonymClause(synonym)]
         frames.append(fastobo.term.TermFrame(ident, clauses))
     text = str(fastobo.doc.OboDoc(entities=frames))
-    kb = read_kb(stored(tmp_path, text, "x.obo"))
+    kb = read_kb(store(tmp_path, text, "x.obo"))
     written = [
         (term[0].name, term[1].synonym.desc) for term in fastobo.loads(text)
     ]  # its own reading, which has its own mind about blanks
@@ -68,7 +68,7 @@ def test_what_fastobo_writes_is_read(tmp_path: Path) -> None:
 )
 def test_broken_obo_terms_are_told(tmp_path: Path, clause: str, line: int | None) -> None:
     text = f"[Term]\nid: X:1\nname: a\n\n[Term]\nid: X:2\n{clause}\n\n[Term]\nid: X:3\nname: c\n"
-    path = stored(tmp_path, text, "x.obo")
+    path = store(tmp_path, text, "x.obo")
     rest = {"X:1": ("a",), "X:3": ("c",)}
     if line is not None:
         check_broken(path, line, f"not OBO: {clause!r}", rest)
@@ -78,14 +78,14 @@ def test_broken_obo_terms_are_told(tmp_path: Path, clause: str, line: int | None
 
 
 def test_a_term_without_an_id_is_told(tmp_path: Path) -> None:
-    path = stored(tmp_path, "[Term]\nname: a\n\n[Term]\nid: X:3\nname: c\n", "x.obo")
+    path = store(tmp_path, "[Term]\nname: a\n\n[Term]\nid: X:3\nname: c\n", "x.obo")
     check_broken(path, 2, "not OBO: 'name: a'", {"X:3": ("c",)})
 
 
 def test_many_obo_terms_with_a_broken_one_among_them(tmp_path: Path) -> None:
     terms = [f'[Term]\nid: X:{i}\nname: n {i}\nsynonym: "s {i}" EXACT []\n\n' for i in range(2500)]
     terms[1700] = "[Term]\nid: X:1700\nsynonym: oops\n\n\n"
-    path = stored(tmp_path, "".join(terms), "x.obo")
+    path = store(tmp_path, "".join(terms), "x.obo")
     with pytest.raises(DataError, match=f"x.obo:{1700 * 5 + 3}: not OBO: 'synonym: oops'"):
         read_kb(path)
     assert len(read_kb(path, skipped=Skipped())) == 2499

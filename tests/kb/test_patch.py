@@ -26,7 +26,7 @@ from synsetmine.kb.base import clean_name
 from synsetmine.kb.readers import KbFields
 from synsetmine.normalization import normal_form
 from tests.support.curationentries import surfaces
-from tests.support.kbfiles import ALL, OBO, content_of, stored
+from tests.support.kbfiles import ALL, OBO, content_of, store
 
 MI = NewName("D1", "heart attack")
 
@@ -65,7 +65,7 @@ def applied(
 def test_a_line_of_json_gets_the_name_and_keeps_its_looks(
     tmp_path: Path, line: str, new: str, end: str
 ) -> None:
-    kb = stored(tmp_path, f"\ufeff\n{line}{end}", "x.jsonl")
+    kb = store(tmp_path, f"\ufeff\n{line}{end}", "x.jsonl")
     content, refused = applied(kb, MI)
     assert content.decode().startswith("\ufeff\n")
     assert content.decode().endswith(new + end)
@@ -74,7 +74,7 @@ def test_a_line_of_json_gets_the_name_and_keeps_its_looks(
 
 
 def test_a_number_is_an_id_too(tmp_path: Path) -> None:
-    kb = stored(tmp_path, '{"id": 7, "name": "a"}\n{"id": 8, "name": "b"}\n', "x.jsonl")
+    kb = store(tmp_path, '{"id": 7, "name": "a"}\n{"id": 8, "name": "b"}\n', "x.jsonl")
     content, _ = applied(kb, NewName("7", 'say "é"'))
     assert content.decode() == (
         '{"id": 7, "name": "a", "synonyms": ["say \\"é\\""]}\n{"id": 8, "name": "b"}\n'
@@ -85,7 +85,7 @@ def test_what_cannot_be_added_is_counted(tmp_path: Path) -> None:
     lines = (
         '{"id": "D1", "name": "MI", "synonyms": ["Heart-Attack"]}\n{"id": "D2", "name": "usa"}\n'
     )
-    kb = stored(tmp_path, lines, "x.jsonl")
+    kb = store(tmp_path, lines, "x.jsonl")
     refused = Skipped()
     names = [
         MI,
@@ -112,7 +112,7 @@ def test_what_cannot_be_added_is_counted(tmp_path: Path) -> None:
 
 def test_an_entity_on_two_lines_gets_its_name_on_the_last(tmp_path: Path) -> None:
     lines = '{"id": "D1", "name": "MI"}\n{"id": "D1", "name": "infarct"}\n'
-    content, refused = applied(stored(tmp_path, lines, "x.jsonl"), MI, NewName("D1", "mi"))
+    content, refused = applied(store(tmp_path, lines, "x.jsonl"), MI, NewName("D1", "mi"))
     assert content.decode() == (
         '{"id": "D1", "name": "MI"}\n'
         '{"id": "D1", "name": "infarct", "synonyms": ["heart attack", "mi"]}\n'
@@ -122,7 +122,7 @@ def test_an_entity_on_two_lines_gets_its_name_on_the_last(tmp_path: Path) -> Non
 
 def test_a_packed_file_is_read_and_written(tmp_path: Path) -> None:
     line = b'{"id": "D1", "name": "MI"}\n'
-    kb = stored(tmp_path, gzip.compress(line), "x.jsonl.gz")
+    kb = store(tmp_path, gzip.compress(line), "x.jsonl.gz")
     content, _ = applied(kb, MI)
     assert gzip.decompress(content) == line.replace(b"}", b', "synonyms": ["heart attack"]}')
     apply_names(kb, kb, [MI], refused=Skipped())  # in its own place
@@ -134,7 +134,7 @@ def test_a_packed_file_is_read_and_written(tmp_path: Path) -> None:
 
 def test_a_table_with_a_row_a_name_gets_rows(tmp_path: Path) -> None:
     table = 'id,name,preferred,"more\nthings"\r\nD2,"a, b",yes,1\r\n\r\nD1,MI,no,\r\nD2,c,,\r\n'
-    kb = stored(tmp_path, table, "x.csv")
+    kb = store(tmp_path, table, "x.csv")
     content, refused = applied(kb, MI, NewName("D2", 'say "x"'), NewName("D2", "c"))
     assert content.decode() == (
         'id,name,preferred,"more\nthings"\r\nD2,"a, b",yes,1\r\n\r\nD1,MI,no,\r\n'
@@ -148,13 +148,13 @@ def test_a_table_with_a_row_a_name_gets_rows(tmp_path: Path) -> None:
 
 
 def test_a_last_row_without_an_end_stays_without(tmp_path: Path) -> None:
-    content, _ = applied(stored(tmp_path, "id,name\nD1,MI", "x.csv"), MI, NewName("D1", "y"))
+    content, _ = applied(store(tmp_path, "id,name\nD1,MI", "x.csv"), MI, NewName("D1", "y"))
     assert content == b"id,name\nD1,MI\nD1,heart attack\nD1,y"
 
 
 def test_a_table_with_a_column_of_names_gets_them_there(tmp_path: Path) -> None:
     table = "\ufeffID;Name;Synonyms;x\n\nD1; MI ;a|b;1\nD2;y;;2\n"
-    kb = stored(tmp_path, table, "x.csv")
+    kb = store(tmp_path, table, "x.csv")
     names = [MI, NewName("D2", "p;q"), NewName("D2", "r"), NewName("D2", "s|t")]
     content, refused = applied(kb, *names)
     assert content.decode() == (
@@ -164,21 +164,21 @@ def test_a_table_with_a_column_of_names_gets_them_there(tmp_path: Path) -> None:
 
 
 def test_a_table_with_columns_of_other_names(tmp_path: Path) -> None:
-    fields = KbFields.named(id_field="term", name_field="term", names_field=["also"], separator=";")
-    kb = stored(tmp_path, "term,also\nMI,a; b\ny,\n", "x.csv")
+    fields = KbFields.of(id_field="term", name_field="term", names_field=["also"], separator=";")
+    kb = store(tmp_path, "term,also\nMI,a; b\ny,\n", "x.csv")
     names = [NewName("MI", "heart attack"), NewName("y", "s|t"), NewName("y", "u;v")]
     refused = Skipped()
     apply_names(kb, tmp_path / "new.csv", names, refused=refused, fields=fields)
     assert (tmp_path / "new.csv").read_text() == "term,also\nMI,a; b;heart attack\ny,s|t\n"
     assert refused.counts == {"a name with ';', which separates the names here": 1}
-    kb = stored(tmp_path, '{"key": "D1", "label": "MI", "alt": ["a"]}\n', "x.jsonl")
-    fields = KbFields.named(id_field="key", name_field="label", names_field=["alt"])
+    kb = store(tmp_path, '{"key": "D1", "label": "MI", "alt": ["a"]}\n', "x.jsonl")
+    fields = KbFields.of(id_field="key", name_field="label", names_field=["alt"])
     apply_names(kb, tmp_path / "new.jsonl", [MI], refused=Skipped(), fields=fields)
     assert '"alt": ["a", "heart attack"]' in (tmp_path / "new.jsonl").read_text()
 
 
 def test_a_table_with_tabs(tmp_path: Path) -> None:
-    kb = stored(tmp_path, 'id\tname\tnames\nD1\t"M ""I"""\ta "b" c\n\nD2\tx\t\n', "x.tsv")
+    kb = store(tmp_path, 'id\tname\tnames\nD1\t"M ""I"""\ta "b" c\n\nD2\tx\t\n', "x.tsv")
     content, _ = applied(kb, MI, NewName("D2", "y"))
     assert content.decode().endswith("\n\nD2\tx\ty\n")
     assert content_of(read_kb(tmp_path / "new-x.tsv")) == {
@@ -191,7 +191,7 @@ def test_a_table_with_tabs(tmp_path: Path) -> None:
 
 
 def test_a_term_gets_synonyms_of_every_scope(tmp_path: Path) -> None:
-    kb = stored(tmp_path, OBO, "x.obo")
+    kb = store(tmp_path, OBO, "x.obo")
     names = [
         NewName("DOID:14330", 'say "é" \\ x', "broad", ("orcid:0000-0002-1825-0097",)),
         NewName("DOID:14330", "shaking palsy"),
@@ -219,7 +219,7 @@ def test_a_term_without_synonyms_gets_them_where_the_format_has_them(tmp_path: P
         '[Term]\r\nid: http://purl.obolibrary.org/obo/X_1\r\nname: a\r\ndef: "d" []\r\n'
         "is_a: X:2\r\n\r\n[Typedef]\r\nid: X:2\r\n\r\n[Term]\r\nid: X:3\r\nname: b"
     )
-    kb = stored(tmp_path, frames, "x.obo")
+    kb = store(tmp_path, frames, "x.obo")
     content, refused = applied(
         kb, NewName("X:1", "new"), NewName("X:2", "of no term"), NewName("X:3", "c")
     )
@@ -231,7 +231,7 @@ def test_a_term_without_synonyms_gets_them_where_the_format_has_them(tmp_path: P
 
 def test_an_obsolete_term_is_no_entity(tmp_path: Path) -> None:
     frames = "[Term]\nid: X:1\nname: a\nis_obsolete: true\n"
-    content, refused = applied(stored(tmp_path, frames, "x.obo"), NewName("X:1", "new"))
+    content, refused = applied(store(tmp_path, frames, "x.obo"), NewName("X:1", "new"))
     assert content.decode() == frames
     assert refused == {"a name of an entity that is not in the knowledge base": 1}
 
@@ -293,7 +293,7 @@ def test_the_new_names_are_there_and_nothing_else_is_new(
 ) -> None:
     assert callable(write)
     folder = tmp_path_factory.mktemp("kb")
-    kb, out = stored(folder, write(entities), f"x.{ending}"), folder / f"y.{ending}"
+    kb, out = store(folder, write(entities), f"x.{ending}"), folder / f"y.{ending}"
     names = [NewName(before + entity, name) for entity, name in wanted]
     refused = Skipped()
     done = apply_names(kb, out, names, refused=refused)
@@ -340,7 +340,7 @@ def test_other_forms_and_broken_files_are_told(tmp_path: Path) -> None:
         ("x.tsv", b"id\tname\nD1\n", ":2: a row with more or fewer fields than the header"),
         ("x.obo", b'[Term]\nid: X:1\nname: a\nsynonym: "b EXACT []\n', ":4: not OBO"),
     ):
-        kb = stored(tmp_path, content, name)
+        kb = store(tmp_path, content, name)
         with pytest.raises(DataError) as caught:
             applied(kb, MI)
         assert str(caught.value).startswith(f"{kb}{problem}"), caught.value
@@ -348,7 +348,7 @@ def test_other_forms_and_broken_files_are_told(tmp_path: Path) -> None:
 
 
 def test_all_scopes_of_an_ontology_count_as_known(tmp_path: Path) -> None:
-    kb = stored(tmp_path, OBO, "x.obo")
+    kb = store(tmp_path, OBO, "x.obo")
     every = read_kb(kb, scopes=ALL).names("DOID:14330")
     content, refused = applied(kb, *(NewName("DOID:14330", name) for name in every))
     assert content.decode() == OBO

@@ -13,7 +13,7 @@ from synsetmine.errors import DataError, Skipped
 from synsetmine.kb import read_kb
 from synsetmine.kb.base import accepts
 from synsetmine.kb.rdf import _LimitedStream
-from tests.support.kbfiles import ALL, SKOS, check_broken, content_of, stored
+from tests.support.kbfiles import ALL, SKOS, check_broken, content_of, store
 
 
 def test_skos_is_read_in_every_syntax(tmp_path: Path) -> None:
@@ -41,13 +41,13 @@ def test_skos_is_read_in_every_syntax(tmp_path: Path) -> None:
         data = ox.serialize(quads, format=syntax, prefixes={"ex": "http://example.org/"})
         assert data is not None
         for name, content in ((f"x.{ending}", data), (f"x.{ending}.gz", gzip.compress(data))):
-            kb = read_kb(stored(tmp_path, content, name))
+            kb = read_kb(store(tmp_path, content, name))
             assert content_of(kb) == expected, name
             assert kb.current("http://example.org/3") == "http://example.org/4"
 
 
 def test_languages_of_labels(tmp_path: Path) -> None:
-    path = stored(tmp_path, SKOS, "x.ttl")
+    path = store(tmp_path, SKOS, "x.ttl")
     german = read_kb(path, language="de")
     assert content_of(german) == {
         "http://example.org/1": ("LKW", "Lastwagen", "HGV"),
@@ -113,7 +113,7 @@ OWL = """<?xml version="1.0"?>
 
 
 def test_owl_is_read(tmp_path: Path) -> None:
-    path = stored(tmp_path, OWL, "doid.owl")
+    path = store(tmp_path, OWL, "doid.owl")
     kb = read_kb(path)
     assert content_of(kb) == {
         "DOID:14330": ("Parkinson's disease", "Parkinson's", "paralysis agitans"),
@@ -130,7 +130,7 @@ def test_owl_is_read(tmp_path: Path) -> None:
 def test_properties_can_be_named(tmp_path: Path) -> None:
     text = """@prefix : <http://x/> . @prefix skos: <http://www.w3.org/2004/02/skos/core#> .
     :1 skos:prefLabel "b" ; :better "a" ; :code "c" ."""
-    path = stored(tmp_path, text, "x.ttl")
+    path = store(tmp_path, text, "x.ttl")
     kb = read_kb(path, name_field="http://x/better", names_field="http://x/code")
     assert kb.names("http://x/1") == ("a", "b", "c")
 
@@ -141,12 +141,12 @@ def test_skos_xl_labels_are_read(tmp_path: Path) -> None:
     :1 xl:altLabel :l2 , :missing ; xl:prefLabel _:l1 , :l3 .
     :l2 a xl:Label ; xl:literalForm "other"@en ; rdfs:label "the label" .
     _:l1 xl:literalForm "best"@en . :l3 xl:literalForm "deutsch"@de ."""
-    assert content_of(read_kb(stored(tmp_path, text, "x.ttl"))) == {"http://x/1": ("best", "other")}
+    assert content_of(read_kb(store(tmp_path, text, "x.ttl"))) == {"http://x/1": ("best", "other")}
 
 
 def test_relative_iris_do_not_tell_the_folder(tmp_path: Path) -> None:
     text = '@prefix : <#> . :a <http://www.w3.org/2004/02/skos/core#prefLabel> "x" .'
-    assert list(read_kb(stored(tmp_path, text, "my file.ttl"))) == ["file:///my%20file.ttl#a"]
+    assert list(read_kb(store(tmp_path, text, "my file.ttl"))) == ["file:///my%20file.ttl#a"]
 
 
 def test_broken_lines_of_n_triples_can_be_left_out(tmp_path: Path) -> None:
@@ -159,9 +159,9 @@ def test_broken_lines_of_n_triples_can_be_left_out(tmp_path: Path) -> None:
         (f'<http://x/9> {label} "open', "not RDF: '<http://x/9>"),
         (f"<http://x/9> {label} {deep} .", "statements nested too deeply"),
     ):
-        path = stored(tmp_path, "\n".join([good[0], bad, "# comment", *good[1:]]), "x.nt")
+        path = store(tmp_path, "\n".join([good[0], bad, "# comment", *good[1:]]), "x.nt")
         check_broken(path, 2, problem, rest)
-    path = stored(tmp_path, good[0].encode() + b"\n\xff\n" + "\n".join(good).encode(), "x.nq")
+    path = store(tmp_path, good[0].encode() + b"\n\xff\n" + "\n".join(good).encode(), "x.nq")
     check_broken(path, 2, "not UTF-8", rest)
 
 
@@ -179,7 +179,7 @@ def test_broken_lines_of_n_triples_can_be_left_out(tmp_path: Path) -> None:
 def test_other_broken_rdf_is_an_error_even_if_broken_records_are_skipped(
     tmp_path: Path, name: str, text: str, line: int | None
 ) -> None:
-    path = stored(tmp_path, text, name)
+    path = store(tmp_path, text, name)
     place = f"{path}:" if line is None else f"{path}:{line}:"
     for skipped in (None, Skipped()):
         with pytest.raises(DataError) as caught:
@@ -193,7 +193,7 @@ def test_other_syntaxes_of_owl_are_told(tmp_path: Path) -> None:
         "Prefix: : <http://x/>\nOntology: <http://x/>",
         '<?xml version="1.0"?>\n<Ontology xmlns="http://www.w3.org/2002/07/owl#"></Ontology>',
     ):
-        path = stored(tmp_path, text, "x.owl")
+        path = store(tmp_path, text, "x.owl")
         with pytest.raises(DataError, match=r"x\.owl: OWL in functional, Manchester or OWL/XML"):
             read_kb(path)
 
@@ -215,7 +215,7 @@ def test_xml_entities_do_not_blow_up(tmp_path: Path, entities: str) -> None:
     )
     moved = OWL.replace("<owl:Axiom>", f"<!DOCTYPE x [{entities}]>\n<owl:Axiom>&a12;")
     for content in (text, moved):
-        path = stored(tmp_path, content, "x.owl")
+        path = store(tmp_path, content, "x.owl")
         with pytest.raises(DataError, match="an XML entity that is too long"):
             read_kb(path)
 
@@ -223,8 +223,8 @@ def test_xml_entities_do_not_blow_up(tmp_path: Path, entities: str) -> None:
 def test_short_entities_may_be_named_often(tmp_path: Path) -> None:
     comment = f"<rdfs:comment>{'&owl;' * 100_000}</rdfs:comment>"  # as files of OWL name them
     common = OWL.replace("</owl:Class>", f"{comment}</owl:Class>")
-    assert len(read_kb(stored(tmp_path, common, "y.owl"))) == len(
-        read_kb(stored(tmp_path, OWL, "z.owl"))
+    assert len(read_kb(store(tmp_path, common, "y.owl"))) == len(
+        read_kb(store(tmp_path, OWL, "z.owl"))
     )
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.kb import Entity, KbFormat, KnowledgeBase, read_kb
-from tests.support.kbfiles import ATOMS, DUMP, OBO, SKOS, content_of, stored
+from tests.support.kbfiles import ATOMS, DUMP, OBO, SKOS, content_of, store
 
 quick = settings(max_examples=40, deadline=None)
 
@@ -24,7 +24,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_labels_alone_do_not_make_a_dump_of_wikidata(tmp_path: Path) -> None:
-    path = stored(tmp_path, '{"id": "1", "name": "x", "labels": ["y"]}', "x.jsonl")
+    path = store(tmp_path, '{"id": "1", "name": "x", "labels": ["y"]}', "x.jsonl")
     assert content_of(read_kb(path, names_field="labels")) == {"1": ("x", "y")}
 
 
@@ -38,7 +38,7 @@ def test_a_saved_knowledge_base_is_read(tmp_path: Path) -> None:
     ("name", "text"), [("x.bin", "something else"), ("x", ""), ("x.html", "<html></html>")]
 )
 def test_a_file_of_no_known_form_is_told(tmp_path: Path, name: str, text: str) -> None:
-    path = stored(tmp_path, text, name)
+    path = store(tmp_path, text, name)
     unknown = f"{path}: cannot tell the format of this file; name one of"
     with pytest.raises(DataError, match=unknown):
         read_kb(path)
@@ -49,7 +49,7 @@ def test_a_file_of_no_known_form_is_told(tmp_path: Path, name: str, text: str) -
 @pytest.mark.parametrize("form", ["jsonl", "csv", "tsv", "obo", "rdf", "umls", "wikidata"])
 def test_empty_and_missing_files_are_told(tmp_path: Path, form: KbFormat) -> None:
     with pytest.raises(DataError, match="x: no entities with a usable name in this file"):
-        read_kb(stored(tmp_path, "", "x"), format=form)
+        read_kb(store(tmp_path, "", "x"), format=form)
     with pytest.raises(DataError, match="gone: No such file or directory"):
         read_kb(tmp_path / "gone", format=form)
     with pytest.raises(DataError, match=f"{tmp_path}: Is a directory"):
@@ -70,7 +70,7 @@ def test_a_missing_package_is_told(
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(SynsetmineError) as caught:
-        read_kb(stored(tmp_path, text, name))
+        read_kb(store(tmp_path, text, name))
     assert str(caught.value) == (
         f"reading {form} needs the extra: pip install 'synsetmine[ontology]'"
     )
@@ -92,11 +92,11 @@ def test_a_missing_package_is_told(
 def test_progress_and_damaged_files(tmp_path: Path, name: str, text: str) -> None:
     data = gzip.compress(text.encode())
     told: list[tuple[int, int]] = []
-    path = stored(tmp_path, data, f"{name}.gz")
+    path = store(tmp_path, data, f"{name}.gz")
     assert len(read_kb(path, progress=lambda done, total: told.append((done, total))))
     assert told == sorted(told)
     assert told[-1] == (len(data), len(data))
-    stored(tmp_path, data[: len(data) // 2], f"{name}.gz")
+    store(tmp_path, data[: len(data) // 2], f"{name}.gz")
     with pytest.raises(DataError, match=f"{path}: damaged gzip file"):
         read_kb(path)
 
@@ -109,7 +109,7 @@ def test_any_file_is_a_knowledge_base_or_a_data_error(
     forms: tuple[KbFormat, ...] = (
         "saved", "jsonl", "csv", "tsv", "obo", "rdf", "umls", "wikidata", "mediawiki",
     )  # fmt: skip
-    path = stored(folder, start + data, "any.txt")
+    path = store(folder, start + data, "any.txt")
     for form in forms:
         with suppress(DataError):  # any other error fails
             assert len(read_kb(path, format=form))

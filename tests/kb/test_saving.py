@@ -34,7 +34,7 @@ def test_what_is_saved_is_loaded(
     for same in (KnowledgeBase.load(folder / "x.kb"), pickle.loads(pickle.dumps(kb))):
         assert [(e, same.names(e)) for e in same] == [(e, kb.names(e)) for e in kb]
         assert same.forms == kb.forms
-        assert list(same.replaced()) == list(kb.replaced())
+        assert list(same.retired_ids()) == list(kb.retired_ids())
         for ours, theirs in (
             (same.form_starts, kb.form_starts),
             (same.form_entities, kb.form_entities),

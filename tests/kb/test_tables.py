@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from synsetmine.errors import DataError, Skipped
 from synsetmine.kb import Entity, KnowledgeBase, read_kb
 from synsetmine.normalization import normal_form
-from tests.support.kbfiles import check_broken, content_of, stored
+from tests.support.kbfiles import check_broken, content_of, store
 
 quick = settings(max_examples=40, deadline=None)
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -50,7 +50,7 @@ def test_json_lines_are_read(tmp_path: Path) -> None:
         ("x.ndjson.bz2", bz2.compress(lines.encode())),
         ("mesh.json", lines.encode()),
     ):
-        kb = read_kb(str(stored(tmp_path, content, name)))
+        kb = read_kb(str(store(tmp_path, content, name)))
         assert content_of(kb) == {
             "D1": ("Heart Failure", "Cardiac Failure", "HF"),
             "7": ("Café", "x y"),
@@ -60,7 +60,7 @@ def test_json_lines_are_read(tmp_path: Path) -> None:
 
 def test_fields_of_json_lines_can_be_named(tmp_path: Path) -> None:
     record = {"ui": "1", "label": "x", "name": "no", "also": ["y"], "synonyms": ["no"]}
-    path = stored(tmp_path, json.dumps(record), "x.jsonl")
+    path = store(tmp_path, json.dumps(record), "x.jsonl")
     kb = read_kb(path, id_field="ui", name_field="label", names_field="also")
     assert content_of(kb) == {"1": ("x", "y")}
 
@@ -70,7 +70,7 @@ def test_fields_of_json_lines_can_be_named(tmp_path: Path) -> None:
 def test_json_lines_and_tables_give_what_was_written(folder: Path, entities: list[Entity]) -> None:
     expected = content_of(KnowledgeBase.of(entities))
     records = [{"id": e.id, "name": e.name, "synonyms": e.names} for e in entities]
-    stored(folder, "".join(json.dumps(record) + "\n" for record in records), "x.jsonl")
+    store(folder, "".join(json.dumps(record) + "\n" for record in records), "x.jsonl")
     with (folder / "x.csv").open("w", newline="", encoding="utf-8") as stream:
         table = csv.writer(stream)
         table.writerow(["name", "more", "ID"])
@@ -105,7 +105,7 @@ def test_json_lines_and_tables_give_what_was_written(folder: Path, entities: lis
 )
 def test_broken_json_lines_are_told(tmp_path: Path, line: str, problem: str) -> None:
     text = f'{{"id": "1", "name": "a"}}\n{line}\n{{"id": "3", "name": "c"}}\n'
-    path = stored(tmp_path, text, "x.jsonl")
+    path = store(tmp_path, text, "x.jsonl")
     check_broken(path, 2, problem, {"1": ("a",), "3": ("c",)})
 
 
@@ -136,14 +136,14 @@ def test_a_table_with_a_row_for_each_name(tmp_path: Path) -> None:
         "\ufeff\r\nID,Name,Preferred\r\n"
         'b,"Smith, John",no\r\na,x,1\r\nb,"He said ""hi""",\r\n\r\nb,"two\nlines",TRUE\r\n'
     )
-    kb = read_kb(stored(tmp_path, text, "x.csv"))
+    kb = read_kb(store(tmp_path, text, "x.csv"))
     assert content_of(kb) == {"b": ("two lines", "Smith, John", 'He said "hi"'), "a": ("x",)}
 
 
 def test_a_table_with_a_row_for_each_entity(tmp_path: Path) -> None:
     text = 'name\tsynonyms\tid\n5" nail\ta|"b"| |c d\t1\n"quoted ""x"""\t\t2\n"\t\t3\nlast\t\t3\n'
     skipped = Skipped()
-    kb = read_kb(stored(tmp_path, text, "x.tsv"), skipped=skipped)
+    kb = read_kb(store(tmp_path, text, "x.tsv"), skipped=skipped)
     assert content_of(kb) == {
         "1": ('5" nail', "a", '"b"', "c d"),
         "2": ('quoted "x"',),
@@ -155,7 +155,7 @@ def test_a_table_with_a_row_for_each_entity(tmp_path: Path) -> None:
 
 
 def test_semicolons_and_named_columns(tmp_path: Path) -> None:
-    path = stored(tmp_path, "Code;Term;Also\n1;one, two;drei|vier\n", "x.csv")
+    path = store(tmp_path, "Code;Term;Also\n1;one, two;drei|vier\n", "x.csv")
     kb = read_kb(path, id_field="code", name_field="term", names_field="also")
     assert content_of(kb) == {"1": ("one, two", "drei", "vier")}
 
@@ -164,7 +164,7 @@ def test_semicolons_and_named_columns(tmp_path: Path) -> None:
 def test_a_table_without_its_columns_is_told(tmp_path: Path, name: str) -> None:
     for header in ("D1,x", "id,label", "name"):
         text = header.replace(",", "\t") if name == "x.tsv" else header
-        path = stored(tmp_path, f"\n{text}\n1{text[2]}y\n", name)
+        path = store(tmp_path, f"\n{text}\n1{text[2]}y\n", name)
         for skipped in (None, Skipped()):
             with pytest.raises(DataError) as caught:
                 read_kb(path, skipped=skipped)
@@ -190,19 +190,19 @@ def test_a_table_without_its_columns_is_told(tmp_path: Path, name: str) -> None:
 )
 def test_broken_rows_are_told(tmp_path: Path, row: str, problem: str) -> None:
     text = f'id,name,preferred\n1,"a\nb",1\n{row}\n3,c,1\n'
-    check_broken(stored(tmp_path, text, "x.csv"), 4, problem, {"1": ("a b",), "3": ("c",)})
+    check_broken(store(tmp_path, text, "x.csv"), 4, problem, {"1": ("a b",), "3": ("c",)})
 
 
 def test_a_byte_that_is_not_utf8_is_quoted(tmp_path: Path) -> None:
-    path = stored(tmp_path, b"id,name\n1,M\xfcnchen\n2,b\n", "x.csv")
+    path = store(tmp_path, b"id,name\n1,M\xfcnchen\n2,b\n", "x.csv")
     check_broken(path, 2, r"not UTF-8: b'M\xfcnchen'", {"2": ("b",)})
 
 
 def test_a_quote_that_is_never_closed_is_told_with_its_line(tmp_path: Path) -> None:
-    path = stored(tmp_path, 'id,name\n1,a\n2,"b\n3,c\n', "x.csv")
+    path = store(tmp_path, 'id,name\n1,a\n2,"b\n3,c\n', "x.csv")
     check_broken(path, 3, "malformed row: 'unexpected end of data'", {"1": ("a",)})
 
 
 def test_blank_lines_before_a_header_with_semicolons(tmp_path: Path) -> None:
-    kb = read_kb(stored(tmp_path, b"\n \nid;name\n1;a\n", "x.csv"))
+    kb = read_kb(store(tmp_path, b"\n \nid;name\n1;a\n", "x.csv"))
     assert content_of(kb) == {"1": ("a",)}

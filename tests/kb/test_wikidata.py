@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from synsetmine.kb import read_kb
-from tests.support.kbfiles import DUMP, ITEMS, check_broken, content_of, item, stored
+from tests.support.kbfiles import DUMP, ITEMS, check_broken, content_of, item, store
 
 
 def test_a_dump_of_wikidata_is_read(tmp_path: Path) -> None:
@@ -21,7 +21,7 @@ def test_a_dump_of_wikidata_is_read(tmp_path: Path) -> None:
         ("lines.jsonl", "\n".join(ITEMS).encode()),
         ("tight.json", f"[{line_end.join(ITEMS)}]".encode()),
     ):
-        kb = read_kb(stored(tmp_path, content, name))
+        kb = read_kb(store(tmp_path, content, name))
         assert content_of(kb) == {
             "Q31": (
                 "Belgium", "Belgio", "Belgium (GB)", "Kingdom of Belgium", "BEL 🇧🇪", "be",
@@ -29,7 +29,7 @@ def test_a_dump_of_wikidata_is_read(tmp_path: Path) -> None:
             "Q8": ("happiness",),
             "Q10": ("late",),
         }  # fmt: skip
-        assert dict(kb.replaced()) == {"Q12": "Q31", "Q13": "Q31"}
+        assert dict(kb.retired_ids()) == {"Q12": "Q31", "Q13": "Q31"}
     assert read_kb(tmp_path / "dump.json", language="fr").names("Q31") == ("Belgio", "Royaume")
     assert read_kb(tmp_path / "dump.json", language="*").name("Q9") == "rien"
 
@@ -54,5 +54,5 @@ def test_a_dump_of_wikidata_is_read(tmp_path: Path) -> None:
 )
 def test_broken_lines_of_a_dump_are_told(tmp_path: Path, line: str, problem: str) -> None:
     good = item("Q1", {"en": "universe"}, {})
-    path = stored(tmp_path, f"[\n{good},\n{line}\n{good.replace('Q1', 'Q3')}\n]", "x.json")
+    path = store(tmp_path, f"[\n{good},\n{line}\n{good.replace('Q1', 'Q3')}\n]", "x.json")
     check_broken(path, 3, problem, {"Q1": ("universe",), "Q3": ("universe",)}, "wikidata")

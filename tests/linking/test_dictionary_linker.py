@@ -22,7 +22,7 @@ from synsetmine.linking.supervision import link_corpus, resolve_common
 from synsetmine.normalization import normal_form
 from synsetmine.text.matcher import NameMatcher
 from synsetmine.types import Document, Mention
-from tests.support.corpusfiles import stored_texts
+from tests.support.corpusfiles import store_texts
 from tests.text.test_matcher import plain_search
 
 PLACES = {
@@ -109,7 +109,7 @@ def test_ambiguous_names_go_to_the_most_common_entity(
     texts = [AMBIGUOUS, *(alone[entity] for entity in seen for _ in range(seen[entity]))]
     out = tmp_path / "mentions.parquet"
     linker = DictionaryLinker(knowledge(), ambiguous="senses")
-    link_corpus(stored_texts([texts]), linker, out, engine=LocalEngine(1))
+    link_corpus(store_texts([texts]), linker, out, engine=LocalEngine(1))
     assert resolve_common(out) == len(expected) + 1 + sum(seen.values())
     rows = pq.read_table(out).to_pylist()
     first = [(row["surface"], row["entity"]) for row in rows if row["document"] == 0]
@@ -225,7 +225,7 @@ def test_worker_processes_link_as_this_one_does(tmp_path: Path, opened: bool) ->
         else DictionaryLinker(kb, ambiguous="senses")
     )
     texts = [f"{number} Japan; {AMBIGUOUS} {number}" for number in range(40)]
-    corpus = stored_texts([texts[start : start + 5] for start in range(0, 40, 5)])
+    corpus = store_texts([texts[start : start + 5] for start in range(0, 40, 5)])
     out = tmp_path / "mentions.parquet"
     assert link_corpus(corpus, linker, out, engine=LocalEngine(2)) == 240
     mentions = linker.link(documents(texts))
@@ -246,7 +246,7 @@ def test_common_entities_are_known_after_one_pass(tmp_path: Path) -> None:
     kb, random = knowledge(names), np.random.default_rng(0)
     words = [*(f"n{i}" for i in range(7)), "n0 x", "n1 x", "n2 x", "shared", "both1", "both3", "."]
     texts = [" ".join(random.choice(words, 12)) for _ in range(60)]
-    corpus = stored_texts([texts[:20], texts[20:21], texts[21:]])
+    corpus = store_texts([texts[:20], texts[20:21], texts[21:]])
     all_senses, alone = tmp_path / "senses.parquet", tmp_path / "alone.parquet"
     engine = LocalEngine(1)
     link_corpus(corpus, DictionaryLinker(kb, ambiguous="senses"), all_senses, engine=engine)

@@ -42,7 +42,7 @@ pytestmark = pytest.mark.usefixtures("no_proxy")
 
 @pytest.fixture
 def server() -> Iterator[SpotlightServer]:
-    with SpotlightServer().running() as running:
+    with SpotlightServer().start() as running:
         yield running
 
 

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.usefixtures("no_proxy")
 
 @pytest.fixture
 def server() -> Iterator[SpotlightServer]:
-    with SpotlightServer().running() as running:
+    with SpotlightServer().start() as running:
         yield running
 
 
@@ -63,7 +63,7 @@ def test_other_settings_are_other_questions(
 ) -> None:
     cache = tmp_path / "cache.sqlite"
     linker_of(server, cache=cache).link(many(2))
-    with SpotlightServer().running() as other:
+    with SpotlightServer().start() as other:
         if "url" in changed:
             changed = {"url": other.url}
         linker_of(server, cache=cache, **changed).link(many(2))

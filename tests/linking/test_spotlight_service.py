@@ -32,7 +32,7 @@ pytestmark = pytest.mark.usefixtures("no_proxy")
 
 @pytest.fixture
 def server() -> Iterator[SpotlightServer]:
-    with SpotlightServer().running() as running:
+    with SpotlightServer().start() as running:
         yield running
 
 
@@ -275,7 +275,7 @@ def test_giving_up_says_what_came(server: SpotlightServer, fault: Fault, problem
 
 
 def test_nobody_at_home() -> None:
-    with SpotlightServer().running() as server:
+    with SpotlightServer().start() as server:
         url = server.url
     with pytest.raises(SynsetmineError, match=r"document 'd0': .*refused.*\(3 attempts\)"):
         SpotlightLinker(url=url, retries=2, backoff=0.001).link(many(1))
@@ -292,7 +292,7 @@ def test_other_refusals_are_final(server: SpotlightServer, status: int) -> None:
 
 
 def test_redirects_are_not_followed(server: SpotlightServer) -> None:
-    with SpotlightServer().running() as other:
+    with SpotlightServer().start() as other:
         for status in (301, 302, 307, 308):
             headers = {"Location": f"{other.url}/annotate"}
             server.fail(Fault(status=status, headers=headers))

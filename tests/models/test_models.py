@@ -99,10 +99,10 @@ def test_a_config_without_a_kind_is_of_the_papers_model(tmp_path: Path) -> None:
 def test_a_preset_trains_a_model_that_mines(preset: str) -> None:
     """All presets take the same call; what differs is in their settings."""
     settings = settings_of(preset)
-    assert settings.updated(settings.to_dict()) == settings
+    assert settings.with_changes(settings.to_dict()) == settings
     if "epochs" in settings.to_dict():
         changes = {"epochs": 2, "validate_every": 1, "architecture": "both-8-8"}
-        settings = settings.updated(changes)
+        settings = settings.with_changes(changes)
     sets, views = name_world(30)
     steps: list[tuple[int, int]] = []
     result = settings.train(sets, views, on_step=lambda step: steps.append((step.done, step.total)))
@@ -117,7 +117,7 @@ def test_without_sets_to_hold_out_the_model_is_chosen_on_all() -> None:
     for preset in ("general", "paper"):
         settings = settings_of(preset)
         if "epochs" in settings.to_dict():
-            settings = settings.updated({"epochs": 2, "validate_every": 2})
+            settings = settings.with_changes({"epochs": 2, "validate_every": 2})
         views = TermViews((vectors,), strings=False)
         model = settings.train(sets, views, hold_out=False).model
         assert model.views == ("vectors",)
@@ -128,7 +128,7 @@ def test_wrong_settings_and_inputs_are_named() -> None:
     with pytest.raises(DataError, match=r"no such preset: 'x'; expected one of general, paper"):
         settings_of("x")
     with pytest.raises(DataError, match=r"no such setting: 'x'; expected one of seed, threshold"):
-        settings_of("general").updated({"x": 1})
+        settings_of("general").with_changes({"x": 1})
     paper = settings_of("paper")
     for inputs, message in (
         ({"tables": 2}, "needs one --vectors table; got: 2"),
@@ -139,7 +139,7 @@ def test_wrong_settings_and_inputs_are_named() -> None:
     sets, vectors = make_world()
     views = TermViews((vectors,), strings=False)
     with pytest.raises(DataError, match="strategy 'mixture' needs the terms' surfaces"):
-        paper.updated({"strategy": "mixture"}).train(sets, views)
+        paper.with_changes({"strategy": "mixture"}).train(sets, views)
     with pytest.raises(DataError, match="the model needs one table of vectors; got 0"):
         paper_model().prepare(TERMS, TermViews())
 

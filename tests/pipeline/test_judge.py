@@ -40,7 +40,7 @@ pytestmark = pytest.mark.usefixtures("no_proxy")
 
 @pytest.fixture
 def server() -> Iterator[JudgeServer]:
-    with JudgeServer().running() as running:
+    with JudgeServer().start() as running:
         yield running
 
 
@@ -207,7 +207,7 @@ def test_passing_failures_are_tried_again(server: JudgeServer, tmp_path: Path) -
 
 
 def test_redirects_are_not_followed(server: JudgeServer, tmp_path: Path) -> None:
-    with JudgeServer().running() as other:
+    with JudgeServer().start() as other:
         server.fail(Fault(status=307, headers={"Location": f"{other.url}/chat/completions"}))
         answers, report = ask(server, tmp_path)
         assert answers == [None]
@@ -323,7 +323,7 @@ def test_the_key_goes_to_the_endpoint_and_nowhere_else(
 ) -> None:
     monkeypatch.setenv(KEY, SECRET)
     echo = json.dumps({"error": f"incorrect key {SECRET}"}).encode()
-    with JudgeServer().running() as other:
+    with JudgeServer().start() as other:
         server.fail(
             Fault(status=401, body=echo),
             Fault(status=302, headers={"Location": f"{other.url}/{SECRET}"}),

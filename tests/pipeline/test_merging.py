@@ -193,13 +193,13 @@ def test_what_relations_refer_to_is_checked(tmp_path: Path, refer_to: Any, other
     path = tmp_path / "r.csv"
     path.write_text("source,target\n{},{}\n".format(*ends))
     columns = GraphColumns(refer_to=refer_to)
-    with pytest.raises(DataError, match=f"have {other}s of entities; say so by refer_to"):
+    with pytest.raises(DataError, match=f"have {other}s of entities; set refer_to"):
         apply_plan(PLAN, GraphTable(ENTITIES), read_table(path), columns=columns)
     columns = GraphColumns(refer_to=other)  # type: ignore[arg-type]
     applied = apply_plan(PLAN, GraphTable(ENTITIES), read_table(path), columns=columns)
     assert applied.counts.relations == 1
     numbers = pa.table({"source": [1], "target": [7]})
-    with pytest.raises(DataError, match="have ids of entities; say so by refer_to"):
+    with pytest.raises(DataError, match="have ids of entities; set refer_to"):
         apply_plan(PLAN, ENTITIES, numbers)
 
 

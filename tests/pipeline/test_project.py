@@ -55,7 +55,7 @@ def test_what_stands_there_is_taken(tmp_path: Path) -> None:
     assert read.kb.sources == ("MSH",)
     assert read.link.linker == "spotlight"
     assert read.link.confidence == 1.0
-    assert read.train == PRESETS["released-pubmed"].updated({"epochs": 7})
+    assert read.train == PRESETS["released-pubmed"].with_changes({"epochs": 7})
     assert read.mine.threshold == 0.25
     assert not read.mine.known
 
@@ -65,7 +65,7 @@ def test_our_own_model_is_the_default(tmp_path: Path) -> None:
     assert plain == settings_of("general")
     text = LEAST + '[train]\npreset = "general"\nfolds = 3\nseed = 7\nthreshold = 1\n'
     given = read_project(project(tmp_path, text)).train
-    assert given == settings_of("general").updated({"folds": 3, "seed": 7, "threshold": 1.0})
+    assert given == settings_of("general").with_changes({"folds": 3, "seed": 7, "threshold": 1.0})
 
 
 def test_an_encoder_is_a_folder_if_there_is_one(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from synsetmine.errors import DataError
 from synsetmine.kb import read_kb
 from synsetmine.pipeline.proposal import propose_corpus, propose_kb, propose_list
-from tests.support.corpusfiles import stored
+from tests.support.corpusfiles import store
 from tests.support.kbfiles import content_of
 from tests.support.officefiles import write_sheet
 
@@ -74,7 +74,7 @@ def read_as_proposed(path: Path) -> dict[str, tuple[str, ...]]:
 def test_a_table_is_read_by_its_proposal(
     tmp_path: Path, table: str, settings: dict[str, Any], content: dict[str, tuple[str, ...]]
 ) -> None:
-    path = stored(tmp_path, table, "x.csv")
+    path = store(tmp_path, table, "x.csv")
     proposal = propose_kb(path)
     assert proposal is not None
     assert settings.items() <= dict(proposal.settings).items()
@@ -84,7 +84,7 @@ def test_a_table_is_read_by_its_proposal(
     if delimiter == "," and "definition_field" not in settings:  # cells without commas
         for other in (
             write_sheet(tmp_path / "x.xlsx", rows),
-            stored(tmp_path, "\n".join("\t".join(row) for row in rows), "x.tsv"),
+            store(tmp_path, "\n".join("\t".join(row) for row in rows), "x.tsv"),
         ):
             assert read_as_proposed(other) == content
 
@@ -97,7 +97,7 @@ def test_line_breaks_separate_names_in_a_sheet(tmp_path: Path) -> None:
 
 
 def test_the_sentence_names_what_is_taken_and_what_is_not(tmp_path: Path) -> None:
-    path = stored(tmp_path, "code,label,syn,Synonym,price\n1,a,x,b;c,2\n", "x.csv")
+    path = store(tmp_path, "code,label,syn,Synonym,price\n1,a,x,b;c,2\n", "x.csv")
     proposal = propose_kb(path)
     assert proposal is not None
     assert proposal.sentence == (
@@ -107,27 +107,27 @@ def test_the_sentence_names_what_is_taken_and_what_is_not(tmp_path: Path) -> Non
 
 
 def test_a_table_without_names_is_an_error(tmp_path: Path) -> None:
-    path = stored(tmp_path, "a,b\n1,2\n3,4\n", "x.csv")
+    path = store(tmp_path, "a,b\n1,2\n3,4\n", "x.csv")
     for propose in (propose_kb, propose_list, propose_corpus):
         with pytest.raises(DataError, match=r"x\.csv: no column with \w+; found: 'a, b'"):
             propose(path)
     with pytest.raises(DataError, match=r"y\.csv: the table has no rows"):
-        propose_kb(stored(tmp_path, "", "y.csv"))
+        propose_kb(store(tmp_path, "", "y.csv"))
 
 
 def test_other_files_have_no_columns(tmp_path: Path) -> None:
-    rules = stored(tmp_path, "heart attack, MI\nfever => pyrexia\n", "synonyms.txt")
+    rules = store(tmp_path, "heart attack, MI\nfever => pyrexia\n", "synonyms.txt")
     assert propose_kb(rules) is propose_list(rules) is propose_corpus(rules) is None
 
 
 def test_columns_of_lists_and_corpora(tmp_path: Path) -> None:
-    path = stored(tmp_path, f"nr,Überschrift,Inhalt\n1,Heart attack,{LONG}\n", "x.csv")
+    path = store(tmp_path, f"nr,Überschrift,Inhalt\n1,Heart attack,{LONG}\n", "x.csv")
     listed, corpus = propose_list(path), propose_corpus(path)
     assert listed is not None
     assert corpus is not None
     assert listed.settings == {"name_column": "Überschrift"}
     assert corpus.settings == {"text_field": "Inhalt", "id_field": "nr"}
-    path = stored(tmp_path, f"PMID,title,abstract\n1,Heart attack,{LONG}\n", "y.csv")
+    path = store(tmp_path, f"PMID,title,abstract\n1,Heart attack,{LONG}\n", "y.csv")
     corpus = propose_corpus(path)
     assert corpus is not None
     assert corpus.settings["text_field"] == "title,abstract"

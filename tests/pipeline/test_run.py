@@ -46,13 +46,13 @@ class Watch:
     def __init__(self) -> None:
         self.skipped: dict[str, bool] = {}
 
-    def started(self, stage: str) -> None:
+    def on_start(self, stage: str) -> None:
         pass
 
     def progress(self, done: int, total: int, note: str = "") -> None:
         assert 0 <= done <= total
 
-    def finished(self, stage: str, record: StageRecord, *, skipped: bool) -> None:
+    def on_finish(self, stage: str, record: StageRecord, *, skipped: bool) -> None:
         self.skipped[stage] = skipped
 
 
@@ -163,7 +163,7 @@ def test_an_encoder_is_one_more_view(counter: LetterCounter, tmp_path: Path) -> 
     encoded = read_vectors(at.encoded)
     everyone = {*read_vocabulary(at.vocabulary).terms, *read_sets(at.mined).terms}
     assert set(encoded.terms) == everyone
-    assert folder.results["encode"].counts == {"vectors": len(everyone), "dimension": 10}
+    assert folder.results["encode"].counts == {"vectors": len(everyone), "dimensions": 10}
     model = load_model(at.model)
     assert model.views == ("vectors", "strings", "encoder")
     assert model.training["encoder"] == "letters"

@@ -137,9 +137,9 @@ OTHERS = {
 # The same of options that are declared by hand, not made from settings.
 OPTIONS = {
     ("cli/vocabularies.py", "abbreviations", "min_count"),
-    *(("cli/compare.py", "compare", n) for n in ("held_out", "orders", "preset", "workers")),
+    *(("cli/compare.py", "compare", n) for n in ("orders", "preset", "workers")),
     *(("cli/export.py", "export", name) for name in ("min_size", "threshold")),
-    ("cli/push.py", "push", "dry_run"),
+    ("cli/push.py", "push", "dry_run"),  # of no language model
     *(("cli/train.py", "tune", name) for name in ("folds", "preset", "workers")),
 }
 

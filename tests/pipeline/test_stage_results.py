@@ -40,7 +40,7 @@ def test_a_result_reads_the_same_from_the_manifest() -> None:
 
 def test_figures_follow_the_counts_and_nothing_stands_for_none() -> None:
     assert str(VocabularyResult(terms=7, figures={"known": 5})) == "7 terms, 5 known"
-    assert str(VectorsResult(vectors=2, dimension=10)) == "2 vectors, 10 dimension"
+    assert str(VectorsResult(vectors=2, dimension=10)) == "2 vectors, 10 dimensions"
     assert str(StageResult()) == ""
 
 
@@ -51,7 +51,7 @@ def test_figures_follow_the_counts_and_nothing_stands_for_none() -> None:
         ("entities with new names", "1 entity with new names"),
         ("groups of unknown terms", "1 group of unknown terms"),
         ("unknown terms that stand alone", "1 unknown term that stands alone"),
-        ("terms without", "1 term without"),
+        ("terms without a vector", "1 term without a vector"),
         ("known", "1 known"),
         ("of the test sets found exactly", "1 of the test sets found exactly"),
     ],

@@ -36,7 +36,7 @@ pytestmark = pytest.mark.usefixtures("no_proxy")
 
 @pytest.fixture
 def server() -> Iterator[JudgeServer]:
-    with JudgeServer().running() as running:
+    with JudgeServer().start() as running:
         yield running
 
 

@@ -113,14 +113,16 @@ def test_recipes_for_contributors_have_five_steps_and_name_what_exists() -> None
     page = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     recipes = re.findall(r"^## Add an? (\w+)\n(.*?)(?=^## )", page, re.M | re.S)
     assert [name for name, _ in recipes] == ["exporter", "reader", "view"]
-    definitions = "\n".join(p.read_text("utf-8") for p in (ROOT / "src").rglob("*.py"))
+    folders = ("src", "tests", "fuzz", "experiments")
+    sources = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
+    definitions = "\n".join(path.read_text("utf-8") for path in sources)
     for name, recipe in recipes:
         assert re.findall(r"^(\d)\. ", recipe, re.M) == ["1", "2", "3", "4", "5"], name
         for quoted in re.findall(r"`([^`]+)`", recipe):
             if re.fullmatch(r"[\w/]+(\.\w+|/)", quoted):  # a file or folder
                 assert [*ROOT.glob(quoted), *(ROOT / "src").rglob(quoted)], f"{name}: {quoted}"
             elif re.fullmatch(r"\w+", quoted) and quoted != "test":
-                pattern = rf"^(?:def|class) {quoted}\b|^{quoted}\b.* = "
+                pattern = rf"^(?:def|class) {quoted}\b|^ *{quoted}(?:: .*)? = "
                 assert re.search(pattern, definitions, re.M), f"{name}: {quoted}"
 
 
@@ -255,7 +257,7 @@ def test_the_medline_tutorial_runs(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("no_proxy")
 def test_the_way_to_a_search_engine_runs(checkout: Path) -> None:
     page = (ROOT / "docs/how-to/search-engine.md").read_text("utf-8")
-    with SynonymsServer().running() as server:
+    with SynonymsServer().start() as server:
         local = page.replace("http://localhost:9200", server.root)
         (checkout / "search-engine.md").write_text(local)
         walk(checkout / "search-engine.md", checkout)
@@ -298,7 +300,7 @@ def test_the_way_to_a_graph_without_duplicates_runs(checkout: Path) -> None:
 @pytest.mark.usefixtures("no_proxy")
 def test_the_way_to_a_language_model_runs(tmp_path: Path) -> None:
     page = (ROOT / "docs/how-to/language-model.md").read_text("utf-8")
-    with JudgeServer().running() as server:
+    with JudgeServer().start() as server:
         place = f"127.0.0.1:{server.server_port}"
         (tmp_path / "language-model.md").write_text(page.replace("localhost:8080", place))
         walk(tmp_path / "language-model.md", tmp_path, {"SYNSETMINE_CACHE": str(tmp_path)})

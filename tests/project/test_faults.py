@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from faults.kill import kill_many, main
-from faults.rounds import Tally, Whole, killed, unbroken
+from faults.rounds import Tally, Whole, kill, unbroken
 from faults.subjects import SUBJECTS, Subject
 
 CARELESS = """
@@ -45,7 +45,7 @@ def rounds(program: str, folder: Path, count: int) -> tuple[Whole, Tally]:
     whole = unbroken(subject(program), folder / "whole")
     for number in range(count):
         chance = random.Random(number)
-        killed(subject(program), folder / str(number), whole, tally, chance)
+        kill(subject(program), folder / str(number), whole, tally, chance)
     return whole, tally
 
 

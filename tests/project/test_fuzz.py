@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.mutation import mutated
+from fuzz.mutation import mutate
 from fuzz.runner import TARGET_NAMES, replay
 from fuzz.target import FIRST, Form, Target, both_ways
 from fuzz.targets import TARGETS
@@ -52,7 +52,7 @@ def test_whatever_is_read_is_read_or_refused(name: str) -> None:
     chance = random.Random(name)
     seeds, words = target.seeds(), [word.encode() for word in target.words]
     for _ in range(INPUTS * len(target.forms)):
-        data = mutated(chance.choice(seeds), chance, words, longest=2000)
+        data = mutate(chance.choice(seeds), chance, words, longest=2000)
         try:
             target.run(data)
         except Exception as error:

@@ -30,7 +30,7 @@ from synsetmine.runs.folder import FORMAT, MANIFEST, RunFolder
 from synsetmine.text.matcher import MARK, NameMatcher
 from synsetmine.types import Document, Mention
 from synsetmine.views.encoder import find_encoder
-from tests.support.kbfiles import atom, content_of, stored
+from tests.support.kbfiles import atom, content_of, store
 
 PROJECT = "[corpus]\npath = 'a'\n[kb]\npath = 'b'\n"
 BEYOND = "0x" + "f" * 5000  # Python reads it, but neither writes it nor makes a float of it
@@ -71,7 +71,7 @@ def test_an_error_can_be_told_whatever_its_value() -> None:
     ids=lambda text: text[:20],
 )
 def test_projects(tmp_path: Path, more: str, problem: str) -> None:
-    path = stored(tmp_path, PROJECT + more, "synsetmine.toml")
+    path = store(tmp_path, PROJECT + more, "synsetmine.toml")
     with pytest.raises(DataError) as caught:
         read_project(path)
     assert str(caught.value).startswith(str(path))
@@ -141,7 +141,7 @@ def test_a_general_model_that_is_described_wrongly(
     ids=range(5),
 )
 def test_a_damaged_manifest(tmp_path: Path, content: str) -> None:
-    stored(tmp_path, content, MANIFEST)
+    store(tmp_path, content, MANIFEST)
     problem = r"manifest\.json.*delete (it|the manifest) to start over"
     with pytest.raises(SynsetmineError, match=problem):
         RunFolder(tmp_path)
@@ -151,14 +151,14 @@ def test_a_damaged_manifest(tmp_path: Path, content: str) -> None:
 
 
 def test_an_id_of_half_a_character(tmp_path: Path) -> None:
-    path = stored(tmp_path, '{"id": "\\ud800", "terms": ["a"]}', "a.jsonl")
+    path = store(tmp_path, '{"id": "\\ud800", "terms": ["a"]}', "a.jsonl")
     with pytest.raises(DataError, match=r"a\.jsonl:1: an id must be valid Unicode: '\\ud800'"):
         read_sets(path)
 
 
 @pytest.mark.parametrize("count", ["9" * 5000, "٣", "9" * 19], ids=len)
 def test_a_count_of_links(tmp_path: Path, count: str) -> None:
-    path = stored(tmp_path, f"{HEADER}\na\tb\t{count}\n", "links.tsv")
+    path = store(tmp_path, f"{HEADER}\na\tb\t{count}\n", "links.tsv")
     with pytest.raises(DataError, match=r"links\.tsv:2: expected a count after the tab"):
         read_links(path)
 
@@ -167,13 +167,13 @@ def test_a_count_of_links(tmp_path: Path, count: str) -> None:
 def test_a_probability_of_a_trace(tmp_path: Path, probability: str) -> None:
     line = f'{{"term": "a", "best_set": null, "probability": {probability}, "action": "opened"}}'
     with pytest.raises(DataError, match=r"trace\.jsonl:1: not a trace record"):
-        list(read_trace(stored(tmp_path, line, "trace.jsonl")))
+        list(read_trace(store(tmp_path, line, "trace.jsonl")))
 
 
 def test_a_set_of_a_trace(tmp_path: Path) -> None:
     line = '{"term": "a", "best_set": "\\ud800", "probability": 1, "action": "joined"}'
     with pytest.raises(DataError, match=r"trace\.jsonl:1: not a trace record"):
-        list(read_trace(stored(tmp_path, line, "trace.jsonl")))
+        list(read_trace(store(tmp_path, line, "trace.jsonl")))
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_cells_of_a_decision(tmp_path: Path, column: str, cell: str, problem: st
     told = {"reviewer": "me", "kind": "reject", "set_id": "s", "members": "a"}
     row = told | {"when": "2026-03-01T09:30:00.125Z"} | {column: cell}
     cells = "\t".join(row.get(name, "") for name in COLUMNS)
-    path = stored(tmp_path, "\t".join(COLUMNS) + f"\n{cells}\n", "reviews.tsv")
+    path = store(tmp_path, "\t".join(COLUMNS) + f"\n{cells}\n", "reviews.tsv")
     with pytest.raises(DataError, match=rf"reviews\.tsv:2: {problem}"):
         read_decisions(path)
 
@@ -214,7 +214,7 @@ def test_an_answer_that_was_kept_too_deep() -> None:
 )
 def test_a_name_matcher_with_a_checksum_of_nonsense(tmp_path: Path, body: bytes) -> None:
     body = body.replace(b"ENGINE", f"daachorse {version('daachorse')}".encode())
-    path = stored(tmp_path, MARK + hashlib.sha256(body).digest() + body, "names.matcher")
+    path = store(tmp_path, MARK + hashlib.sha256(body).digest() + body, "names.matcher")
     with pytest.raises(DataError, match=r"names\.matcher: an inconsistent name matcher; delete it"):
         NameMatcher.load(path)
 
@@ -234,7 +234,7 @@ def _wiki(*pages: tuple[str, str]) -> str:
 @pytest.mark.parametrize("encoding", ["shift_jis", "utf-7", "hex", "no-such"])
 def test_encodings_that_the_parser_lacks(tmp_path: Path, encoding: str) -> None:
     content = f"<?xml version='1.0' encoding='{encoding}'?>{_wiki(('A', 'a'))}"
-    path = stored(tmp_path, content, "wiki.xml")
+    path = store(tmp_path, content, "wiki.xml")
     with pytest.raises(DataError, match=r"wiki\.xml:1: unknown encoding"):
         list(read_pages(Source(path)))
 
@@ -246,7 +246,7 @@ def test_encodings_that_the_parser_lacks(tmp_path: Path, encoding: str) -> None:
 )
 def test_blanks_take_no_more_than_linear_time(tmp_path: Path, text: str) -> None:
     """Each took from a minute to an hour."""
-    path = stored(tmp_path, _wiki(("A", "a"), ("B", text)), "wiki.xml")
+    path = store(tmp_path, _wiki(("A", "a"), ("B", text)), "wiki.xml")
     assert "A" in read_kb(path, format="mediawiki")
 
 
@@ -257,19 +257,19 @@ def test_a_picture_that_is_none_does_not_hide_a_link_in_a_link() -> None:
 
 @pytest.mark.parametrize("entity", ["MESH:", " MESH: ", "MESH:-1"])
 def test_a_mention_of_nothing(tmp_path: Path, entity: str) -> None:
-    path = stored(tmp_path, f"1|t|Copper\n1\t0\t6\tCopper\tX\t{entity}\n", "a.pubtator")
+    path = store(tmp_path, f"1|t|Copper\n1\t0\t6\tCopper\tX\t{entity}\n", "a.pubtator")
     assert PubtatorLinker().link(list(read_corpus(path))) == [()]
 
 
 def test_no_surface_leads_nowhere(tmp_path: Path) -> None:
     """Beyond its end a text has no characters, which is what the mention says that it has."""
-    path = stored(tmp_path, "1|t|Copper\n1\t26\t34\t\tX\tD1\n", "a.pubtator")
+    path = store(tmp_path, "1|t|Copper\n1\t26\t34\t\tX\tD1\n", "a.pubtator")
     with pytest.raises(DataError, match=r":2: the offsets do not match the surface"):
         list(read_corpus(path))
 
 
 def test_a_title_that_no_page_can_have_is_left_out(tmp_path: Path) -> None:
-    path = stored(tmp_path, _wiki(("a\x9fb", "x"), ("B", "[[%7C%7C|y]]")), "wiki.xml")
+    path = store(tmp_path, _wiki(("a\x9fb", "x"), ("B", "[[%7C%7C|y]]")), "wiki.xml")
     with pytest.raises(DataError, match=r"wiki\.xml:1: an id must not contain a tab"):
         read_kb(path, format="mediawiki")
     skipped = Skipped()
@@ -285,8 +285,8 @@ def test_links_to_titles_that_no_page_can_have(written: str) -> None:
 
 
 def test_a_merged_concept_without_an_id_is_left_out(tmp_path: Path) -> None:
-    path = stored(tmp_path, atom("C0000001", "heart attack"), "MRCONSO.RRF")
-    stored(tmp_path, "\x01|2001AA|SY|||C0000001|Y|\n", "MRCUI.RRF")
+    path = store(tmp_path, atom("C0000001", "heart attack"), "MRCONSO.RRF")
+    store(tmp_path, "\x01|2001AA|SY|||C0000001|Y|\n", "MRCUI.RRF")
     with pytest.raises(DataError, match=r"MRCUI\.RRF:1: an id must not contain a tab"):
         read_kb(path)
     skipped = Skipped()
@@ -295,7 +295,7 @@ def test_a_merged_concept_without_an_id_is_left_out(tmp_path: Path) -> None:
 
 
 def test_a_control_character_in_quotes_is_no_quote(tmp_path: Path) -> None:
-    path = stored(tmp_path, 'id\tname\nD1\t"a\0b ""c"""\n', "a.tsv")
+    path = store(tmp_path, 'id\tname\nD1\t"a\0b ""c"""\n', "a.tsv")
     assert content_of(read_kb(path)) == {"D1": ('a b "c"',)}
 
 
@@ -310,7 +310,7 @@ def test_a_control_character_in_quotes_is_no_quote(tmp_path: Path) -> None:
 def test_a_new_name_is_there_after_a_last_line_that_half_ends(
     tmp_path: Path, name: str, content: str
 ) -> None:
-    path, out, refused = stored(tmp_path, content, name), tmp_path / f"new-{name}", Skipped()
+    path, out, refused = store(tmp_path, content, name), tmp_path / f"new-{name}", Skipped()
     apply_names(path, out, [NewName("D1", "new")], refused=refused)
     assert not len(refused)
     assert content_of(read_kb(out)) == {"D1": (*read_kb(path).names("D1"), "new")}

@@ -115,7 +115,7 @@ def address(site: Path) -> Iterator[str]:
         def log_message(self, format: str, *args: object) -> None:
             pass
 
-    with LocalServer(Pages).running() as server:
+    with LocalServer(Pages).start() as server:
         yield f"{server.root}/"
 
 

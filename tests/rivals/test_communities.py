@@ -30,7 +30,7 @@ from synsetmine.rivals.communities import (
 )
 from synsetmine.types import Term
 from synsetmine.views import TermVectors, TermViews, View, read_vectors, unit_rows
-from tests.support.graphworlds import clustered, graphs, parts, task_of
+from tests.support.graphworlds import cluster, graphs, parts, task_of
 from tests.support.worlds import make_world
 
 quick = settings(max_examples=60, deadline=None)
@@ -52,7 +52,7 @@ def test_louvain_gives_the_known_figures_on_nyt(nyt: Path) -> None:
     method = Louvain()
     task = Task(terms=gold.terms, views=TermViews(vectors=(vectors,)), k=len(gold))
     assert method.choices[0] == {"alpha": 0.9}
-    (labels,) = clustered(method, task, method.choices[:1])
+    (labels,) = cluster(method, task, method.choices[:1])
     report = compare_labels(labels, gold.labels(gold.terms))
     percent = [round(100 * score, 2) for score in (report.ari, report.fmi, report.nmi)]
     assert percent == [21.83, 30.58, 90.13]
@@ -63,7 +63,7 @@ def test_louvain_is_networkx_on_the_graph_of_the_cosines() -> None:
     task = task_of(vectors.matrix, seed=4)
     unit = unit_rows(vectors.matrix)
     cosines = unit @ unit.T
-    for choice, labels in zip(Louvain().choices, clustered(Louvain(), task), strict=True):
+    for choice, labels in zip(Louvain().choices, cluster(Louvain(), task), strict=True):
         graph: Any = nx.from_numpy_array(np.triu(cosines > choice["alpha"], 1).astype(int))
         expected = nx.community.louvain_communities(graph, seed=4)
         assert parts(labels) == set(map(frozenset, expected))
@@ -109,7 +109,7 @@ def test_whispers_equal_the_naive_ones_in_a_larger_world() -> None:
     task = task_of(vectors.matrix, seed=5)
     pairs, cosines = edges_above(unit_rows(vectors.matrix), 0.5)
     for choice, labels in zip(
-        ChineseWhispers().choices, clustered(ChineseWhispers(), task), strict=True
+        ChineseWhispers().choices, cluster(ChineseWhispers(), task), strict=True
     ):
         edges = {
             (i, j): float(cosine)
@@ -156,7 +156,7 @@ def test_communities_equal_the_naive_ones(seed: int, threshold: float, with_zero
     matrix = vectors.matrix.copy()
     if with_zeros:
         matrix[::5] = 0
-    (labels,) = clustered(CommunityDetection(), task_of(matrix), [{"threshold": threshold}])
+    (labels,) = cluster(CommunityDetection(), task_of(matrix), [{"threshold": threshold}])
     assert parts(labels) == naive_communities(matrix, threshold)
 
 
@@ -165,7 +165,7 @@ def test_a_cosine_at_the_threshold_is_enough() -> None:
     rows = np.array([[1, 0, 0, 0], [0.5, 0.5, 0.5, 0.5], [0, 0, 0, 1]])
     for thresholds in ([0.5], [0.25, 0.5], [0.5, 0.75]):
         choices = [{"threshold": threshold} for threshold in thresholds]
-        found = clustered(CommunityDetection(), task_of(rows), choices)
+        found = cluster(CommunityDetection(), task_of(rows), choices)
         at_half = found[thresholds.index(0.5)]
         assert parts(at_half) == {frozenset({0, 1, 2})}
 
@@ -174,7 +174,7 @@ def test_a_cosine_at_the_threshold_is_enough() -> None:
 def test_a_cosine_at_alpha_is_not_enough(method: Method) -> None:
     rows = np.array([[1, 0, 0, 0], [0.5, 0.5, 0.5, 0.5], [0, 0, 0, 1]])
     choices = [{"alpha": alpha} for alpha in (0.25, 0.5)]
-    below, at = clustered(method, task_of(rows), choices)
+    below, at = cluster(method, task_of(rows), choices)
     assert len(parts(below)) == 1
     assert len(parts(at)) == 3
 
@@ -196,7 +196,7 @@ def test_communities_equal_those_of_sentence_transformers() -> None:
         matrix = vectors.matrix.copy()
         matrix[:: 20 + seed] = 0
         method = CommunityDetection()
-        for choice, labels in zip(method.choices, clustered(method, task_of(matrix)), strict=True):
+        for choice, labels in zip(method.choices, cluster(method, task_of(matrix)), strict=True):
             expected = community_detection(
                 matrix, threshold=choice["threshold"], min_community_size=2, batch_size=50
             )
@@ -216,7 +216,7 @@ class TestEveryMethod:
     ) -> None:
         _, vectors = make_world(entities=10, noise=0.5, seed=world)
         task = task_of(vectors.matrix, seed=seed)
-        first, second = clustered(method, task), clustered(method, task)
+        first, second = cluster(method, task), cluster(method, task)
         assert len(first) == len(method.choices)
         for labels, again in zip(first, second, strict=True):
             assert labels.shape == (len(vectors),)
@@ -226,13 +226,13 @@ class TestEveryMethod:
     def test_a_choice_gives_the_same_alone_and_among_others(self, method: Method) -> None:
         _, vectors = make_world(noise=0.5)
         task = task_of(vectors.matrix, seed=2)
-        for choice, labels in zip(method.choices, clustered(method, task), strict=True):
-            (alone,) = clustered(method, task, [choice])
+        for choice, labels in zip(method.choices, cluster(method, task), strict=True):
+            (alone,) = cluster(method, task, [choice])
             np.testing.assert_array_equal(alone, labels)
 
     def test_one_term_stands_alone(self, method: Method) -> None:
         for row in ([1, 2], [0, 0]):
-            assert all(len(labels) == 1 for labels in clustered(method, task_of([row])))
+            assert all(len(labels) == 1 for labels in cluster(method, task_of([row])))
 
     def test_two_terms_are_together_if_they_are_alike(self, method: Method) -> None:
         cases: list[tuple[list[list[float]], bool]] = [
@@ -242,19 +242,19 @@ class TestEveryMethod:
             ([[0, 0], [0, 0]], False),
         ]
         for rows, together in cases:
-            for labels in clustered(method, task_of(rows)):
+            for labels in cluster(method, task_of(rows)):
                 assert (labels[0] == labels[1]) == together
 
     def test_a_term_without_a_vector_of_its_own_stands_alone(self, method: Method) -> None:
         _, vectors = make_world(entities=10)
         matrix = vectors.matrix.copy()
         matrix[[0, 7]] = 0
-        for labels in clustered(method, task_of(matrix)):
+        for labels in cluster(method, task_of(matrix)):
             assert {frozenset({0}), frozenset({7})} <= parts(labels)
 
     def test_equal_vectors_are_one_set(self, method: Method) -> None:
         twins = np.repeat(np.eye(4, dtype=np.float32), 2, axis=0)
-        for labels in clustered(method, task_of(twins)):
+        for labels in cluster(method, task_of(twins)):
             assert parts(labels) == {frozenset({i, i + 1}) for i in range(0, 8, 2)}
 
     def test_it_travels_to_another_process(self, method: Method) -> None:
@@ -275,7 +275,7 @@ class TestEveryMethod:
         terms = tuple(Term(term.surface, f"s{i % 3}") for i, term in enumerate(vectors.terms))
         tables = (vectors, TermVectors(terms, vectors.matrix))
         found = [
-            clustered(method, Task(terms=table.terms, views=TermViews((table,)), k=1))
+            cluster(method, Task(terms=table.terms, views=TermViews((table,)), k=1))
             for table in tables
         ]
         np.testing.assert_array_equal(found[0], found[1])
@@ -291,12 +291,12 @@ def test_a_method_takes_the_view_that_it_names(make: Any) -> None:
     views = TermViews(vectors=(other,), encoder=vectors)
     swapped = TermViews(vectors=(vectors,), encoder=other)
     task, plain = (Task(terms=vectors.terms, views=seen, k=len(sets)) for seen in (views, swapped))
-    np.testing.assert_array_equal(clustered(method, task), clustered(make(), plain))
-    assert not np.array_equal(clustered(method, task), clustered(make(), task))
+    np.testing.assert_array_equal(cluster(method, task), cluster(make(), plain))
+    assert not np.array_equal(cluster(method, task), cluster(make(), task))
 
 
 @pytest.mark.parametrize("make", TABLE_METHODS)
 @pytest.mark.parametrize("view", ["strings", "encoder"])
 def test_a_view_that_is_not_there_is_named(make: Any, view: View) -> None:
     with pytest.raises(DataError, match=f"no vector table for this view: '{view}'"):
-        clustered(make(view=view), task_of([[1, 2]]))
+        cluster(make(view=view), task_of([[1, 2]]))

@@ -56,7 +56,7 @@ def taught(
 @given(worlds())
 @quick
 def test_it_does_what_the_naive_way_does(world: World) -> None:
-    assert world.clusters().tolist() == world.slowly()
+    assert world.clusters().tolist() == world.naive_clusters()
 
 
 @pytest.mark.parametrize("rounds", [1, 2])
@@ -65,7 +65,7 @@ def test_it_does_what_the_naive_way_does(world: World) -> None:
 def test_rounds_have_an_end(rounds: int, world: World) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(copkmeans, "ROUNDS", rounds)
-        assert world.clusters().tolist() == world.slowly(rounds)
+        assert world.clusters().tolist() == world.naive_clusters(rounds)
 
 
 @given(worlds(), st.integers(1, 20))

@@ -13,7 +13,7 @@ from synsetmine.rivals.base import Floats, Task
 from synsetmine.rivals.communities import SetExpanLouvain, expand, random_features
 from synsetmine.types import SynonymSets
 from synsetmine.views import TermViews, unit_rows
-from tests.support.graphworlds import clustered, whole_matrices
+from tests.support.graphworlds import cluster, whole_matrices
 from tests.support.worlds import make_world
 
 quick = settings(max_examples=60, deadline=None)
@@ -88,7 +88,7 @@ def test_passes_draw_other_features_and_seeds_too() -> None:
 def test_the_sets_of_an_easy_world_are_found_by_mutual_neighbours() -> None:
     sets, vectors = make_world(entities=30, largest=2, dimension=20, noise=0.05)
     task = Task(terms=vectors.terms, views=TermViews(vectors=(vectors,)), k=30)
-    (labels,) = clustered(SetExpanLouvain(), task, [{"k": 1, "kind": "mutual"}])
+    (labels,) = cluster(SetExpanLouvain(), task, [{"k": 1, "kind": "mutual"}])
     assert SynonymSets.from_labels(vectors.terms, labels.tolist()).partition == sets.partition
 
 

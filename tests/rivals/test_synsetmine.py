@@ -75,7 +75,7 @@ def test_it_learns(learned: TrainedSynSetMine, easy: Task) -> None:
 
 def test_it_trains_as_the_project_does() -> None:
     sets, vectors = make_world(seed=1)
-    by_hand = train_scorer(sets, vectors, SHORT.settings.updated({"seed": 3}))
+    by_hand = train_scorer(sets, vectors, SHORT.settings.with_changes({"seed": 3}))
     record = SHORT.fit(data(sets, vectors, seed=3)).model.training
     assert record == by_hand.record()
     other = SHORT.fit(data(sets, vectors, seed=4)).model.training
@@ -109,7 +109,7 @@ def test_the_share_fits_the_lesson() -> None:
     sets, vectors = make_world()
     record = SHORT.fit(data(sets, vectors, size=5)).model.training
     fitted = fit_held_out(SHORT.settings, sets, 5)
-    assert record["settings"] == fitted.updated({"seed": 0}).to_dict()
+    assert record["settings"] == fitted.with_changes({"seed": 0}).to_dict()
 
 
 def test_a_lower_share_of_the_preset_stays() -> None:

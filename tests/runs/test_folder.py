@@ -20,13 +20,13 @@ class Silent:
     def __init__(self) -> None:
         self.skipped: dict[str, bool] = {}
 
-    def started(self, stage: str) -> None:
+    def on_start(self, stage: str) -> None:
         pass
 
     def progress(self, done: int, total: int, note: str = "") -> None:
         pass
 
-    def finished(self, stage: str, record: StageRecord, *, skipped: bool) -> None:
+    def on_finish(self, stage: str, record: StageRecord, *, skipped: bool) -> None:
         self.skipped[stage] = skipped
 
 

@@ -18,14 +18,14 @@ from synsetmine.runs.folder import Artefacts
 from synsetmine.runs.results import PLACES, example_sentences
 from synsetmine.text.matcher import NameMatcher
 from synsetmine.text.tokens import sentence_around
-from tests.support.corpusfiles import store_places, stored_texts
+from tests.support.corpusfiles import store_places, store_texts
 
 quick = settings(max_examples=40, deadline=None)
 
 
 def stored_places(batches: Sequence[Sequence[str]], forms: Sequence[str]) -> tuple[Path, Path]:
     """A stored corpus, and the first places of these forms in it."""
-    documents = stored_texts(batches)
+    documents = store_texts(batches)
     places = documents.with_suffix(".places")
     store_places(documents, places, forms)
     return documents, places
@@ -194,7 +194,7 @@ def test_only_the_documents_that_are_needed_are_read(monkeypatch: pytest.MonkeyP
 
 
 def test_other_files_are_no_places(tmp_path: Path) -> None:
-    documents = stored_texts([["flu"]])
+    documents = store_texts([["flu"]])
     with pytest.raises(DataError, match="not a table of places"):
         find_sentences(documents, documents, ["flu"])
     with pytest.raises(DataError, match=r"gone\.parquet"):

@@ -30,7 +30,7 @@ def squares(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.record_batch({"n": column, "square": pc.multiply(column, column)})
 
 
-def expected(count: int) -> list[dict[str, int]]:
+def expected_rows(count: int) -> list[dict[str, int]]:
     return [{"n": n, "square": n * n} for n in range(count)]
 
 
@@ -73,7 +73,7 @@ class UnlikelyError(Exception):
 
 
 @dataclass(frozen=True)
-class Slowly:
+class SlowSquares:
     """Squares, with a note of each batch and some time for it."""
 
     notes: Path

@@ -62,7 +62,7 @@ class World:
         )
         return np.repeat(labels, self.weights)
 
-    def slowly(self, rounds: int = copkmeans.ROUNDS) -> list[int]:
+    def naive_clusters(self, rounds: int = copkmeans.ROUNDS) -> list[int]:
         """The cluster of each term, by the reference."""
         walk = [self.groups[i][0] for i in [*self.order, *self.free]]
         centres = self.points[self.starts]

@@ -26,14 +26,14 @@ from synsetmine.text.matcher import NameMatcher
 from synsetmine.types import Document
 
 
-def stored(folder: Path, content: str | bytes, name: str) -> Path:
+def store(folder: Path, content: str | bytes, name: str) -> Path:
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return path
 
 
-def stored_texts(batches: Sequence[Sequence[str]]) -> Path:
+def store_texts(batches: Sequence[Sequence[str]]) -> Path:
     """A stored corpus of these texts, a row group for each batch that has any."""
     handle, name = tempfile.mkstemp(dir=_folder(), suffix=".parquet")
     os.close(handle)
@@ -68,7 +68,7 @@ def read(
     return [(d.id, d.text) for d in read_corpus(path, format=format, **fields)]  # type: ignore[arg-type]
 
 
-def refused(path: Path, format: CorpusFormat | None = None) -> tuple[list[str], list[str]]:
+def read_broken(path: Path, format: CorpusFormat | None = None) -> tuple[list[str], list[str]]:
     """(Texts that are read, errors that are kept); without `skipped` the first one is raised."""
     skipped = Skipped()
     texts = [d.text for d in read_corpus(path, format=format, skipped=skipped)]

@@ -23,7 +23,7 @@ NASTY = (
 )
 
 
-def judged(verdict: Verdict, scope: Scope = "exact", reviewer: str = "Ann") -> Judgement:
+def judgement(verdict: Verdict, scope: Scope = "exact", reviewer: str = "Ann") -> Judgement:
     return Judgement(verdict, scope, reviewer, WHEN)
 
 
@@ -50,19 +50,19 @@ def infarction(entity: str | None = "D009203") -> MinedSet:
         (
             term("myocardial infarction", count=90, known=True),
             term("heart attack", 0.97, count=40, known=True),
-            term("MI", 0.8, judged("correct", reviewer=f"https://orcid.org/{ORCID}")),
+            term("MI", 0.8, judgement("correct", reviewer=f"https://orcid.org/{ORCID}")),
             term("MI", 0.7, sense="2"),
-            term("infarct", 0.6, judged("correct", "broad", ORCID)),
-            term("STEMI", 0.9, judged("correct", "narrow", "Bo | Co")),
-            term("angina", 0.55, judged("correct", "related")),
-            term("coronary", 0.51234567, judged("unsure")),
+            term("infarct", 0.6, judgement("correct", "broad", ORCID)),
+            term("STEMI", 0.9, judgement("correct", "narrow", "Bo | Co")),
+            term("angina", 0.55, judgement("correct", "related")),
+            term("coronary", 0.51234567, judgement("unsure")),
         ),
         entity,
         "Myocardial Infarction" if entity else "",
     )
 
 
-def explained() -> MinedSet:
+def explained_set() -> MinedSet:
     """A set whose names say what they are: nobody judged all but one of them."""
     text = "Acute myocardial infarction (AMI)\tis\ncommon; myocardial infarction (MI) too."
     evidence = (
@@ -90,7 +90,7 @@ def explained() -> MinedSet:
             ),
             replace(term("infarction", 0.6), kind="other-words", relation="broad"),
             replace(
-                term("cerebral infarction", 0.6, judged("correct", "related")),
+                term("cerebral infarction", 0.6, judgement("correct", "related")),
                 kind="other-words",
                 relation="broad",
             ),

@@ -54,6 +54,6 @@ def number(element: ElementTree.Element, name: str) -> float:
     return float(element.attrib[name])
 
 
-def moved(element: ElementTree.Element) -> tuple[float, float]:
+def offset_of(element: ElementTree.Element) -> tuple[float, float]:
     x, y = re.findall(r"-?[\d.]+", element.attrib["transform"])
     return float(x), float(y)

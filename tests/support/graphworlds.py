@@ -22,7 +22,7 @@ def task_of(matrix: npt.ArrayLike, *, seed: int = 0) -> Task:
     return Task(terms=terms, views=views, k=1, seed=seed)
 
 
-def clustered(method: Method, task: Task, choices: Sequence[Choice] = ()) -> list[Labels]:
+def cluster(method: Method, task: Task, choices: Sequence[Choice] = ()) -> list[Labels]:
     data = TrainingData(training=SynonymSets.of([]), views=task.views, size=len(task.terms))
     return list(method.fit(data).cluster(task, choices or method.choices))
 

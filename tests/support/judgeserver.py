@@ -17,7 +17,7 @@ OK = Fault()
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """A request as the server saw it."""
 
     path: str
@@ -40,7 +40,7 @@ class JudgeServer(LocalServer):
 
     def __init__(self) -> None:
         super().__init__(_Handler)
-        self.seen: list[Asked] = []
+        self.seen: list[Request] = []
         self.key_of: Callable[[str], str] = lambda name: name.split()[-1]
         self.content: str | None = None  # every answer from now on
         self.usage: object = {"prompt_tokens": 100, "completion_tokens": 10}
@@ -57,7 +57,7 @@ class JudgeServer(LocalServer):
     def next_fault(self) -> Fault:
         return self._once.pop(0) if self._once else OK
 
-    def answer(self, asked: Asked) -> bytes:
+    def answer(self, asked: Request) -> bytes:
         sets: dict[str, list[int]] = {}
         for entry in asked.entries:
             sets.setdefault(self.key_of(entry["name"]), []).append(entry["number"])
@@ -87,7 +87,7 @@ class _Handler(FaultyHandler):
 
     def do_POST(self) -> None:  # noqa: N802 - http.server calls it so
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        asked = Asked(self.path, body, dict(self.headers))
+        asked = Request(self.path, body, dict(self.headers))
         self.server.seen.append(asked)
         with suppress(ConnectionError):
             self.reply(self.server.answer(asked), self.server.next_fault())

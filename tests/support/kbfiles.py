@@ -14,7 +14,7 @@ from synsetmine.kb import KbFormat, KnowledgeBase, Scope, read_kb
 ALL: tuple[Scope, ...] = ("EXACT", "BROAD", "NARROW", "RELATED")
 
 
-def stored(folder: Path, content: str | bytes, name: str) -> Path:
+def store(folder: Path, content: str | bytes, name: str) -> Path:
     path = folder / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return path

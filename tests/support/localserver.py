@@ -21,7 +21,7 @@ class LocalServer(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}"
 
     @contextmanager
-    def running(self) -> Iterator[Self]:
+    def start(self) -> Iterator[Self]:
         with self:
             thread = Thread(target=self.serve_forever, kwargs={"poll_interval": 0.005})
             thread.start()

@@ -64,7 +64,7 @@ class PaperServer(LocalServer):
             return self._once[path].pop(0)
         return self._always.get(path, Fault())
 
-    def asked(self, path: str) -> list[Seen]:
+    def requests_to(self, path: str) -> list[Seen]:
         return [seen for seen in self.seen if seen.path == path]
 
     def listing(self, folder: str) -> bytes:

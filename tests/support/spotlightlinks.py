@@ -18,13 +18,13 @@ def documents(*texts: str) -> list[Document]:
     return [Document(f"d{number}", text) for number, text in enumerate(texts)]
 
 
-def found(text: str, mentions: tuple[Mention, ...]) -> list[tuple[str, str]]:
+def links_in(text: str, mentions: tuple[Mention, ...]) -> list[tuple[str, str]]:
     return [(text[mention.start : mention.end], mention.entity) for mention in mentions]
 
 
 def link_one(linker: SpotlightLinker, text: str) -> list[tuple[str, str]]:
     (mentions,) = linker.link(documents(text))
-    return found(text, mentions)
+    return links_in(text, mentions)
 
 
 def many(count: int) -> list[Document]:

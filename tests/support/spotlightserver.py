@@ -74,7 +74,7 @@ class SpotlightServer(LocalServer):
         return next((fault for word, fault in self._always.items() if word in text), Fault())
 
     @contextmanager
-    def counted(self) -> Iterator[None]:
+    def count_request(self) -> Iterator[None]:
         with self._lock:
             self._at_once += 1
             self.most_at_once = max(self.most_at_once, self._at_once)
@@ -117,7 +117,7 @@ class _Handler(FaultyHandler):
     server: SpotlightServer
 
     def do_POST(self) -> None:  # noqa: N802 - http.server calls it so
-        with self.server.counted():
+        with self.server.count_request():
             sent = self.rfile.read(int(self.headers["Content-Length"])).decode("ascii")
             form = {name: values[0] for name, values in parse_qs(sent).items()}
             seen = Seen(time.monotonic(), self.path, form, dict(self.headers))

@@ -96,7 +96,7 @@ def write_near_vectors(run: Path, near: Sequence[Sequence[str]]) -> None:
 
 
 @contextmanager
-def served(app: ASGIApp, port: int = 0) -> Iterator[str]:
+def serve(app: ASGIApp, port: int = 0) -> Iterator[str]:
     """The address, without a slash at its end, of an application that is being served."""
     listening = listen("127.0.0.1", port)
     server = make_server(app)
@@ -110,7 +110,7 @@ def served(app: ASGIApp, port: int = 0) -> Iterator[str]:
 
 
 @contextmanager
-def started(
+def start_server(
     *arguments: str, code: int = 0, token: bool = False, **environment: str
 ) -> Iterator[str]:
     """A server as a process; its address. It is ended as Ctrl-C does, and must end well.
@@ -159,7 +159,7 @@ class Visitor:
         if "?token=" in address:
             self.client.base_url = self.client.get(address).url.join(".")
         page = self.client.get("/reviewer")
-        self.token = hidden(page.text, "form_token")
+        self.token = hidden_field(page.text, "form_token")
         self.page = self.send("/reviewer", name=name, orcid=orcid)
 
     def close(self) -> None:
@@ -176,23 +176,23 @@ class Visitor:
 
     def decide(self, act: str, set_id: str, **fields: str | Sequence[str]) -> httpx.Response:
         """Press a button on the page that is open."""
-        own = {name: html.unescape(hidden(self.page.text, name)) for name in ("seen", "at")}
-        own["shown"] = self.shown(set_id)
+        own = {name: html.unescape(hidden_field(self.page.text, name)) for name in ("seen", "at")}
+        own["shown"] = self.shown_hash(set_id)
         if isinstance(other := fields.get("other"), str):
-            own["shown_other"] = self.shown(other)
+            own["shown_other"] = self.shown_hash(other)
         given: dict[str, str | Sequence[str]] = {**own, "scope": "exact", **fields}
         self.page = self.send("/decide", act=act, set=set_id, **given)
         return self.page
 
-    def shown(self, set_id: str) -> str:
+    def shown_hash(self, set_id: str) -> str:
         """The hash of a set as the open page shows it, or as its own page does."""
         page = self.page.text
         if f'data-set="{html.escape(set_id)}"' not in page:
             page = self.client.get("/", params={"set": set_id}).text
-        return hidden(page, "shown") if 'name="shown"' in page else ""
+        return hidden_field(page, "shown") if 'name="shown"' in page else ""
 
 
-def hidden(page: str, name: str) -> str:
+def hidden_field(page: str, name: str) -> str:
     """The first hidden field of this name."""
     match = re.search(rf'name="{name}" value="([^"]*)"', page)
     assert match, name

@@ -49,5 +49,5 @@ def fail(_: int = 0) -> None:
     raise ValueError("no such luck")
 
 
-def fail_stubbornly(_: int = 0) -> None:
+def fail_always(_: int = 0) -> None:
     raise StubbornError("stays here")

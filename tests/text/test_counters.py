@@ -19,7 +19,7 @@ from synsetmine.text.matcher import Matches, NameMatcher
 from synsetmine.text.phrases import RunCounter
 from synsetmine.text.vocabulary import TermCounter, WordCounter
 from synsetmine.views.cooccurrence import NeighbourCounter
-from tests.support.corpusfiles import stored_texts
+from tests.support.corpusfiles import store_texts
 
 FORMS = ["heart attack", "MI", "stroke"]
 TEXTS = [f"A heart attack (MI) {i}, or stroke. Cardiac output (CO)." for i in range(3 * FEW)]
@@ -38,7 +38,7 @@ def every_counter() -> dict[str, BatchCounter]:
 
 
 def corpus() -> Path:
-    return stored_texts([TEXTS[i : i + 3] for i in range(0, len(TEXTS), 3)])
+    return store_texts([TEXTS[i : i + 3] for i in range(0, len(TEXTS), 3)])
 
 
 def tables(engine: Engine | None = None) -> list[tuple[int, int, dict[str, pa.RecordBatch]]]:
@@ -77,13 +77,13 @@ def test_names_are_matched_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_progress_and_empty_batches() -> None:
     read: list[int] = []
-    documents = stored_texts([["!", ""], ["x"]])
+    documents = store_texts([["!", ""], ["x"]])
     counters = every_counter()
     matcher = NameMatcher.build(FORMS)
     for counted in count_together(documents, counters, matcher=matcher, progress=read.append):
         assert set(counted.tables) == set(counters)
     assert read == [2, 3]
-    assert [*count_together(stored_texts([]), counters)] == []
+    assert [*count_together(store_texts([]), counters)] == []
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from synsetmine.text.matcher import NameMatcher
 from synsetmine.text.patterns import SUPPORTING
 from synsetmine.types import Document
 from tests.cli.test_cli import synsetmine
-from tests.support.corpusfiles import stored
+from tests.support.corpusfiles import store
 
 FORMS = ["cancer", "heart attack", "MI", "stroke"]
 SENTENCES = [
@@ -122,7 +122,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         read_evidence(other)
     with pytest.raises(DataError, match=r"gone\.parquet"):
         read_evidence(tmp_path / "gone.parquet")
-    stored(tmp_path, "text", "text.parquet")
+    store(tmp_path, "text", "text.parquet")
     with pytest.raises(DataError, match=r"text\.parquet"):
         read_evidence(tmp_path / "text.parquet")
 
@@ -145,7 +145,7 @@ def test_the_command_lists_what_a_corpus_defines(
     texts = ["Magnetic resonance imaging (MRI).", "A magnetic resonance imaging (MRI) scan.", "=1"]
     texts.append("The +x cardiac output (CO) is it.")
     lines = [json.dumps({"id": f"p{i}", "text": text}) for i, text in enumerate(texts)]
-    corpus = str(stored(tmp_path, "\n".join([*lines, "broken"]), "texts.jsonl"))
+    corpus = str(store(tmp_path, "\n".join([*lines, "broken"]), "texts.jsonl"))
     synsetmine("abbreviations", corpus, "--out", str(tmp_path / "all.jsonl"))
     record = json.loads((tmp_path / "all.jsonl").read_text().splitlines()[0])
     assert record == {
@@ -167,7 +167,7 @@ def test_the_command_lists_what_a_corpus_defines(
 
 
 def test_the_command_refuses_what_it_cannot_write(tmp_path: Path) -> None:
-    corpus = str(stored(tmp_path, "id\ttext\n1\tCardiac output (CO).\n", "a.tsv"))
+    corpus = str(store(tmp_path, "id\ttext\n1\tCardiac output (CO).\n", "a.tsv"))
     other = synsetmine("abbreviations", corpus, "--out", str(tmp_path / "x.csv"), code=1)
     assert "expected .tsv or .jsonl" in other.stderr
     same = synsetmine("abbreviations", corpus, "--out", corpus, code=1)

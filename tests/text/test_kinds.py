@@ -17,9 +17,9 @@ from synsetmine.errors import DataError
 from synsetmine.text import kinds
 from synsetmine.text.kinds import (
     DifferingWords,
-    conflicting,
     is_abbreviation,
     name_kind,
+    names_conflict,
     pair_kind,
     relation_of,
 )
@@ -143,8 +143,8 @@ def test_the_most_alike_of_the_known_names_counts() -> None:
     ],
 )
 def test_siblings_and_opposites_conflict(one: str, other: str) -> None:
-    assert conflicting(one, other)
-    assert conflicting(other, one)
+    assert names_conflict(one, other)
+    assert names_conflict(other, one)
     assert relation_of(one, [other]) == "related"
 
 
@@ -164,8 +164,8 @@ def test_siblings_and_opposites_conflict(one: str, other: str) -> None:
     ],
 )
 def test_names_without_conflict(one: str, other: str) -> None:
-    assert not conflicting(one, other)
-    assert not conflicting(other, one)
+    assert not names_conflict(one, other)
+    assert not names_conflict(other, one)
 
 
 @pytest.mark.parametrize(
@@ -233,8 +233,8 @@ def test_words_that_change_the_meaning_are_learned() -> None:
     assert relation_of("Sussex county", ["Sussex"], 0.9) == "exact"  # nothing is known of the word
     assert relation_of("renal failure", ["kidney failure"], 0.1, words) == "exact"
     assert relation_of("zinc chloride", ["iron chloride"], 0.9, words) == "related"
-    assert conflicting("zinc chloride", "iron chlorides", words)
-    assert not conflicting("zinc chloride", "iron chlorides")
+    assert names_conflict("zinc chloride", "iron chlorides", words)
+    assert not names_conflict("zinc chloride", "iron chlorides")
 
 
 WORDS = "heart hearts failure acute left right 1 2 type renal kidney of"
@@ -308,7 +308,7 @@ def test_letters_of_words_equal_an_exhaustive_search(short: str, words: list[str
 @given(small_names, small_names)
 def test_both_directions_agree(one: str, other: str) -> None:
     assert pair_kind(one, other) == pair_kind(other, one)
-    assert conflicting(one, other) == conflicting(other, one)
+    assert names_conflict(one, other) == names_conflict(other, one)
     assert is_abbreviation(one, other) == is_abbreviation(other, one)
     turned = {"narrow": "broad", "broad": "narrow"}
     relation = relation_of(one, [other])
@@ -318,7 +318,7 @@ def test_both_directions_agree(one: str, other: str) -> None:
 @given(st.text(max_size=12), st.text(max_size=12))
 def test_any_text_has_a_kind(one: str, other: str) -> None:
     assert pair_kind(one, one) == "spelling"
-    assert not conflicting(one, one)
+    assert not names_conflict(one, one)
     assert pair_kind(one, other) == pair_kind(other, one)
     assert name_kind(one, [other]).nearest == other
     assert relation_of(one, [other]) in ("exact", "broad", "narrow", "related")
@@ -357,11 +357,11 @@ def test_conflicts_on_mesh() -> None:
 
     chance = random.Random(1)
     same = [chance.sample(names, 2) for names in judged if len(names) > 1 for _ in range(3)]
-    wrong = sum(conflicting(one, other, words) for one, other in same)
+    wrong = sum(names_conflict(one, other, words) for one, other in same)
     assert wrong < 0.01 * len(same)
 
     siblings = list(_numbered_siblings(judged))
-    right = sum(conflicting(one, other, words) for one, other in siblings)
+    right = sum(names_conflict(one, other, words) for one, other in siblings)
     assert len(siblings) > 1000
     assert right > 0.9 * len(siblings)
 

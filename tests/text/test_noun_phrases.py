@@ -22,7 +22,7 @@ from synsetmine.text.noun_phrases import (
     threshold_for,
 )
 from synsetmine.text.phrases import count_phrases
-from tests.support.corpusfiles import stored_texts
+from tests.support.corpusfiles import store_texts
 
 
 def test_there_is_one_weight_for_each_feature() -> None:
@@ -43,7 +43,7 @@ def test_phrases_of_the_same_count_are_told_apart_by_what_stands_beside_them() -
             "In all of them it was granularly mild but not granularly mild enough.",
         )
     ]
-    counts = count_phrases(stored_texts([texts]), fragment=2)
+    counts = count_phrases(store_texts([texts]), fragment=2)
     probability = dict(zip(counts.forms, name_probabilities(counts).tolist(), strict=True))
     assert probability["granular membrane"] > THRESHOLD
     assert probability["findings imply"] < LOWEST_THRESHOLD
@@ -52,7 +52,7 @@ def test_phrases_of_the_same_count_are_told_apart_by_what_stands_beside_them() -
 
 def test_the_order_of_phrases_changes_nothing() -> None:
     texts = ["the heart failure of rats", "a breast cancer, not lung cancer", "see heart failure"]
-    counts = count_phrases(stored_texts([texts * 5]))
+    counts = count_phrases(store_texts([texts * 5]))
     turned = np.arange(len(counts))[::-1]
     np.testing.assert_allclose(
         name_probabilities(counts.take(turned)), name_probabilities(counts)[turned]
@@ -91,10 +91,10 @@ def test_classes_of_parts(part: str, name: str) -> None:
 def test_in_other_languages_every_phrase_could_be_a_name() -> None:
     english = "The results indicate that the {} heart is weak, and results indicate that it fails."
     german = "Die Ergebnisse zeigen dass das {} Herz schwach ist, und Ergebnisse zeigen wie."
-    counts = count_phrases(stored_texts([[english.format(i) for i in range(20)]]), fragment=2)
+    counts = count_phrases(store_texts([[english.format(i) for i in range(20)]]), fragment=2)
     probability = dict(zip(counts.forms, name_probabilities(counts), strict=True))
     assert probability["results indicate"] < LOWEST_THRESHOLD
-    counts = count_phrases(stored_texts([[german.format(i) for i in range(20)]]), fragment=2)
+    counts = count_phrases(store_texts([[german.format(i) for i in range(20)]]), fragment=2)
     assert "ergebnisse zeigen" in counts.forms
     assert {*name_probabilities(counts)} == {1.0}
 

@@ -31,7 +31,7 @@ from synsetmine.text.phrases import (
     count_phrases,
 )
 from synsetmine.text.tokens import FUNCTION_WORDS
-from tests.support.corpusfiles import stored_texts
+from tests.support.corpusfiles import store_texts
 
 MEDLINE = Path(__file__).parents[3] / "shared" / "data" / "medline"
 
@@ -152,7 +152,7 @@ def test_phrases_are_those_of_a_plain_reading(
         "fragment": fragment,
     }
     expected = mine_plainly((text for batch in batches for text in batch), **given)
-    mined = mine_phrases(stored_texts(batches), threshold=0, **given)
+    mined = mine_phrases(store_texts(batches), threshold=0, **given)
     assert {phrase.form: phrase.count for phrase in mined} == {
         form: count for form, (count, _) in expected.items()
     }
@@ -164,7 +164,7 @@ def test_phrases_are_those_of_a_plain_reading(
 
 def test_a_phrase_is_written_as_in_its_most_frequent_context() -> None:
     texts = ["Breast cancer."] * 20 + ["a breast cancer,", "a Breast-Cancer, of breast cancer"] * 20
-    mined = mine_phrases(stored_texts([texts]), threshold=0)
+    mined = mine_phrases(store_texts([texts]), threshold=0)
     assert mined == [Phrase("breast cancer", "breast cancer", 80)]
 
 
@@ -175,14 +175,14 @@ def test_a_phrase_is_written_as_in_its_most_frequent_context() -> None:
 )  # fmt: skip
 def test_no_phrase_goes_across_punctuation(text: str) -> None:
     texts = [[text] * 10, ["other words entirely"] * 3]
-    found = mine_phrases(stored_texts(texts), cohesion=-1, threshold=0)
+    found = mine_phrases(store_texts(texts), cohesion=-1, threshold=0)
     assert "heart failure" not in [phrase.form for phrase in found]
 
 
 @pytest.mark.parametrize("glue", [" ", "  ", "\n", "-", "‐", "‑", "–", "'", "’", "_"])
 def test_blanks_and_hyphens_do_not_divide(glue: str) -> None:
     texts = [[f"heart{glue}failure"] * 10, ["lung", "liver"] * 9]
-    found = mine_phrases(stored_texts(texts), threshold=0)
+    found = mine_phrases(store_texts(texts), threshold=0)
     shown = "heart failure" if glue.isspace() else f"heart{glue}failure"
     assert found == [Phrase("heart failure", shown, 10)]
 
@@ -197,13 +197,13 @@ def test_blanks_and_hyphens_do_not_divide(glue: str) -> None:
     ],
 )
 def test_no_phrase_begins_or_ends_within_a_word(text: str, absent: str) -> None:
-    counts = count_phrases(stored_texts([[text] * 10]), cohesion=-1, fragment=2)
+    counts = count_phrases(store_texts([[text] * 10]), cohesion=-1, fragment=2)
     assert absent not in counts.forms
 
 
 def test_a_genitive_stands_within_a_phrase_or_after_it() -> None:
     texts = ["a Crohn's disease", "the Crohn Foundation\u2019s aims"] * 9
-    forms = count_phrases(stored_texts([texts]), cohesion=-1, fragment=2).forms
+    forms = count_phrases(store_texts([texts]), cohesion=-1, fragment=2).forms
     assert {"crohn s disease", "crohn foundation"} <= {*forms}
 
 
@@ -232,7 +232,7 @@ def test_contexts_are_those_of_a_plain_reading(texts: list[str]) -> None:
                 first.setdefault((run, *beside), " ".join(parts[i:j]))
                 for side, place in enumerate((i - 1, j)):
                     expected[run, side, context_class(parts[place])] += 1
-    counts = count_phrases(stored_texts([texts]), min_count=1, cohesion=-1, fragment=2)
+    counts = count_phrases(store_texts([texts]), min_count=1, cohesion=-1, fragment=2)
     for number, form in enumerate(counts.forms):
         usual, _ = together[form].most_common(1)[0]  # of equals the one that was seen first
         assert counts.surfaces[number] == first[form, *usual]
@@ -244,12 +244,12 @@ def test_contexts_are_those_of_a_plain_reading(texts: list[str]) -> None:
 
 
 def test_no_phrase_goes_on_in_the_next_text() -> None:
-    assert mine_phrases(stored_texts([["failure", "heart"] * 10]), threshold=0) == []
+    assert mine_phrases(store_texts([["failure", "heart"] * 10]), threshold=0) == []
 
 
 def test_neither_stop_words_nor_numbers_stand_at_the_border() -> None:
     texts = ["the quality of life in 20 patients with type 2 diabetes at 3.5 mg"] * 9
-    found = mine_phrases(stored_texts([texts]), cohesion=-1, fragment=2, max_tokens=9, threshold=0)
+    found = mine_phrases(store_texts([texts]), cohesion=-1, fragment=2, max_tokens=9, threshold=0)
     assert found
     for phrase in found:
         first, *_, last = phrase.form.split()
@@ -266,27 +266,27 @@ def test_fragments_and_loose_phrases_go() -> None:
     lupus = [f"x{i} systemic lupus erythematosus y{i}" for i in range(30)]
     treated = [f"treatment of z{i}, breast cancer u{i}" for i in range(40)]
     loose = ["treatment of breast cancer"] * 5
-    texts = stored_texts([lupus, treated, loose])
+    texts = store_texts([lupus, treated, loose])
     forms = sorted(p.form for p in mine_phrases(texts, cohesion=0.3, threshold=0))
     assert forms == ["breast cancer", "systemic lupus erythematosus"]
 
 
 def test_the_most_promising_come_first() -> None:
     texts = ["breast cancer"] * 20 + ["heart failure"] * 10 + ["lung"] * 70
-    found = mine_phrases(stored_texts([texts]), threshold=0)
+    found = mine_phrases(store_texts([texts]), threshold=0)
     # The words of each stand only together: cohesion 1.
     promise = {phrase.form: phrase.probability * log(1 + phrase.count) for phrase in found}
     assert [*promise] == sorted(["breast cancer", "heart failure"], key=lambda f: -promise[f])
-    assert mine_phrases(stored_texts([texts]), threshold=0, most=1) == found[:1]
-    often = mine_phrases(stored_texts([texts]), threshold=0, min_count=11)
+    assert mine_phrases(store_texts([texts]), threshold=0, most=1) == found[:1]
+    often = mine_phrases(store_texts([texts]), threshold=0, min_count=11)
     assert [phrase.form for phrase in often] == ["breast cancer"]
 
 
 def test_workers_and_batches_change_nothing() -> None:
     texts = [f"heart failure w{i % 7} breast cancer of w{i % 5}" for i in range(60)]
-    one = count_phrases(stored_texts([texts]), cohesion=-1)
+    one = count_phrases(store_texts([texts]), cohesion=-1)
     assert len(one)
-    split = stored_texts([texts[:7], [], *([text] for text in texts[7:])])
+    split = store_texts([texts[:7], [], *([text] for text in texts[7:])])
     for engine in (LocalEngine(1), LocalEngine(2)):
         counts = count_phrases(split, cohesion=-1, engine=engine)
         assert counts.surfaces == one.surfaces
@@ -296,7 +296,7 @@ def test_workers_and_batches_change_nothing() -> None:
 
 def test_counts_wait_in_a_file(tmp_path: Path) -> None:
     texts = [f"heart failure w{i % 7} breast\n cancer of w{i % 5}" for i in range(60)]
-    documents = stored_texts([texts[:7], texts[7:]])
+    documents = store_texts([texts[:7], texts[7:]])
     table = RunTable()
     for counted in count_together(documents, {"runs": RunCounter()}):
         table.add(counted.tables["runs"], first=counted.first)
@@ -323,7 +323,7 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(RunTable, "add", add)
     batches = [[f"breast cancer a{i} b{i} c{i} d{i}, breast cancer e{i}."] * 2 for i in range(40)]
-    found = mine_phrases(stored_texts(batches), fragment=2, threshold=0)
+    found = mine_phrases(store_texts(batches), fragment=2, threshold=0)
     assert max(sizes) <= 50
     assert found[0] == Phrase("breast cancer", "breast cancer", 160)
 
@@ -331,26 +331,26 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_only_the_most_frequent_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(phrases, "MOST_CANDIDATES", 3)
     texts = ["breast cancer"] * 9 + ["heart failure"] * 5 + ["lung"] * 20
-    found = mine_phrases(stored_texts([texts]), threshold=0)
+    found = mine_phrases(store_texts([texts]), threshold=0)
     assert [phrase.form for phrase in found] == ["breast cancer"]
 
 
 def test_progress_counts_texts_once() -> None:
     told: list[int] = []
-    mine_phrases(stored_texts([["a b"] * 4, ["c"] * 2]), progress=told.append)
+    mine_phrases(store_texts([["a b"] * 4, ["c"] * 2]), progress=told.append)
     assert told == [4, 6]
 
 
 @pytest.mark.parametrize("batches", [[], [[]], [["", "!"]], [["heart"]]])
 def test_nothing_comes_of_nothing(batches: Batches) -> None:
-    assert mine_phrases(stored_texts(batches), min_count=1, threshold=0) == []
+    assert mine_phrases(store_texts(batches), min_count=1, threshold=0) == []
 
 
 def test_settings_out_of_range_are_refused() -> None:
     with pytest.raises(DataError, match="two tokens or more: 1"):
-        mine_phrases(stored_texts([]), max_tokens=1)
+        mine_phrases(store_texts([]), max_tokens=1)
     with pytest.raises(DataError, match="at least 1: 0"):
-        mine_phrases(stored_texts([]), min_count=0)
+        mine_phrases(store_texts([]), min_count=0)
 
 
 @pytest.mark.slow
@@ -361,7 +361,7 @@ def test_known_names_are_among_the_first_in_real_texts() -> None:
     with gzip.open(MEDLINE / "mesh.jsonl.gz", "rt") as stream:
         records = [json.loads(line) for line in stream]
     names = {normal_form(n) for record in records for n in [record["name"], *record["synonyms"]]}
-    counts = count_phrases(stored_texts([texts[:1500], texts[1500:]]))
+    counts = count_phrases(store_texts([texts[:1500], texts[1500:]]))
     chosen = choose_phrases(counts, known=names)
     every = choose_phrases(counts, threshold=0)
     assert sum(phrase.form in names for phrase in chosen[:500]) >= 200

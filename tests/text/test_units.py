@@ -13,7 +13,7 @@ from synsetmine.engines.base import FEW
 from synsetmine.normalization import normal_form, token_spans, tokens
 from synsetmine.text.matcher import NameMatcher
 from synsetmine.text.vocabulary import UnitCounter, count_forms
-from tests.support.corpusfiles import stored_texts
+from tests.support.corpusfiles import store_texts
 from tests.support.textunits import read_units
 
 quick = settings(max_examples=150, deadline=None)
@@ -90,7 +90,7 @@ def test_units_are_counted_through_all_batches(workers: int) -> None:
     batches = [["Heart failure is a failure."], ["!"], ["a heart", "A."], *[["."]] * FEW]
     done: list[int] = []
     counts = count_forms(
-        stored_texts(batches),
+        store_texts(batches),
         UnitCounter(["heart failure"]),
         matcher=NameMatcher.build(["heart failure"]),
         engine=LocalEngine(workers),
@@ -103,6 +103,6 @@ def test_units_are_counted_through_all_batches(workers: int) -> None:
 def test_the_rarest_are_forgotten_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("synsetmine.text.vocabulary.MOST_FORMS", 3)
     batches = [["a a a b b c"], ["d e f"], ["a b d"]]
-    counts = count_forms(stored_texts(batches), UnitCounter([]))
+    counts = count_forms(store_texts(batches), UnitCounter([]))
     assert counts == {"a": 4, "b": 3, "d": 2}
     assert Counter(counts).most_common(1) == [("a", 4)]

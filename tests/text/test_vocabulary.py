@@ -23,7 +23,7 @@ from synsetmine.text.vocabulary import (
     write_vocabulary,
 )
 from synsetmine.types import Term
-from tests.support.corpusfiles import stored_texts
+from tests.support.corpusfiles import store_texts
 
 
 def count_terms(
@@ -49,7 +49,7 @@ def test_terms_are_written_as_most_texts_write_them() -> None:
         ["Heart failure. Heart\n failure."],
         ["heart-failure", "a heart failure heart failure"],
     ]
-    table = counted_terms(stored_texts(texts), ["heart failure", "never"])
+    table = counted_terms(store_texts(texts), ["heart failure", "never"])
     assert table.spellings == {"heart failure": "Heart failure"}  # equal counts: by the alphabet
     assert table.counts == {"heart failure": 5, "never": 0}
 
@@ -107,7 +107,7 @@ def test_terms_are_counted_as_wholes() -> None:
         Term("x", "2"),
     ]
     texts = [["Heart failure, heart-failure; the heart."], ["WHO? Who knows; x"]]
-    counts = count_terms(stored_texts(texts), terms)
+    counts = count_terms(store_texts(texts), terms)
     assert counts == {
         Term("heart"): 1,
         Term("Heart failure"): 2,
@@ -121,7 +121,7 @@ def test_terms_are_counted_as_wholes() -> None:
 def test_places_that_are_not_whole_are_counted_apart() -> None:
     texts = ["ChIP sequencing (ChIP seq), IgG anti-CD3", "IgG anti; sequencing ChIP", "x-y z"]
     forms = ["sequencing chip", "igg anti", "y", "z", "y z"]
-    table = counted_terms(stored_texts([texts[:1], texts[1:]]), forms)
+    table = counted_terms(store_texts([texts[:1], texts[1:]]), forms)
     assert table.counts == {"sequencing chip": 2, "igg anti": 2, "y": 0, "z": 0, "y z": 1}
     assert table.whole_counts == {"sequencing chip": 1, "igg anti": 1, "y": 0, "z": 0, "y z": 0}
     assert table.spellings == {"sequencing chip": "sequencing ChIP", "igg anti": "IgG anti"}
@@ -130,7 +130,7 @@ def test_places_that_are_not_whole_are_counted_apart() -> None:
 def test_workers_count_the_same() -> None:
     batches = [[f"heart failure {i}, a heart"] for i in range(FEW)]
     terms = [Term("heart"), Term("heart failure"), Term("3")]
-    counts = count_terms(stored_texts(batches), terms, engine=LocalEngine(2))
+    counts = count_terms(store_texts(batches), terms, engine=LocalEngine(2))
     assert counts == dict(zip(terms, (FEW, FEW, 1), strict=True))
 
 
@@ -146,7 +146,7 @@ def test_counts_are_those_of_a_naive_scan(surfaces: list[str], text: str) -> Non
                 break
         else:
             position += 1
-    assert count_terms(stored_texts([[text]]), [Term(s) for s in surfaces]) == naive
+    assert count_terms(store_texts([[text]]), [Term(s) for s in surfaces]) == naive
     assert all(normal_form(term.surface) == term.surface for term in naive)
 
 

@@ -22,7 +22,7 @@ NAMES = st.lists(
 
 @given(NAMES, NAMES)
 def test_spelled_names_have_the_words_of_each_name(names: list[str], others: list[str]) -> None:
-    spelled = SpelledNames.of(names).extended(others)
+    spelled = SpelledNames.of(names).extend(others)
     assert len(spelled) == len(names) + len(others)
     assert len(set(spelled.words)) == len(spelled.words)
     for number, name in enumerate([*names, *others]):

@@ -26,7 +26,7 @@ from synsetmine.views.cooccurrence import (
     cooccurrence_vectors,
     train_cooccurrence,
 )
-from tests.support.corpusfiles import stored_texts
+from tests.support.corpusfiles import store_texts
 from tests.support.textunits import read_units
 
 Batches = list[list[str]]
@@ -117,7 +117,7 @@ def test_vectors_have_the_angles_of_the_plain_matrix(settings: dict[str, Any]) -
     terms = [Term("w3 w1"), Term("w2"), Term("W9"), Term("w1 w1"), Term("w24"), Term("w17")]
     rows = plain_matrix(batches, [normal_form(term.surface) for term in terms], **given)
     # As many dimensions as there are rows lose nothing.
-    vectors = train_cooccurrence(stored_texts(batches), terms, dimension=60, **given)
+    vectors = train_cooccurrence(store_texts(batches), terms, dimension=60, **given)
     seen = [term for term in terms if normal_form(term.surface) in rows]
     assert vectors.terms == tuple(seen)
     assert len(seen) >= 3
@@ -133,7 +133,7 @@ def test_few_dimensions_are_the_first_of_the_decomposition() -> None:
         "window": 4, "text_weight": 0.0, "min_count": 1, "contexts": 100
     }  # fmt: skip
     rows = plain_matrix(batches, [], **given)
-    vectors = train_cooccurrence(stored_texts(batches), terms, dimension=24, **given)
+    vectors = train_cooccurrence(store_texts(batches), terms, dimension=24, **given)
     expected = decomposed(rows, 24)
     order = vectors.rows([Term(form) for form in rows])
     np.testing.assert_allclose(cosines(vectors.matrix[order]), cosines(expected), atol=1e-4)
@@ -160,7 +160,7 @@ def test_long_batches_are_counted_in_pieces(monkeypatch: pytest.MonkeyPatch) -> 
 
 def train(batches: Batches, terms: Sequence[Term], **given: Any) -> TermVectors:
     defaults: dict[str, Any] = {"dimension": 8, "min_count": 1, "window": 3}
-    return train_cooccurrence(stored_texts(batches), terms, **{**defaults, **given})
+    return train_cooccurrence(store_texts(batches), terms, **{**defaults, **given})
 
 
 def test_the_seed_gives_the_vectors() -> None:
@@ -241,13 +241,13 @@ def test_names_that_take_turns_end_up_close() -> None:
         random.shuffle(words)
         texts.append(" ".join([*words[:4], names[i], *words[4:]]))
     terms = [Term(name) for name in names]
-    vectors = train_cooccurrence(stored_texts([texts[:500], texts[500:]]), terms, dimension=40)
+    vectors = train_cooccurrence(store_texts([texts[:500], texts[500:]]), terms, dimension=40)
     near = cosines(vectors.select(terms)) - 2 * np.eye(80)
     assert (near.argmax(axis=1) // 2 == np.arange(80) // 2).mean() == 1
 
 
 def test_counts_wait_in_a_file(tmp_path: Path) -> None:
-    documents = stored_texts(corpus(5))
+    documents = store_texts(corpus(5))
     forms = ["w2 w1", "w3", "w4"]
     counter = NeighbourCounter.of(forms, {"w1": 9, "w5": 9, "w3": 1}, min_count=2)
     assert counter.units == [*forms, "w1", "w5"]

@@ -21,7 +21,7 @@ from synsetmine.text.matcher import NameMatcher
 from synsetmine.types import Document, Term
 from synsetmine.views import TermVectors, skipgram
 from synsetmine.views.skipgram import train_skipgram
-from tests.support.corpusfiles import stored_texts
+from tests.support.corpusfiles import store_texts
 
 pytest.importorskip("gensim")
 
@@ -48,7 +48,7 @@ NAMES = [Term("House-cat"), Term("tabby"), Term("hound"), Term("sheep dog")]
 
 def train(batches: Batches, terms: Sequence[Term] = NAMES, **given: Any) -> TermVectors:
     defaults: dict[str, Any] = {"dimension": 12, "epochs": 8, "sample": 0.0}
-    return train_skipgram(stored_texts(batches), terms, **{**defaults, **given})
+    return train_skipgram(store_texts(batches), terms, **{**defaults, **given})
 
 
 def cosines(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -155,18 +155,18 @@ def test_a_vector_that_is_not_finite_cannot_be_selected(number: float) -> None:
 def test_rows_are_replaced_where_both_tables_know_a_term() -> None:
     ours = table(A, B, C)
     other = TermVectors((Term("x"), C, A), np.array([[7, 7], [8, 8], [9, 9]], np.float32))
-    found = ours.replaced(other)
+    found = ours.with_vectors(other)
     assert found.terms == ours.terms
     assert found.matrix.tolist() == [[9, 9], [2, 3], [8, 8]]
     assert ours.matrix.tolist() == [[0, 1], [2, 3], [4, 5]]
     with pytest.raises(DataError, match="expected vectors of 2 dimensions; got 3"):
-        ours.replaced(table(A, dimension=3))
+        ours.with_vectors(table(A, dimension=3))
 
 
 def test_a_mapped_table_can_be_replaced(tmp_path: Path) -> None:
     path = tmp_path / "x.safetensors"
     write_vectors(path, table(A, B))
-    found = read_vectors(path).replaced(TermVectors((B,), np.full((1, 2), 9, np.float32)))
+    found = read_vectors(path).with_vectors(TermVectors((B,), np.full((1, 2), 9, np.float32)))
     assert found.matrix.tolist() == [[0, 1], [9, 9]]
     assert_same(read_vectors(path), table(A, B))
 

@@ -19,15 +19,19 @@ from synsetmine.cli.inputs import (
     load_vectors,
     load_views,
 )
-from synsetmine.cli.options import out_folder, output_folder
+from synsetmine.cli.options import option_of, out_folder, output_folder
 from synsetmine.devices import choose_device
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.models.paper.settings import PresetName
+from synsetmine.pipeline.settings import SuperviseSettings
+from synsetmine.schema import settings_in
 
 if TYPE_CHECKING:
     from synsetmine.rivals.registry import MethodEntry
     from synsetmine.types import SynonymSets
     from synsetmine.views import TermViews
+
+_HELD_OUT = settings_in(SuperviseSettings)["held_out"]
 
 
 def datasets(
@@ -104,8 +108,8 @@ def compare(
         Path | None, typer.Option(help="Test sets. Default: a held-out share of the training sets.")
     ] = None,
     held_out: Annotated[
-        float, typer.Option(help="Share of the sets to hold out, without --test.")
-    ] = 0.2,
+        float, option_of(_HELD_OUT, more=" Only without --test.")
+    ] = _HELD_OUT.default,
     methods: Annotated[
         str,
         typer.Option(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from synsetmine.errors import DataError, counted_as, shorten
+from synsetmine.errors import DataError, quantity_of_plural, shorten
 
 if TYPE_CHECKING:
     from synsetmine.errors import Skipped
@@ -123,7 +123,7 @@ def report_missing(terms: Sequence[Term], total: int, consequence: str) -> None:
 def report_reviews(counts: Mapping[str, int]) -> None:
     """Print the counts of applied reviews."""
     if counts:
-        say(f"from reviews: {', '.join(counted_as(n, what) for what, n in counts.items())}")
+        say(f"from reviews: {', '.join(quantity_of_plural(n, what) for what, n in counts.items())}")
 
 
 class ProgressBar:

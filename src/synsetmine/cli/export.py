@@ -18,7 +18,7 @@ from synsetmine.cli.options import (
     place_of,
     with_settings,
 )
-from synsetmine.errors import DataError, SynsetmineError, counted
+from synsetmine.errors import DataError, SynsetmineError, quantity
 from synsetmine.schema import setting
 
 if TYPE_CHECKING:
@@ -228,9 +228,9 @@ def export(
     )
     written = chosen.writable(entries, skipped)
     if below := sum(len(mined.terms) for mined in sets) - _terms(above):
-        console.say(f"left out: {counted(below, 'term')} below the threshold or judged incorrect")
+        console.say(f"left out: {quantity(below, 'term')} below the threshold or judged incorrect")
     if small := len(sets) - len(entries):
-        console.say(f"left out: {counted(small, 'set')} of fewer than {min_size} terms")
+        console.say(f"left out: {quantity(small, 'set')} of fewer than {min_size} terms")
     console.report_left_out(skipped)
     if not written:
         raise SynsetmineError(f"no set of {source} is left to export; {out} is not written")
@@ -239,7 +239,9 @@ def export(
     files = chosen.write(out, written, about, **options)
     if chosen.sources and source.is_dir():
         _report_sources(written, about)
-    console.say(f"{_held(chosen, written)} written to {', '.join(map(place_of, files))}")
+    console.say(
+        f"{_describe_content(chosen, written)} written to {', '.join(map(place_of, files))}"
+    )
 
 
 def _check_taken(options: Mapping[str, Any], chosen: Format) -> None:
@@ -308,8 +310,8 @@ def _apply_reviews(
         return sets
     decisions = find_decisions(reviews)
     left = reviewed_sets(sets, decisions, accepted_only=accepted)
-    reviewed = f"{counted(len(decisions), 'decision')} of reviewers"
-    console.say(f"{reviewed}; {len(left):,} of {counted(len(sets), 'set')} left")
+    reviewed = f"{quantity(len(decisions), 'decision')} of reviewers"
+    console.say(f"{reviewed}; {len(left):,} of {quantity(len(sets), 'set')} left")
     return left
 
 
@@ -336,14 +338,14 @@ def _report_sources(entries: Sequence[MinedSet], about: About) -> None:
     mined = [term for entry in entries for term in names_of(entry) if is_mined(term)]
     bare = [term for term in mined if not sources_of(term, about)]
     if bare:
-        message = f"{len(bare):,} of {counted(len(mined), 'name')} without a document to cite"
+        message = f"{len(bare):,} of {quantity(len(mined), 'name')} without a document to cite"
         ids = [one.document for term in bare for one in (*term.evidence, *term.sentences)]
         if ids and not about.document_prefix:
             message += f"; --document-prefix makes a source of ids such as {ids[0]!r}"
         console.say(message)
 
 
-def _held(chosen: Format, entries: Sequence[MinedSet]) -> str:
+def _describe_content(chosen: Format, entries: Sequence[MinedSet]) -> str:
     """What a file holds, in words."""
     from synsetmine.export.entries import new_names
 
@@ -351,8 +353,8 @@ def _held(chosen: Format, entries: Sequence[MinedSet]) -> str:
         names = [term for entry in entries for term in new_names(entry)]
         known = sum(term.known for term in names)
         note = f" ({known:,} of them already in the knowledge base, mostly for other entities)"
-        return counted(len(names), "new name") + (note if known else "")
-    return f"{counted(len(entries), 'set')} of {counted(_terms(entries), 'term')}"
+        return quantity(len(names), "new name") + (note if known else "")
+    return f"{quantity(len(entries), 'set')} of {quantity(_terms(entries), 'term')}"
 
 
 def _terms(entries: Sequence[MinedSet]) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from synsetmine.cli import console
-from synsetmine.cli.inputs import Device, Encoder, SkipBad, load_sets, skipping
+from synsetmine.cli.inputs import Device, Encoder, SkipBad, collect_skipped, load_sets
 from synsetmine.cli.options import (
     SettingOptions,
     check_not_input,
@@ -22,7 +22,7 @@ from synsetmine.cli.options import (
 )
 from synsetmine.cli.review import JudgeOptions, judge_of, report_judge
 from synsetmine.devices import choose_device
-from synsetmine.errors import SynsetmineError, counted
+from synsetmine.errors import SynsetmineError, quantity
 from synsetmine.pipeline.settings import GraphColumns, GroupSettings, NameColumns
 from synsetmine.schema import settings_in
 
@@ -162,7 +162,7 @@ def group(
     asked = judge_of(judge)
     source = None if names == "-" else Path(names)
     if columns.id_column is not None and plan is None:
-        raise SynsetmineError("--id-column is for --plan")
+        raise SynsetmineError("--id-column needs --plan")
     if known is not None and registry is not None:
         raise SynsetmineError("--known and --registry exclude each other")
     outputs = [path for path in (out, unsure, plan, registry) if path is not None]
@@ -187,7 +187,7 @@ def group(
         if path is not None:
             check_suffix(path, suffix, what)
     threshold = threshold_of(precision)
-    with skipping(skip_bad) as skipped:
+    with collect_skipped(skip_bad) as skipped:
         rows = read_rows(
             names,
             **vars(columns),
@@ -197,7 +197,7 @@ def group(
         )
     known_sets = None if known is None else load_sets(known, skip_bad)
     entities = None if registry is None else read_registry(registry)
-    with skipping(skip_bad) as skipped:
+    with collect_skipped(skip_bad) as skipped:
         cannot_link, must_link = (
             [] if path is None else read_pairs(path, known=known_sets, together=t, skipped=skipped)
             for path, t in ((never, False), (always, True))
@@ -206,7 +206,7 @@ def group(
     cost = Cost.of_group(len({row.name for row in rows}), contexts=contexts)
     cost.check_memory("group parts of the list, such as one type at a time, or use more memory")
     if not cost.is_small:
-        console.say(f"{counted(len(rows), 'name')}: {cost}")
+        console.say(f"{quantity(len(rows), 'name')}: {cost}")
     with console.progress_bar("grouping") as bar:
         grouping = group_names(
             [row.name for row in rows],
@@ -228,7 +228,7 @@ def group(
         if grown != entities or not registry.exists():
             grown.write(registry)
         new = len(grown) - len(entities)
-        console.say(f"{registry}: {counted(len(grown), 'entity')}, {new:,} of them new")
+        console.say(f"{registry}: {quantity(len(grown), 'entity')}, {new:,} of them new")
     if plan is not None:
         with console.progress_bar("explaining") as bar:
             planned = grouping.plan(
@@ -236,7 +236,7 @@ def group(
                 progress=bar.update,
             )
         planned.write(plan)
-        console.say(f"{counted(len(planned), 'merge')} planned; written to {plan}")
+        console.say(f"{quantity(len(planned), 'merge')} planned; written to {plan}")
     if unsure is not None:
         write_pairs(unsure, grouping.unsure)
     if out is not None:
@@ -279,12 +279,12 @@ def _report(grouping: Grouping, out: Path | None) -> None:
         (counts.ambiguous, "not compared: in several known sets"),
     ):
         if count:
-            console.warn(f"{counted(count, 'name')} {problem}")
+            console.warn(f"{quantity(count, 'name')} {problem}")
     unused = "--never or --always left out: a name is neither in the list nor in a known set"
     unkept = "--always left out: --never, types or known sets forbid it"
     for count, problem in ((counts.unused_pairs, unused), (counts.unkept_pairs, unkept)):
         if count:
-            console.warn(f"{counted(count, 'pair')} of {problem}")
+            console.warn(f"{quantity(count, 'pair')} of {problem}")
     if not counts.names:
         console.warn("the input has no names; write one name on each line")
     console.say(grouping.summary + ("" if out is None else f"; written to {place_of(out)}"))
@@ -293,7 +293,10 @@ def _report(grouping: Grouping, out: Path | None) -> None:
 @with_settings
 def apply_plan(
     plan: Annotated[
-        Path, typer.Argument(help="Plan of `group --plan`, as edited.", show_default=False)
+        Path,
+        typer.Argument(
+            help="Plan that `group --plan` wrote, perhaps edited since.", show_default=False
+        ),
     ],
     out_dir: Annotated[
         Path,
@@ -306,7 +309,9 @@ def apply_plan(
     entities: Annotated[
         Path | None, typer.Option(help="Table of entities: .csv, .tsv, .jsonl or .parquet.")
     ] = None,
-    relations: Annotated[Path | None, typer.Option(help="Table of relations, likewise.")] = None,
+    relations: Annotated[
+        Path | None, typer.Option(help="Table of relations, in the same formats.")
+    ] = None,
     *,
     columns: Annotated[GraphColumns, SettingOptions()],
     drop_self_relations: Annotated[
@@ -350,14 +355,16 @@ def apply_plan(
     if not tables:
         raise SynsetmineError("no table to change; give --entities, --relations or both")
     if self_relations is not None and not undo:
-        raise SynsetmineError("--self-relations is for --undo; see --drop-self-relations")
+        raise SynsetmineError(
+            "--self-relations needs --undo; to drop them while merging, give --drop-self-relations"
+        )
     targets = {path: out_dir / path.name for path in tables}
     if drop_self_relations and relations is not None:
         plain = Path(plain_name(relations))
         ending = relations.name.removeprefix(plain.stem)
         targets[Path(LOOPS)] = out_dir / f"{LOOPS}{ending}"
     if len(set(targets.values())) < len(targets):
-        raise SynsetmineError("two tables have one file name; rename one of them")
+        raise SynsetmineError("two tables have the same file name; rename one of them")
     for target in targets.values():
         check_not_input(target, plan, *tables, self_relations)
     for path in (*tables, *([self_relations] if self_relations else [])):
@@ -392,7 +399,7 @@ def apply_plan(
             (counts.unused, "merge", "of the plan changed nothing"),
         ):
             if count:
-                console.warn(f"{counted(count, noun)} {problem}")
+                console.warn(f"{quantity(count, noun)} {problem}")
     written = {p: table for p, table in results.items() if p is not None and table is not None}
     write_tables({targets[path]: table for path, table in written.items()})
     console.say(f"{summary}; written to {out_dir}")

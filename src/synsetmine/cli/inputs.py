@@ -61,14 +61,14 @@ Reviews = Annotated[
 def load_sets(path: Path, skip_bad: bool) -> SynonymSets:
     from synsetmine.io.sets import read_sets
 
-    with skipping(skip_bad) as skipped:
+    with collect_skipped(skip_bad) as skipped:
         return read_sets(path, skipped=skipped)
 
 
 def load_vectors(path: Path, skip_bad: bool) -> TermVectors:
     from synsetmine.views import read_vectors
 
-    with skipping(skip_bad) as skipped:
+    with collect_skipped(skip_bad) as skipped:
         return read_vectors(path, skipped=skipped)
 
 
@@ -113,12 +113,12 @@ def load_vocabulary(
             return Vocabulary(tuple(order_terms(terms, "random")), {})
         known = sorted((t for t in terms if t in vectors), key=lambda t: vectors.rows([t])[0])
         return Vocabulary((*known, *vectors.missing(terms)), {})
-    with skipping(skip_bad) as skipped:
+    with collect_skipped(skip_bad) as skipped:
         return read_terms(path, column=column, skipped=skipped)
 
 
 @contextmanager
-def skipping(skip_bad: bool) -> Iterator[list[DataError] | None]:
+def collect_skipped(skip_bad: bool) -> Iterator[list[DataError] | None]:
     """A list for a reader to keep broken lines in, reported at the end; None without the option."""
     skipped: list[DataError] | None = [] if skip_bad else None
     yield skipped

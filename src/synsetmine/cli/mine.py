@@ -50,7 +50,9 @@ def evaluate(
     gold: Annotated[Path, typer.Argument(help="True sets.")],
     known: Annotated[
         Path | None,
-        typer.Option(help="Known sets of other entities; a true term that joined one is an error."),
+        typer.Option(
+            help="Known sets of other entities; a term of GOLD that joined one is an error."
+        ),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON, with scores as fractions.")
@@ -72,7 +74,9 @@ def evaluate(
         known=None if known is None else load_sets(known, skip_bad),
     )
     if report.missing_terms:
-        console.warn(f"{report.missing_terms} true terms were not mined and count as sets of one")
+        console.warn(
+            f"{report.missing_terms} terms of the true sets were not mined and count as sets of one"
+        )
     values = report.to_dict()
     if as_json:
         console.show_json(values)

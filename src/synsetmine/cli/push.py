@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from synsetmine.cli import console
-from synsetmine.errors import SynsetmineError, counted
+from synsetmine.errors import SynsetmineError, quantity
 
 if TYPE_CHECKING:
     from synsetmine.export.push import Difference, Rules, SynonymsApi
@@ -72,21 +72,21 @@ def _show(name: str, difference: Difference, *, is_new: bool, full: bool) -> Non
     for line in lines if full else islice(lines, SHOWN):
         console.show(console.one_line(line))
     if len(lines) > SHOWN and not full:
-        console.say(f"… and {counted(len(lines) - SHOWN, 'further line')}; --full shows all")
+        console.say(f"… and {quantity(len(lines) - SHOWN, 'further line')}; --full shows all")
     console.say(f"{name}{' (a new set)' * is_new}: {difference}")
 
 
 def _warn_of_more(api: SynonymsApi, name: str) -> None:
     """A set that an earlier, longer push left is still in use."""
     if old := api.rules(name):
-        console.warn(f"{name} with {counted(len(old), 'rule')} is no part of this push; it stays")
+        console.warn(f"{name} with {quantity(len(old), 'rule')} is no part of this push; it stays")
 
 
 def _confirm(changes: dict[str, Difference], *, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise SynsetmineError("nothing sent: there is nobody to ask; give --yes")
+        raise SynsetmineError("nothing sent: there is no terminal to ask on; give --yes")
     names = ", ".join(changes)
     if not typer.confirm(console.one_line(f"replace {names}?"), default=False, err=True):
         raise SynsetmineError("nothing sent")
@@ -103,7 +103,7 @@ def _send(api: SynonymsApi, sets: dict[str, Rules]) -> None:
             message = f"; replaced before that: {', '.join(done)}" if done else ""
             raise SynsetmineError(f"{error}{message}") from error
         done.append(name)
-        console.say(f"{name}: {counted(len(rules), 'rule')} sent")
+        console.say(f"{name}: {quantity(len(rules), 'rule')} sent")
         if problem:
             problems.append(f"{name}: {problem}")
     if problems:

@@ -18,7 +18,7 @@ import typer
 from synsetmine.cli import console
 from synsetmine.cli.options import SettingOptions, out_file, place_of, with_settings
 from synsetmine.cli.server import ServerOptions, check_packages, listen_and_serve
-from synsetmine.errors import SynsetmineError, counted
+from synsetmine.errors import SynsetmineError, quantity
 from synsetmine.pipeline.settings import JudgeSettings
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def export_reviews(
 
     decisions = find_decisions(run)
     write_decisions(out, decisions)
-    console.say(f"{counted(len(decisions), 'decision')} written to {place_of(out)}")
+    console.say(f"{quantity(len(decisions), 'decision')} written to {place_of(out)}")
 
 
 def import_reviews(
@@ -131,7 +131,7 @@ def import_reviews(
     with ReviewStore(Artefacts(run).reviews) as store:
         new = store.take_in(decisions)
         state = ReviewState(mined, store.decisions())
-    console.say(f"{counted(len(decisions), 'decision')} in {file}, {new} of them new to {run}")
+    console.say(f"{quantity(len(decisions), 'decision')} in {file}, {new} of them new to {run}")
     extents = Counter(state.extents.values())
     console.say(
         f"{len(state.extents)} in force: {extents['whole']} fully applicable to these sets, "
@@ -184,5 +184,5 @@ def judge(
         console.warn(f"{done.conflicts} sets left out: a reviewer has changed them in the meantime")
     report_judge(done.report)
     console.say(
-        f"{counted(len(done.decisions), 'decision')} of {console.one_line(done.report.judge)}"
+        f"{quantity(len(done.decisions), 'decision')} of {console.one_line(done.report.judge)}"
     )

@@ -179,7 +179,7 @@ class ShownStages:
         if kind is KeyboardInterrupt:
             console.say("finished stages are kept; run the same command again to continue")
 
-    def started(self, stage: str) -> None:
+    def on_start(self, stage: str) -> None:
         unit = "bytes" if stage in BYTES else ""
         self._bar = self._bars.enter_context(console.progress_bar(stage, unit=unit))
 
@@ -195,7 +195,7 @@ class ShownStages:
         self._bar = None
         return console.ask(question)
 
-    def finished(self, stage: str, record: StageRecord, *, skipped: bool) -> None:
+    def on_finish(self, stage: str, record: StageRecord, *, skipped: bool) -> None:
         self._bars.close()
         self._bar = None
         if self._brief:

@@ -170,7 +170,7 @@ def serve(
 
     def load() -> None:
         answers = open_answers(
-            source, inputs, sets_only, device, skip_bad=skip_bad, report=service.reading
+            source, inputs, sets_only, device, skip_bad=skip_bad, report=service.report_progress
         )
         run = source if is_run(source) else None
         service.ready(answers, SearchPage(answers, run, title=source.resolve().name))

@@ -172,7 +172,7 @@ def _changed_settings(settings: S, path: Path | None, options: dict[str, Any]) -
     changes = {} if path is None else read_json(path)
     if not isinstance(changes, dict):
         raise DataError("expected a JSON object of settings", path=path, value=changes)
-    return settings.updated(changes).updated(options)
+    return settings.with_changes(changes).with_changes(options)
 
 
 def _describe_inputs(

@@ -19,7 +19,7 @@ from synsetmine.cli.options import (
     with_settings,
 )
 from synsetmine.cli.stages import CorpusOptions
-from synsetmine.errors import DataError, Skipped, counted
+from synsetmine.errors import DataError, Skipped, quantity
 from synsetmine.pipeline.settings import KbSettings
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def abbreviations(
     else:
         _write_abbreviations(out, listed)
         where = f"; written to {out}"
-    console.say(f"{counted(len(listed), 'abbreviation')}{where}")
+    console.say(f"{quantity(len(listed), 'abbreviation')}{where}")
 
 
 def _row(entry: Abbreviation) -> tuple[str, str, int, int, str, str]:
@@ -144,11 +144,9 @@ def apply_names(
 
     refused = Skipped()
     names = read_patch(patch, refused=refused, reviewed=reviewed)
-    applied = apply(
-        kb, out, names, refused=refused, format=format, fields=KbFields.named(**columns)
-    )
+    applied = apply(kb, out, names, refused=refused, format=format, fields=KbFields.of(**columns))
     console.report_left_out(refused)
-    added = f"{counted(applied.names, 'name')} added to {counted(applied.entities, 'entity')}"
+    added = f"{quantity(applied.names, 'name')} added to {quantity(applied.entities, 'entity')}"
     console.say(f"{added}, written to {out}")
 
 
@@ -213,7 +211,7 @@ def lint(
 
 
 def _summary(path: Path, result: Lint) -> str:
-    rules, terms = counted(result.rules, "rule"), counted(result.terms, "term")
+    rules, terms = quantity(result.rules, "rule"), quantity(result.terms, "term")
     kinds: tuple[Severity, ...] = ("error", "warning", "note")
-    findings = ", ".join(counted(result.count(kind), kind) for kind in kinds)
+    findings = ", ".join(quantity(result.count(kind), kind) for kind in kinds)
     return f"{path}: {rules} of {terms}; {findings}"

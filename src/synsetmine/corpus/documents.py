@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from synsetmine.errors import DataError
 from synsetmine.io.files import Source, atomic_write, parse_json
-from synsetmine.io.parquet import ParquetReader, reading_parquet
+from synsetmine.io.parquet import ParquetReader, parquet_errors
 from synsetmine.io.sheets import sheet_rows
 from synsetmine.io.tables import Row, rows_in
 from synsetmine.normalization import nfc
@@ -75,7 +75,7 @@ def write_documents(path: Path, documents: Iterable[Document]) -> int:
 
 def read_batches(path: Path) -> Iterator[pa.RecordBatch]:
     """The batches of a stored corpus, one at a time: up to 1,000 documents, or about 4 MB."""
-    with reading_parquet(path), ParquetReader(path) as file:
+    with parquet_errors(path), ParquetReader(path) as file:
         _check(file.schema, path)
         for group in range(file.metadata.num_row_groups):
             yield from file.row_group(group).combine_chunks().to_batches()
@@ -87,7 +87,7 @@ def documents_at(path: Path, numbers: Iterable[int]) -> Iterator[tuple[int, str,
     Only the parts of the file that hold them are read.
     """
     ends = list(accumulate(batch_sizes(path)))
-    with reading_parquet(path), ParquetReader(path) as file:
+    with parquet_errors(path), ParquetReader(path) as file:
         for group, chosen in groupby(numbers, lambda number: bisect_right(ends, number)):
             table = file.row_group(group, ["id", "text"])
             first = ends[group] - table.num_rows
@@ -100,7 +100,7 @@ def batch_sizes(path: Path) -> list[int]:
     """How many documents each batch of a stored corpus holds."""
     import pyarrow.parquet as pq
 
-    with reading_parquet(path):
+    with parquet_errors(path):
         stored = pq.read_metadata(path)
     _check(stored.schema.to_arrow_schema(), path)
     return [stored.row_group(group).num_rows for group in range(stored.num_row_groups)]
@@ -205,7 +205,7 @@ def read_paragraphs(source: Source) -> Iterator[Document]:
     name = source.name
     blocks = _blocks(source.lines())
     for count, (line, block) in enumerate(blocks, start=1):
-        with source.skipping(line):
+        with source.skip_broken(line):
             yield Document(f"{name}#{count}", sound_text(block))
 
 
@@ -213,7 +213,7 @@ def read_lines(source: Source) -> Iterator[Document]:
     """One document per line, with the ids `name:1`, `name:2`, …"""
     name = source.name
     for number, line in source.lines():
-        with source.skipping(number):
+        with source.skip_broken(number):
             yield Document(f"{name}:{number}", sound_text(line))
 
 
@@ -247,7 +247,7 @@ class Fields:
     id: str
 
     @classmethod
-    def named(cls, text_field: str, id_field: str) -> Fields:
+    def of(cls, text_field: str, id_field: str) -> Fields:
         texts = tuple(name.strip() for name in text_field.split(","))
         if not all(texts):
             raise DataError("expected names of text fields, as in 'title,text'", value=text_field)
@@ -260,7 +260,7 @@ def read_jsonl(source: Source, fields: Fields) -> Iterator[Document]:
     for number, line in source.lines():
         if not line or line.isspace():
             continue
-        with source.skipping(number):
+        with source.skip_broken(number):
             yield _document(_json_object(line), fields, f"{name}:{number}")
 
 
@@ -278,7 +278,7 @@ def read_table(source: Source, fields: Fields, format: TableFormat) -> Iterator[
             _check_columns(header, fields, source.path)
             continue
         record = dict(zip(header, row, strict=True))
-        with source.skipping(number):
+        with source.skip_broken(number):
             yield _document(record, fields, f"{name}:{number}")
 
 
@@ -317,7 +317,7 @@ def read_parquet(source: Source, fields: Fields) -> Iterator[Document]:
     for columns in batches:
         for values in zip(*columns.values(), strict=True):
             number += 1
-            with source.skipping(number):
+            with source.skip_broken(number):
                 record = dict(zip(columns, values, strict=True))
                 yield _document(record, fields, f"{name}:{number}")
 
@@ -328,7 +328,7 @@ def parquet_columns(
     """The values of the columns that are chosen by their names, a batch of rows at a time."""
     number = 0
     path = source.path
-    with reading_parquet(path), ParquetReader(path) as file:
+    with parquet_errors(path), ParquetReader(path) as file:
         columns = choose(file.schema.names)
         total = file.metadata.num_rows
         share = path.stat().st_size / max(total, 1)

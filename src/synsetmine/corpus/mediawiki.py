@@ -78,7 +78,7 @@ def read_articles(source: Source) -> Iterator[Document]:
     for page in read_pages(source):
         if page.namespace != 0 or page.redirect is not None:
             continue
-        with source.skipping(page.line):
+        with source.skip_broken(page.line):
             document = page_document(page)
             check_text(document.text)
             yield document

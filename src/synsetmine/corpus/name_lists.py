@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from synsetmine.corpus.documents import TableFormat, check_unicode, parquet_columns, table_rows
-from synsetmine.errors import DataError, Skipped, choose_among, shorten, skipping
+from synsetmine.errors import DataError, Skipped, choose_among, shorten, skip_broken
 from synsetmine.io.files import AS_XLSX, OTHER_SHEETS, STDIN, Source, parse_json, plain_name
 from synsetmine.io.sets import Vocabulary, read_vocabulary
 from synsetmine.io.tables import unescape_formula
@@ -74,7 +74,7 @@ def read_terms(
     terms: dict[Term, None] = {}
     for name in read_names(path, column=column, skipped=skipped):
         if name.strip():
-            with skipping(path, None, skipped):
+            with skip_broken(path, None, skipped):
                 terms[Term.parse(" ".join(name.split()))] = None
     if not terms:
         raise DataError("no terms in this file", path=path)
@@ -124,7 +124,7 @@ def read_rows(
             values = _parquet_values(source, columns)
     rows = []
     for number, (name, context, type_, row_id) in values:
-        with source.skipping(number):
+        with source.skip_broken(number):
             rows.append(
                 Row(name_text(name), contexts_in(context), type_text(type_), id=id_text(row_id))
             )
@@ -145,7 +145,7 @@ class _Columns:
 
     def name_in(self, headers: Sequence[str], path: Path, line: int | None = None) -> str:
         """The column with the names."""
-        with skipping(path, line, None):
+        with skip_broken(path, line, None):
             chosen = headers[choose_column(headers, self.name)]
         if self.on_name is not None:
             self.on_name(chosen)
@@ -156,7 +156,7 @@ class _Columns:
     ) -> list[int | None]:
         """Where a table has the name, the context, the type and the id."""
         name = self.name_in(headers, path, line)
-        with skipping(path, line, None):
+        with skip_broken(path, line, None):
             others = [None if o is None else choose_column(headers, o) for o in self.others]
         return [list(headers).index(name), *others]
 
@@ -198,7 +198,7 @@ def read_pairs(
         if not position and tuple(cell.strip().casefold() for cell in cells[:2]) == PAIR_HEADER:
             ours = table == "csv"
             continue
-        with source.skipping(number):
+        with source.skip_broken(number):
             names = [*map(unescape_formula, cells)] if ours else cells
             pairs.append(_pair(names, sets_of, together=together))
     return pairs
@@ -452,7 +452,7 @@ def _json_rows(source: Source) -> Iterator[tuple[int, list[str]]]:
     for number, line in source.lines():
         if not line.strip():
             continue
-        with source.skipping(number):
+        with source.skip_broken(number):
             yield number, _cells(line)
 
 

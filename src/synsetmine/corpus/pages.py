@@ -56,7 +56,7 @@ def _text_of(source: Source, format: PageFormat) -> str:
                 line = content.count(b"\n", 0, error.start) + 1
                 raise not_utf8(source.path, line, content, error.start) from None
         case "html":
-            return html_text(_decoded(_page(source)))
+            return html_text(_decode(_page(source)))
         case "pdf":
             return _pdf_text(source)
 
@@ -104,7 +104,7 @@ _ENCODINGS = re.compile(r"utf-?(8|16)|(windows|iso|big|shift|euc|gb|koi|latin|cp
 _LATIN_1 = {"iso-8859-1", "latin1", "latin-1", "us-ascii", "ascii"}  # Windows-1252 to browsers
 
 
-def _decoded(content: bytes) -> str:
+def _decode(content: bytes) -> str:
     """The text of a page in the encoding that it names; UTF-8 if it names none."""
     named = _CHARSET.search(content, 0, 4096)
     encoding = named[1].decode("latin-1").lower() if named else "utf-8"

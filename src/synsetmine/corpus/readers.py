@@ -103,7 +103,7 @@ def read_corpus(
     `progress` is called with the bytes read and the bytes of all files, as stored on disk.
     """
     files = _files_of(source, format, skipped)
-    fields = Fields.named(text_field, id_field)
+    fields = Fields.of(text_field, id_field)
     return _read_all(files, fields, skipped, progress)
 
 
@@ -116,7 +116,7 @@ def _read_all(
     sizes = {path: _size(path) for path in files}
     meter = Meter(sum(sizes.values()), progress)
     for path, (format, folder) in files.items():
-        with meter.reading(sizes[path]) as on_read:
+        with meter.start_file(sizes[path]) as on_read:
             try:
                 yield from _read_one(Source(path, skipped, on_read, folder), format, fields)
             except DataError as error:  # the file cannot be read from here on
@@ -276,7 +276,7 @@ def read_pubtator(source: Source) -> Iterator[Document]:
             continue
         mentions: list[Mention] = []
         for number, line in marks:
-            with source.skipping(number):
+            with source.skip_broken(number):
                 mentions += _mentions(line, name, text)
         yield Document(name, text, tuple(mentions))
 

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from synsetmine.engines.workers import WorkerPool, cores
 from synsetmine.errors import SynsetmineError, shorten
-from synsetmine.io.parquet import ParquetReader, reading_parquet
+from synsetmine.io.parquet import ParquetReader, parquet_errors
 
 FEW = 6  # fewer batches than that are done sooner than worker processes have started
 
@@ -153,7 +153,7 @@ class Batch:
 
     def read(self, columns: list[str] | None = None) -> pa.RecordBatch:
         metadata = _metadata(self.source, _stamp(self.source))
-        with reading_parquet(self.source), ParquetReader(self.source, metadata) as file:
+        with parquet_errors(self.source), ParquetReader(self.source, metadata) as file:
             table = file.row_group(self.number, columns)
         batches = table.combine_chunks().to_batches()
         return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
@@ -183,7 +183,7 @@ Stamp = tuple[int, int, int]
 
 def _stamp(source: Path) -> Stamp:
     """Changes when another file takes the place of this one."""
-    with reading_parquet(source):
+    with parquet_errors(source):
         stat = source.stat()
     return stat.st_ino, stat.st_size, stat.st_mtime_ns
 
@@ -205,5 +205,5 @@ def _batches(source: Path, stamp: Stamp) -> tuple[Batch, ...]:
 
 @lru_cache(maxsize=4)
 def _metadata(source: Path, _stamp: Stamp) -> pq.FileMetaData:
-    with reading_parquet(source):
+    with parquet_errors(source):
         return pq.read_metadata(source)

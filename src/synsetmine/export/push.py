@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from synsetmine.errors import DataError, SynsetmineError, counted, import_extra, shorten
+from synsetmine.errors import DataError, SynsetmineError, import_extra, quantity, shorten
 from synsetmine.export.solr import LIMIT, part_of
 from synsetmine.io.downloads import redact
 from synsetmine.io.files import read_whole
@@ -52,7 +52,7 @@ class Difference:
 
     def __str__(self) -> str:
         return (
-            f"{counted(len(self.added), 'rule')} to add, {len(self.changed):,} to change, "
+            f"{quantity(len(self.added), 'rule')} to add, {len(self.changed):,} to change, "
             f"{len(self.removed):,} to remove, {self.unchanged:,} unchanged"
         )
 
@@ -106,7 +106,9 @@ def read_body(path: Path) -> Rules:
         except DataError as error:
             raise DataError(f"rule {rule_id!r}: {error.problem}", path=path, value=rule) from None
         if parsed is None:
-            raise DataError(f"rule {rule_id!r} is no rule", path=path, value=rule)
+            raise DataError(
+                f"rule {rule_id!r} is empty, a comment or several lines", path=path, value=rule
+            )
     if not rules:
         raise DataError("no rules in this file", path=path)
     if len(rules) > LIMIT:
@@ -192,7 +194,7 @@ class SynonymsApi:
             failed = int(shards.get("failed", 0))
         if not failed:
             return ""
-        return f"{counted(failed, 'shard')} did not load the rules; look into the server's log"
+        return f"{quantity(failed, 'shard')} did not load the rules; look into the server's log"
 
     def _ask(self, method: str, name: str, **request: Any) -> dict[str, Any] | None:
         """The answer, or None where there is no such set."""

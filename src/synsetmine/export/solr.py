@@ -16,7 +16,7 @@ from typing import Literal, TypeVar
 
 from synsetmine.errors import DataError, shorten
 from synsetmine.export.entries import About, names_of
-from synsetmine.io.files import compression_of, plain_name, writing
+from synsetmine.io.files import atomic_stream, compression_of, plain_name
 from synsetmine.io.rules import Rule, has_arrow, parse_rule, read_lines
 from synsetmine.runs import MinedSet, MinedTerm
 
@@ -48,7 +48,7 @@ def write_parts(path: Path, texts: Sequence[str]) -> list[Path]:
     with ExitStack() as stack:
         # In reverse, since the last to be opened is the first to take its place: `x.txt` is last.
         for target, text in reversed(list(zip(paths, texts, strict=True))):
-            stack.enter_context(writing(target)).write(text.encode())
+            stack.enter_context(atomic_stream(target)).write(text.encode())
     return paths
 
 
@@ -263,7 +263,7 @@ def _of_line(line: str, number: int) -> Iterator[Finding]:
         problem = "a backslash at the end of the line, where it escapes nothing"
         yield Finding(number, "error", "dangling-escape", problem)
     if _COMMENT.search(line):
-        problem = "a # that looks like a comment but belongs to a term; write \\# if it does"
+        problem = "a # within a rule starts no comment; write \\# if it belongs to a term"
         yield Finding(number, "warning", "comment", problem)
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
-from synsetmine.errors import DataError, Skipped, import_extra, skipping
+from synsetmine.errors import DataError, Skipped, import_extra, skip_broken
 from synsetmine.export.entries import (
     OBO_PROPERTIES,
     About,
@@ -184,7 +184,7 @@ def read_patch(path: Path, *, refused: Skipped, reviewed: bool = False) -> Itera
     """
     header: list[str] | None = None
     for number, row in tab_rows(numbered_lines(path)):
-        with skipping(path, number, None):
+        with skip_broken(path, number, None):
             if header is None:
                 header = _check_header(row)
                 continue
@@ -207,12 +207,12 @@ def with_sentences(
 ) -> list[MinedSet]:
     """The entries with sentences for mined names, given by normal form, where they are found."""
 
-    def shown(term: MinedTerm) -> MinedTerm:
+    def add_sentences(term: MinedTerm) -> MinedTerm:
         if not is_mined(term):
             return term
         return replace(term, sentences=tuple(examples.get(normal_form(term.text), ())))
 
-    return [replace(entry, terms=tuple(map(shown, entry.terms))) for entry in entries]
+    return [replace(entry, terms=tuple(map(add_sentences, entry.terms))) for entry in entries]
 
 
 def _patch_rows(entries: Sequence[MinedSet], about: About) -> Iterator[list[str]]:

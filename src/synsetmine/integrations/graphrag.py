@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Unpack
 
-from synsetmine.errors import DataError, counted
+from synsetmine.errors import DataError, quantity
 from synsetmine.integrations.mentions import GroupOptions, Mention, group_mentions
 from synsetmine.pipeline.graph_files import GraphTable, read_table, write_tables
 from synsetmine.pipeline.merging import ApplicationCounts, apply_plan
@@ -29,7 +29,7 @@ class MergedIndex:
     parallel: int  # relationships that were merged into another one with the same ends
 
     def __repr__(self) -> str:
-        parallel = counted(self.parallel, "parallel relationship")
+        parallel = quantity(self.parallel, "parallel relationship")
         return f"MergedIndex({self.counts.summary}; {parallel})"
 
 
@@ -135,4 +135,4 @@ def _degrees(table: GraphTable) -> Counter[str]:
 
 def _with_numbers(table: GraphTable, column: str, values: Sequence[int]) -> GraphTable:
     """The table with these values, if it has the column."""
-    return table.replaced(column, dict(enumerate(values))) if column in table.columns else table
+    return table.with_cells(column, dict(enumerate(values))) if column in table.columns else table

@@ -95,7 +95,7 @@ class SynonymResolver(EntityResolver):
         lexical = self.lexical_graph_config
         match = f"MATCH (entity:__Entity__) {self.filter_query or ''}"
         chunks = (
-            f"{match} MATCH (entity)-[:{_quoted(lexical.node_to_chunk_relationship_type)}]->(chunk)"
+            f"{match} MATCH (entity)-[:{_quote(lexical.node_to_chunk_relationship_type)}]->(chunk)"
         )
         texts = {
             record["id"]: record["text"]
@@ -136,6 +136,6 @@ class _Entity(NamedTuple):
     mention: Mention
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     """A name as Cypher takes it whatever its characters."""
     return "`" + name.replace("`", "``") + "`"

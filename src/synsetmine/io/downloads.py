@@ -270,7 +270,8 @@ def _listing(url: str, timeout: float) -> list[_Entry]:
         raise DataError(f"{redact(url)}: the listing lacks {' and '.join(missing)}")
     for entry in entries.values():
         if not 0 <= entry.size <= _LARGEST:
-            raise DataError(f"{redact(url)}: {entry.name} would have {entry.size} bytes")
+            problem = f"{entry.name} is listed with {entry.size} bytes; expected 0 to {_LARGEST:,}"
+            raise DataError(f"{redact(url)}: {problem}")
         check_address(entry.url)
     return list(entries.values())
 

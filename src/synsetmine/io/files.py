@@ -23,7 +23,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import IO, Any
 
-from synsetmine.errors import DataError, Skipped, SynsetmineError, raise_or_keep, skipping
+from synsetmine.errors import DataError, Skipped, SynsetmineError, raise_or_keep, skip_broken
 from synsetmine.types import Progress
 
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".zst": "zstd"}
@@ -49,9 +49,9 @@ def atomic_write(path: Path) -> Iterator[Path]:
     """
     check_file(path)
     target = path.resolve()  # a link stays a link
-    with naming_place(path):
+    with disk_errors(path):
         target.parent.mkdir(parents=True, exist_ok=True)
-        with _temporary_file(target) as temporary, naming_place(path, temporary):
+        with _temporary_file(target) as temporary, disk_errors(path, temporary):
             yield temporary
             with temporary.open("rb") as stream:
                 os.fsync(stream.fileno())
@@ -100,7 +100,7 @@ def _check_loops(path: Path) -> None:
 
 
 @contextmanager
-def naming_place(path: Path, temporary: Path | None = None) -> Iterator[None]:
+def disk_errors(path: Path, temporary: Path | None = None) -> Iterator[None]:
     """Turn a full disk and similar errors of the system into one that names the file."""
     try:
         yield
@@ -122,7 +122,7 @@ def _system_number(error: Exception) -> int | None:
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[IO[bytes]]:
+def atomic_stream(path: Path) -> Iterator[IO[bytes]]:
     """Open a file for writing, whole or not at all, compressing .gz, .bz2 and .zst."""
     with atomic_write(path) as temporary, temporary.open("wb") as stream:
         compression = compression_of(path)
@@ -140,7 +140,7 @@ def write_text(path: Path, text: str) -> None:
         around = text[max(error.start - 40, 0) : error.start + 40]
         hint = "rename the file if it is a file name"
         raise DataError("not UTF-8, so not written", path=path, value=around, hint=hint) from None
-    with writing(path) as stream:
+    with atomic_stream(path) as stream:
         stream.write(content)
 
 
@@ -455,9 +455,9 @@ class Source:
     def byte_lines(self) -> Iterator[tuple[int, bytes]]:
         return byte_lines(self.path, skipped=self.skipped, on_read=self.on_read)
 
-    def skipping(self, line: int) -> skipping:
+    def skip_broken(self, line: int) -> skip_broken:
         """Leave out the record that starts on this line if it turns out to be broken."""
-        return skipping(self.path, line, self.skipped)
+        return skip_broken(self.path, line, self.skipped)
 
     def reject(self, error: DataError, line: int | None = None) -> None:
         """Raise an error with its place, or keep it."""
@@ -476,7 +476,7 @@ class Meter:
         self._told = 0
 
     @contextmanager
-    def reading(self, size: int) -> Iterator[Callable[[int], None]]:
+    def start_file(self, size: int) -> Iterator[Callable[[int], None]]:
         """A function that is called with the bytes read of a file of this size.
 
         A file that grew meanwhile counts for no more than it was, and in the end for no less.

@@ -23,7 +23,7 @@ ROW = 100  # bytes that a row takes at least where it becomes a record of Python
 
 
 @contextmanager
-def reading_parquet(path: Path) -> Iterator[None]:
+def parquet_errors(path: Path) -> Iterator[None]:
     """Turn what the system or the Parquet library says about a file into an error of one line."""
     import pyarrow as pa
 
@@ -41,7 +41,7 @@ def reading_parquet(path: Path) -> Iterator[None]:
 class ParquetReader:
     """A Parquet file that is open; its strings are held as dictionaries until their size is known.
 
-    Use it inside `reading_parquet`.
+    Use it inside `parquet_errors`.
     """
 
     def __init__(self, path: Path, metadata: pq.FileMetaData | None = None) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from synsetmine.errors import DataError, skipping
+from synsetmine.errors import DataError, skip_broken
 from synsetmine.io.files import read_whole
 
 _LINES = re.compile(r"\r\n|\r|\n")  # as Java's readLine has it; no others
@@ -36,7 +36,7 @@ def read_rules(path: str | Path) -> list[Rule]:
     path = Path(path)
     rules = []
     for number, line in read_lines(path):
-        with skipping(path, number, None):
+        with skip_broken(path, number, None):
             rules.append(parse_rule(line, number))
     return [rule for rule in rules if rule is not None]
 

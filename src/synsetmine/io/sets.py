@@ -14,7 +14,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from synsetmine.errors import DataError, Skipped, skipping
+from synsetmine.errors import DataError, Skipped, skip_broken
 from synsetmine.io.files import numbered_lines, parse_json, plain_name, write_text
 from synsetmine.io.rules import has_arrow, parse_rule
 from synsetmine.normalization import is_unicode
@@ -114,7 +114,7 @@ def _read_lines(
     line_of_id: dict[str, int] = {}
     sets: dict[str, tuple[Term, ...]] = {}
     for number, line in lines:
-        with skipping(path, number, skipped):
+        with skip_broken(path, number, skipped):
             set_id, terms = parse(line)
             _check_new(set_id, terms, line_of_id, first_line_of)
             line_of_id[set_id] = number
@@ -131,7 +131,7 @@ def _read_rules(
     members: list[dict[Term, None]] = []
     with_right_side: dict[frozenset[Term], dict[Term, None]] = {}
     for number, line in lines:
-        with skipping(path, number, skipped):
+        with skip_broken(path, number, skipped):
             rule = parse_rule(line, number)
             if rule is None:
                 continue
@@ -188,7 +188,7 @@ def read_vocabulary(
         if not line.strip():
             continue
         text, tab, count = line.rpartition("\t")
-        with skipping(path, number, skipped):
+        with skip_broken(path, number, skipped):
             term = Term.parse(text if tab else line)
             if term in terms:
                 raise DataError("this term is in the vocabulary twice", value=str(term))
@@ -332,7 +332,7 @@ def write_trace(path: str | Path, trace: Iterable[Decision]) -> None:
 def read_trace(path: str | Path) -> Iterator[Decision]:
     """Read what `write_trace` wrote."""
     for number, line in numbered_lines(Path(path)):
-        with skipping(Path(path), number, None):
+        with skip_broken(Path(path), number, None):
             yield _decision(parse_json(line))
 
 

@@ -29,7 +29,7 @@ def sheet_rows(source: Source) -> Iterator[tuple[int, list[str]]]:
         rows = sheet.iter_rows(values_only=True)
         number = 0
         while True:
-            with _reading(path):
+            with _sheet_errors(path):
                 row = next(rows, None)
             if row is None:
                 return
@@ -54,11 +54,11 @@ def _open_sheet(path: Path) -> Iterator[Any]:
             hint = "save it as .xlsx without a password, or as CSV"
             raise DataError("an old .xls file, or one with a password", path=path, hint=hint)
         stream.seek(0)
-        with _reading(path):
+        with _sheet_errors(path):
             reader = excel.ExcelReader(stream, read_only=True, data_only=True, keep_links=False)
             parts = [(part.filename.lower(), part.file_size) for part in reader.archive.infolist()]
         _check_sizes(path, parts)
-        with _reading(path):
+        with _sheet_errors(path):
             reader.read()
             sheet = reader.wb.worksheets[0]
             sheet.reset_dimensions()  # what the file says about its size may be wrong
@@ -79,7 +79,7 @@ def _check_sizes(path: Path, parts: Iterable[tuple[str, int]]) -> None:
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[None]:
+def _sheet_errors(path: Path) -> Iterator[None]:
     """Turn what openpyxl raises for a broken file, which may be anything, into one error."""
     try:
         with warnings.catch_warnings():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from synsetmine.errors import DataError
 from synsetmine.io.files import LONGEST, atomic_write
-from synsetmine.io.parquet import ParquetReader, reading_parquet
+from synsetmine.io.parquet import ParquetReader, parquet_errors
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -163,7 +163,7 @@ def _quote(cell: str, delimiter: str) -> str:
 
 def read_table(path: Path, schema: pa.Schema, content: str) -> pa.Table:
     """Read a Parquet file that has these columns; `content` says in errors what its rows are."""
-    with reading_parquet(path), ParquetReader(path) as file:
+    with parquet_errors(path), ParquetReader(path) as file:
         table = file.table()
     if not table.schema.equals(schema):
         columns = ", ".join(table.schema.names)

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from synsetmine.errors import DataError, Skipped, counted, raise_or_keep, require_type
+from synsetmine.errors import DataError, Skipped, quantity, raise_or_keep, require_type
 from synsetmine.kb.columns import Column, Columns, Strings, join, read_columns, write_columns
 from synsetmine.normalization import is_unicode, nfc, normal_form, tokens
 
@@ -50,7 +50,7 @@ def clean_name(name: str) -> str:
     return _BLANKS.sub(" ", name).strip(" ")
 
 
-def checked_id(text: str) -> str:
+def check_id(text: str) -> str:
     """An id as it is, if it is one."""
     if not text or text.isspace():
         raise DataError("an entity needs an id", value=text)
@@ -157,7 +157,7 @@ class KnowledgeBuilder:
         broken, nothing is noted.
         """
         if entity != self._last:
-            checked_id(entity)
+            check_id(entity)
         cleaned = [clean_name(name) for name in names]
         if entity != self._last:
             self._ids.append(entity)
@@ -184,7 +184,7 @@ class KnowledgeBuilder:
 
     def replace(self, old: str, new: str) -> None:
         """Note that an id now goes by another one; chains are followed."""
-        pair = checked_id(old), checked_id(new)  # both before either is noted
+        pair = check_id(old), check_id(new)  # both before either is noted
         self._old.append(pair[0])
         self._new.append(pair[1])
 
@@ -379,7 +379,7 @@ class KnowledgeBase:
         return len(self._columns.ids)
 
     def __repr__(self) -> str:
-        size = f"{counted(len(self), 'entity')}, {counted(self.name_count, 'name')}"
+        size = f"{quantity(len(self), 'entity')}, {quantity(self.name_count, 'name')}"
         return f"KnowledgeBase({size})"
 
     def __contains__(self, entity: object) -> bool:
@@ -436,7 +436,7 @@ class KnowledgeBase:
             return None
         return self._columns.ids[int(self._columns.replaced_rows[number])]
 
-    def replaced(self) -> Iterator[tuple[str, str]]:
+    def retired_ids(self) -> Iterator[tuple[str, str]]:
         """Retired ids, each with the id that replaced it."""
         rows = self._columns.replaced_rows.tolist()
         for old, row in zip(self._columns.replaced, rows, strict=True):

@@ -30,7 +30,7 @@ def add_wikidata(source: Source, builder: KnowledgeBuilder, *, language: str) ->
         text = line.strip().removeprefix("[").removesuffix("]").removesuffix(",").strip()
         if not text:
             continue
-        with source.skipping(number):
+        with source.skip_broken(number):
             _add_item(_fields(text), builder, ranks, number)
 
 
@@ -177,7 +177,7 @@ def add_mediawiki(source: Source, builder: KnowledgeBuilder, *, anchors: int) ->
     links = _Links() if anchors > 0 else None
     for page in read_pages(source):
         if page.namespace == 0:
-            with source.skipping(page.line):
+            with source.skip_broken(page.line):
                 _add_page(page, builder, links)
     if links is not None:
         for target in links.targets():
@@ -300,12 +300,12 @@ def add_umls(
             continue
         is_wanted = (code is None or fields[1] == code) and (not sources or fields[11] in sources)
         if is_wanted and (fields[16] == "N" or keep_suppressed):
-            with source.skipping(number):
+            with source.skip_broken(number):
                 builder.add(fields[0], (fields[14],), rank=_rank(fields), line=number)
                 named.add(fields[11])
     for merged, number, fields in _rows_beside(source, "MRCUI", _RETIRED_WIDTH):
         if fields[2] == "SY" and fields[0] and fields[5]:  # others are only related, or deleted
-            with merged.skipping(number):
+            with merged.skip_broken(number):
                 builder.replace(fields[0], fields[5])
     for _, _, fields in _rows_beside(source, "MRDEF", _DEFINITION_WIDTH):
         if fields[4] in named and (fields[6] == "N" or keep_suppressed):

@@ -39,8 +39,8 @@ def synonym_clause(
     """
     comment += " " * comment.endswith("\\")
     parts = (
-        *("synonym:", _quoted(name), scope.upper(), kind, f"[{', '.join(sources)}]"),
-        f"{{comment={_quoted(comment)}}}" if comment else "",
+        *("synonym:", _quote(name), scope.upper(), kind, f"[{', '.join(sources)}]"),
+        f"{{comment={_quote(comment)}}}" if comment else "",
     )
     return " ".join(filter(None, parts))
 
@@ -61,7 +61,7 @@ def escape_line(text: str) -> str:
     return _UNQUOTED.sub(_escape, text)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return f'"{_IN_QUOTES.sub(_escape, text)}"'
 
 

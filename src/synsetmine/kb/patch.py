@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from synsetmine.errors import DataError, Skipped, skipping
-from synsetmine.io.files import byte_lines, open_binary, writing
+from synsetmine.errors import DataError, Skipped, skip_broken
+from synsetmine.io.files import atomic_stream, byte_lines, open_binary
 from synsetmine.io.tables import Row, delimiter_of, row_of
 from synsetmine.kb.base import clean_name, valid_unicode
 from synsetmine.kb.dumps import json_fields
@@ -89,7 +89,7 @@ def json_records(path: Path, fields: KbFields) -> Iterator[bytes | Record]:
         if not text.strip():
             yield raw
             continue
-        with skipping(path, number, None):
+        with skip_broken(path, number, None):
             entity, names, _ = parse_record(text, fields)
             yield _JsonRecord(raw, entity, [valid_unicode(name) for name in names], fields.names)
 
@@ -157,7 +157,7 @@ def table_records(
         taken.clear()
         if before:
             yield before
-        with skipping(path, number, None):
+        with skip_broken(path, number, None):
             if isinstance(row, DataError):
                 raise row
             if layout is None:
@@ -328,7 +328,7 @@ def apply_names(
         if not isinstance(piece, bytes) and piece.entity in homes:
             homes[piece.entity].meet(number, piece)
     chosen = {home.number: home.choose(refused) for home in homes.values()}
-    with writing(out) as stream:
+    with atomic_stream(out) as stream:
         stream.write(_byte_order_mark(kb))
         for number, piece in enumerate(records(kb, fields)):
             if isinstance(piece, bytes):

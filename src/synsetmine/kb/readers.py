@@ -103,7 +103,7 @@ def read_kb(
         return KnowledgeBase.load(path)
     builder = KnowledgeBuilder(path=path, skipped=skipped)
     names = (names_field,) if isinstance(names_field, str) else names_field
-    fields = KbFields.named(
+    fields = KbFields.of(
         id_field=id_field,
         name_field=name_field,
         names_field=names,
@@ -112,7 +112,7 @@ def read_kb(
     )
     size = path.stat().st_size if path.is_file() else 0
     meter = Meter(size, progress)
-    with meter.reading(size) as on_read:
+    with meter.start_file(size) as on_read:
         source = Source(path, skipped, on_read)
         match format:
             case "jsonl":
@@ -218,7 +218,7 @@ class KbFields:
     separator: str = SEPARATOR
 
     @classmethod
-    def named(
+    def of(
         cls,
         *,
         id_field: str | None = None,
@@ -236,7 +236,7 @@ def add_jsonl(source: Source, builder: KnowledgeBuilder, fields: KbFields) -> No
     for number, line in source.lines():
         if not line.strip():
             continue
-        with source.skipping(number):
+        with source.skip_broken(number):
             entity, names, definition = parse_record(line, fields)
             builder.add(entity, names, line=number)
             builder.define(entity, definition)

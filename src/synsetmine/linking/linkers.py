@@ -53,14 +53,14 @@ class MarkedLinker:
         self._kb = kb
 
     def link(self, documents: Sequence[Document]) -> list[tuple[Mention, ...]]:
-        return [tuple(_resolved(document.mentions, self._current)) for document in documents]
+        return [tuple(_resolve(document.mentions, self._current)) for document in documents]
 
     def _current(self, entity: str) -> str:
         current = self._kb.current(entity) if self._kb is not None else None
         return entity if current is None else current
 
 
-def _resolved(
+def _resolve(
     mentions: Iterable[Mention], entity_of: Callable[[str], str | None]
 ) -> Iterator[Mention]:
     """The mentions of entities, in the order of their text, not of their file."""
@@ -191,7 +191,7 @@ class PubtatorLinker:
         self._kb = kb
 
     def link(self, documents: Sequence[Document]) -> list[tuple[Mention, ...]]:
-        return [tuple(_resolved(document.mentions, self._entity)) for document in documents]
+        return [tuple(_resolve(document.mentions, self._entity)) for document in documents]
 
     def _entity(self, field: str) -> str | None:
         return read_id_field(field, self._kb).entity

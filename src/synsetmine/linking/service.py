@@ -152,11 +152,11 @@ class Service:
         questions: Sequence[Question],
         read: Callable[[int, bytes], Result],
         *,
-        failed: Callable[[SynsetmineError], Result],
+        on_failure: Callable[[SynsetmineError], Result],
     ) -> list[Result]:
         """What `read` makes of each answer, in order; it is called as soon as the answer is there.
 
-        `failed` returns the answer for a question that failed (a `RefusedError` if the question
+        `on_failure` returns the answer for a question that failed (a `RefusedError` if the question
         may be the reason), or raises. The first error raised ends it all: what has not been asked
         yet is not asked.
         """
@@ -165,7 +165,7 @@ class Service:
 
         def work(number: int) -> Result:
             try:
-                return self._ask(client, stop, questions[number], partial(read, number), failed)
+                return self._ask(client, stop, questions[number], partial(read, number), on_failure)
             except _StoppedError:
                 raise
             except BaseException as error:
@@ -209,17 +209,17 @@ class Service:
         stop: Event,
         question: Question,
         read: Callable[[bytes], Result],
-        failed: Callable[[SynsetmineError], Result],
+        on_failure: Callable[[SynsetmineError], Result],
     ) -> Result:
         for attempt in range(self.retries + 1):
             self._pace.wait(stop)
             if self.admit is not None and not self.admit(question):
-                return failed(NotAskedError(f"{redact(self.url)}: {question.name}: not asked"))
+                return on_failure(NotAskedError(f"{redact(self.url)}: {question.name}: not asked"))
             try:
                 return self._post(client, question, read)
             except _FailedError as failure:
                 if failure.final or attempt == self.retries:
-                    return failed(self._error(question, failure, attempt + 1))
+                    return on_failure(self._error(question, failure, attempt + 1))
                 pause = self._pause(question, attempt) if failure.after is None else failure.after
                 if failure.busy:
                     self._pace.hold(pause)

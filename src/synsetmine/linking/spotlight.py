@@ -269,7 +269,7 @@ class SpotlightLinker:
                 cache.put(self._key(text), annotation.to_json())
             return annotation
 
-        def failed(error: SynsetmineError) -> Annotation:
+        def on_failure(error: SynsetmineError) -> Annotation:
             if not isinstance(error, RefusedError) or not self._skip_refused:
                 raise error
             return Annotation(broken=((REFUSED, error.what),))
@@ -278,7 +278,7 @@ class SpotlightLinker:
             Question(f"document {name!r}", {"text": text} | self._settings) for text, name in texts
         ]
         try:
-            return self._service.ask(questions, read, failed=failed)
+            return self._service.ask(questions, read, on_failure=on_failure)
         except RefusedError as error:
             advice = "skip_refused=True leaves such texts out"
             raise SynsetmineError(f"{error}; {advice}; {self._cache_hint()}") from error

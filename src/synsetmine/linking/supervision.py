@@ -21,9 +21,9 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from synsetmine.engines import Engine, LocalEngine
-from synsetmine.errors import DataError, skipping
+from synsetmine.errors import DataError, skip_broken
 from synsetmine.io.files import atomic_write, numbered_lines, write_text
-from synsetmine.io.parquet import ParquetReader, reading_parquet
+from synsetmine.io.parquet import ParquetReader, parquet_errors
 from synsetmine.io.sets import parse_count
 from synsetmine.kb import KnowledgeBase
 from synsetmine.linking.linkers import Linker
@@ -102,7 +102,7 @@ def resolve_common(mentions: Path) -> int:
 
 
 def _row_groups(mentions: Path) -> Iterator[pa.Table]:
-    with reading_parquet(mentions), ParquetReader(mentions) as file:
+    with parquet_errors(mentions), ParquetReader(mentions) as file:
         for group in range(file.metadata.num_row_groups):
             yield file.row_group(group)
 
@@ -152,7 +152,7 @@ def read_links(path: Path) -> list[Link]:
         raise DataError(f"expected the header {HEADER!r}", path=path, line=number, value=first)
     links = []
     for number, line in lines:
-        with skipping(path, number, None):
+        with skip_broken(path, number, None):
             match line.split("\t"):
                 case [surface, entity, count] if surface and entity:
                     links.append(Link(surface, entity, parse_count(count)))
@@ -256,7 +256,9 @@ def supervise(
         else:
             entities_of.setdefault(form, Counter())[link.entity] += link.count
 
-    dropped_of = {form: _dropped(seen, ambiguous, min_count) for form, seen in entities_of.items()}
+    dropped_of = {
+        form: _reasons_to_drop(seen, ambiguous, min_count) for form, seen in entities_of.items()
+    }
     members: dict[str, dict[Term, int]] = {}  # entity -> its terms and how often each was seen
     for link, form in form_of.items():
         if link in fate:
@@ -365,7 +367,7 @@ def _mistake(link: Link, form: str, kb: KnownNames) -> str:
     return UNKNOWN_NAME if link.entity in kb else UNKNOWN_ENTITY
 
 
-def _dropped(seen: Counter[str], ambiguous: Ambiguous, min_count: int) -> dict[str, str]:
+def _reasons_to_drop(seen: Counter[str], ambiguous: Ambiguous, min_count: int) -> dict[str, str]:
     """Why a form may not name some of the entities that it was seen with."""
     dropped = {entity: RARE for entity, count in seen.items() if count < min_count}
     often = [entity for entity in seen if entity not in dropped]

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from synsetmine.errors import DataError
 from synsetmine.models.known import KNOWN_THRESHOLD, KnownSets
 from synsetmine.models.task import MiningResult
-from synsetmine.progress import ShowProgress, showing
+from synsetmine.progress import ShowProgress, open_progress
 from synsetmine.types import Progress, SetsLike, SynonymSets, Term, TermLike, terms_of
 from synsetmine.views import TermVectors, TermViews, View
 
@@ -195,7 +195,7 @@ class StoredModel:
 
     def apply_to(self, vectors: TermVectors) -> TermVectors:
         """The table with tuned vectors in place of its own, where the model has any."""
-        return vectors if self.tuned_vectors is None else vectors.replaced(self.tuned_vectors)
+        return vectors if self.tuned_vectors is None else vectors.with_vectors(self.tuned_vectors)
 
 
 @dataclass(frozen=True)
@@ -247,7 +247,7 @@ class ModelSettings(Protocol):
         """All values, as JSON has them."""
         ...
 
-    def updated(self, changes: Mapping[str, Any]) -> Self:
+    def with_changes(self, changes: Mapping[str, Any]) -> Self:
         """These settings with some values changed; raises a DataError for an unknown one."""
         ...
 
@@ -320,7 +320,7 @@ def generate_sets(
     seeds = SynonymSets.of(() if seeds is None else seeds)
     new = dict.fromkeys(term for term in terms_of(vocabulary) if term not in seeds)
     views = TermViews.of(views)
-    with showing(progress, "mining") as report:
+    with open_progress(progress, "mining") as report:
         known = None
         if seeds:
             known = model.assign(

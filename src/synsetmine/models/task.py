@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from synsetmine.errors import DataError, counted, require
+from synsetmine.errors import DataError, quantity, require
 from synsetmine.frames import Library, frame_of
 from synsetmine.io.sets import Action, Decision
 from synsetmine.models.known import Candidate, KnownSets
@@ -31,11 +31,11 @@ class MiningResult:
     def __repr__(self) -> str:
         several = sum(size > 1 for size in self.sets.sizes)
         sizes = [
-            f"{counted(len(self.sets.terms), 'term')}: {counted(several, 'set')} of several",
+            f"{quantity(len(self.sets.terms), 'term')}: {quantity(several, 'set')} of several",
             f"{len(self.sets) - several:,} alone",
         ]
         if self.without_vector:
-            sizes.append(f"{counted(len(self.without_vector), 'term')} not judged")
+            sizes.append(f"{quantity(len(self.without_vector), 'term')} not judged")
         return f"MiningResult({'; '.join(sizes)})"
 
     @property
@@ -68,7 +68,7 @@ class MiningResult:
         largest = max(self.sets.sizes, default=0)
         return largest if largest >= max(GIANT, len(self.sets.terms) / 10) else 0
 
-    def renamed(self, names: Mapping[str, str]) -> MiningResult:
+    def with_ids(self, names: Mapping[str, str]) -> MiningResult:
         """The same result with other set ids."""
         sets = SynonymSets(self.sets.sets, tuple(names[set_id] for set_id in self.sets.ids))
         trace = tuple(
@@ -216,7 +216,7 @@ def with_known(
     """
     members = {i: list(names) for i, names in zip(known.sets.ids, known.sets, strict=True)}
     fresh = _fresh_ids(len(groups.sets), members)
-    groups = groups.renamed(dict(zip(groups.sets.ids, fresh, strict=True)))
+    groups = groups.with_ids(dict(zip(groups.sets.ids, fresh, strict=True)))
     decisions = {decision.term: decision for decision in groups.trace}
     for term in dict.fromkeys(order):
         if term in joined:

@@ -310,7 +310,7 @@ def _count_terms(
         if vectors.method == "cooccurrence":
             from synsetmine.views.cooccurrence import Cooccurrence, NeighbourCounter
 
-            options = _chosen(vectors, "window", "min_count")
+            options = _options_of(vectors, "window", "min_count")
             counter = NeighbourCounter.of(forms, FormCounts.load(at.words).counts, **options)
             counters["neighbours"] = counter
             cooccurrence = Cooccurrence(counter.units)
@@ -396,7 +396,7 @@ def make_vectors(
         vectors = vectors_for(terms, read_vectors(Path(settings.path)))
     elif settings.method == "cooccurrence" and counted:
         counts = Cooccurrence.load(at.cooccurrence)
-        options = _chosen(settings, "dimension", "min_count")
+        options = _options_of(settings, "dimension", "min_count")
         vectors = cooccurrence_vectors(counts, terms, seed=settings.seed, **options)
     else:
         train = train_skipgram if settings.method == "skipgram" else train_cooccurrence
@@ -406,7 +406,7 @@ def make_vectors(
             seed=settings.seed,
             engine=context.engine,
             progress=context.progress,
-            **_chosen(settings, "dimension", "window", "min_count"),
+            **_options_of(settings, "dimension", "window", "min_count"),
         )
     if not len(vectors):
         raise DataError("no term has a vector")
@@ -415,7 +415,7 @@ def make_vectors(
     return VectorsResult(vectors=len(vectors), dimension=vectors.dimension, without=without)
 
 
-def _chosen(settings: VectorSettings, *names: str) -> dict[str, Any]:
+def _options_of(settings: VectorSettings, *names: str) -> dict[str, Any]:
     """These settings, without those whose 0 means the default of the method."""
     return {name: value for name in names if (value := getattr(settings, name))}
 

@@ -76,7 +76,7 @@ def explain(
     are the types of both. The probability depends on the vocabulary: `among` are other names of the
     list, if any. `model`, `encoder`, `device` and `cache` are those of `group`.
     """
-    from synsetmine.pipeline.grouping import encoding, model_of_names
+    from synsetmine.pipeline.grouping import model_of_names, open_encoder
     from synsetmine.pipeline.name_vocabulary import LONGEST_NAME
 
     names = [" ".join(text.split()) for text in names_in([name, other])]
@@ -96,7 +96,7 @@ def explain(
         [one, two, *(Term(text) for text in more if name_key(text) not in keys)],
         {term: own for term, own in texts.items() if own},
         {term: kind for term, kind in zip((one, two), kinds, strict=True) if kind},
-        encoding(encoder, device=device, cache=cache),
+        open_encoder(encoder, device=device, cache=cache),
     )
     return explainer.explain(one, two)
 

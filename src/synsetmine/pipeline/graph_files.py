@@ -18,8 +18,8 @@ from typing import Any, Literal, TypeAlias
 from synsetmine.corpus.documents import TableFormat, table_rows
 from synsetmine.corpus.name_lists import choose_column, format_of, id_text, name_text, type_text
 from synsetmine.errors import DataError
-from synsetmine.io.files import Source, parse_json, plain_name, writing
-from synsetmine.io.parquet import ParquetReader, reading_parquet
+from synsetmine.io.files import Source, atomic_stream, parse_json, plain_name
+from synsetmine.io.parquet import ParquetReader, parquet_errors
 from synsetmine.io.tables import row_of
 
 Encoding: TypeAlias = Literal["arrow", "text", "json"]
@@ -77,13 +77,13 @@ class GraphTable:
                 raise DataError(problem, path=self.path, value=error.value) from None
         return texts
 
-    def encoded(self, column: str, values: Sequence[Any]) -> Any:
+    def as_array(self, column: str, values: Sequence[Any]) -> Any:
         """Values of a column as an array of its type."""
         import pyarrow as pa
 
         return pa.array(_cells(values, self.encoding), type=self.arrow.schema.field(column).type)
 
-    def replaced(self, column: str, rows: Mapping[int, Any]) -> GraphTable:
+    def with_cells(self, column: str, rows: Mapping[int, Any]) -> GraphTable:
         """The table with other values in some rows of a column."""
         import pyarrow as pa
 
@@ -93,13 +93,13 @@ class GraphTable:
         indices = list(range(self.count))
         for place, row in enumerate(rows):
             indices[row] = self.count + place
-        new = self.encoded(column, list(rows.values()))
+        new = self.as_array(column, list(rows.values()))
         cells = pa.chunked_array([*cells.chunks, new], type=cells.type).take(_positions(indices))
         place = self.columns.index(column)
         field = self.arrow.schema.field(column)
         return replace(self, arrow=self.arrow.set_column(place, field, cells))
 
-    def taken(self, rows: Sequence[int]) -> GraphTable:
+    def take(self, rows: Sequence[int]) -> GraphTable:
         """Some rows, in this order."""
         return replace(self, arrow=self.arrow.take(_positions(rows)))
 
@@ -137,7 +137,7 @@ class GraphTable:
             parts.append(part.select(columns).cast(schema))
         return replace(self, arrow=pa.concat_tables(parts))
 
-    def applied(self, columns: Sequence[str]) -> GraphTable:
+    def with_plan_columns(self, columns: Sequence[str]) -> GraphTable:
         """The table with columns that applying a plan adds; JSON lines lack one without values."""
         table = self
         for name in columns:
@@ -211,7 +211,7 @@ def read_table(path: Path) -> GraphTable:
     source = Source(path)
     match check_table_ending(path):
         case "parquet":
-            with reading_parquet(path), ParquetReader(path) as file:
+            with parquet_errors(path), ParquetReader(path) as file:
                 return GraphTable(file.table(), "arrow", path)
         case "jsonl":
             return _read_json(source)
@@ -285,7 +285,7 @@ def write_tables(tables: Mapping[Path, GraphTable]) -> None:
     """Write tables in the formats that they were read from, all of them or none."""
     with ExitStack() as stack:
         for path, table in tables.items():
-            stream = stack.enter_context(writing(path))
+            stream = stack.enter_context(atomic_stream(path))
             if table.encoding == "arrow":
                 import pyarrow.parquet as pq
 
@@ -323,7 +323,7 @@ def with_originals(
     import pyarrow as pa
 
     rows = [row for own in originals if own is not None for row in own]
-    taken = table.taken(rows).arrow
+    taken = table.take(rows).arrow
     if table.encoding == "arrow":
         values = pa.StructArray.from_arrays(
             [_array(column) for column in taken.columns],
@@ -380,7 +380,7 @@ def _from_records(table: GraphTable, bare: GraphTable) -> tuple[list[list[int]],
 
     lists = table.arrow[MERGED]
     if pa.types.is_null(lists.type):
-        return [[] for _ in range(table.count)], bare.taken([])
+        return [[] for _ in range(table.count)], bare.take([])
     lists = _array(lists)
     records = lists.flatten()
     numbers = iter(records.field(ROW).to_pylist())

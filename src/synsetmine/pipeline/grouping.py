@@ -32,7 +32,7 @@ from synsetmine.pipeline.name_vocabulary import (
 )
 from synsetmine.pipeline.registry import Registry, known_mentions, known_senses
 from synsetmine.pipeline.settings import GroupSettings, JudgeSettings
-from synsetmine.progress import ShowProgress, showing
+from synsetmine.progress import ShowProgress, open_progress
 from synsetmine.types import Progress, SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews, encode_terms, find_encoder, unit_rows
 
@@ -154,8 +154,8 @@ def group(
     threshold = threshold_of(precision)
     rows = rows_in(names, column, contexts=contexts, types=types)
     model = model_of_names(model, encoder)
-    with showing(progress, "grouping") as bar:
-        encode = encoding(encoder, device=device, cache=cache, progress=bar)
+    with open_progress(progress, "grouping") as bar:
+        encode = open_encoder(encoder, device=device, cache=cache, progress=bar)
         entities = known_entities(known)
         mentions = [*known_mentions(entities)]
         rows = [row if row.name.strip() else Row("") for row in rows]
@@ -164,8 +164,8 @@ def group(
         vocabulary = NameVocabulary(split, entities)
         decided = known.never if isinstance(known, Registry) else ()
         never, always = map(_pairs_of, (never, always))
-        apart, unused_apart = vocabulary.linked([*never, *decided])
-        together, unused_together = vocabulary.linked(always, together=True)
+        apart, unused_apart = vocabulary.link_pairs([*never, *decided])
+        together, unused_together = vocabulary.link_pairs(always, together=True)
         cannot_link, must_link = [*chain(*apart)], [*chain(*together)]
         seeds = vocabulary.seeds()
         terms = [*vocabulary.new_terms(), *seeds.terms]
@@ -302,7 +302,7 @@ def model_of_names(model: NameModel | StoredModel | None, encoder: str | None) -
     return named  # type: ignore[no-any-return]
 
 
-def encoding(
+def open_encoder(
     encoder: str | None,
     *,
     device: str = "cpu",

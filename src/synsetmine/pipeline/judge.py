@@ -14,7 +14,7 @@ from threading import Lock
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from synsetmine.errors import SynsetmineError, counted, import_extra, shorten
+from synsetmine.errors import SynsetmineError, import_extra, quantity, shorten
 from synsetmine.io.downloads import redact
 from synsetmine.io.files import cache_root
 from synsetmine.linking.service import (
@@ -85,7 +85,7 @@ class JudgeReport:
         """All of it on one line."""
         settings = self.settings
         parts = [
-            f"{self.judge}: {counted(self.questions, 'question')} on probabilities from "
+            f"{self.judge}: {quantity(self.questions, 'question')} on probabilities from "
             f"{self.low:.2f} to {self.high:.2f}"
         ]
         tokens = f"{self.tokens_in:,} tokens in and {self.tokens_out:,} out"
@@ -95,17 +95,17 @@ class JudgeReport:
         else:
             parts.append(f"{self.answered} answered ({self.cached} from the cache)")
             if self.not_asked:
-                parts.append(f"{counted(self.not_asked, 'question')} not asked")
+                parts.append(f"{quantity(self.not_asked, 'question')} not asked")
             problems = {"invalid answer": self.invalid, "failed question": self.failed}
-            parts += [counted(count, what) for what, count in problems.items() if count]
+            parts += [quantity(count, what) for what, count in problems.items() if count]
             if self.problem:
                 parts[-1] += f" (first problem: {self.problem})"
             parts.append(f"{self.together} together, {self.apart} apart")
-            parts.append(f"{counted(self.requests, 'request')}, {tokens}{cost}")
+            parts.append(f"{quantity(self.requests, 'request')}, {tokens}{cost}")
         if self.left_out:
             parts.append(
-                f"{counted(self.left_out, 'question')} beyond the limits of "
-                f"{counted(settings.calls, 'request')} and {counted(settings.tokens, 'token')}"
+                f"{quantity(self.left_out, 'question')} beyond the limits of "
+                f"{quantity(settings.calls, 'request')} and {quantity(settings.tokens, 'token')}"
             )
         return "; ".join(parts)
 
@@ -251,7 +251,7 @@ class _Round:
             return self._admit(form_of[question.name])
 
         questions = [Question(name, json=form.body) for name, form in form_of.items()]
-        answers = self._judge.service(admit).ask(questions, self._read, failed=self._fail)
+        answers = self._judge.service(admit).ask(questions, self._read, on_failure=self._fail)
         pairs = zip(self._forms, answers, strict=True)
         return {form: answer for form, answer in pairs if answer is not None}
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from synsetmine.corpus.name_lists import id_text
-from synsetmine.errors import DataError, counted, require_type
+from synsetmine.errors import DataError, quantity, require_type
 from synsetmine.normalization import name_key
 from synsetmine.pipeline.graph_files import (
     MERGED,
@@ -51,11 +51,11 @@ class ApplicationCounts:
         parts = []
         if self.entities:
             left = self.entities - self.merged
-            parts.append(f"{counted(self.entities, 'entity')}: {left:,} after merging")
+            parts.append(f"{quantity(self.entities, 'entity')}: {left:,} after merging")
         if self.relations:
-            parts.append(f"{counted(self.relations, 'relation')}: {self.changed:,} changed")
+            parts.append(f"{quantity(self.relations, 'relation')}: {self.changed:,} changed")
         if self.self_relations:
-            parts.append(counted(self.self_relations, "self-relation"))
+            parts.append(quantity(self.self_relations, "self-relation"))
         return "; ".join(parts) or "nothing to merge"
 
 
@@ -278,7 +278,7 @@ def _merged_table(
     gone = {row for _, rows in changed.values() for row in rows}
     kept = [row for row in range(table.count) if row in changed or row not in gone]
     place = {row: number for number, row in enumerate(kept)}
-    base = table.taken([changed[row][1][0] if row in changed else row for row in kept])
+    base = table.take([changed[row][1][0] if row in changed else row for row in kept])
     joined = columns.join
     if joined is None:
         joined = [name for name in table.columns if name == "description"]
@@ -295,7 +295,7 @@ def _merged_table(
             parts = {row: [*islice(values, len(rows))] for row, rows in several.items()}
             new = {row: combine(part) for row, part in parts.items()}
             new = {row: value for row, value in new.items() if value is not parts[row][0]}
-        base = base.replaced(column, new)
+        base = base.with_cells(column, new)
     set_ids: list[str | None] = [None] * len(kept)
     originals: list[list[int] | None] = [None] * len(kept)
     for row, (merge, rows) in changed.items():
@@ -370,7 +370,7 @@ def _map_relations(
             ambiguous += bool(text) and is_ambiguous(text)
         after.append([new.get(row, text) for row, text in enumerate(texts)])
         originals = table.values(end, list(new))
-        mapped = mapped.replaced(
+        mapped = mapped.with_cells(
             end, dict(zip(new, _as_type(originals, new.values()), strict=True))
         )
         former: list[Any] = [None] * table.count
@@ -383,8 +383,8 @@ def _map_relations(
     dropped = None
     if drop:
         gone = set(loops)
-        dropped = mapped.taken(loops).with_column(ROW_NUMBER, loops)
-        mapped = mapped.taken([row for row in range(table.count) if row not in gone])
+        dropped = mapped.take(loops).with_column(ROW_NUMBER, loops)
+        mapped = mapped.take([row for row in range(table.count) if row not in gone])
     counts = replace(
         counts,
         relations=table.count,
@@ -409,7 +409,7 @@ def _check_ends(entities: GraphTable, relations: GraphTable, columns: GraphColum
     have_names, have_ids = any(name_key(end) in names for end in ends), not ends.isdisjoint(ids)
     other = "id" if columns.refer_to == "name" else "name"
     if have_names != have_ids and have_ids == (other == "id"):
-        problem = f"source and target have {other}s of entities; say so by refer_to (--refer-to)"
+        problem = f"source and target have {other}s of entities; set refer_to (--refer-to) to"
         raise DataError(problem, path=relations.path, value=other)
 
 

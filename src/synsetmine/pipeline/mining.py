@@ -6,14 +6,14 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from synsetmine.errors import counted
+from synsetmine.errors import quantity
 from synsetmine.io.sets import Decision, Quote, Vocabulary, lasting_ids
 from synsetmine.models import MiningResult, StoredModel, generate_sets
 from synsetmine.models.known import Rehearsal
 from synsetmine.normalization import normal_form
 from synsetmine.pipeline.settings import MineSettings
 from synsetmine.runs.folder import StageResult
-from synsetmine.schema import from_record, labelled, to_record
+from synsetmine.schema import from_record, result_field, to_record
 from synsetmine.text.evidence import Evidence
 from synsetmine.text.kinds import DifferingWords, name_kind, pair_kind, relation_of
 from synsetmine.text.word_forms import name_stems
@@ -59,7 +59,7 @@ def mine_terms(
         progress=progress,
     )
     mined = describe_joins(mined, views.evidence)
-    return mined.renamed(lasting_ids(mined.sets, fixed=seeds.ids, earlier=earlier))
+    return mined.with_ids(lasting_ids(mined.sets, fixed=seeds.ids, earlier=earlier))
 
 
 def threshold_of(model: StoredModel, settings: MineSettings) -> float:
@@ -78,25 +78,25 @@ def order_vocabulary(vocabulary: Vocabulary, settings: MineSettings) -> list[Ter
 class RehearsalLevel:
     """Names with at least this probability: new ones, and hidden ones that were looked for."""
 
-    probability: float = labelled("probability")
-    new_names: int = labelled("new names")
-    expected_right: float = labelled("expected right")  # of the new names
-    assigned: int = labelled("hidden names assigned")
-    precision: float = labelled("precision")  # of the hidden names that were assigned
-    recall: float = labelled("recall")  # of all hidden names
+    probability: float = result_field("probability")
+    new_names: int = result_field("new names")
+    expected_right: float = result_field("expected right")  # of the new names
+    assigned: int = result_field("hidden names assigned")
+    precision: float = result_field("precision")  # of the hidden names that were assigned
+    recall: float = result_field("recall")  # of all hidden names
     # The share of names whose entity was removed that joined another
-    without_entity: float = labelled("names without an entity that joined one")
+    without_entity: float = result_field("names without an entity that joined one")
 
 
 @dataclass(frozen=True)
 class RehearsalSummary:
     """How well known names that were hidden found their entities, the lowest level first."""
 
-    hidden: int = labelled("hidden names")
-    levels: Sequence[RehearsalLevel] = labelled("levels")
-    calibration_error: float = labelled("calibration error")
+    hidden: int = result_field("hidden names")
+    levels: Sequence[RehearsalLevel] = result_field("levels")
+    calibration_error: float = result_field("calibration error")
     # Mean probability, share that was right, and number of names of each bin
-    reliability: Sequence[tuple[float, float, int]] = labelled("reliability")
+    reliability: Sequence[tuple[float, float, int]] = result_field("reliability")
 
     @classmethod
     def of(cls, rehearsal: Rehearsal, probabilities: Sequence[float]) -> RehearsalSummary:
@@ -140,13 +140,13 @@ class RehearsalSummary:
 class MineResult(StageResult):
     """How many new names and unknown terms were mined; the summary says what to expect of them."""
 
-    new_names: int = labelled("new names of known entities")
-    entities: int = labelled("entities with new names")
-    groups: int = labelled("groups of unknown terms")
-    grouped: int = labelled("unknown terms in groups")
-    alone: int = labelled("unknown terms that stand alone")
-    without_vector: int = labelled("without vector")
-    in_one_set: int | None = labelled("in one set", default=None)
+    new_names: int = result_field("new names of known entities")
+    entities: int = result_field("entities with new names")
+    groups: int = result_field("groups of unknown terms")
+    grouped: int = result_field("unknown terms in groups")
+    alone: int = result_field("unknown terms that stand alone")
+    without_vector: int = result_field("without vector")
+    in_one_set: int | None = result_field("in one set", default=None)
     rehearsal: RehearsalSummary | None = None
 
     @classmethod
@@ -191,7 +191,7 @@ def _expectations(
     probabilities: Sequence[float], entities: int, groups: Sequence[int], *, rehearsed: bool
 ) -> list[str]:
     """What to expect of the new names, and how many other terms were grouped."""
-    names = f"{counted(len(probabilities), 'new name')} for {counted(entities, 'entity')}"
+    names = f"{quantity(len(probabilities), 'new name')} for {quantity(entities, 'entity')}"
     sure = [p for p in probabilities if p >= SURE]
     expected = f"of which about {round(sum(sure)):,} should be right"
     if rehearsed:
@@ -199,8 +199,8 @@ def _expectations(
     else:
         sentences = [f"{names}; there was no rehearsal, so the probabilities are the model's own"]
     if groups:
-        unknown = counted(sum(groups), "unknown term")
-        sentences.append(f"besides, {counted(len(groups), 'group')} of {unknown}")
+        unknown = quantity(sum(groups), "unknown term")
+        sentences.append(f"besides, {quantity(len(groups), 'group')} of {unknown}")
     return sentences
 
 

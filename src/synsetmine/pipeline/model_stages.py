@@ -9,7 +9,7 @@ from statistics import mean, pstdev
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from synsetmine.errors import counted
+from synsetmine.errors import quantity
 from synsetmine.io.files import cache_root, write_json
 from synsetmine.io.sets import Vocabulary, read_sets, read_vocabulary, write_sets, write_trace
 from synsetmine.kb import KnowledgeBase
@@ -80,7 +80,7 @@ def read_constraints(reviews: Path | None) -> Constraints:
     return Constraints.from_decisions([] if reviews is None else find_decisions(reviews))
 
 
-def _reviewed(informed: SetsWithReviews) -> dict[str, int]:
+def _review_counts(informed: SetsWithReviews) -> dict[str, int]:
     """The reviews that a stage took in, for its counts."""
     return {f"reviewed {what}": count for what, count in informed.counts.items()}
 
@@ -149,7 +149,7 @@ def train_model(
         device=context.device,
         ask=context.ask,
     )
-    figures = {**trained.figures, **_reviewed(informed)}
+    figures = {**trained.figures, **_review_counts(informed)}
     notes = trained.warnings
     if effect is not None and effect.is_loss:
         notes = (*notes, f"{effect}{'' if effect.is_kept else '; trained without them'}")
@@ -173,7 +173,7 @@ class ReviewEffect:
     def __str__(self) -> str:
         verb = "lowered" if self.is_loss else "changed"
         change = f"{verb} F1 on held-out sets from {self.before:.2f} to {self.after:.2f}"
-        return f"{counted(self.decisions, 'decision')} {change}"
+        return f"{quantity(self.decisions, 'decision')} {change}"
 
     @property
     def is_loss(self) -> bool:
@@ -286,7 +286,7 @@ def mine_sets(settings: MineSettings, context: StageContext, *, reviews: Path | 
         progress=context.progress,
     )
     write_candidates(at.candidates, mined.known)
-    result = MineResult.of(mined, informed.sets, _reviewed(informed))
+    result = MineResult.of(mined, informed.sets, _review_counts(informed))
     write_json(at.rehearsal, result.record)
     in_corpus = _read_partition(*at.known, at.test)
     here = {*in_corpus.terms, *vocabulary.terms, *constraints.must_link.terms}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from synsetmine.corpus.name_lists import PAIR_HEADER
-from synsetmine.errors import DataError, Skipped, counted
+from synsetmine.errors import DataError, Skipped, quantity
 from synsetmine.frames import Library, frame_of, html_table
 from synsetmine.io.files import atomic_write, plain_name, write_json_lines, write_text
 from synsetmine.io.sets import new_id
@@ -164,8 +164,8 @@ class Grouping:
         distinct = counts.names - counts.duplicates
         in_sets = distinct - self._entries_alone
         parts = [
-            f"{counted(counts.names, 'name')}: {counted(len(self.sets), 'set')} with "
-            f"{counted(in_sets, 'name')}",
+            f"{quantity(counts.names, 'name')}: {quantity(len(self.sets), 'set')} with "
+            f"{quantity(in_sets, 'name')}",
             f"{self._entries_alone:,} {'stands' if self._entries_alone == 1 else 'stand'} alone",
         ]
         more = {
@@ -173,7 +173,7 @@ class Grouping:
             "spelling variant": counts.variants,
             "missing value": counts.missing,
         }
-        return "; ".join(parts + [counted(count, what) for what, count in more.items() if count])
+        return "; ".join(parts + [quantity(count, what) for what, count in more.items() if count])
 
     @property
     def _entries_alone(self) -> int:

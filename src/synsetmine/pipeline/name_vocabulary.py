@@ -199,7 +199,7 @@ class NameVocabulary:
                 sets.append((known_set.id, [*map(self.term, judged)]))
         return SynonymSets.of((terms for _, terms in sets), (set_id for set_id, _ in sets))
 
-    def linked(
+    def link_pairs(
         self, pairs: Iterable[tuple[str, str]], *, together: bool = False
     ) -> tuple[list[list[tuple[Term, Term]]], int]:
         """For each pair its pairs of terms, and how many pairs have a name that is nowhere else."""
@@ -294,14 +294,14 @@ class GroupingBuilder:
             threshold=threshold,
             counts=self._counts(),
             rows=tuple(None if key is None else position_of[key] for key in vocabulary.keys),
-            compared=self._compared(
+            compared=self._compare_terms(
                 explainer, [keys for _, keys in sets], [[key] for _, key, _ in alone]
             ),
             known_ids={position: i for position, (_, _, i) in enumerate(alone) if i is not None},
             taken_ids=frozenset(self._known),
         )
 
-    def _compared(
+    def _compare_terms(
         self,
         explainer: PairExplainer,
         sets: Sequence[Sequence[_Key]],

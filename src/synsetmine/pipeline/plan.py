@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from synsetmine.corpus.name_lists import ids_in
-from synsetmine.errors import DataError, counted, skipping
+from synsetmine.errors import DataError, quantity, skip_broken
 from synsetmine.frames import Library, frame_of
 from synsetmine.io.files import numbered_lines, parse_json, write_json_lines
 from synsetmine.normalization import is_unicode, name_key
 from synsetmine.pipeline.explanation import Explanation
-from synsetmine.progress import ShowProgress, showing
+from synsetmine.progress import ShowProgress, open_progress
 from synsetmine.text.kinds import pair_kind
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Plan:
         return iter(self.merges)
 
     def __repr__(self) -> str:
-        return f"Plan({counted(len(self.merges), 'merge')})"
+        return f"Plan({quantity(len(self.merges), 'merge')})"
 
     def to_frame(self, library: Library = "pandas") -> Any:
         """A DataFrame of pandas or polars with a row for each member, to look at."""
@@ -116,7 +116,7 @@ def plan_of(grouping: Grouping, ids: Any = None, *, progress: ShowProgress = Non
         _check_ids(grouping, ids)
     merges = []
     sets = grouping.sets if ids is None else grouping.every_set
-    with showing(progress, "explaining") as bar:
+    with open_progress(progress, "explaining") as bar:
         for place, one in enumerate(sets):
             several = len(one.entries) > 1
             members = []
@@ -237,7 +237,7 @@ def read_plan(path: str | Path) -> Plan:
     for number, line in numbered_lines(path):
         if not line.strip():
             continue
-        with skipping(path, number, None):
+        with skip_broken(path, number, None):
             merge = _parse_merge(parse_json(line))
             if merge.id in line_of:
                 raise DataError(f"line {line_of[merge.id]} already has this id", value=merge.id)

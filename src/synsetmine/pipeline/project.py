@@ -205,7 +205,7 @@ def _read_section(name: str, table: Any) -> Any:
         raise DataError("expected a section with settings", value=table)
     if name == "train":
         changes = dict(table)
-        return settings_of(changes.pop("preset", DEFAULT_PRESET)).updated(changes)
+        return settings_of(changes.pop("preset", DEFAULT_PRESET)).with_changes(changes)
     return from_values(sections()[name], table)
 
 
@@ -227,7 +227,7 @@ def _with_absolute_paths(project: Project, file: Path) -> Project:
     model = project.encoder.model
     is_folder = model != MINILM and Path(absolute(model)).is_dir()
     weights = project.train.to_dict().get("weights")
-    train = project.train.updated({"weights": absolute(weights)}) if weights else project.train
+    train = project.train.with_changes({"weights": absolute(weights)}) if weights else project.train
     return replace(
         project,
         encoder=replace(project.encoder, model=absolute(model) if is_folder else model),

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from synsetmine.corpus.name_lists import Row
-from synsetmine.errors import DataError, counted, skipping
+from synsetmine.errors import DataError, quantity, skip_broken
 from synsetmine.io.files import numbered_lines, parse_json, write_json_lines
 from synsetmine.normalization import is_unicode, name_key
 
@@ -58,8 +58,8 @@ class Registry:
         return len(self.entities)
 
     def __repr__(self) -> str:
-        pairs = counted(len(self.never), "cannot-link pair")
-        return f"Registry({counted(len(self.entities), 'entity')}, {pairs})"
+        pairs = quantity(len(self.never), "cannot-link pair")
+        return f"Registry({quantity(len(self.entities), 'entity')}, {pairs})"
 
     def grown(self, grouping: Grouping, *, never: Iterable[tuple[str, str]] = ()) -> Registry:
         """The registry with the names of a grouping that it was known to, and with new pairs.
@@ -125,7 +125,7 @@ def read_registry(path: str | Path) -> Registry:
     for number, line in numbered_lines(path):
         if not line.strip():
             continue
-        with skipping(path, number, None):
+        with skip_broken(path, number, None):
             match parse_json(line):
                 case {"never": [str(one), str(other)]} if one.strip() and other.strip():
                     never.setdefault(_pair(one, other), (one, other))

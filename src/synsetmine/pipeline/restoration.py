@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from synsetmine.errors import DataError, counted, require_type
+from synsetmine.errors import DataError, quantity, require_type
 from synsetmine.normalization import name_key
 from synsetmine.pipeline.graph_files import (
     MERGED,
@@ -38,8 +38,8 @@ class RestoredGraph:
     @property
     def summary(self) -> str:
         return (
-            f"{counted(self.restored_entities, 'entity')} and "
-            f"{counted(self.restored_relations, 'relation')} restored"
+            f"{quantity(self.restored_entities, 'entity')} and "
+            f"{quantity(self.restored_relations, 'relation')} restored"
         )
 
     def __repr__(self) -> str:
@@ -95,7 +95,7 @@ def _restore_entities(
     table: GraphTable, plan: Plan, columns: GraphColumns
 ) -> tuple[GraphTable, int, set[tuple[str, str]]]:
     """The table, the number of rows that came back, and pairs of former and present ids."""
-    table = table.applied([SET_ID, MERGED])
+    table = table.with_plan_columns([SET_ID, MERGED])
     rows, originals = originals_of(table)
     ids = {merge.id for merge in plan}
     undone = [set_id in ids for set_id in table.values(SET_ID)]
@@ -118,7 +118,7 @@ def _restore_entities(
         else:
             places.append((min(own) if own else next(free), place))
     places.sort()
-    return base.with_rows(originals).taken([row for _, row in places]), restored, pairs
+    return base.with_rows(originals).take([row for _, row in places]), restored, pairs
 
 
 def _free(used: set[int]) -> Iterator[int]:
@@ -132,7 +132,7 @@ def _restore_relations(
     if not table.columns:  # an empty file of JSON lines
         if dropped is None or not dropped.columns:
             return table, 0
-        table = dropped.taken([]).without([ROW_NUMBER])
+        table = dropped.take([]).without([ROW_NUMBER])
     ends = [table.column(columns.source, usual=("source",))]
     ends.append(table.column(columns.target, usual=("target",)))
     restored, changed = _with_former_ends(table, ends, is_undone, columns)
@@ -145,7 +145,7 @@ def _restore_relations(
         places = [(next(free), row) for row in range(restored.count)]
         places += [(numbers[row], restored.count + n) for n, row in enumerate(kept)]
         places.sort()
-        restored = restored.with_rows(again.taken(kept)).taken([row for _, row in places])
+        restored = restored.with_rows(again.take(kept)).take([row for _, row in places])
         count_changed += len(kept)
     former = [f"{end}{SUFFIX}" for end in ends]
     if not any(value not in (None, "") for name in former for value in restored.values(name)):
@@ -158,7 +158,7 @@ def _with_former_ends(
 ) -> tuple[GraphTable, set[int]]:
     """The table with the former ends of relations, and the rows that changed."""
     changed: set[int] = set()
-    table = table.applied([f"{end}{SUFFIX}" for end in ends])
+    table = table.with_plan_columns([f"{end}{SUFFIX}" for end in ends])
     for end in ends:
         former = f"{end}{SUFFIX}"
         now, was = table.texts(end, columns.refer_to), table.texts(former, columns.refer_to)
@@ -168,8 +168,8 @@ def _with_former_ends(
             if old and is_undone(old, new)
         ]
         values = table.values(former, rows)
-        table = table.replaced(end, dict(zip(rows, values, strict=True)))
+        table = table.with_cells(end, dict(zip(rows, values, strict=True)))
         empty = "" if table.encoding == "text" else None
-        table = table.replaced(former, dict.fromkeys(rows, empty))
+        table = table.with_cells(former, dict.fromkeys(rows, empty))
         changed.update(rows)
     return table, changed

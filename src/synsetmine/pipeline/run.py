@@ -34,7 +34,7 @@ from synsetmine.pipeline.model_stages import (
 from synsetmine.pipeline.project import Project, read_project
 from synsetmine.pipeline.report.page import write_run_report
 from synsetmine.pipeline.stage_results import StageContext
-from synsetmine.progress import ShowProgress, showing
+from synsetmine.progress import ShowProgress, open_progress
 from synsetmine.runs.folder import STAGES, Artefacts, RunFolder, Stage, StageRecord, Watcher
 from synsetmine.types import Progress
 from synsetmine.views import find_encoder
@@ -91,15 +91,15 @@ class _StageBars:
         self._progress = progress
         self._report: Progress | None = None
 
-    def started(self, stage: str) -> None:
-        self._report = self._bars.enter_context(showing(self._progress, stage))
+    def on_start(self, stage: str) -> None:
+        self._report = self._bars.enter_context(open_progress(self._progress, stage))
 
     def progress(self, done: int, total: int, note: str = "") -> None:
         del note
         if self._report is not None:
             self._report(done, total)
 
-    def finished(self, stage: str, record: StageRecord, *, skipped: bool) -> None:
+    def on_finish(self, stage: str, record: StageRecord, *, skipped: bool) -> None:
         del stage, record, skipped
         self._bars.close()
 

@@ -322,7 +322,9 @@ class GraphColumns(Settings):
         option="--source-column",
     )
     target: str | None = setting(
-        None, help="column of its second entity. Default: target", option="--target-column"
+        None,
+        help="column of the second entity of a relation. Default: target",
+        option="--target-column",
     )
     refer_to: Literal["name", "id"] = setting(
         "name", help="what the columns of source and target contain"

@@ -14,7 +14,7 @@ from synsetmine.engines import Engine
 from synsetmine.io.files import write_json
 from synsetmine.linking.supervision import Tally
 from synsetmine.runs.folder import Artefacts, StageResult
-from synsetmine.schema import labelled
+from synsetmine.schema import result_field
 from synsetmine.types import Link
 
 KEPT = "kept"
@@ -38,27 +38,27 @@ class StageContext:
 
 @dataclass(frozen=True, kw_only=True)
 class ReadResult(StageResult):
-    documents: int = labelled("documents")
+    documents: int = result_field("documents")
 
 
 @dataclass(frozen=True, kw_only=True)
 class KnowledgeResult(StageResult):
-    entities: int = labelled("entities")
-    names: int = labelled("names")
+    entities: int = result_field("entities")
+    names: int = result_field("names")
 
 
 @dataclass(frozen=True, kw_only=True)
 class LinkResult(StageResult):
-    mentions: int = labelled("mentions")
-    links: int = labelled("links")
+    mentions: int = result_field("mentions")
+    links: int = result_field("links")
 
 
 @dataclass(frozen=True, kw_only=True)
 class SuperviseResult(StageResult):
-    training_sets: int = labelled("training sets")
-    test_sets: int = labelled("test sets")
-    known_terms: int = labelled("known terms")
-    rejected: int = labelled("rejected surfaces")
+    training_sets: int = result_field("training sets")
+    test_sets: int = result_field("test sets")
+    known_terms: int = result_field("known terms")
+    rejected: int = result_field("rejected surfaces")
     tallies: Mapping[str, Tally]  # of the links kept, and of those dropped by reason
 
     @property
@@ -105,30 +105,30 @@ def parse_tallies(record: Mapping[str, Any]) -> dict[str, Tally]:
 class VocabularyResult(StageResult):
     """`figures` has the number of terms that each source proposed."""
 
-    terms: int = labelled("terms")
+    terms: int = result_field("terms")
 
 
 @dataclass(frozen=True, kw_only=True)
 class VectorsResult(StageResult):
-    vectors: int = labelled("vectors")
-    dimension: int = labelled("dimension")
-    without: int | None = labelled("terms without", default=None)
+    vectors: int = result_field("vectors")
+    dimension: int = result_field("dimensions")
+    without: int | None = result_field("terms without a vector", default=None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class HeldOutScores:
     """The scores on the entities held out, as `scores.json` has them."""
 
-    test_sets: int = labelled("test sets")
-    test_terms: int = labelled("test terms")
-    threshold: float = labelled("threshold")
+    test_sets: int = result_field("test sets")
+    test_terms: int = result_field("test terms")
+    threshold: float = result_field("threshold")
     # Without entities held out there is no more.
-    rare: int | None = labelled("test terms too rare for the vocabulary", default=None)
-    tuned_on: int | None = labelled("test terms that the encoder was tuned on", default=None)
-    among: Mapping[str, float] | None = labelled("among all terms", default=None)
-    exact: Sequence[Sequence[str]] | None = labelled("found exactly", default=None)
-    alone: Mapping[str, Sequence[float]] | None = labelled("on their own", default=None)
-    curve: Sequence[Sequence[float]] | None = labelled("thresholds", default=None)
+    rare: int | None = result_field("test terms too rare for the vocabulary", default=None)
+    tuned_on: int | None = result_field("test terms that the encoder was tuned on", default=None)
+    among: Mapping[str, float] | None = result_field("among all terms", default=None)
+    exact: Sequence[Sequence[str]] | None = result_field("found exactly", default=None)
+    alone: Mapping[str, Sequence[float]] | None = result_field("on their own", default=None)
+    curve: Sequence[Sequence[float]] | None = result_field("thresholds", default=None)
 
     @property
     def result(self) -> StageResult:
@@ -151,5 +151,5 @@ class HeldOutScores:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportResult(StageResult):
-    new_names: int = labelled("new names")
-    groups: int = labelled("groups of unknown terms")
+    new_names: int = result_field("new names")
+    groups: int = result_field("groups of unknown terms")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 from unicodedata import category
 
-from synsetmine.errors import DataError, require, skipping
+from synsetmine.errors import DataError, require, skip_broken
 from synsetmine.io.files import numbered_lines, write_text
 from synsetmine.io.tables import formula_starts
 from synsetmine.normalization import is_unicode
@@ -224,7 +224,7 @@ def read_decisions(path: Path, *, until: str = "") -> list[Decision]:
     for number, line in lines:
         if not line:
             continue
-        with skipping(path, number, None):
+        with skip_broken(path, number, None):
             decision = _decision(line.split("\t"))
             if until and decision.when > until:
                 hint = "correct the time, or the clock of this machine"

@@ -145,7 +145,7 @@ def _accept(decision: Decision, draft: Draft) -> tuple[int, int]:
     gathered = _gather(draft, target, decision.terms)
     right = set(decision.terms)
 
-    def accepted(key: str, term: MinedTerm) -> MinedTerm:
+    def accept(key: str, term: MinedTerm) -> MinedTerm:
         if key not in right or term.verdict == "correct":
             return term
         scope = decision.scope or term.relation or "exact"
@@ -153,7 +153,7 @@ def _accept(decision: Decision, draft: Draft) -> tuple[int, int]:
             term, judgement=Judgement("correct", scope, decision.reviewer, decision.when)
         )
 
-    terms = map(accepted, gathered.keys, gathered.mined.terms)
+    terms = map(accept, gathered.keys, gathered.mined.terms)
     seen_all = set(gathered.keys) <= set(decision.members)
     draft.put(_with(gathered, terms, "accepted" if seen_all else "changed"))
     return len(right & set(gathered.keys)), len(decision.terms)

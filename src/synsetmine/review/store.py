@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
-from synsetmine.errors import DataError, SynsetmineError, counted
+from synsetmine.errors import DataError, SynsetmineError, quantity
 from synsetmine.io.sqlite import check_mark, copied_database, file_states, open_database
 from synsetmine.review.decisions import COLUMNS, LISTS, Decision, is_time, now
 
@@ -287,7 +287,7 @@ def _sound(rows: Iterable[Sequence[Any]], path: Path, reported: set[int]) -> lis
     new = [number for number in damaged if number not in reported]
     if new:
         message = "left out %s of reviewers, such as %s"
-        counts = counted(len(new), "damaged decision")
+        counts = quantity(len(new), "damaged decision")
         logging.getLogger(__name__).warning(message, counts, damaged[new[0]])
         reported.update(new)
     return decisions

@@ -345,7 +345,7 @@ class LearnedPairs:
             raise DataError(f"{problem}; the input has different ones", value=len(parts))
         slices = blocks(count, count * max(map(len, self.weights)), most=LINKAGE_VALUES)
 
-        def scored(rows: slice) -> Floats:
+        def score(rows: slice) -> Floats:
             """Some rows against all from the first of them on."""
             some, rest = np.arange(rows.start, rows.stop), np.arange(rows.start, count)
             scores = np.full((len(some), len(rest)), self.bias, np.float32)
@@ -353,7 +353,7 @@ class LearnedPairs:
                 scores += part.block(some, rest) @ weights
             return scores
 
-        return condensed_distances(map(scored, slices), count)
+        return condensed_distances(map(score, slices), count)
 
 
 @dataclass(frozen=True, eq=False)

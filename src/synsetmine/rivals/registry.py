@@ -52,7 +52,7 @@ class SynSetMine:
     @property
     def settings(self) -> TrainingSettings:
         """Those of the preset with the changes; the seed will be the data's."""
-        return PRESETS[self.preset].updated(self.changes)
+        return PRESETS[self.preset].with_changes(self.changes)
 
     @property
     def choices(self) -> tuple[Choice, ...]:
@@ -61,7 +61,7 @@ class SynSetMine:
     def fit(self, data: TrainingData) -> TrainedSynSetMine:
         """Train on the sets; the epoch is chosen on some that are held out."""
         settings = fit_held_out(self.settings, data.training, data.size)
-        settings = settings.updated({"seed": data.seed})
+        settings = settings.with_changes({"seed": data.seed})
         trained = settings.train(data.training, data.views, device=data.device)
         return TrainedSynSetMine(trained.model, tables=1)
 
@@ -86,7 +86,7 @@ class DefaultSynSetMine:
         return grid("threshold", [0.5])
 
     def fit(self, data: TrainingData) -> TrainedSynSetMine:
-        settings = settings_of(DEFAULT_PRESET).updated({"seed": data.seed})
+        settings = settings_of(DEFAULT_PRESET).with_changes({"seed": data.seed})
         views = data.views.only(self.views)
         trained = settings.train(data.training, views, device=data.device)
         return TrainedSynSetMine(trained.model, device=data.device)
@@ -124,7 +124,7 @@ def fit_held_out(settings: TrainingSettings, sets: SynonymSets, size: int) -> Tr
     More would only cost training sets and time; fewer than 100 would leave the choice to chance.
     """
     share = max(size, 100) / max(len(sets.terms), 1)
-    return settings.updated({"held_out": min(settings.held_out, share)})
+    return settings.with_changes({"held_out": min(settings.held_out, share)})
 
 
 @dataclass(frozen=True, kw_only=True)

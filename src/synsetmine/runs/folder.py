@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from synsetmine import __version__
-from synsetmine.errors import DataError, SynsetmineError, counted_as
+from synsetmine.errors import DataError, SynsetmineError, quantity_of_plural
 from synsetmine.io.files import check_plain, read_json, remove_left_parts, sha256, write_json
 from synsetmine.schema import to_record
 
@@ -88,7 +88,7 @@ class StageResult:
     def __str__(self) -> str:
         """The counts on one line."""
         return ", ".join(
-            counted_as(n, what) if isinstance(n, int) else f"{n} {what}"
+            quantity_of_plural(n, what) if isinstance(n, int) else f"{n} {what}"
             for what, n in self.counts.items()
         )
 
@@ -139,11 +139,11 @@ class StageRecord:
 class Watcher(Protocol):
     """Receives the progress of a run; the command line shows it."""
 
-    def started(self, stage: str) -> None: ...
+    def on_start(self, stage: str) -> None: ...
 
     def progress(self, done: int, total: int, note: str = "") -> None: ...
 
-    def finished(self, stage: str, record: StageRecord, *, skipped: bool) -> None: ...
+    def on_finish(self, stage: str, record: StageRecord, *, skipped: bool) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -254,9 +254,9 @@ class RunFolder:
         key = self._key(stage)
         record = self._stages.get(stage.name)
         if record is not None and record.key == key and self._is_intact(record, stage):
-            watcher.finished(stage.name, record, skipped=True)
+            watcher.on_finish(stage.name, record, skipped=True)
             return
-        watcher.started(stage.name)
+        watcher.on_start(stage.name)
         self._stages.pop(stage.name, None)
         self._write()
         begin = time.monotonic()
@@ -275,7 +275,7 @@ class RunFolder:
         )
         self._stages[stage.name] = record
         self._write()
-        watcher.finished(stage.name, record, skipped=False)
+        watcher.on_finish(stage.name, record, skipped=False)
 
     def _key(self, stage: Stage) -> str:
         described = {

@@ -310,7 +310,7 @@ def relation_of(
     return "exact" if probability >= LIKELY else "related"
 
 
-def conflicting(name: str, other: str, words: DifferingWords | None = None) -> bool:
+def names_conflict(name: str, other: str, words: DifferingWords | None = None) -> bool:
     """Whether two names name siblings or opposites: type 1 and type 2, left and right.
 
     They share a word, and differ by their designators (numbers, single letters, Greek letters), by
@@ -384,7 +384,7 @@ def _pair_relation(name: str, other: str, words: DifferingWords) -> tuple[int, S
         frozenset(_content([stem(word) for word in spelled_words(side)])) for side in (name, other)
     )
     count = len(stems ^ others)
-    if conflicting(name, other, words):
+    if names_conflict(name, other, words):
         return count, "related"
     if derived := _derivations(stems - others, others - stems):
         return count, "exact" if all(words.unite(*pair) for pair in derived) else "related"

@@ -26,7 +26,7 @@ from daachorse import CharwiseDoubleArrayAhoCorasick as Automaton
 from numpy.typing import NDArray
 
 from synsetmine.errors import DataError
-from synsetmine.io.files import open_binary, writing
+from synsetmine.io.files import atomic_stream, open_binary
 from synsetmine.normalization import fold, keeps_case, normal_form, tokens
 from synsetmine.text.tokens import BORDER, Tokens, tokens_of
 from synsetmine.types import first_duplicate
@@ -157,7 +157,7 @@ class NameMatcher:
         ]
         header = {"engine": _engine(), "of": self._fingerprint, "sizes": [*map(len, parts)]}
         body = [json.dumps(header).encode(), b"\n", *parts]
-        with writing(path) as stream:
+        with atomic_stream(path) as stream:
             stream.writelines([MARK, _checksum(body), *body])
 
     @classmethod

@@ -47,12 +47,12 @@ class SpelledNames:
 
     @classmethod
     def of(cls, names: Iterable[str]) -> SpelledNames:
-        return cls((), np.empty(0, np.int32), np.zeros(1, np.int64)).extended(names)
+        return cls((), np.empty(0, np.int32), np.zeros(1, np.int64)).extend(names)
 
     def __len__(self) -> int:
         return len(self.ends) - 1
 
-    def extended(self, names: Iterable[str]) -> SpelledNames:
+    def extend(self, names: Iterable[str]) -> SpelledNames:
         """These names and further ones behind them."""
         number_of = {word: number for number, word in enumerate(self.words)}
         parts_of: tuple[dict[str, list[int]], ...] = ({}, {})  # of a single word, of one of several

@@ -16,7 +16,7 @@ import pyarrow as pa
 from synsetmine.corpus.documents import batch_sizes
 from synsetmine.engines import Engine
 from synsetmine.errors import import_extra, require
-from synsetmine.io.files import naming_place
+from synsetmine.io.files import disk_errors
 from synsetmine.text.counters import TextBatch, count_together
 from synsetmine.text.matcher import NameMatcher
 from synsetmine.text.vocabulary import (
@@ -76,7 +76,7 @@ def train_skipgram(
         return TermVectors((), np.zeros((0, dimension), np.float32))
     with TemporaryDirectory(prefix="synsetmine-") as folder:
         path = Path(folder, "units.txt")
-        with naming_place(path), path.open("w", encoding="ascii") as stream:
+        with disk_errors(path), path.open("w", encoding="ascii") as stream:
             for counted in count_together(
                 documents,
                 {"lines": _LineWriter(forms, number_of)},

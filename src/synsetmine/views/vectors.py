@@ -22,8 +22,8 @@ import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from synsetmine.errors import DataError, counted, raise_or_keep, require_type
-from synsetmine.io.files import atomic_write, numbered_lines, open_binary, plain_name, writing
+from synsetmine.errors import DataError, quantity, raise_or_keep, require_type
+from synsetmine.io.files import atomic_stream, atomic_write, numbered_lines, open_binary, plain_name
 from synsetmine.normalization import normal_form, tokens
 from synsetmine.text.evidence import Evidence
 from synsetmine.types import Term, TermLike, first_duplicate, holds, terms_of
@@ -74,7 +74,7 @@ class TermVectors:
 
     def __repr__(self) -> str:
         source = "" if self.source is None else f", from {str(self.source)!r}"
-        return f"TermVectors({counted(len(self), 'term')}, {self.dimension} dimensions{source})"
+        return f"TermVectors({quantity(len(self), 'term')}, {self.dimension} dimensions{source})"
 
     def __contains__(self, term: object) -> bool:
         return holds(self._row_of, term)
@@ -105,7 +105,7 @@ class TermVectors:
         known = tuple(dict.fromkeys(term for term in terms_of(terms) if term in self))
         return TermVectors(known, np.array(self.matrix[self.rows(known)]), self.source)
 
-    def replaced(self, other: TermVectors) -> TermVectors:
+    def with_vectors(self, other: TermVectors) -> TermVectors:
         """This table, with the rows of `other` for the terms that both have."""
         if other.dimension != self.dimension:
             problem = f"expected vectors of {self.dimension} dimensions; got {other.dimension}"
@@ -159,7 +159,7 @@ class TermViews:
         if self.evidence is not None:
             parts.append("evidence")
         if self.contexts:
-            parts.append(f"contexts of {counted(len(self.contexts), 'term')}")
+            parts.append(f"contexts of {quantity(len(self.contexts), 'term')}")
         return f"TermViews({', '.join([*parts, *(['strings'] if self.strings else [])])})"
 
     def table(self, view: View) -> TermVectors:
@@ -259,7 +259,7 @@ def write_vectors(path: str | Path, vectors: TermVectors) -> None:
         with atomic_write(path) as temporary:
             _write_own(temporary, vectors)
         return
-    with writing(path) as stream:
+    with atomic_stream(path) as stream:
         stream.write(f"{len(vectors)} {vectors.dimension}\n".encode())
         for term, vector in zip(vectors.terms, vectors.matrix, strict=True):
             _write_word2vec(stream, term, vector, binary=_is_binary(path))

@@ -180,7 +180,7 @@ def test_the_order_of_sets_terms_and_vocabulary_makes_no_difference() -> None:
 
 
 def test_more_sets_than_are_needed_are_sampled_whole() -> None:
-    few = SETTINGS.updated({"names": 100, "vocabulary_names": [50, 100]})
+    few = SETTINGS.with_changes({"names": 100, "vocabulary_names": [50, 100]})
     adapted = adapt(TRAINING, TermViews(), few)
     assert adapted.pairs < adapt(TRAINING, TermViews(), SETTINGS).pairs
 
@@ -200,7 +200,7 @@ def test_more_sets_than_are_needed_are_sampled_whole() -> None:
 )
 def test_wrong_settings_are_named(changes: dict[str, object], message: str) -> None:
     with pytest.raises(DataError, match=message):
-        SETTINGS.updated(changes)
+        SETTINGS.with_changes(changes)
 
 
 def packaged_weights(folder: Path) -> Path:
@@ -215,11 +215,14 @@ def test_other_weights_of_the_general_model_are_taken(tmp_path: Path) -> None:
     config["set_function"]["strings"]["bias"] += 1.5
     (folder / "config.json").write_text(json.dumps(config))
     few = TRAINING.pick(range(3))
-    model = settings_of().updated({"weights": str(folder)}).train(few, TermViews()).model.model
+    model = settings_of().with_changes({"weights": str(folder)}).train(few, TermViews()).model.model
     assert isinstance(model, GeneralModel)
     assert model.function.bias == load_general().function.bias + 1.5
     adapted = (
-        settings_of().updated({"weights": str(folder)}).train(TRAINING, TermViews()).model.model
+        settings_of()
+        .with_changes({"weights": str(folder)})
+        .train(TRAINING, TermViews())
+        .model.model
     )
     assert isinstance(adapted, GeneralModel)
     assert adapted.function.bias == load_general().function.bias + 1.5

@@ -106,7 +106,7 @@ def test_cosines_of_words_are_those_of_plain_counting(pairs: ContextPairs) -> No
 
 
 def test_similarities_are_standardised_by_random_pairs(pairs: ContextPairs) -> None:
-    features = pairs.unrelated(20_000)[:, :6]
+    features = pairs.random_features(20_000)[:, :6]
     assert np.abs(features.mean(axis=0)).max() < 0.2  # but for those that are cut
     assert features.std(axis=0) == pytest.approx(np.ones(6), abs=0.2)
 

@@ -95,10 +95,10 @@ def test_weights_of_stems_are_those_of_a_naive_count(
     left, right = (grid.ravel() for grid in np.indices((len(bags), len(bags))))
     values = weights.features(table, left, right)
     for row, (one, other) in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
-        expected = []
+        expected: list[float] = []
         for only in (bags[one] - bags[other], bags[other] - bags[one]):
-            own = [weight(same.stems[stem], different.stems[stem]) for stem in only]
-            expected += [min(own, default=0), sum(own)]
+            weights_of = [weight(same.stems[stem], different.stems[stem]) for stem in only]
+            expected += [min(weights_of, default=0.0), sum(weights_of)]
         sides = frozenset(bags[one] - bags[other]), frozenset(bags[other] - bags[one])
         sets_with, pairs_with = replacing[sides], opposed[sides]
         counted = sets_with or pairs_with

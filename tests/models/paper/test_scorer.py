@@ -129,9 +129,9 @@ def test_settings_are_checked_with_the_value_quoted(
     changes: dict[str, object], message: str
 ) -> None:
     with pytest.raises(DataError, match=message):
-        PRESETS["paper"].updated(changes)
+        PRESETS["paper"].with_changes(changes)
 
 
 def test_settings_survive_json() -> None:
-    settings = TrainingSettings().updated({"architecture": "both-100-200", "epochs": 3})
-    assert TrainingSettings().updated(settings.to_dict()) == settings
+    settings = TrainingSettings().with_changes({"architecture": "both-100-200", "epochs": 3})
+    assert TrainingSettings().with_changes(settings.to_dict()) == settings

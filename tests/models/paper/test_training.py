@@ -77,7 +77,7 @@ def test_the_same_seed_gives_the_same_weights() -> None:
 @pytest.mark.parametrize("changes", [{}, {"train_vectors": True, "amsgrad": True}])
 def test_a_broken_run_goes_on_to_the_same_result(tmp_path: Path, changes: dict[str, bool]) -> None:
     sets, vectors = make_world()
-    settings = SMALL.updated({"strategy": "mixture", **changes})
+    settings = SMALL.with_changes({"strategy": "mixture", **changes})
     unbroken = train_scorer(sets, vectors, settings)
     path = tmp_path / "checkpoint.safetensors"
 

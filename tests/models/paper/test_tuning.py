@@ -43,7 +43,7 @@ def test_the_better_candidate_comes_first_and_is_written_down(tmp_path: Path) ->
     assert results[0].mean > results[1].mean
     assert all(len(tuned.scores) == 3 for tuned in results)
     winner = json.loads((tmp_path / BEST).read_text())
-    assert TrainingSettings().updated(winner) == replace(base, learning_rate=3e-3, dropout=0.1)
+    assert TrainingSettings().with_changes(winner) == replace(base, learning_rate=3e-3, dropout=0.1)
 
 
 @pytest.mark.slow

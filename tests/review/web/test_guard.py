@@ -28,7 +28,7 @@ from synsetmine.review.web.server import (
     address_of,
     listen,
 )
-from tests.support.webserver import served
+from tests.support.webserver import serve
 
 
 async def echo(request: Request) -> Response:
@@ -65,7 +65,7 @@ def guarded_app(policy: AccessPolicy) -> ASGIApp:
 @contextmanager
 def knocking(policy: AccessPolicy) -> Iterator[httpx.Client]:
     with (
-        served(guarded_app(policy)) as address,
+        serve(guarded_app(policy)) as address,
         httpx.Client(base_url=address, trust_env=False) as client,
     ):
         yield client
@@ -282,7 +282,7 @@ def test_the_cookie_is_sent_to_no_other_port() -> None:
     policy, other = AccessPolicy(LOOPBACK, TOKEN), AccessPolicy()
     with (
         knocking(policy) as client,
-        served(showing_cookies(other)) as elsewhere,
+        serve(showing_cookies(other)) as elsewhere,
         httpx.Client(follow_redirects=True, trust_env=False) as browser,
     ):
         own = str(client.base_url)

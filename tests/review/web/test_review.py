@@ -24,7 +24,7 @@ from synsetmine.review.web.session import ReviewSession
 from synsetmine.runs import read_results
 from synsetmine.runs.folder import Artefacts
 from synsetmine.types import Term
-from tests.support.webserver import Sets, Visitor, served, write_near_vectors, write_run
+from tests.support.webserver import Sets, Visitor, serve, write_near_vectors, write_run
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def run(tmp_path: Path) -> Path:
 def reviewing(run: Path) -> Iterator[Callable[..., Visitor]]:
     """A server for a run, and how to visit it."""
     visitors: list[Visitor] = []
-    with served(reviewing_app(ReviewSession(run), AccessPolicy(), title="a run")) as address:
+    with serve(reviewing_app(ReviewSession(run), AccessPolicy(), title="a run")) as address:
 
         def visit(name: str = "Ada", orcid: str = "") -> Visitor:
             visitors.append(Visitor(address, name, orcid))
@@ -72,7 +72,7 @@ def alert(page: str) -> str:
 
 def test_with_a_token_all_is_below_the_path_of_the_token(run: Path) -> None:
     door = AccessPolicy(LOOPBACK, "a-token-of-some-length")
-    with served(reviewing_app(ReviewSession(run), door, title="a run")) as address:
+    with serve(reviewing_app(ReviewSession(run), door, title="a run")) as address:
         ada = Visitor(f"{address}/?token={door.token}")
         pages = [ada.open(), ada.open(set="s1", find="heart"), ada.client.get("/reviewer").text]
         pages += [ada.decide("incorrect", "s1", term="aspirin").text, ada.send("/undo").text]

@@ -19,7 +19,7 @@ from synsetmine.review.web.routes import reviewing_app
 from synsetmine.review.web.server import AccessPolicy
 from synsetmine.review.web.session import ReviewSession
 from tests.review.web.test_review import decisions
-from tests.support.webserver import served, write_run
+from tests.support.webserver import serve, write_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -37,7 +37,7 @@ def run(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def address(run: Path) -> Iterator[str]:
-    with served(reviewing_app(ReviewSession(run), AccessPolicy(), title="a run")) as address:
+    with serve(reviewing_app(ReviewSession(run), AccessPolicy(), title="a run")) as address:
         yield address
 
 

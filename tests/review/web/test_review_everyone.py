@@ -20,7 +20,7 @@ from tests.review.web.test_review_browser import (
     wait_for_title,
 )
 from tests.support.findings import NASTY
-from tests.support.webserver import Sets, served, write_run
+from tests.support.webserver import Sets, serve, write_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -37,7 +37,7 @@ def run(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def address(run: Path) -> Iterator[str]:
-    with served(reviewing_app(ReviewSession(run), AccessPolicy(), title="a run")) as address:
+    with serve(reviewing_app(ReviewSession(run), AccessPolicy(), title="a run")) as address:
         yield address
 
 
@@ -55,7 +55,7 @@ def test_hostile_terms_are_shown_as_text(show: Show, tmp_path: Path, text: str) 
     }
     run = write_run(tmp_path / "bad", sets, {}, texts=[f"Here is {text} and plain again."])
     app = reviewing_app(ReviewSession(run), AccessPolicy(), title=text)
-    with served(app) as address, show(address, "<b>Ada</b>") as page:
+    with serve(app) as address, show(address, "<b>Ada</b>") as page:
         assert page.locator("#set-title").text_content() == text
         assert page.locator(".text strong").first.text_content() == text
         page.keyboard.press("j")
@@ -112,7 +112,7 @@ def test_the_policy_stops_what_slips_in(show: Show, address: str) -> None:
 def test_a_page_of_another_site_can_do_nothing(
     show: Show, browser: Browser, address: str, run: Path
 ) -> None:
-    with show(address) as page, served(_other_site(address)) as elsewhere:
+    with show(address) as page, serve(_other_site(address)) as elsewhere:
         other = page.context.new_page()  # the same browser, with all its cookies
         other.goto(elsewhere.replace("127.0.0.1", "localhost"))
         other.wait_for_url(f"{address}/decide")

@@ -25,8 +25,8 @@ from tests.cli.test_project import synsetmine
 from tests.support.webserver import (
     Sets,
     Visitor,
-    served,
-    started,
+    serve,
+    start_server,
     write_near_vectors,
     write_run,
 )
@@ -78,7 +78,7 @@ def test_eight_reviewers_of_one_queue(tmp_path: Path, servers: int) -> None:
     together = Barrier(len(REVIEWERS), timeout=60)
     with ExitStack() as stack:
         review = "review", str(run), "--no-open"
-        addresses = [stack.enter_context(started(*review)) for _ in range(servers)]
+        addresses = [stack.enter_context(start_server(*review)) for _ in range(servers)]
         with ThreadPoolExecutor(len(REVIEWERS)) as threads:
             everyone = [
                 threads.submit(review_all, addresses[n % servers], name, together)
@@ -102,7 +102,7 @@ def test_a_set_of_twenty_thousand_terms_is_shown_in_pages(tmp_path: Path) -> Non
     terms: dict[str, float | None] = {f"name {i}": 0.9 for i in range(20_000)}
     run = write_run(tmp_path / "run", {"s1": terms, "s2": {"fever": None}}, {}, texts=["name 7"])
     session = ReviewSession(run)
-    with served(reviewing_app(session, AccessPolicy(), title="run")) as address:
+    with serve(reviewing_app(session, AccessPolicy(), title="run")) as address:
         ada = Visitor(address)
         assert ada.open().count('<li class="term') == 200
         assert len(ada.page.text) < 1_000_000
@@ -142,7 +142,7 @@ def test_a_hundred_thousand_sets(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", many, {}, texts=["A syndrome 7 here."] * 100)
     write_near_vectors(run, [list(terms)[:2] for terms in many.values()])
     begin = time.perf_counter()
-    with started("review", str(run), "--no-open") as address:
+    with start_server("review", str(run), "--no-open") as address:
         print(f"\nstarted in {time.perf_counter() - begin:.1f} s")
         begin = time.perf_counter()
         ada = Visitor(address)  # asks for the name, gives it, is led to the first set

@@ -11,7 +11,7 @@ import pytest
 from synsetmine.review.web.pages import format_position
 from tests.review.web.test_review import alert, decisions, listed, reviewing, title
 from tests.support.findings import NASTY
-from tests.support.webserver import Sets, hidden, write_run
+from tests.support.webserver import Sets, hidden_field, write_run
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def test_hostile_terms_are_text(tmp_path: Path, text: str) -> None:
         assert title(page) == text
         assert listed(page) == [text]
         assert page.count("<script") == 1  # our own
-        ada.decide("correct", html.unescape(hidden(page, "set")), term=text)
+        ada.decide("correct", html.unescape(hidden_field(page, "set")), term=text)
         assert ada.page.status_code == 200
         assert ada.open(q=text, find=text, set=text, after=format_position((0.1, text)))
     assert decisions(run)[0].terms == (text,)

@@ -19,7 +19,7 @@ from synsetmine.review.web.routes import reviewing_app
 from synsetmine.review.web.server import AccessPolicy
 from synsetmine.review.web.session import ReviewSession
 from tests.review.web.test_review import alert, decisions, reviewing, title
-from tests.support.webserver import Sets, Visitor, hidden, served, write_run
+from tests.support.webserver import Sets, Visitor, hidden_field, serve, write_run
 
 FORM = re.compile(r'<form method="post" action="([^"]*)"[^>]*>(.*?)</form>', re.S)
 FIELD = re.compile(r'<input type="hidden" name="([^"]*)" value="([^"]*)">')
@@ -35,7 +35,7 @@ def port() -> int:
 
 @contextmanager
 def server(run: Path, port: int) -> Iterator[str]:
-    with served(reviewing_app(ReviewSession(run), AccessPolicy(), title=run.name), port) as address:
+    with serve(reviewing_app(ReviewSession(run), AccessPolicy(), title=run.name), port) as address:
         yield address
 
 
@@ -218,8 +218,10 @@ def test_the_hash_is_in_every_form(tmp_path: Path) -> None:
         page = visit().open(set="D009203", find="heart")
         forms = [content for action, content in FORM.findall(page) if action == "/decide"]
         assert len(forms) > 5
-        assert {hidden(form, "shown") for form in forms} == {hidden(page, "shown")}
+        assert {hidden_field(form, "shown") for form in forms} == {hidden_field(page, "shown")}
         merges = [form for form in forms if 'value="merge"' in form]
         assert merges
-        assert all(hidden(form, "shown_other") != hidden(page, "shown") for form in merges)
-        assert json.loads(f'"{hidden(page, "shown")}"').isalnum()
+        assert all(
+            hidden_field(form, "shown_other") != hidden_field(page, "shown") for form in merges
+        )
+        assert json.loads(f'"{hidden_field(page, "shown")}"').isalnum()

@@ -14,7 +14,7 @@ from synsetmine.review.web.api import Service, serving_app
 from synsetmine.review.web.search import SearchPage
 from synsetmine.review.web.server import AccessPolicy
 from synsetmine.runs.folder import Artefacts
-from tests.support.webserver import MEDICAL, served, write_near_vectors, write_run
+from tests.support.webserver import MEDICAL, serve, write_near_vectors, write_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -41,7 +41,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     KnowledgeBase.of(entities).save(Artefacts(run).knowledge)
     answers = Answers(MinedAnswers.of_run(run))
     service = Service(answers, SearchPage(answers, run, title="a run"))
-    with served(serving_app(service, AccessPolicy())) as address:
+    with serve(serving_app(service, AccessPolicy())) as address:
         yield address
 
 

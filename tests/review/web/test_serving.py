@@ -32,7 +32,7 @@ from synsetmine.runs.folder import Artefacts
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermViews
 from tests.models.paper.test_classifier import VECTORS, make_scorer
-from tests.support.webserver import Sets, served, write_run
+from tests.support.webserver import Sets, serve, write_run
 
 
 def checked(answer: httpx.Response) -> httpx.Response:
@@ -64,7 +64,7 @@ def model() -> ModelAnswers:
 @pytest.fixture(scope="module")
 def client(mined: MinedAnswers, model: ModelAnswers) -> Iterator[httpx.Client]:
     with (
-        served(serving_app(Service(Answers(mined, model)), AccessPolicy())) as address,
+        serve(serving_app(Service(Answers(mined, model)), AccessPolicy())) as address,
         httpx.Client(base_url=address, trust_env=False) as client,
     ):
         yield client
@@ -111,7 +111,7 @@ def test_a_new_name_comes_with_what_the_trace_has() -> None:
     seed = MinedTerm("heart failure", 9, "seed", True)
     answers = MinedAnswers([MinedSet("D1", (seed, new), "D1")])
     with (
-        served(serving_app(Service(Answers(answers)), AccessPolicy())) as address,
+        serve(serving_app(Service(Answers(answers)), AccessPolicy())) as address,
         httpx.Client(base_url=address, trust_env=False) as client,
     ):
         (synonym,) = get(client, "/v1/expand", term="heart failure")["synonyms"]
@@ -162,7 +162,7 @@ def test_ranks_and_scores_are_the_models(client: httpx.Client) -> None:
 def test_a_bare_model_expands_by_ranking(model: ModelAnswers) -> None:
     app = serving_app(Service(Answers(model=model)), AccessPolicy())
     term = VECTORS.terms[3]
-    with served(app) as address, httpx.Client(base_url=address, trust_env=False) as client:
+    with serve(app) as address, httpx.Client(base_url=address, trust_env=False) as client:
         everyone = get(client, "/v1/expand", term=str(term), least=0, top=100)
         assert everyone["set"] is None
         assert len(everyone["synonyms"]) == 11
@@ -240,7 +240,7 @@ def letters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     prepared = load_general().prepare(new, TermViews(), known=known)
     answers = Answers(mined, ModelAnswers(prepared, 0.3, known, mined.kb))
     with (
-        served(serving_app(Service(answers), AccessPolicy())) as address,
+        serve(serving_app(Service(answers), AccessPolicy())) as address,
         httpx.Client(base_url=address, trust_env=False) as client,
     ):
         yield client
@@ -302,9 +302,9 @@ def test_a_new_name_is_ranked_with_the_set_that_it_joined(letters: httpx.Client)
 def test_a_server_that_loads_says_what(mined: MinedAnswers) -> None:
     service = Service()
     app = serving_app(service, AccessPolicy(token="x" * 16))
-    with served(app) as address, httpx.Client(base_url=address, trust_env=False) as client:
+    with serve(app) as address, httpx.Client(base_url=address, trust_env=False) as client:
         assert get(client, "/healthz") == {"status": "ok"}
-        service.reading("mined sets", 0, 3)
+        service.report_progress("mined sets", 0, 3)
         reading = {"status": "loading", "loading": "mined sets", "done": 0, "total": 3}
         assert get(client, "/readyz", 503) == reading
         assert client.get("/v1/health").status_code == 401
@@ -447,7 +447,7 @@ def test_other_addresses_and_methods_are_refused_in_the_same_form(client: httpx.
 
 def test_without_a_model_there_are_synonyms_only(mined: MinedAnswers) -> None:
     app = serving_app(Service(Answers(mined)), AccessPolicy())
-    with served(app) as address, httpx.Client(base_url=address, trust_env=False) as client:
+    with serve(app) as address, httpx.Client(base_url=address, trust_env=False) as client:
         assert get(client, "/v1/expand", term="aspirin")["synonyms"]
         assert problem(client, "/v1/rank", 501, set="aspirin")[0] == "no_model"
         assert get(client, "/v1/health")["model"] is None
@@ -461,7 +461,7 @@ def test_what_should_not_happen_is_a_plain_error(
 
     monkeypatch.setattr(mined, "expand", fail)
     with (
-        served(serving_app(Service(Answers(mined)), AccessPolicy())) as address,
+        serve(serving_app(Service(Answers(mined)), AccessPolicy())) as address,
         httpx.Client(base_url=address, trust_env=False) as client,
     ):
         answer = client.get("/v1/expand", params={"term": "x"})

@@ -16,7 +16,7 @@ from synsetmine.review.web.api import Service, serving_app
 from synsetmine.review.web.server import AccessPolicy
 from synsetmine.types import Term
 from tests.review.web.test_serving import checked
-from tests.support.webserver import served, write_run
+from tests.support.webserver import serve, write_run
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def test_the_server_answers_while_the_model_works(mined: MinedAnswers) -> None:
                 assert answer.status_code == 200 or answer.headers["retry-after"] == "1"
             return [answer.status_code for answer in got]
 
-    with served(serving_app(Service(both), AccessPolicy())) as address:
+    with serve(serving_app(Service(both), AccessPolicy())) as address:
         statuses = asyncio.run(ask(address))
     assert slow.together == 1
     assert statuses.count(200) == 65  # one at work, 64 that wait

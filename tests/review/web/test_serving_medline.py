@@ -24,7 +24,7 @@ from synsetmine.review.web.server import AccessPolicy
 from synsetmine.runs.folder import Artefacts
 from tests.conftest import BENCHMARKS
 from tests.review.web.test_serving import checked
-from tests.support.webserver import served
+from tests.support.webserver import serve
 
 pytestmark = pytest.mark.slow
 
@@ -51,7 +51,7 @@ def client(run: Path) -> Iterator[httpx.Client]:
     answers = open_answers(run, ModelInputs(), False, "cpu", skip_bad=False)
     service = Service(answers, SearchPage(answers, run))
     with (
-        served(serving_app(service, AccessPolicy())) as address,
+        serve(serving_app(service, AccessPolicy())) as address,
         httpx.Client(base_url=address, trust_env=False, timeout=60) as client,
     ):
         yield client

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.support.badinput.case import Case
-from tests.support.badinput.inputs import DEEP, OVER, Make, bomb, files, nothing, packed, repeated
+from tests.support.badinput.inputs import DEEP, OVER, Make, bomb, files, gzip_text, nothing, repeat
 
 OUT = "documents.parquet"
 GOOD = '{"id": "1", "text": "A good text."}\n'
@@ -50,7 +50,7 @@ _ANY = (
     ),
     read(
         "c.jsonl.gz",
-        packed(GOOD * 9999)[:-30],
+        gzip_text(GOOD * 9999)[:-30],
         "a .gz file that is cut",
         0,
         "1 left out: c.jsonl.gz: damaged gzip file: 'Compressed file ended before the end…",
@@ -146,14 +146,14 @@ _LINES = (
     _jsonl('{"text": "a\\tb\\nc\\u202ed"}', "tabs, line ends and right-to-left marks", ""),
     read(
         "c.jsonl",
-        files({"c.jsonl": repeated("a ", OVER, GOOD + '{"text": "', '"}\n')}),
+        files({"c.jsonl": repeat("a ", OVER, GOOD + '{"text": "', '"}\n')}),
         "a line of 65 MiB",
         0,
         '1 left out: c.jsonl:2: a line is longer than 64 MiB: b\'{"text": "a a a a a a a a…',
     ),
     read(
         "c.jsonl",
-        files({"c.jsonl": repeated("a ", 2**24, '{"text": "', '"}\n')}),
+        files({"c.jsonl": repeat("a ", 2**24, '{"text": "', '"}\n')}),
         "a line of 16 MiB",
         0,
         "",

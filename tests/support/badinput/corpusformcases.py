@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tests.support.badinput.corpuscases import read
-from tests.support.badinput.inputs import DEEP, bomb, files, packed
+from tests.support.badinput.inputs import DEEP, bomb, files, gzip_text
 
 
 def _table(columns: dict[str, object]) -> bytes:
@@ -55,7 +55,7 @@ _TABLES = (
     ),
     read(
         "c.csv.gz",
-        files({"c.csv.gz": lambda: packed('id,text\n1,A\n2,"') + bomb(b"a" * 65535 + b"\n", 4)}),
+        files({"c.csv.gz": lambda: gzip_text('id,text\n1,A\n2,"') + bomb(b"a" * 65535 + b"\n", 4)}),
         "a gzip bomb in a CSV field",
         0,
         "1 left out: c.csv.gz:3: a record is longer than 64 MiB: b'aaaaaaaaaaaaaaaaaaaaaa…",
@@ -141,7 +141,7 @@ _MARKED = (
     ),
     read(
         "c.pubtator.gz",
-        files({"c.pubtator.gz": lambda: packed(PUBTATOR) + bomb(b"1\t" + b"x" * 1021 + b"\n")}),
+        files({"c.pubtator.gz": lambda: gzip_text(PUBTATOR) + bomb(b"1\t" + b"x" * 1021 + b"\n")}),
         "a gzip bomb in a PubTator article",
         1,
         "c.pubtator.gz: no documents; 1 left out, such as c.pubtator.gz:1: an article is…",
@@ -214,7 +214,7 @@ _MARKED = (
     ),
     read(
         "c.xml.gz",
-        files({"c.xml.gz": lambda: packed("<mediawiki>") + bomb(b"<a>")}),
+        files({"c.xml.gz": lambda: gzip_text("<mediawiki>") + bomb(b"<a>")}),
         "a gzip bomb of XML elements",
         1,
         "c.xml.gz: no documents; 1 left out, such as c.xml.gz:1: more than 100 nested elements: …",
@@ -224,7 +224,7 @@ _MARKED = (
         files(
             {
                 "c.xml.gz": lambda: (
-                    packed(DUMP.format("A text.")[:-12] + "<page><id>2</id><title>") + bomb()
+                    gzip_text(DUMP.format("A text.")[:-12] + "<page><id>2</id><title>") + bomb()
                 )
             }
         ),

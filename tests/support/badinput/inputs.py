@@ -30,11 +30,11 @@ def nothing(folder: Path) -> None:
     """No file at all."""
 
 
-def packed(text: str | bytes) -> bytes:
+def gzip_text(text: str | bytes) -> bytes:
     return gzip.compress(text.encode() if isinstance(text, str) else text, 1)
 
 
-def repeated(part: str, size: int, start: str = "", end: str = "") -> Callable[[], bytes]:
+def repeat(part: str, size: int, start: str = "", end: str = "") -> Callable[[], bytes]:
     """One part over and over, up to a size in bytes."""
     return lambda: (start + part * (size // len(part.encode())) + end).encode()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.support.badinput.case import Case
-from tests.support.badinput.inputs import DEEP, OVER, Make, bomb, files, nothing, packed, repeated
+from tests.support.badinput.inputs import DEEP, OVER, Make, bomb, files, gzip_text, nothing, repeat
 
 OUT = "knowledge.arrow"
 GOOD = '{"id": "D1", "name": "copper toxicosis"}\n'
@@ -43,7 +43,7 @@ _ANY = (
     ),
     read(
         "k.jsonl.gz",
-        packed(GOOD * 9999)[:-30],
+        gzip_text(GOOD * 9999)[:-30],
         "a .gz file that is cut",
         1,
         "k.jsonl.gz: damaged gzip file: 'Compressed file ended before the end-of-stream m…",
@@ -65,14 +65,14 @@ _ANY = (
     read("k.jsonl", "\ufeff" + GOOD.replace("\n", "\r\n"), "a byte order mark, and CRLF", 0, ""),
     read(
         "k.jsonl",
-        files({"k.jsonl": repeated("a ", OVER, GOOD + '{"id": "D2", "name": "', '"}\n')}),
+        files({"k.jsonl": repeat("a ", OVER, GOOD + '{"id": "D2", "name": "', '"}\n')}),
         "a line of 65 MiB",
         0,
         '1 left out: k.jsonl:2: a line is longer than 64 MiB: b\'{"id": "D2", "name": "a a…',
     ),
     read(
         "k.jsonl",
-        files({"k.jsonl": repeated("a ", 2**25, '{"id": "D2", "name": "', '"}\n' + GOOD)}),
+        files({"k.jsonl": repeat("a ", 2**25, '{"id": "D2", "name": "', '"}\n' + GOOD)}),
         "a name of 32 MiB",
         0,
         "1 left out: k.jsonl:1: a name is longer than 10,000 characters: 'a a a a a a a a…",
@@ -184,7 +184,7 @@ _TABLES = (
     ),
     read(
         "k.csv.gz",
-        files({"k.csv.gz": lambda: packed('id,name\n1,a\n2,"') + bomb(b"a" * 65535 + b"\n", 2)}),
+        files({"k.csv.gz": lambda: gzip_text('id,name\n1,a\n2,"') + bomb(b"a" * 65535 + b"\n", 2)}),
         "a gzip bomb in a CSV field",
         0,
         "1 left out: k.csv.gz:3: malformed row: 'field larger than field limit (131072)'",

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tests.support.badinput.case import Case
-from tests.support.badinput.inputs import DEEP, OVER, Make, bomb, files, nothing, packed, repeated
+from tests.support.badinput.inputs import DEEP, OVER, Make, bomb, files, gzip_text, nothing, repeat
 
 NAMES = "heart failure\nlung\n"
 
@@ -48,13 +48,13 @@ NAME_CASES = (
     _text(b"lung\nZ\xfcrich\n", "a list in Latin-1", 1, "x.txt:2: not UTF-8: b'Z\\xfcrich\\n'; …"),
     _text("\ufefflung\r\nheart\r\n", "a list with a byte order mark and CRLF", 0, ""),
     _text(
-        files({"x.txt": repeated("a ", 2**20)}),
+        files({"x.txt": repeat("a ", 2**20)}),
         "a megabyte in one name",
         0,
         "1 name not compared: longer than 10,000 characters",
     ),
     _text(
-        files({"x.txt": repeated("a", OVER)}),
+        files({"x.txt": repeat("a", OVER)}),
         "a name of 65 MiB",
         1,
         "x.txt:1: a line is longer than 64 MiB: b'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…",
@@ -62,7 +62,7 @@ NAME_CASES = (
     _text("Москва\n東京\nالقاهرة\n\u202eabc\na\0b\n", "many scripts, marks and a NUL", 0, ""),
     _group(
         "x.txt.gz",
-        packed(NAMES * 999)[:-20],
+        gzip_text(NAMES * 999)[:-20],
         "a list in a truncated .gz file",
         1,
         "x.txt.gz: damaged gzip file: 'Compressed file ended before the end-of-stream mar…",
@@ -194,7 +194,7 @@ NAME_CASES = (
         files({"x.csv": "id,name\n1,lung\n"}),
         ("group", "x.csv", "--id-column", "id"),
         1,
-        "--id-column is for --plan",
+        "--id-column needs --plan",
     ),
     Case(
         "names",

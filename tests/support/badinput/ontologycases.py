@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.badinput.inputs import DEEP, bomb, files, packed
+from tests.support.badinput.inputs import DEEP, bomb, files, gzip_text
 from tests.support.badinput.kbcases import read
 
 OBO = "format-version: 1.2\n\n[Term]\nid: D:1\nname: good\n\n"
@@ -64,7 +64,7 @@ _GRAPHS = (
     ),
     read(
         "k.ttl.gz",
-        files({"k.ttl.gz": lambda: packed(TURTLE + "<http://x/2> s:prefLabel '") + bomb()}),
+        files({"k.ttl.gz": lambda: gzip_text(TURTLE + "<http://x/2> s:prefLabel '") + bomb()}),
         "a gzip bomb in a Turtle literal",
         1,
         "k.ttl.gz: not RDF: 'Reached the buffer maximal size of 16777216'",

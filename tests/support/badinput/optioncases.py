@@ -64,7 +64,7 @@ def _wrong(option: str, value: str, rest: tuple[str, ...]) -> Case:
     return Case(rest[0], f"{option} {value}", world, (*rest, option, value), 2, says)
 
 
-def _refused(part: str, input_: str, command: tuple[str, ...], says: str) -> Case:
+def _refuse(part: str, input_: str, command: tuple[str, ...], says: str) -> Case:
     return Case(part, input_, world, command, 1, says)
 
 
@@ -96,67 +96,67 @@ OPTION_CASES: tuple[Case, ...] = (
         "…no such value: 'bbc'; …",
     ),
     Case("compare", "no sets", world, ("compare",), 2, "Invalid value for SETS: …"),
-    _refused(
+    _refuse(
         "mine",
         "a missing device",
         (*MINE, "--device", "cuda"),
         "cannot use device 'cuda': there is no CUDA device",
     ),
-    _refused(
+    _refuse(
         "mine",
         "by frequency without counts",
         (*MINE, "--order", "frequent"),
         "order 'frequent' needs term counts",
     ),
-    _refused(
+    _refuse(
         "train",
         "--threshold nan",
         (*TRAIN, "--threshold", "nan"),
         "threshold must be between 0 and 1: nan",
     ),
-    _refused(
+    _refuse(
         "train", "--seed -1", (*TRAIN, "--seed", "-1"), "seed must be between 0 and 4294967295: -1"
     ),
-    _refused(
+    _refuse(
         "train",
         "a setting of another preset",
         (*TRAIN, "--epochs", "5"),
         "no such setting: 'epochs'; expected one of seed, threshold, ridges, folds, margin, "
         "vocabulary_names, names, easy_share, fewest_sets, weights",
     ),
-    _refused("train", "--epochs 0", (*PAPER, "--epochs", "0"), "epochs must be at least 1: 0"),
-    _refused("train", "--lr nan", (*PAPER, "--lr", "nan"), "learning_rate must be in (0, 1): nan"),
-    _refused(
+    _refuse("train", "--epochs 0", (*PAPER, "--epochs", "0"), "epochs must be at least 1: 0"),
+    _refuse("train", "--lr nan", (*PAPER, "--lr", "nan"), "learning_rate must be in (0, 1): nan"),
+    _refuse(
         "train",
         "no such architecture",
         (*PAPER, "--architecture", "deep"),
         "expected both-X-Y (such as both-250-500), no-et or no-pt: 'deep'",
     ),
-    _refused(
+    _refuse(
         "train",
         "two tables for the paper's model",
         (*PAPER, "-v", "other.txt"),
         "the paper's model needs one --vectors table; got: 2",
     ),
-    _refused(
+    _refuse(
         "link",
         "a master for the local engine",
         (*LINK, "--master", "local[2]"),
         "a master needs the Spark engine: --engine spark --master URL",
     ),
-    _refused(
+    _refuse(
         "link",
         "workers for Spark",
         (*LINK, "--engine", "spark"),
         "workers apply to the local engine; with Spark the master sets them, as in local[4]",
     ),
-    _refused(
+    _refuse(
         "link",
         "a service without an address",
         (*LINK, "--linker", "spotlight", "--url", "somewhere"),
         "the url must be the http(s) address of a service, without ? and #: 'somewhere'",
     ),
-    _refused(
+    _refuse(
         "vectors",
         "pretrained vectors for another method",
         (
@@ -165,77 +165,75 @@ OPTION_CASES: tuple[Case, ...] = (
         ),
         "only method \"file\" takes a vector file, and it needs one: 'vectors.txt'",
     ),
-    _refused(
-        "tune", "no grid", (*TUNE, "nonsense"), "expected --grid name=value,value: 'nonsense'"
-    ),
-    _refused(
+    _refuse("tune", "no grid", (*TUNE, "nonsense"), "expected --grid name=value,value: 'nonsense'"),
+    _refuse(
         "tune", "no such setting", (*TUNE, "depth=1"), "no such setting: 'depth'; expected one of …"
     ),
-    _refused("tune", "a wrong value", (*TUNE, "dropout=2"), "dropout must be in [0, 1): 2.0"),
-    _refused(
+    _refuse("tune", "a wrong value", (*TUNE, "dropout=2"), "dropout must be in [0, 1): 2.0"),
+    _refuse(
         "tune",
         "more folds than sets",
         (*TUNE, "dropout=0.3", "--folds", "99"),
         "the number of folds must be between 2 and 14: 99",
     ),
-    _refused(
+    _refuse(
         "compare",
         "no such method",
         ("compare", "train.set", "-m", "magic"),
         "no such method…'magic'",
     ),
-    _refused(
+    _refuse(
         "compare",
         "--held-out 2",
         ("compare", "train.set", "--held-out", "2"),
         "the held-out fraction must be between 0 and 1: 2.0",
     ),
-    _refused(
+    _refuse(
         "finetune",
         "--epochs 0",
         ("finetune", "train.set", "-o", "out", "--epochs", "0"),
         "epochs must be at least 1: 0",
     ),
-    _refused(
+    _refuse(
         "finetune",
         "no such encoder",
         ("finetune", "train.set", "-o", "out", "--encoder", "./nosuch"),
         "nosuch: no such encoder folder",
     ),
-    _refused(
+    _refuse(
         "export",
         "--threshold nan",
         (*EXPORT, "--threshold", "nan"),
         "the threshold must be between 0 and 1: nan",
     ),
-    _refused(
+    _refuse(
         "export",
         "an option of another format",
         (*EXPORT, "--language", "en"),
         "--language does not apply to solr, only to skos…",
     ),
-    _refused(
+    _refuse(
         "export", "accepted without reviews", (*EXPORT, "--accepted"), "--accepted needs reviews, …"
     ),
-    _refused(
+    _refuse(
         "run",
         "no such stage",
         ("run", "--until", "dinner"),
         "no such stage: 'dinner'; expected one of …",
     ),
-    _refused(
+    _refuse(
         "serve",
         "a short token",
         ("serve", "model", "-v", "vectors.txt", "--token", "secret"),
         "a token needs 16 characters or more",
     ),
-    _refused(
+    _refuse(
         "serve",
         "a token and none",
         ("serve", "model", "-v", "vectors.txt", "--no-token", "--token", "a-secret-of-mine"),
         "give either --no-token or a token (--token, SYNSETMINE_TOKEN)",
     ),
-    _refused(
+    _refuse(
         "review",
         "no token for other machines",
         ("review", "run", "--no-token", "--host", "0.0.0.0"),

@@ -77,22 +77,22 @@ OVER = (
 TOO_LARGE = "the file exceeds the size limit (ulimit -f, or the file system); nothing was written"
 
 
-def _named(command: tuple[str, ...]) -> str:
+def _name_of(command: tuple[str, ...]) -> str:
     return f"{command[0]} {command[-1]}" if command[-1].startswith("-") else command[0]
 
 
 PLACE_CASES: tuple[Case, ...] = (
     *(
-        Case("a folder as a file", _named(command), world, (*command, "model"), 1, FOLDER)
+        Case("a folder as a file", _name_of(command), world, (*command, "model"), 1, FOLDER)
         for command in TO_FILES
     ),
     *(
-        Case("a file as a folder", _named(command), world, (*command, "train.set"), 1, FILE)
+        Case("a file as a folder", _name_of(command), world, (*command, "train.set"), 1, FILE)
         for command in TO_FOLDERS
     ),
     *(Case("over itself", " ".join(command), world, command, 1, says) for command, says in OVER),
     *(
-        Case("a circular symbolic link", _named(command), loop_too, (*command, "loop"), 1, LOOP)
+        Case("a circular symbolic link", _name_of(command), loop_too, (*command, "loop"), 1, LOOP)
         for command in (*TO_FILES[:-1], *TO_FOLDERS)
     ),
     Case("a file as a folder", "convert", world, (*CONVERT, "train.set/a.jsonl"), 1, FILE),

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 
 from tests.support.badinput.case import Case
-from tests.support.badinput.inputs import DEEP, OVER, Make, files, nothing, repeated
+from tests.support.badinput.inputs import DEEP, OVER, Make, files, nothing, repeat
 
 PROJECT = '[corpus]\npath = "c.txt"\n[kb]\npath = "k.jsonl"\n'
 CONFIG: Mapping[str, object] = {
@@ -62,7 +62,7 @@ PROJECT_CASES = (
         "synsetmine.toml: not TOML: 'run = [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[…",
     ),
     _project(
-        files({"synsetmine.toml": repeated("# \n", OVER)}),
+        files({"synsetmine.toml": repeat("# \n", OVER)}),
         "a file of 65 MiB",
         "synsetmine.toml: the file is longer than 64 MiB: b'# \\n# \\n# \\n# \\n# \\n# \\n# \\n#…",
     ),

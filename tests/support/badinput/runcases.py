@@ -7,8 +7,8 @@ from tests.support.badinput.world import (
     PORT,
     begun_run,
     damaged_run,
+    lock_run,
     newer_run,
-    running,
     strange_folder,
     taken_port,
     world,
@@ -155,7 +155,7 @@ RUN_CASES: tuple[Case, ...] = (
         ("run",),
         1,
         "another run is using run",
-        during=running,
+        during=lock_run,
     ),
     Case(
         "run",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.support.badinput.case import Case
-from tests.support.badinput.inputs import DEEP, OVER, Make, bomb, files, nothing, packed, repeated
+from tests.support.badinput.inputs import DEEP, OVER, Make, bomb, files, gzip_text, nothing, repeat
 
 GOOD = "c1 {'a||1', 'b||1'}\n"
 
@@ -44,7 +44,7 @@ SET_CASES = (
     ),
     _convert(
         "x.set.gz",
-        packed("".join(f"c{i} {{'t{i}'}}\n" for i in range(9999)))[:-30],
+        gzip_text("".join(f"c{i} {{'t{i}'}}\n" for i in range(9999)))[:-30],
         "a .gz file that is cut",
         1,
         "x.set.gz: damaged gzip file: 'Compressed file ended before the end-of-stream mar…",
@@ -129,7 +129,7 @@ SET_CASES = (
     _convert("x.set", files({"x.set": _million}), "a set of a million terms", 0, ""),
     _convert(
         "x.set",
-        files({"x.set": repeated("a", OVER, "c1 {'", "'}\n")}),
+        files({"x.set": repeat("a", OVER, "c1 {'", "'}\n")}),
         "a line of 65 MiB",
         1,
         "x.set:1: a line is longer than 64 MiB: b\"c1 {'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…",
@@ -190,6 +190,6 @@ SET_CASES = (
         GOOD,
         "mined terms that are all unknown",
         0,
-        "2 true terms were not mined and count as sets of one",
+        "2 terms of the true sets were not mined and count as sets of one",
     ),
 )

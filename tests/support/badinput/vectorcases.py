@@ -8,7 +8,7 @@ import numpy as np
 from safetensors.numpy import save
 
 from tests.support.badinput.case import Case
-from tests.support.badinput.inputs import OVER, Make, bomb, files, nothing, packed, repeated
+from tests.support.badinput.inputs import OVER, Make, bomb, files, gzip_text, nothing, repeat
 
 GOOD = "2 2\na 1 2\nb 3 4\n"
 
@@ -113,7 +113,7 @@ VECTOR_CASES = (
     _convert("v.txt", "\ufeff" + GOOD.replace("\n", "\r\n"), "a byte order mark, and CRLF", 0, ""),
     _convert(
         "v.txt",
-        files({"v.txt": repeated("1 ", OVER, "a ", "\n")}),
+        files({"v.txt": repeat("1 ", OVER, "a ", "\n")}),
         "a line of 65 MiB",
         1,
         "v.txt:1: a line is longer than 64 MiB: b'a 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1…",
@@ -127,7 +127,7 @@ VECTOR_CASES = (
     ),
     _convert(
         "v.txt.gz",
-        packed(GOOD)[:-9],
+        gzip_text(GOOD)[:-9],
         "a .gz file that is cut",
         1,
         "v.txt.gz: damaged gzip file: 'Compressed file ended before the end-of-stream mar…",
@@ -178,7 +178,7 @@ VECTOR_CASES = (
     ),
     _convert(
         "v.bin.gz",
-        files({"v.bin.gz": lambda: packed("9999999 1000000\n") + bomb()}),
+        files({"v.bin.gz": lambda: gzip_text("9999999 1000000\n") + bomb()}),
         "a gzip bomb in a binary file",
         1,
         "v.bin.gz: the file ends within record 1 of 9999999",

@@ -75,7 +75,7 @@ def strange_folder(folder: Path) -> None:
 
 
 @contextmanager
-def running(folder: Path) -> Iterator[None]:
+def lock_run(folder: Path) -> Iterator[None]:
     """Another process is at work in the run folder."""
     (folder / "run").mkdir(exist_ok=True)
     with (folder / "run" / ".lock").open("w") as lock:
@@ -94,7 +94,7 @@ def taken_port(_: Path) -> Iterator[None]:
 @contextmanager
 def full_disk(folder: Path) -> Iterator[None]:
     """`disk` is full, but for an old file."""
-    with _mounted(folder, "size=8k"):
+    with _mount(folder, "size=8k"):
         (folder / "disk" / "old.jsonl").write_text("{}\n")
         with suppress(OSError):
             (folder / "disk" / "ballast").write_bytes(bytes(2**20))
@@ -103,12 +103,12 @@ def full_disk(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def read_only_disk(folder: Path) -> Iterator[None]:
-    with _mounted(folder, "ro"):
+    with _mount(folder, "ro"):
         yield
 
 
 @contextmanager
-def _mounted(folder: Path, options: str) -> Iterator[None]:
+def _mount(folder: Path, options: str) -> Iterator[None]:
     disk = folder / "disk"
     disk.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(disk)]

@@ -41,7 +41,7 @@ NO_SET = -1
 
 
 @dataclass(frozen=True, eq=False)
-class Learned:
+class Assigner:
     """What a rehearsal has learned; other names can be assigned with it too."""
 
     networks: Sequence[_Network]
@@ -63,7 +63,7 @@ class Assignments:
     sets: Positions  # (entries,)
     probabilities: Doubles  # (entries,)
     nearest: Positions  # (entries,), the number of the nearest known name of the set
-    learned: Learned
+    learned: Assigner
 
     def of(self, number: int) -> Iterator[tuple[int, float, int]]:
         """The sets of a name, with their probabilities and nearest names, the likeliest first."""
@@ -80,7 +80,7 @@ def assign(
     contexts: Sequence[Floats] = (),  # from a corpus: rows of the known names, then of the terms
     evidence: Evidence | None = None,
     held_out: Container[int] = (),  # numbers of sets that the rehearsal may not use
-    learned: Learned | None = None,
+    learned: Assigner | None = None,
     settings: AssignmentSettings | None = None,
     threads: int = 1,
     progress: Progress | None = None,
@@ -103,7 +103,7 @@ def assign(
     names = [*known.names, *terms]
     long_of = long_forms(names, evidence) if evidence is not None else {}
     names += dict.fromkeys(long_of.values())
-    spelled = known.spelled.extended(names[len(known.names) :])
+    spelled = known.spelled.extend(names[len(known.names) :])
     table = NameTable(names, encode(names), spelled=spelled, threads=threads)
     steps = len(rounds) + 4
     tell(1, steps)
@@ -142,7 +142,7 @@ def _rehearse(
     labels: Positions,
     settings: AssignmentSettings,
     tell: Callable[[int], None],  # how many of the rounds, and of the networks, are done
-) -> Learned | None:
+) -> Assigner | None:
     """Learn from all rounds; None if right or wrong pairs are missing."""
     from threadpoolctl import threadpool_limits
 
@@ -160,7 +160,7 @@ def _rehearse(
         starts = np.cumsum([len(one.left) for one in pairs])[:-1]
         parts = zip(pairs, np.split(scores, starts), strict=True)
         sets = [view.sets(*part) for part in parts]
-        return Learned(networks, _Calibration.fit(rounds, sets, settings))
+        return Assigner(networks, _Calibration.fit(rounds, sets, settings))
 
 
 @dataclass(frozen=True, eq=False)

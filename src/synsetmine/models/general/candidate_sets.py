@@ -23,7 +23,7 @@ from synsetmine.models.general.pair_evidence import (
 from synsetmine.models.general.settings import AssignmentSettings
 from synsetmine.models.known import Doubles, Truth
 from synsetmine.text.evidence import Evidence
-from synsetmine.text.kinds import DifferingWords, conflicting, is_abbreviation
+from synsetmine.text.kinds import DifferingWords, is_abbreviation, names_conflict
 from synsetmine.text.word_forms import SpelledNames
 
 NO_NAME = -1
@@ -195,7 +195,7 @@ class CandidateView:
         surfaces, words = self._table.names, self._known.words
         for entry in np.flatnonzero(first).tolist():
             pair = surfaces[queries[entry]], surfaces[names[entry]]
-            values[entry] = conflicting(*pair, words)
+            values[entry] = names_conflict(*pair, words)
         return values
 
     def _abbreviations(self, left: Positions, right: Positions) -> Floats:

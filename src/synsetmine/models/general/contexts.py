@@ -204,7 +204,7 @@ class ContextPairs:
         """How many features come first that tell how alike two contexts are."""
         return len(WORD_SIMILARITIES) + len(TABLE_SIMILARITIES) * len(self._tables) + ALIKE
 
-    def unrelated(self, count: int) -> Floats:
+    def random_features(self, count: int) -> Floats:
         """Features of random pairs of different names: (pairs, width)"""
         left, right = self._random_pairs[0][:count], self._random_pairs[1][:count]
         return self._features(left, right, np.zeros((len(left), 2), np.float32))
@@ -450,13 +450,13 @@ def _read(names: Sequence[str], contexts: Sequence[Sequence[str]]) -> _Texts:
                 if len(word) > 1 and word not in own and word not in FUNCTION_WORDS
             ]
         )
-        long, short = _defined(name_key(name), texts)
+        long, short = _find_definition(name_key(name), texts)
         read.long.append(long)
         read.short.append(short)
     return read
 
 
-def _defined(name: str, contexts: Sequence[str]) -> tuple[str, str]:
+def _find_definition(name: str, contexts: Sequence[str]) -> tuple[str, str]:
     """What the contexts say that the name is short for, and what is short for it."""
     long = short = ""
     for text in contexts:

@@ -281,7 +281,7 @@ class NameFeatures:
         values[:, 15] = np.any(
             [(joined[left] == i[right]) | (joined[right] == i[left]) for i in initials], axis=0
         )
-        values[:, 16:19] = compared_designators(self._designators[left], self._designators[right])
+        values[:, 16:19] = compare_designators(self._designators[left], self._designators[right])
         shorter = np.minimum(self._lengths[left], self._lengths[right])
         longer = np.maximum(self._lengths[left], self._lengths[right])
         values[:, 19] = np.minimum(shorter, 40) / 40
@@ -413,7 +413,7 @@ def holds_places(matrix: Any, rows: Positions, columns: Positions) -> npt.NDArra
     return values
 
 
-def compared_designators(one: Positions, other: Positions) -> npt.NDArray[np.bool_]:
+def compare_designators(one: Positions, other: Positions) -> npt.NDArray[np.bool_]:
     """Whether both are the same, both are others, and one alone is there: (pairs, 3)"""
     both = (one > 0) & (other > 0)
     return np.stack([both & (one == other), both & (one != other), (one > 0) != (other > 0)], 1)

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synsetmine.engines.workers import cores, in_threads
-from synsetmine.errors import DataError, ModelError, counted
+from synsetmine.errors import DataError, ModelError, quantity
 from synsetmine.models.base import Arrays
 from synsetmine.models.general.assignment import assign
 from synsetmine.models.general.candidate_sets import KnownNames
@@ -371,7 +371,7 @@ class PreparedNames:
         self._function = function
 
     def __repr__(self) -> str:
-        return f"PreparedNames({counted(len(self.terms), 'term')})"
+        return f"PreparedNames({quantity(len(self.terms), 'term')})"
 
     @property
     def terms(self) -> tuple[Term, ...]:

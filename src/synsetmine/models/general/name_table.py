@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from rapidfuzz import distance
 
-from synsetmine.models.general.features import compared_designators, similarity
+from synsetmine.models.general.features import compare_designators, similarity
 from synsetmine.models.general.neighbours import Floats, nearest_of, nearest_sparse_of
 from synsetmine.text.tokens import STOP_WORDS
 from synsetmine.text.word_forms import Numbers, SpelledNames, designators, spelled_words, stem
@@ -125,7 +125,7 @@ class NameTable:
         values[:, 10] = similarity(distance.Indel, texts, *sides)
         values[:, 11] = similarity(distance.Indel, stems, *sides)
         values[:, 12] = similarity(distance.JaroWinkler, stems, *sides)
-        values[:, 13:16] = compared_designators(self._designators[left], self._designators[right])
+        values[:, 13:16] = compare_designators(self._designators[left], self._designators[right])
         joined, initials = self._acronyms
         values[:, 16] = (joined[left] == initials[right]) | (joined[right] == initials[left])
         values[:, 17], values[:, 18] = self._lengths[left], self._lengths[right]

@@ -14,11 +14,11 @@ from rapidfuzz import fuzz, process
 from synsetmine.models.general.name_table import CACHED, NameTable, Positions, changes, stem_key
 from synsetmine.models.general.neighbours import Floats
 from synsetmine.models.general.settings import AssignmentSettings
-from synsetmine.models.general.substitutions import BagCodes, Substitutions, differing
+from synsetmine.models.general.substitutions import BagCodes, Substitutions, differing_stems
 from synsetmine.models.known import Doubles, Truth
 from synsetmine.normalization import normal_form
 from synsetmine.text.evidence import Evidence
-from synsetmine.text.kinds import SHORT_FORM, DifferingWords, conflicting, name_opposites
+from synsetmine.text.kinds import SHORT_FORM, DifferingWords, name_opposites, names_conflict
 from synsetmine.text.patterns import OPPOSING
 
 
@@ -63,7 +63,7 @@ class StemWeights:
 
     def features(self, table: NameTable, left: Positions, right: Positions) -> Floats:
         """Smallest weight and sum of the stems of either side alone, and substitutions."""
-        own, theirs = differing(table, left, right)
+        own, theirs = differing_stems(table, left, right)
         values = np.zeros((len(left), 4), np.float32)
         for column, side in zip((0, 2), (own, theirs), strict=True):
             weights = self.weights[side.indices]
@@ -93,7 +93,7 @@ def _count(table: NameTable, left: Positions, right: Positions, most: int) -> Do
 
     Of several differing stems each counts a part. Names without a shared stem teach nothing.
     """
-    own, theirs = differing(table, left, right)
+    own, theirs = differing_stems(table, left, right)
     sizes = np.diff(own.indptr) + np.diff(theirs.indptr)
     shares_stem = np.diff(table.bags.indptr)[left] > np.diff(own.indptr)
     taught = shares_stem & (sizes > 0) & (sizes <= most)
@@ -355,4 +355,4 @@ class Statements:
         pair = sorted((self._forms[one], self._forms[other]))
         if self._balance.get((pair[0], pair[1]), 0) < 0:
             return True
-        return conflicting(self._names[one], self._names[other], self._words)
+        return names_conflict(self._names[one], self._names[other], self._words)

@@ -237,11 +237,11 @@ class PairFeatures:
         """The general model's tables with the levels of unlikely synonyms, and the others."""
         if self._names is None:
             return self._tables
-        general = (_without(table, self._likely) for table in self._names.tables)
+        general = (_without(table, self._likely_pairs) for table in self._names.tables)
         return [*general, *self._tables]
 
     @cached_property
-    def _likely(self) -> Any:
+    def _likely_pairs(self) -> Any:
         """Whether a pair is likely for the general model: scipy.sparse.csr_array (names, names)"""
         from scipy import sparse
 

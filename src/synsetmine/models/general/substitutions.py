@@ -131,7 +131,7 @@ class Substitutions:
         return values
 
 
-def differing(table: NameTable, left: Positions, right: Positions) -> tuple[Any, Any]:
+def differing_stems(table: NameTable, left: Positions, right: Positions) -> tuple[Any, Any]:
     """The stems that only the left, and only the right name of each pair has: csr arrays."""
     one, other = table.bags[left], table.bags[right]
     shared = one.multiply(other)
@@ -154,7 +154,7 @@ def _sides(
     shared: bool = True,  # whether the two names must have a stem in common
 ) -> tuple[Codes, Codes, npt.NDArray[np.bool_]]:
     """The codes of what the names of a pair have alone, and which pairs these are."""
-    own, theirs = differing(table, left, right)
+    own, theirs = differing_stems(table, left, right)
     sizes = np.diff(own.indptr), np.diff(theirs.indptr)
     kept = np.minimum(*sizes) > 0
     kept &= np.maximum(*sizes) <= most

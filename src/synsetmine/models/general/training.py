@@ -22,7 +22,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
-from synsetmine.errors import ModelError, counted, shorten
+from synsetmine.errors import ModelError, quantity, shorten
 from synsetmine.models.general.contexts import ContextClassifier
 from synsetmine.models.general.features import Positions, WordWeights
 from synsetmine.models.general.linkage import SetFunction
@@ -57,7 +57,7 @@ class AdaptedModel:
         """Why the general model stays as it is, if it does."""
         if self.ridge is not None:
             return ()
-        sets = f"{counted(self.sets, 'training set')} of two or more names"
+        sets = f"{quantity(self.sets, 'training set')} of two or more names"
         if not self.losses:
             need = f"at least {self.fewest} needed to adapt the general model"
             return (f"too few sets: {self.sets:,}, {need}; it is used unchanged",)
@@ -291,7 +291,7 @@ def load_general(*, encoder: bool = False, folder: str | Path | None = None) -> 
     `folder` holds other weights, written by `python -m experiments.general_model`.
     """
     if folder is None:
-        return _packaged(encoder)
+        return _read_packaged(encoder)
     try:
         return _read(Path(folder), encoder)
     except (OSError, ValueError, KeyError, TypeError, SafetensorError, ModelError) as error:
@@ -300,7 +300,7 @@ def load_general(*, encoder: bool = False, folder: str | Path | None = None) -> 
 
 
 @cache
-def _packaged(encoder: bool) -> GeneralModel:
+def _read_packaged(encoder: bool) -> GeneralModel:
     return _read(Path(str(resources.files("synsetmine.models.general") / "weights")), encoder)
 
 

@@ -26,7 +26,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from synsetmine.errors import DataError, ModelError, counted, require
+from synsetmine.errors import DataError, ModelError, quantity, require
 from synsetmine.io.sets import Action
 from synsetmine.models.base import Arrays
 from synsetmine.models.known import KNOWN_THRESHOLD, KnownSets
@@ -202,7 +202,7 @@ class PreparedScorer:
         self._index = TermIndex(term for term in self._vocabulary if term in vectors)
 
     def __repr__(self) -> str:
-        return f"PreparedScorer({counted(len(self.terms), 'term')})"
+        return f"PreparedScorer({quantity(len(self.terms), 'term')})"
 
     @property
     def terms(self) -> tuple[Term, ...]:

@@ -79,12 +79,12 @@ class TrainingSettings(Settings):
     def uses_torch(self) -> bool:
         return True
 
-    def updated(self, changes: Mapping[str, Any]) -> Self:
+    def with_changes(self, changes: Mapping[str, Any]) -> Self:
         """These settings with some values changed; `architecture` sets both sizes by name."""
         values = dict(changes)
         if "architecture" in values:
             values |= architecture(str(values.pop("architecture")))
-        return super().updated(values)
+        return super().with_changes(values)
 
     def check_inputs(self, *, tables: int, encoder: bool = False) -> None:
         """The paper's model takes one table of vectors and nothing else."""

@@ -335,7 +335,7 @@ class _Run:
     def _current(self, vectors: TermVectors) -> TermVectors:
         if not self.settings.train_vectors:
             return vectors
-        return vectors.replaced(self._tuned_vectors(self.table))
+        return vectors.with_vectors(self._tuned_vectors(self.table))
 
     def _tuned_vectors(self, table: Tensor) -> TermVectors:
         return TermVectors(self.sampler.terms, table.detach().cpu().numpy())

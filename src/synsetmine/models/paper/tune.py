@@ -72,14 +72,14 @@ def tune(
     if not candidates:
         raise DataError("the grid has no settings to choose from")
     for changes in candidates:
-        base.updated(changes)  # a wrong name or value is an error before anything runs
+        base.with_changes(changes)  # a wrong name or value is an error before anything runs
     usable = sets.restrict(term for term in sets.terms if term in vectors)
     split = usable.folds(folds, seed=base.seed)
     described = [base.to_dict(), folds, [[str(t) for t in members] for members in usable]]
     digest = fingerprint(described, [vectors.select(usable.terms)])
     done = _read_results(out / RESULTS, digest)
     jobs = [
-        (_key(changes, fold), (base.updated(changes), *split[fold], vectors, base, device))
+        (_key(changes, fold), (base.with_changes(changes), *split[fold], vectors, base, device))
         for changes in candidates
         for fold in range(folds)
     ]
@@ -94,7 +94,7 @@ def tune(
             progress(sum(key in done for key, _ in jobs), len(jobs))
     results = [_gather(changes, done, folds) for changes in candidates]
     results.sort(key=lambda tuned: -tuned.mean)
-    winner = base.updated(results[0].changes).to_dict()
+    winner = base.with_changes(results[0].changes).to_dict()
     write_text(out / BEST, json.dumps(winner, indent=2) + "\n")
     return results
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from synsetmine.errors import counted
+from synsetmine.errors import quantity
 from synsetmine.io.svg import PlotFrame, Scale, drawable, drawing, short, tag, ticks, whole_ticks
 from synsetmine.pipeline.report.findings import Epochs, Penalties
 
@@ -216,7 +216,7 @@ def reliability_curve(rows: Sequence[tuple[float, float, int]]) -> Markup:
     bins = [
         tag(
             "circle",
-            tag("title", f"probability {mean:.2f}: {right:.0%} of {counted(count, 'name')} right"),
+            tag("title", f"probability {mean:.2f}: {right:.0%} of {quantity(count, 'name')} right"),
             cx=frame.x(mean),
             cy=frame.y(right),
             r=3 + 9 * math.sqrt(count / most),

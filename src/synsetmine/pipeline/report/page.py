@@ -17,8 +17,8 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
-from synsetmine.errors import counted
-from synsetmine.io.files import writing
+from synsetmine.errors import quantity
+from synsetmine.io.files import atomic_stream
 from synsetmine.pipeline.report.charts import (
     SERIES,
     reliability_curve,
@@ -59,7 +59,7 @@ def write_run_report(
 
 def write_report(path: Path, findings: Findings) -> None:
     """Write the report of a run as one HTML file, whole or not at all."""
-    with writing(path) as stream:
+    with atomic_stream(path) as stream:
         for piece in _template().generate(_context(findings)):
             # A half of a surrogate pair cannot be written; the rest of its text can.
             stream.write(piece.encode("utf-8", "replace"))
@@ -70,7 +70,7 @@ def _template() -> Template:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     environment.filters |= {
         "number": lambda value: f"{value:,}",
-        "counted": counted,
+        "quantity": quantity,
         "score": _score,
         "probability": probability,
         "duration": _duration,

@@ -123,13 +123,13 @@ class TermIndex:
         entities = self._kb.entities_of_form(number)
         if self._prefers(entities[0], number):
             entities = entities[:1]
-        return [KnownName(entity, self._written(entity, form)) for entity in entities]
+        return [KnownName(entity, self._name_in_kb(entity, form)) for entity in entities]
 
     def _prefers(self, entity: str, form: int) -> bool:
         row = self._kb.row(entity)
         return row is not None and int(self._kb.preferred_forms[row]) == form
 
-    def _written(self, entity: str, form: str) -> str:
+    def _name_in_kb(self, entity: str, form: str) -> str:
         """The name of an entity with a normal form."""
         return next(name for name in self._kb.names(entity) if normal_form(name) == form)
 
@@ -330,11 +330,11 @@ class ModelAnswers:
             ]
         else:
             own = {str(member) for member in members}
-            listed = [term for term in self._related(members) if str(term) not in own]
+            listed = [term for term in self._related_names(members) if str(term) not in own]
             ranked = [*zip(listed, self._probabilities(members, listed), strict=True)]
             ranked = sorted((pair for pair in ranked if pair[1] > 0), key=lambda pair: -pair[1])
         return Rank(
-            list(map(str, members)), _scored_terms(ranked[: question.top]), _lacking(members)
+            list(map(str, members)), _scored_terms(ranked[: question.top]), _without_vector(members)
         )
 
     def score(self, question: ScoreQuestion) -> Score:
@@ -345,7 +345,7 @@ class ModelAnswers:
             list(map(str, members)),
             _scored_terms(zip(terms, scores, strict=True)),
             self._threshold,
-            _lacking([*members, *terms]),
+            _without_vector([*members, *terms]),
         )
 
     def _find(self, text: str) -> Term | KnownName:
@@ -355,7 +355,7 @@ class ModelAnswers:
             return found
         return next(iter(self._known.names_of(found.entity)), found)
 
-    def _related(self, members: Sequence[Term | KnownName]) -> list[Term | KnownName]:
+    def _related_names(self, members: Sequence[Term | KnownName]) -> list[Term | KnownName]:
         """The names of the entities of a set, and the new terms that may be one."""
         entities = {member.entity for member in members if isinstance(member, KnownName)}
         names = [KnownName(entity, text) for entity in entities for text in self._kb.names(entity)]
@@ -390,7 +390,7 @@ class ModelAnswers:
         return sum(self._known.probability(term, [entity]) for term in terms) / len(terms)
 
 
-def _lacking(terms: Iterable[Term | KnownName]) -> list[str]:
+def _without_vector(terms: Iterable[Term | KnownName]) -> list[str]:
     return [str(term) for term in terms if isinstance(term, KnownName)]
 
 

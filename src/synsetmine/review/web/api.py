@@ -96,7 +96,7 @@ class Service:
         self._page = page or (None if answers is None else SearchPage(answers))
         self._state = Readiness("ready" if answers else "loading", None, 0, 0)
 
-    def reading(self, what: str, done: int, total: int) -> None:
+    def report_progress(self, what: str, done: int, total: int) -> None:
         self._state = Readiness("loading", what, done, total)
 
     def ready(self, answers: Answers, page: SearchPage) -> None:
@@ -111,16 +111,16 @@ class Service:
     @property
     def answers(self) -> Answers:
         if self._answers is None:
-            raise self._loading()
+            raise self._loading_error()
         return self._answers
 
     @property
     def page(self) -> SearchPage:
         if self._page is None:
-            raise self._loading()
+            raise self._loading_error()
         return self._page
 
-    def _loading(self) -> ApiError:
+    def _loading_error(self) -> ApiError:
         what = self._state.loading or "its files"
         return ApiError(503, "loading", f"the server still reads {what}; try again in a second")
 

@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from synsetmine.errors import DataError, counted
+from synsetmine.errors import DataError, quantity
 from synsetmine.kb import page_of
 from synsetmine.normalization import normal_form
 from synsetmine.review import (
@@ -312,7 +312,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "number": lambda value: f"{value:,}",
-        "counted": counted,
+        "quantity": quantity,
         "probability": probability,
         "share": share,
         "description": description,

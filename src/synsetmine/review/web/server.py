@@ -208,7 +208,7 @@ def _limit_body(receive: Receive, largest: int) -> Receive:
     """The same limit for bodies without a declared length."""
     read = 0
 
-    async def limited() -> Message:
+    async def receive_limited() -> Message:
         nonlocal read
         message = await receive()
         read += len(message.get("body", b""))
@@ -216,18 +216,18 @@ def _limit_body(receive: Receive, largest: int) -> Receive:
             raise HTTPException(413, f"the body may have {largest:,} bytes at most")
         return message
 
-    return limited
+    return receive_limited
 
 
 def _with_headers(send: Send) -> Send:
-    async def sending(message: Message) -> None:
+    async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             for name, value in HEADERS.items():
                 headers.setdefault(name, value)
         await send(message)
 
-    return sending
+    return send_with_headers
 
 
 def _is_same(shown: str, token: str) -> bool:

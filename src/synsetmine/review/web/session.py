@@ -14,7 +14,7 @@ from typing import Any, NoReturn, get_args
 
 import numpy as np
 
-from synsetmine.errors import DataError, SynsetmineError, counted
+from synsetmine.errors import DataError, SynsetmineError, quantity
 from synsetmine.kb import KnowledgeBase
 from synsetmine.normalization import tokens
 from synsetmine.review import (
@@ -274,7 +274,7 @@ class ReviewSession:
         if not ids:
             problem = "no set of this list has all its terms at this probability or above"
             raise DataError(problem, value=least)
-        note = f"{TOGETHER}{counted(len(ids), 'set')} at {least:g} or above ({token_hex(4)})"
+        note = f"{TOGETHER}{quantity(len(ids), 'set')} at {least:g} or above ({token_hex(4)})"
         accepted = (self.state.decide("accept", i, reviewer=reviewer, note=note) for i in ids)
         stored = self._store.add_all(accepted, seen=self.state.number)
         self.sync()
