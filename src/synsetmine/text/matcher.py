@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -27,13 +26,13 @@ from numpy.typing import NDArray
 
 from synsetmine.errors import DataError
 from synsetmine.io.files import open_binary, writing
-from synsetmine.normalization import fold, keeps_case, normal_form, tokens
+from synsetmine.normalization import fold, keeps_case, normal_form, plain, tokens
 from synsetmine.text.tokens import BORDER, Tokens, tokens_of
 from synsetmine.types import first_duplicate
 
 IntArray = NDArray[np.int64]
 
-MARK = b"synsetmine names 1\n"
+MARK = b"synsetmine names 2\n"
 HALF = 1 << 10  # so many characters can be second in the code of a word, and others first
 
 
@@ -130,7 +129,7 @@ class NameMatcher:
         cased = cased[~_in_small_letters(piece.joined, start[cased])]
         spans = zip(cased.tolist(), start[cased].tolist(), end[cased].tolist(), strict=True)
         for match, begin, stop in spans:
-            written = unicodedata.normalize("NFC", piece.joined[begin:stop])
+            written = plain(piece.joined[begin:stop])
             form[match] = self._capitals.get(written, form[match])
         text = np.searchsorted(piece.offsets, start, side="right") - 1
         offset = piece.offsets[text]
