@@ -19,6 +19,7 @@ Found = list[list[tuple[str, int, int]]]  # by text: word, start, end
 # Signs, blanks, letters that fold to one or more others, scripts without blanks, half characters.
 PIECES = [
     *"abAB1+#_- .\n\0\x01\x1c\xa0²½ßİıẞŉﬁKéЖжΣςᾳꭰᎠ漢字々〇ア\u3099ｱ😀𝕏𐐀𠀀𱍐\U000e0001\ud800",
+    *"ʼ\u00ad\u200b\u0640مَאָﻻﾊﾞＷ＋กเา้កម្ពမင်္한",
     "e\u0301",
 ]
 

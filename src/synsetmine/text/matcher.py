@@ -13,6 +13,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from importlib.metadata import version
 from itertools import chain, pairwise, repeat
 from pathlib import Path
@@ -27,6 +28,7 @@ from numpy.typing import NDArray
 from synsetmine.errors import DataError
 from synsetmine.io.files import open_binary, writing
 from synsetmine.normalization import fold, keeps_case, normal_form, plain, tokens
+from synsetmine.text.affixes import HAVE_AFFIXES, known_part
 from synsetmine.text.tokens import BORDER, Tokens, tokens_of
 from synsetmine.types import first_duplicate
 
@@ -113,14 +115,26 @@ class NameMatcher:
         """Whether the numbers of matches are positions among these forms."""
         return self._fingerprint == _fingerprint(forms)
 
-    def find(self, texts: Sequence[str]) -> Matches:
-        """All names in the texts; where some overlap, the leftmost and of those the longest."""
-        none = np.empty((4, 0), np.int64)
-        matches = np.concatenate([none, *map(self._find, tokens_of(texts))], axis=1)
+    def find(self, texts: Sequence[str], *, compounds: bool = False) -> Matches:
+        """All names in the texts; where some overlap, the leftmost and of those the longest.
+
+        A word that is in no name may contain one, between affixes of its language
+        (`affixes.known_part`) or, with `compounds`, as its first or last part.
+        """
+        pieces = (self._find(piece, compounds) for piece in tokens_of(texts))
+        matches = np.concatenate([np.empty((4, 0), np.int64), *pieces], axis=1)
         return Matches(*matches[:, np.argsort(matches[0], kind="stable")])
 
-    def _find(self, piece: Tokens) -> IntArray:
+    def _find(self, piece: Tokens, compounds: bool) -> IntArray:
         first, last, pattern = self._matches(piece)
+        if compounds or (not piece.joined.isascii() and HAVE_AFFIXES.search(piece.joined)):
+            in_name = np.zeros(len(piece.words) + 1, np.int64)
+            in_name[first] += 1
+            in_name[last + 1] -= 1
+            alone = np.flatnonzero(in_name.cumsum()[:-1] == 0)
+            if parts := self._known_parts(piece, alone, compounds):
+                piece = piece.cut(parts)
+                first, last, pattern = self._matches(piece)
         start, end = piece.starts[first], piece.ends[last]
         form = self._folded[pattern].astype(np.int64)
         # Only single tokens keep their case. So a match may be turned down after the search:
@@ -135,6 +149,22 @@ class NameMatcher:
         offset = piece.offsets[text]
         matches = np.stack([piece.numbers[text], start - offset, end - offset, form])
         return matches[:, form >= 0]
+
+    def _known_parts(
+        self, piece: Tokens, tokens: IntArray, compounds: bool
+    ) -> dict[int, tuple[int, int]]:
+        """Of those tokens that contain a word of some name: where it stands in the token."""
+        part_of = cache(partial(known_part, is_known=self._knows, compounds=compounds))
+        parts = {}
+        for token, word in zip(tokens.tolist(), map(piece.words.__getitem__, tokens), strict=True):
+            if compounds or HAVE_AFFIXES.search(word):
+                part = part_of(piece.joined[piece.starts[token] : piece.ends[token]])
+                if part is not None:
+                    parts[token] = part
+        return parts
+
+    def _knows(self, word: str) -> bool:
+        return fold(word) in self._number_of
 
     def _matches(self, piece: Tokens) -> tuple[IntArray, IntArray, IntArray]:
         """The first and the last token and the pattern of each match."""

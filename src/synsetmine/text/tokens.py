@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,21 @@ class Tokens:
     starts: IntArray  # (tokens,): where each token starts in `joined`
     ends: IntArray  # (tokens,)
     words: list[str]  # of each token, folded as in `normalization.tokens`
+
+    def cut(self, parts: Mapping[int, tuple[int, int]]) -> Tokens:
+        """Only a part of some tokens, and an empty token in place of what was before or behind."""
+        starts, ends, words = self.starts.copy(), self.ends.copy(), self.words.copy()
+        rests: list[int] = []
+        for token, (first, end) in parts.items():
+            start, size = int(starts[token]), int(ends[token] - starts[token])
+            starts[token], ends[token] = start + first, start + end
+            words[token] = fold(self.joined[start + first : start + end])
+            rests += [token] * (first > 0) + [token + 1] * (end < size)
+        pieces = (words[a:b] for a, b in pairwise([0, *rests, len(words)]))
+        words = [word for piece in pieces for word in ("", *piece)][1:]
+        return replace(
+            self, starts=np.insert(starts, rests, 0), ends=np.insert(ends, rests, 0), words=words
+        )
 
 
 def tokens_of(texts: Sequence[str]) -> Iterator[Tokens]:
