@@ -128,13 +128,13 @@ class NameMatcher:
     def _find(self, piece: Tokens, compounds: bool) -> IntArray:
         first, last, pattern = self._matches(piece)
         if compounds or (not piece.joined.isascii() and HAVE_AFFIXES.search(piece.joined)):
-            in_name = np.zeros(len(piece.words) + 1, np.int64)
-            in_name[first] += 1
-            in_name[last + 1] -= 1
-            alone = np.flatnonzero(in_name.cumsum()[:-1] == 0)
-            if parts := self._known_parts(piece, alone, compounds):
-                piece = piece.cut(parts)
-                first, last, pattern = self._matches(piece)
+            # A word of some name may still be cut, but not before names around it were found.
+            for known in (False, True):
+                outside = _outside(first, last, len(piece.words))
+                tokens = [i for i in outside if (piece.words[i] in self._number_of) is known]
+                if parts := self._known_parts(piece, tokens, compounds):
+                    piece = piece.cut(parts)
+                    first, last, pattern = self._matches(piece)
         start, end = piece.starts[first], piece.ends[last]
         form = self._folded[pattern].astype(np.int64)
         # Only single tokens keep their case. So a match may be turned down after the search:
@@ -151,13 +151,13 @@ class NameMatcher:
         return matches[:, form >= 0]
 
     def _known_parts(
-        self, piece: Tokens, tokens: IntArray, compounds: bool
+        self, piece: Tokens, tokens: Sequence[int], compounds: bool
     ) -> dict[int, tuple[int, int]]:
         """Of those tokens that contain a word of some name: where it stands in the token."""
         part_of = cache(partial(known_part, is_known=self._knows, compounds=compounds))
         parts = {}
-        for token, word in zip(tokens.tolist(), map(piece.words.__getitem__, tokens), strict=True):
-            if compounds or HAVE_AFFIXES.search(word):
+        for token in tokens:
+            if compounds or HAVE_AFFIXES.search(piece.words[token]):
                 part = part_of(piece.joined[piece.starts[token] : piece.ends[token]])
                 if part is not None:
                     parts[token] = part
@@ -238,6 +238,15 @@ def _require_normal(forms: Sequence[str]) -> None:
         if "" in listed or f" {BORDER} ".join(listed) != " ".join(piece.words):
             wrong = next(form for form in listed if not form or " ".join(tokens(form)) != form)
             raise DataError("not the normal form of a name", value=wrong)
+
+
+def _outside(first: IntArray, last: IntArray, size: int) -> list[int]:
+    """The tokens that are in no match."""
+    change = np.zeros(size + 1, np.int64)
+    change[first] += 1
+    change[last + 1] -= 1
+    outside: list[int] = np.flatnonzero(change.cumsum()[:-1] == 0).tolist()
+    return outside
 
 
 def _in_small_letters(text: str, positions: IntArray) -> NDArray[np.bool_]:
