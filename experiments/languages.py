@@ -16,7 +16,8 @@ import gettext
 import importlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from contextlib import redirect_stdout
+from io import StringIO
 
 from experiments.name_lists.base import package_file
 from experiments.short_lists import pair_counts
@@ -33,18 +34,17 @@ AFFIXED = {
     "cs": (),
     "de": ("{}reise", "{}politik", "Nord{}"),
     "el": (),
-    "en": ("{}'s", "pre-{}", "({})"),
+    "en": ("{}'s",),
     "es": (),
     "fa": (),
     "fi": ("{}ssa", "{}n"),
     "fr": ("l’{}", "d'{}"),
     "he": ("ב{}", "ו{}", "שב{}", "ומ{}", "ה{}"),
-    "hi": ("{}, ",),
+    "hi": (),
     "hu": ("{}ban", "{}nak"),
-    "ja": ("{}は", "在{}"),
+    "ja": ("{}は", "{}の"),
     "km": ("នៅ{}", "{}និង"),
     "ko": ("{}에서", "{}의", "{}에게도", "{}까지는", "{}입니다"),
-    "my": ("{}မှာ", "{}နှင့်"),
     "pl": (),
     "ru": (),
     "ta": ("{}வில்", "{}உம்"),
@@ -54,7 +54,7 @@ AFFIXED = {
     "vi": (),
     "zh_Hans": ("在{}", "{}的"),
 }
-WITHOUT_SPACES = {"ja", "km", "my", "th", "zh_Hans"}
+WITHOUT_SPACES = {"ja", "km", "th", "zh_Hans"}
 GROUPED = ("en", "de", "fr", "es", "ru", "el", "ar", "hi", "ja", "ko")
 
 
@@ -113,7 +113,7 @@ def insertions(
             middle = len(words) // 2
             before, after = " ".join(words[:middle]) + " ", " " + " ".join(words[middle:])
             if not spaces:
-                before, after = text.rstrip("။។. "), texts[(number + 1) % len(texts)]
+                before, after = text.rstrip("។. "), texts[(number + 1) % len(texts)]
             start = len(before) + pattern.index("{")
             yield before + pattern.format(name) + after, start, start + len(name), entity
 
@@ -133,7 +133,7 @@ def territories(code: str) -> dict[str, str]:
     locale = importlib.import_module("babel").Locale.parse(code)
     by_name: dict[str, str] = {}
     for entity, name in sorted(locale.territories.items()):
-        if re.fullmatch("[A-Z]{2}", entity) and len(name) > 1 and name[-1] not in ")]":
+        if re.fullmatch("[A-Z]{2}", entity) and len(name) > 1 and name[-1] not in ").":
             by_name.setdefault(name, entity)
     return {entity: name for name, entity in by_name.items()}
 
@@ -149,7 +149,8 @@ def messages(code: str) -> list[str]:
     texts: dict[str, None] = {}
     for part in ("conf", "contrib/admin", "contrib/auth"):
         path = f"django/{part}/locale/{code}/LC_MESSAGES/django.po"
-        with Path(package_file("django", path, install=INSTALL)).open("rb") as stream:
+        file = package_file("django", path, install=INSTALL)
+        with file.open("rb") as stream, redirect_stdout(StringIO()):  # where it warns
             for message in read_po(stream):
                 text = message.id if code == "en" else message.string
                 if not (isinstance(text, str) and isinstance(message.id, str)):
@@ -200,7 +201,7 @@ def variants(code: str) -> list[list[str]]:
 def _scores(sets: Sequence[Sequence[str]], encoder: str | None) -> str:
     gold = SynonymSets.of([Term(name) for name in names] for names in sets)
     grouping = group([name for names in sets for name in names], encoder=encoder)
-    mined = SynonymSets.of([Term(member.name) for member in own] for own in grouping.sets)
+    mined = SynonymSets.of(map(Term, own.members) for own in grouping.sets)
     right, all_mined, true = pair_counts(mined, gold)
     precision, recall = right / max(all_mined, 1), right / max(true, 1)
     f1 = 2 * right / max(all_mined + true, 1)
