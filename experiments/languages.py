@@ -66,7 +66,7 @@ def main() -> None:
     options = parser.parse_args()
     for package in ("babel", "django", "pycountry"):
         package_file(package, package, install=INSTALL)
-    print("| language | names | alone | with affixes | false | with affixes, compounds | false |")
+    print("| language | names | alone | affixes | false | affixes, compounds | false |")
     print("| --- | --: | --: | --: | --: | --: | --: |")
     for code in AFFIXED:
         print(_finding_row(code))
@@ -133,7 +133,7 @@ def territories(code: str) -> dict[str, str]:
     locale = importlib.import_module("babel").Locale.parse(code)
     by_name: dict[str, str] = {}
     for entity, name in sorted(locale.territories.items()):
-        if re.fullmatch("[A-Z]{2}", entity) and len(name) > 1 and name[-1] not in ").":
+        if re.fullmatch("[A-Z]{2}", entity) and len(name) > 1 and name[-1] not in ").）":
             by_name.setdefault(name, entity)
     return {entity: name for name, entity in by_name.items()}
 
