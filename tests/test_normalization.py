@@ -15,6 +15,9 @@ from tests.support.strategies import terms
 # Letters and marks that go together, or seem to.
 COMPOSING = "aeiİIıJHnй\u0301\u0307\u030c\u0323\u0331\u0345\u3099かαΐᾳ一 +-\u1100\u1161"
 
+# Letters of several scripts that change with their neighbours, and invisible characters.
+SEVERAL = "ab+é\u0301ʼ\u00ad\u200b\u200f\u0640مאָَﻻﾊﾞＷกเา้ๆກໄាម្ពုမင်္ကုំ한ᄒ漢\ufe0f๒"
+
 
 @pytest.mark.parametrize(
     ("surface", "expected"),
@@ -39,8 +42,16 @@ COMPOSING = "aeiİIıJHnй\u0301\u0307\u030c\u0323\u0331\u0345\u3099かαΐᾳ�
         ("x\u0301y\u0302+ z", ("x\u0301ŷ+", "z")),
         ("\u0301a \u0301", ("a",)),
         ("हिन्दी भाषा", ("हिन्दी", "भाषा")),
-        ("ภาษาไทย", ("ภาษาไทย",)),
-        ("שָׁלוֹם", ("שָׁלוֹם",)),
+        ("ภาษาไทย ปี๒๕๖๗", ("ภา", "ษา", "ไท", "ย", "ปี", "๒๕๖๗")),
+        ("ປະເທດລາວ", ("ປະ", "ເທ", "ດ", "ລາ", "ວ")),
+        ("កម្ពុជា", ("ក", "ម្ពុ", "ជា")),
+        ("မြန်မာ သီရိလင်္ကာ", ("မြန်", "မာ", "သီ", "ရိ", "လင်္ကာ")),
+        ("שָׁלוֹם", ("שלום",)),
+        ("مُحَمَّد محـــمد ﻻ", ("محمد", "محمد", "لا")),
+        ("Herz\u00adinfarkt \u200bAspi\u200brin\u200b", ("herzinfarkt", "aspirin")),
+        ("می\u200cخواهم", ("میخواهم",)),
+        ("ＣＯ２ ＷＨＯ ｼﾞｬﾊﾟﾝ", ("co2", "who", "ジ", "ャ", "パ", "ン")),
+        ("Кам'янка Камʼянка", ("кам", "янка", "кам", "янка")),
         ("か\u3099き", ("が", "き")),
         ("\u1112\u1161\u11ab글", ("한글",)),
         ("ΐ", ("ΐ",)),
@@ -86,13 +97,15 @@ def test_case_does_not_matter(term: Term) -> None:
         ("12", "12"),
         ("C++", "C++"),
         ("--", ""),
+        ("ＷＨＯ", "WHO"),
+        ("W\u00adHO", "WHO"),
     ],
 )
 def test_normal_form(surface: str, expected: str) -> None:
     assert normal_form(surface) == expected
 
 
-@given(st.text())
+@given(st.text() | st.text(st.sampled_from(SEVERAL)))
 def test_a_normal_form_is_its_own_normal_form(text: str) -> None:
     assert normal_form(normal_form(text)) == normal_form(text)
 
@@ -106,6 +119,6 @@ def test_composed_or_not_a_text_has_the_same_words(text: str) -> None:
         assert all(normalize("NFC", word) == word for word in words)
 
 
-@given(st.text())
+@given(st.text() | st.text(st.sampled_from(SEVERAL)))
 def test_spans_are_where_the_tokens_stand(text: str) -> None:
     assert tuple(fold(text[start:end]) for start, end in token_spans(text)) == tokens(text)

@@ -215,6 +215,19 @@ def test_an_opened_linker_travels_as_two_paths(
     assert linked(pickle.loads(sent), "Name 7, n8") == [("Name 7", "e7"), ("n8", "e8")]
 
 
+def test_parts_of_compounds_are_linked_on_request(tmp_path: Path) -> None:
+    kb = knowledge({"E": ["Herzinfarkt"], "S": ["서울"]})
+    kb.save(tmp_path / "kb.arrow")
+    text = "Das Herzinfarktrisiko in 서울에서"
+    for compounds in (False, True):
+        opened = DictionaryLinker.open(
+            tmp_path / "kb.arrow", tmp_path / "kb.names", compounds=compounds
+        )
+        for linker in (opened, DictionaryLinker(kb, compounds=compounds)):
+            found = [("Herzinfarkt", "E")] * compounds + [("서울", "S")]
+            assert linked(linker, text) == linked(pickle.loads(pickle.dumps(linker)), text) == found
+
+
 @pytest.mark.parametrize("opened", [True, False])
 def test_worker_processes_link_as_this_one_does(tmp_path: Path, opened: bool) -> None:
     kb = knowledge()

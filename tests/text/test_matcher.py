@@ -295,7 +295,7 @@ def test_a_file_that_was_cut_off_is_refused(tmp_path: Path, part: int) -> None:
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.names"
-    for content in (b"", b"\x80\x04.", pickle.dumps(["a"]), b"synsetmine names 2\nrest"):
+    for content in (b"", b"\x80\x04.", pickle.dumps(["a"]), b"synsetmine names 1\nrest"):
         path.write_bytes(content)
         with pytest.raises(DataError, match=f"{path}: not a name matcher saved by this version"):
             NameMatcher.load(path)

@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 
 from synsetmine.normalization import fold, token_spans
 from synsetmine.text import tokens as tokens_module
-from synsetmine.text.tokens import BORDER, tokens_of
+from synsetmine.text.tokens import BORDER, name_words, tokens_of
 
 Found = list[list[tuple[str, int, int]]]  # by text: word, start, end
 
 # Signs, blanks, letters that fold to one or more others, scripts without blanks, half characters.
 PIECES = [
     *"abAB1+#_- .\n\0\x01\x1c\xa0²½ßİıẞŉﬁKéЖжΣςᾳꭰᎠ漢字々〇ア\u3099ｱ😀𝕏𐐀𠀀𱍐\U000e0001\ud800",
+    *"ʼ\u00ad\u200b\u0640مَאָﻻﾊﾞＷ＋กเา้កម្ពမင်္한",
     "e\u0301",
 ]
 
@@ -84,3 +85,7 @@ def test_every_character_of_unicode_in_a_word_before_a_sign_and_alone() -> None:
 def test_no_texts_have_no_tokens() -> None:
     assert list(tokens_of([])) == []
     assert at_once([""]) == [[]]
+
+
+def test_invisible_characters_are_in_no_word_of_a_name() -> None:
+    assert name_words("Herz\u00adinfarkt Aspi\u200brin") == ["herzinfarkt", "aspirin"]

@@ -85,6 +85,7 @@ class DictionaryLinker:
         kb: KnowledgeBase,
         *,
         ambiguous: Literal["skip", "senses"] = "skip",
+        compounds: bool = False,
         matcher: NameMatcher | None = None,
     ) -> None:
         if matcher is None:
@@ -92,12 +93,18 @@ class DictionaryLinker:
         elif not matcher.is_built_from(kb.forms):
             raise DataError("this matcher was built from the names of another knowledge base")
         self._kb, self._matcher, self._ambiguous = kb, matcher, ambiguous
+        self._compounds = compounds
         self._files: tuple[Path, Path] | None = None
         self._starts, self._rows = self._targets()
 
     @classmethod
     def open(
-        cls, knowledge: Path, names: Path, *, ambiguous: Literal["skip", "senses"] = "skip"
+        cls,
+        knowledge: Path,
+        names: Path,
+        *,
+        ambiguous: Literal["skip", "senses"] = "skip",
+        compounds: bool = False,
     ) -> DictionaryLinker:
         """Open a saved knowledge base and the matcher of its names, which worker processes share.
 
@@ -109,12 +116,13 @@ class DictionaryLinker:
         if matcher is None or not matcher.is_built_from(kb.forms):
             matcher = NameMatcher.build(kb.forms)
             matcher.save(names)
-        linker = cls(kb, ambiguous=ambiguous, matcher=matcher)
+        linker = cls(kb, ambiguous=ambiguous, compounds=compounds, matcher=matcher)
         linker._files = (knowledge.absolute(), names.absolute())
         return linker
 
     def link(self, documents: Sequence[Document]) -> list[tuple[Mention, ...]]:
-        matches = self._matcher.find([document.text for document in documents])
+        texts = [document.text for document in documents]
+        matches = self._matcher.find(texts, compounds=self._compounds)
         first, end = self._starts[matches.form], self._starts[matches.form + 1]
         match = np.repeat(np.arange(len(matches)), end - first)  # (mentions,)
         # Counted from the last mention of its match, for which this is `end - 1`.
@@ -144,10 +152,10 @@ class DictionaryLinker:
         return np.append(0, ends), rows[kept]
 
     def __reduce__(self) -> tuple[object, ...]:
+        options: dict[str, Any] = {"ambiguous": self._ambiguous, "compounds": self._compounds}
         if self._files is not None:
-            return partial(DictionaryLinker.open, ambiguous=self._ambiguous), self._files
-        options: dict[str, Any] = {"ambiguous": self._ambiguous, "matcher": self._matcher}
-        return partial(DictionaryLinker, **options), (self._kb,)
+            return partial(DictionaryLinker.open, **options), self._files
+        return partial(DictionaryLinker, matcher=self._matcher, **options), (self._kb,)
 
 
 def _linkable(forms: Any) -> NDArray[np.bool_]:

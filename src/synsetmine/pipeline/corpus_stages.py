@@ -145,7 +145,10 @@ def link_documents(
         # Which entity is common shows only once the names that are not ambiguous are counted.
         all_senses = settings.ambiguous != "skip"
         linker = DictionaryLinker.open(
-            at.knowledge, at.matcher, ambiguous="senses" if all_senses else "skip"
+            at.knowledge,
+            at.matcher,
+            ambiguous="senses" if all_senses else "skip",
+            compounds=settings.compounds,
         )
     elif settings.linker == "spotlight":
         names = ("url", "confidence", "support", "concurrency", "per_second")

@@ -80,6 +80,11 @@ class LinkSettings(Settings):
         help="a name of several entities gets no link, a link to the most common one, or one "
         "term for each sense",
     )
+    compounds: bool = setting(
+        False,
+        help="names within longer words too, as in German compounds (`Herzinfarktrisiko`); with "
+        "the dictionary",
+    )
     url: str = setting(
         "https://api.dbpedia-spotlight.org/en",
         help="address of a DBpedia Spotlight service",

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from importlib.metadata import version
 from itertools import chain, pairwise, repeat
 from pathlib import Path
@@ -27,13 +27,14 @@ from numpy.typing import NDArray
 
 from synsetmine.errors import DataError
 from synsetmine.io.files import atomic_stream, open_binary
-from synsetmine.normalization import fold, keeps_case, normal_form, tokens
+from synsetmine.normalization import fold, keeps_case, normal_form, plain, tokens
+from synsetmine.text.affixes import HAVE_AFFIXES, known_part
 from synsetmine.text.tokens import BORDER, Tokens, tokens_of
 from synsetmine.types import first_duplicate
 
 IntArray = NDArray[np.int64]
 
-MARK = b"synsetmine names 1\n"
+MARK = b"synsetmine names 2\n"
 HALF = 1 << 10  # so many characters can be second in the code of a word, and others first
 
 
@@ -114,14 +115,26 @@ class NameMatcher:
         """Whether the numbers of matches are positions among these forms."""
         return self._fingerprint == _fingerprint(forms)
 
-    def find(self, texts: Sequence[str]) -> Matches:
-        """All names in the texts; where some overlap, the leftmost and of those the longest."""
-        none = np.empty((4, 0), np.int64)
-        matches = np.concatenate([none, *map(self._find, tokens_of(texts))], axis=1)
+    def find(self, texts: Sequence[str], *, compounds: bool = False) -> Matches:
+        """All names in the texts; where some overlap, the leftmost and of those the longest.
+
+        A word that is in no name may contain one, between affixes of its language
+        (`affixes.known_part`) or, with `compounds`, as its first or last part.
+        """
+        pieces = (self._find(piece, compounds) for piece in tokens_of(texts))
+        matches = np.concatenate([np.empty((4, 0), np.int64), *pieces], axis=1)
         return Matches(*matches[:, np.argsort(matches[0], kind="stable")])
 
-    def _find(self, piece: Tokens) -> IntArray:
+    def _find(self, piece: Tokens, compounds: bool) -> IntArray:
         first, last, pattern = self._matches(piece)
+        if compounds or (not piece.joined.isascii() and HAVE_AFFIXES.search(piece.joined)):
+            # A word of some name may still be cut, but not before names around it were found.
+            for known in (False, True):
+                outside = _outside(first, last, len(piece.words))
+                tokens = [i for i in outside if (piece.words[i] in self._number_of) is known]
+                if parts := self._known_parts(piece, tokens, compounds):
+                    piece = piece.cut(parts)
+                    first, last, pattern = self._matches(piece)
         start, end = piece.starts[first], piece.ends[last]
         form = self._folded[pattern].astype(np.int64)
         # Only single tokens keep their case. So a match may be turned down after the search:
@@ -130,12 +143,28 @@ class NameMatcher:
         cased = cased[~_in_small_letters(piece.joined, start[cased])]
         spans = zip(cased.tolist(), start[cased].tolist(), end[cased].tolist(), strict=True)
         for match, begin, stop in spans:
-            written = unicodedata.normalize("NFC", piece.joined[begin:stop])
+            written = plain(piece.joined[begin:stop])
             form[match] = self._capitals.get(written, form[match])
         text = np.searchsorted(piece.offsets, start, side="right") - 1
         offset = piece.offsets[text]
         matches = np.stack([piece.numbers[text], start - offset, end - offset, form])
         return matches[:, form >= 0]
+
+    def _known_parts(
+        self, piece: Tokens, tokens: Sequence[int], compounds: bool
+    ) -> dict[int, tuple[int, int]]:
+        """Of those tokens that contain a word of some name: where it stands in the token."""
+        part_of = cache(partial(known_part, is_known=self._knows, compounds=compounds))
+        parts = {}
+        for token in tokens:
+            if compounds or HAVE_AFFIXES.search(piece.words[token]):
+                part = part_of(piece.joined[piece.starts[token] : piece.ends[token]])
+                if part is not None:
+                    parts[token] = part
+        return parts
+
+    def _knows(self, word: str) -> bool:
+        return fold(word) in self._number_of
 
     def _matches(self, piece: Tokens) -> tuple[IntArray, IntArray, IntArray]:
         """The first and the last token and the pattern of each match."""
@@ -209,6 +238,15 @@ def _require_normal(forms: Sequence[str]) -> None:
         if "" in listed or f" {BORDER} ".join(listed) != " ".join(piece.words):
             wrong = next(form for form in listed if not form or " ".join(tokens(form)) != form)
             raise DataError("not the normal form of a name", value=wrong)
+
+
+def _outside(first: IntArray, last: IntArray, size: int) -> list[int]:
+    """The tokens that are in no match."""
+    change = np.zeros(size + 1, np.int64)
+    change[first] += 1
+    change[last + 1] -= 1
+    outside: list[int] = np.flatnonzero(change.cumsum()[:-1] == 0).tolist()
+    return outside
 
 
 def _in_small_letters(text: str, positions: IntArray) -> NDArray[np.bool_]:

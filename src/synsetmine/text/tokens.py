@@ -5,15 +5,27 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from synsetmine.normalization import CJK, FROM_10000, LOW_MARKS, MARK, fold, token_spans
+from synsetmine.normalization import (
+    CJK,
+    COMPLEX,
+    FROM_10000,
+    INVISIBLE,
+    LETTER_APOSTROPHES,
+    LOW_MARKS,
+    MARK,
+    fold,
+    token_spans,
+    without_invisible,
+)
 
 IntArray = NDArray[np.int64]
 # `starts`, `ends` and `words` of `Tokens`.
@@ -22,9 +34,12 @@ Tokenizer = Callable[[str, IntArray], TokenLists]
 
 BORDER = "\x01"  # separates the words of two texts, and is no word of any text
 
-# What Unicode's form NFC puts together: marks, and the letters of Korean syllables. Few texts have
-# any of the characters that may be one, so these are looked for first.
-_LOW = rf"{LOW_MARKS}\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff"
+# Characters that change with their neighbours: marks and the letters of Korean syllables, which
+# Unicode's form NFC puts together, invisible ones, and scripts whose tokens are several. Few texts
+# have any of the characters that may be one, so these are looked for first.
+_LOW = (
+    rf"{LOW_MARKS}\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff{INVISIBLE}{LETTER_APOSTROPHES}{COMPLEX}"
+)
 _MAY_BE_MARK = re.compile(f"[{_LOW}{FROM_10000}]")
 _MARK = re.compile(rf"[{_LOW}]|{MARK}")
 _PIECE = 1 << 19  # characters that are worked on at once
@@ -42,6 +57,21 @@ class Tokens:
     starts: IntArray  # (tokens,): where each token starts in `joined`
     ends: IntArray  # (tokens,)
     words: list[str]  # of each token, folded as in `normalization.tokens`
+
+    def cut(self, parts: Mapping[int, tuple[int, int]]) -> Tokens:
+        """Only a part of some tokens, and an empty token in place of what was before or behind."""
+        starts, ends, words = self.starts.copy(), self.ends.copy(), self.words.copy()
+        rests: list[int] = []
+        for token, (first, end) in parts.items():
+            start, size = int(starts[token]), int(ends[token] - starts[token])
+            starts[token], ends[token] = start + first, start + end
+            words[token] = fold(self.joined[start + first : start + end])
+            rests += [token] * (first > 0) + [token + 1] * (end < size)
+        pieces = (words[a:b] for a, b in pairwise([0, *rests, len(words)]))
+        words = [word for piece in pieces for word in ("", *piece)][1:]
+        return replace(
+            self, starts=np.insert(starts, rests, 0), ends=np.insert(ends, rests, 0), words=words
+        )
 
 
 def tokens_of(texts: Sequence[str]) -> Iterator[Tokens]:
@@ -105,7 +135,9 @@ def _tokens_with_marks(joined: str, borders: IntArray) -> TokenLists:
     """One by one: what a letter is folded to depends on the marks behind it."""
     spans = sorted([*token_spans(joined), *((border, border + 1) for border in borders.tolist())])
     starts, ends = np.array(spans, np.int64).reshape(-1, 2).T
-    return starts, ends, [fold(joined[start:end]).replace(" ", BORDER) for start, end in spans]
+    words = [joined[start:end] for start, end in spans]
+    folded = {word: fold(word).replace(" ", BORDER) for word in {*words}}
+    return starts, ends, [*map(folded.__getitem__, words)]
 
 
 def _remove_loose_signs(letters: NDArray[Any], in_word: NDArray[np.bool_]) -> None:
@@ -222,7 +254,7 @@ def name_words(name: str) -> list[str]:
     """
     text, pattern = name[: WORDS * LETTERS].casefold(), _ASCII_WORD
     if not text.isascii():
-        text = unicodedata.normalize("NFKD", text.replace("™", " ")).casefold()
+        text = unicodedata.normalize("NFKD", without_invisible(text).replace("™", " ")).casefold()
         text = unicodedata.normalize("NFC", _ACCENTS.sub("", text))
         pattern = _WORD
     if "." in text:
