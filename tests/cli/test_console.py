@@ -77,3 +77,19 @@ def test_no_bar_is_left_on_a_terminal() -> None:
     os.close(reading)
     assert b"train" in said
     assert said.rindex(b"\x1b[2K") > said.rindex(b"0/?")  # the line is erased at the end
+
+
+def test_in_a_pipe_only_long_work_has_lines_of_progress(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr("synsetmine.cli.console.time.monotonic", lambda: now[0])
+    with console.progress_bar("mine") as bar:
+        for done in range(101):
+            now[0] += 0.3
+            bar.update(done, 100)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == ["mine 33/100", "mine 67/100"]
+    with console.progress_bar("train") as bar:
+        bar.update(1, 3, "epoch 1", line=True)
+    assert capsys.readouterr().err.splitlines() == ["train 1/3 epoch 1"]

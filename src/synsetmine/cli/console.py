@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -126,24 +127,26 @@ def report_reviews(counts: Mapping[str, int]) -> None:
         say(f"from reviews: {', '.join(quantity_of_plural(n, what) for what, n in counts.items())}")
 
 
+QUIET = 10.0  # seconds between two lines of progress
+
+
 class ProgressBar:
-    """A progress bar on a terminal; elsewhere a line at intervals."""
+    """A progress bar on a terminal; elsewhere a line at intervals, if the work takes long."""
 
     def __init__(self, bar: Any, task: Any, label: str, unit: str = "") -> None:
         self._bar = bar
         self._task = task
         self._label = label
         self._unit = unit
-        self._tenth = -1
+        self._told = time.monotonic()
 
     def update(self, done: int, total: int, note: str = "", *, line: bool | None = None) -> None:
-        """Show that `done` of `total` is done; in a pipe each tenth, or as `line` says."""
+        """Show that `done` of `total` is done; in a pipe now and then, or as `line` says."""
         if self._bar is not None:
             self._bar.update(self._task, completed=done, total=total, note=one_line(note))
             return
-        tenth = 10 * done // max(total, 1)
-        if line or (line is None and tenth != self._tenth):  # less than before in a second pass
-            self._tenth = tenth
+        if line or (line is None and time.monotonic() - self._told >= QUIET):
+            self._told = time.monotonic()
             far = (
                 f"{done}/{total}"
                 if self._unit != "bytes"
