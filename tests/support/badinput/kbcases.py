@@ -152,7 +152,8 @@ _TABLES = (
         "CSV without the columns",
         1,
         "k.csv:1: expected a header with the columns 'id' and 'name'; found: 'code, label'; "
-        "rename these columns",
+        "choose columns with --id-field and --name-field, in a project as id_field and name_field "
+        "of [kb]; `synsetmine init` proposes them",
     ),
     read(
         "k.csv",
