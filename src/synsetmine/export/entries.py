@@ -180,7 +180,7 @@ def _of_kinds(
     The kind of a term is the one that the run gives. If the term is a variant of one that stays
     before it, its kind is that kind of variant: of two new inflections of one word one is left.
     """
-    known = (term for term in entry.terms if term.action in ("seed", "opened"))
+    known = (term for term in entry.terms if term.is_seed or term.action == "opened")
     first = next(known, entry.terms[0])
     ordered = [first, *(term for term in entry.terms if term is not first)]
     kept = [first]
@@ -231,7 +231,8 @@ def synonym_scope(term: MinedTerm) -> Scope:
 def is_mined(term: MinedTerm) -> bool:
     """Whether the miner has put the name into its set; without a letter or digit it is no name.
 
-    A seed is a name that was known before; without a trace, all known names are seeds.
+    A seed is a name of the knowledge base; without a trace, all known names are seeds. What
+    reviewers accepted stays mined, though later runs begin with it.
     """
     action = term.action or ("seed" if term.known else "")
     return action != "seed" and bool(normal_form(term.text))

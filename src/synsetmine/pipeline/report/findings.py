@@ -132,7 +132,7 @@ class Findings:
         """
         ranked = []
         for mined in self.sets:
-            joined = [t for t in mined.terms if mined.is_known and t.action != "seed"]
+            joined = [t for t in mined.terms if mined.is_known and not t.is_seed]
             joined.sort(key=_rank)
             ranked += [(_rank(joined[0]), mined, joined)] if joined else []
         ranked.sort(key=lambda entry: entry[0])
@@ -147,7 +147,7 @@ class Findings:
     def known_in_corpus(self) -> int:
         """How many known names the corpus has."""
         terms = (term for mined in self.sets for term in mined.terms)
-        return sum(term.action == "seed" and term.count > 0 for term in terms)
+        return sum(term.is_seed and term.count > 0 for term in terms)
 
     @cached_property
     def groups(self) -> list[MinedSet]:
@@ -166,7 +166,7 @@ class Findings:
         counts = Counter({_KNOWN: 0, _NEW: 0, _GROUPED: 0, _ALONE: 0})
         for mined in self.sets:
             unknown = _NEW if mined.is_known else _GROUPED if len(mined.terms) > 1 else _ALONE
-            counts.update(_KNOWN if t.action == "seed" else unknown for t in mined.terms)
+            counts.update(_KNOWN if t.is_seed else unknown for t in mined.terms)
         return dict(counts) if self.sets else {}
 
     @cached_property

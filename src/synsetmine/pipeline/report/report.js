@@ -47,7 +47,7 @@
   const indexOfId = new Map(sets.map((set, index) => [set.id, index]));
 
   const gained = new Set(data.names.map(([index]) => index));
-  const isKnown = (set) => set.terms.some((term) => term.action === "seed");
+  const isKnown = (set) => set.terms.some((term) => ["seed", "accepted"].includes(term.action));
   const kinds = {
     all: () => true,
     known: isKnown,
