@@ -249,8 +249,14 @@ def confidence(term: MinedTerm) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def reviewer_curie(judgement: Judgement | None) -> str:
-    """The reviewer's ORCID as a CURIE; empty without one."""
+def judgement_on(term: MinedTerm) -> Judgement | None:
+    """The judgement that vouches for a name that is new; the knowledge base has the others."""
+    return term.judgement if is_mined(term) else None
+
+
+def reviewer_curie(term: MinedTerm) -> str:
+    """The ORCID of the reviewer of a new name as a CURIE; empty without one."""
+    judgement = judgement_on(term)
     orcid = None if judgement is None else orcid_of(judgement.reviewer)
     return f"orcid:{orcid}" if orcid else ""
 

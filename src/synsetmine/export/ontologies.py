@@ -147,7 +147,7 @@ def _frame(entry: MinedSet, about: About) -> list[str]:
 
 
 def _synonym(term: MinedTerm, about: About) -> str:
-    sources = filter(None, [*sources_of(term, about), reviewer_curie(term.judgement)])
+    sources = filter(None, [*sources_of(term, about), reviewer_curie(term)])
     kind = ABBREVIATION if term.kind == "abbreviation" else ""
     comment = evidence_line(term, about)
     scope = synonym_scope(term)
