@@ -11,6 +11,7 @@ from typing import Literal
 from urllib.parse import quote
 
 from synsetmine import __version__
+from synsetmine.corpus.citations import check_prefix, is_prefix, source_id
 from synsetmine.errors import DataError, Skipped
 from synsetmine.kb.base import long_id
 from synsetmine.normalization import normal_form
@@ -32,13 +33,7 @@ OWN_PREFIX = "synsetmine"  # of ids of sets that have no entity
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|^`\\]*")
 _FULL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _LANGUAGE = re.compile(r"[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*")
-_PREFIX = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
 _ADDRESS_SIGNS = ":/?#@!$&'()*+,;=%"  # not escaped in an address
-_WEB = re.compile(r"https?://[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]+)?([/?#]\S*)?")
-_LOCAL = re.compile(r"[\w./()+-]+", re.ASCII)  # the part of a CURIE after its prefix
-_CURIE = re.compile(rf"[A-Za-z]\w*:(?!//){_LOCAL.pattern}", re.ASCII)
-_DOI = re.compile(rf"10\.[0-9]{{4,9}}/{_LOCAL.pattern}", re.ASCII)
-_PUBMED = ("PMID", "PUBMED")  # prefixes of ids that are numbers
 
 
 @dataclass(frozen=True)
@@ -62,8 +57,7 @@ class About:
         if self.language and not _LANGUAGE.fullmatch(self.language):
             raise DataError("expected a language tag such as `en` or `pt-BR`", value=self.language)
         for prefix in (self.prefix, self.document_prefix or "kb"):
-            if not _PREFIX.fullmatch(prefix):
-                raise DataError("expected a prefix such as `MESH`", value=prefix)
+            check_prefix(prefix)
         if self.created and not _is_date(self.created):
             raise DataError("expected a date such as `2026-01-31`", value=self.created)
 
@@ -91,30 +85,10 @@ class About:
         if entity is None:
             return OWN_PREFIX, set_id
         prefix, _, rest = entity.partition(":")
-        return (prefix, rest) if rest and _PREFIX.fullmatch(prefix) else (self.prefix, entity)
+        return (prefix, rest) if rest and is_prefix(prefix) else (self.prefix, entity)
 
     def source(self, document: str) -> str:
         return source_id(document, self.document_prefix)
-
-
-def source_id(document: str, prefix: str = "") -> str:
-    """The id of a document as a CURIE or an address, to cite it; empty if it is neither.
-
-    A bare id gets the prefix. A bare DOI needs none, and only a number can be a PMID.
-
-    >>> source_id("399296", "PMID"), source_id("10.1000/x"), source_id("d 1", "PMID")
-    ('PMID:399296', 'DOI:10.1000/x', '')
-    """
-    if _WEB.fullmatch(document):
-        return quote(document, safe=":/?#@$&'()*+;=%~")
-    if _CURIE.fullmatch(document):
-        return document
-    if _DOI.fullmatch(document):
-        return f"DOI:{document}"
-    is_local = _LOCAL.fullmatch(document) and (
-        prefix.upper() not in _PUBMED or document.isdecimal()
-    )
-    return f"{prefix}:{document}" if prefix and is_local else ""
 
 
 def _behind(base: str, name: str) -> str:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
+from synsetmine.corpus.citations import source_id
 from synsetmine.errors import DataError, Skipped, import_extra, skip_broken
 from synsetmine.export.entries import (
     OBO_PROPERTIES,
@@ -22,7 +23,6 @@ from synsetmine.export.entries import (
     names_of,
     new_names,
     reviewer_curie,
-    source_id,
     sources_of,
     synonym_scope,
 )

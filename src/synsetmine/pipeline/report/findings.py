@@ -109,6 +109,7 @@ class Findings:
     notes: Sequence[tuple[str, str]] = ()  # stage, a sentence that readers should know
     summary: Sequence[str] = ()  # sentences on the new names and the groups of unknown terms
     rehearsal: RehearsalSummary | None = None
+    document_prefix: str = ""  # of ids of documents that have none, for links to their pages
 
     @cached_property
     def term_count(self) -> int:
@@ -277,6 +278,7 @@ def gather_findings(settings: ReportSettings, folder: RunFolder, progress: Progr
         notes=[(name, note) for name, result in folder.results.items() for note in result.notes],
         summary=folder.summary,
         rehearsal=rehearsal,
+        document_prefix=settings.document_prefix,
     )
 
 
