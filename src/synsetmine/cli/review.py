@@ -44,7 +44,8 @@ def review(
         str,
         typer.Option(
             help="Prefix for ids of documents that are no CURIEs, DOIs or URLs, such as PMID for "
-            "MEDLINE: the ids become links."
+            "MEDLINE: the ids become links.",
+            show_default=False,
         ),
     ] = "",
 ) -> None:
