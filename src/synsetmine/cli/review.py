@@ -41,13 +41,12 @@ def review(
         bool, typer.Option("--open/--no-open", help="Open the page in a browser.")
     ] = True,
     document_prefix: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="Prefix for ids of documents that are no CURIEs, DOIs or URLs, such as PMID for "
             "MEDLINE: the ids become links.",
-            show_default=False,
         ),
-    ] = "",
+    ] = None,
 ) -> None:
     """Review mined sets in a browser: accept, reject, correct, split and merge them.
 
@@ -64,7 +63,9 @@ def review(
         from synsetmine.review.web.session import ReviewSession
 
         return reviewing_app(
-            ReviewSession(run, document_prefix=document_prefix), policy, title=run.resolve().name
+            ReviewSession(run, document_prefix=document_prefix or ""),
+            policy,
+            title=run.resolve().name,
         )
 
     with ExitStack() as stack:
