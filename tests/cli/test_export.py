@@ -72,7 +72,7 @@ def test_every_form_can_be_chosen_and_is_explained() -> None:
     with pytest.raises(typer.BadParameter) as unknown:
         export("mined.jsonl", "-f", "docx", "-o", "x")
     assert unknown.value.message == f"'docx' is not one of {', '.join(map(repr, FORMATS))}."
-    assert synsetmine("export", "--help").stdout.count("Example") == 8
+    assert synsetmine("export", "--help").stdout.count("Example") == 9
     header, *rows = synsetmine("export", "--formats").stdout.splitlines()
     assert header == "format\tending\tcontent\textra"
     assert [row.split("\t")[0] for row in rows] == list(FORMATS)
@@ -246,3 +246,38 @@ def test_reviews_of_the_run_have_their_say(place: Path, capsys: pytest.CaptureFi
 def test_without_reviews_nothing_is_accepted(place: Path) -> None:
     with pytest.raises(SynsetmineError, match="--accepted needs reviews, and run has none"):
         export("run", "--accepted", "-f", "solr", "-o", "synonyms.txt")
+
+
+def test_a_reviewer_vouches_for_new_names_only(place: Path) -> None:
+    run, orcid = place / "run", "0000-0002-1825-0097"
+    with ReviewStore(Artefacts(run).reviews) as store:
+        state = ReviewState(read_results(run))
+        store.add(state.decide("accept", "D009203", reviewer=f"ann (orcid:{orcid})"))
+    for format in ("obo", "ssslm"):
+        export("run", "--accepted", "-f", format, "-o", "names.txt")
+        lines = (place / "names.txt").read_text().splitlines()
+        with_orcid = "\n".join(line for line in lines if orcid in line)
+        assert "myocardial infarction" in with_orcid
+        assert "cardiac" in with_orcid
+        assert "MI" not in with_orcid
+        assert "heart attack\tkb:D009203" not in with_orcid
+
+
+# --- Known entities alone ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("format", ["obo", "csv", "jsonl", "skos", "patch", "solr"])
+def test_known_entities_alone_are_exported(
+    format: str, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    export("run", "--known-only", "-f", format, "-o", "known.txt")
+    text = (place / "known.txt").read_text()
+    assert "myocardial infarction" in text
+    assert "wiener" not in text
+    assert "synsetmine:s" not in text
+    assert "left out: 3 sets without an entity" in capsys.readouterr().err
+
+
+def test_known_entities_alone_need_a_knowledge_base(place: Path) -> None:
+    with pytest.raises(SynsetmineError, match=r"none has an entity .* give --kb"):
+        export("mined.jsonl", "--known-only", "-f", "csv", "-o", "known.csv")

@@ -15,9 +15,10 @@ import sssom_pydantic
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from synsetmine.corpus.citations import source_id
 from synsetmine.errors import DataError, Skipped
 from synsetmine.export import FORMATS, About
-from synsetmine.export.entries import evidence_line, source_id, sources_of
+from synsetmine.export.entries import evidence_line, sources_of
 from synsetmine.export.tables import read_patch, with_sentences
 from synsetmine.kb import apply_names
 from synsetmine.kb.obo import synonym_clause

@@ -18,6 +18,7 @@ from synsetmine.pipeline.mining import (
     MineResult,
     RehearsalLevel,
     RehearsalSummary,
+    accepted_names,
     describe_joins,
 )
 from synsetmine.pipeline.report.findings import percent
@@ -184,3 +185,27 @@ def test_a_long_form_is_called_one() -> None:
     assert description(long) == "long form of “WHO”"
     assert description(short) == f"abbreviation of “{term.text}”"
     assert description(term) == "abbreviation"
+
+
+def test_accepted_names_are_described_as_reviewers_saw_them() -> None:
+    short, old, group = Term("HF"), Term("cardiac failure"), Term("g")
+    known = SynonymSets.of([[HEART[0]]], ["D1"])
+    seeds = SynonymSets.of([[HEART[0], short, old], [group, Term("h")]], ["D1", "s1"])
+    earlier = [
+        Decision(old, "D1", 0.3, "joined", kind="other-words", relation="related", nearest="x"),
+        Decision(group, "s9", 0.4, "joined", kind="other-words", relation="related"),
+        Decision(HEART[0], None, 0.0, "opened"),
+    ]
+    accepted = accepted_names(seeds, known, earlier)
+    assert accepted[1] == replace(earlier[0], action="accepted")
+    assert [(d.term.surface, d.best_set, d.probability, d.kind) for d in accepted] == [
+        ("HF", "D1", 1.0, None),
+        ("cardiac failure", "D1", 0.3, "other-words"),
+        ("g", "s1", 1.0, None),  # it was in another set before
+        ("h", "s1", 1.0, None),
+    ]
+    mined = MiningResult(seeds, tuple(accepted), (), KnownSets(seeds, {}, None))
+    first, second, *_ = describe_joins(mined, None).trace
+    assert (first.kind, first.relation, first.nearest) == ("abbreviation", "exact", "heart failure")
+    assert second == accepted[1]
+    assert accepted_names(known, known, earlier) == []

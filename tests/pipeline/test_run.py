@@ -376,8 +376,9 @@ def test_a_corpus_that_links_nearly_nothing_is_mined_by_the_general_model(
     assert "No held-out entities were scored." in page
     links, sets = (0, 0) if world is no_entity else (folder.results["link"].counts["links"], 1)
     notes = {stage: result.notes for stage, result in folder.results.items() if result.notes}
+    entities = "1 entity has" if sets else "0 entities have"
     expected = {
-        "supervise": f"only {sets} entities have 2 or more known names in the corpus",
+        "supervise": f"only {entities} 2 or more known names in the corpus",
         "train": f"too few sets: {sets}, at least 10 needed to adapt the general model",
         "evaluate": "no entity could be held out, so there are no scores",
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -102,7 +103,12 @@ def test_scores_say_what_the_stage_reports() -> None:
         "of the test sets found exactly": 1,
         "of the test terms joined to another entity": 1,
     }
-    assert scores.result.notes == ["only 2 entities were held out, so the scores are imprecise"]
+    assert scores.result.notes == [
+        "only 2 entities were held out: too few to tell how good the mined sets are"
+    ]
+    one = replace(scores, test_sets=1).result.notes
+    assert one == ["only 1 entity was held out: too few to tell how good the mined sets are"]
+    assert not replace(scores, test_sets=10).result.notes
     none = HeldOutScores(test_sets=0, test_terms=0, threshold=0.3)
     assert to_record(none) == {"test sets": 0, "test terms": 0, "threshold": 0.3}
     assert none.result.counts == {"test sets": 0}

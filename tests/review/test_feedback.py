@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 from synsetmine.errors import DataError, SynsetmineError
-from synsetmine.review import Decision, ReviewStore
+from synsetmine.review import Decision, ReviewState, ReviewStore
 from synsetmine.review.decisions import write_decisions
 from synsetmine.review.feedback import (
     Constraints,
@@ -304,3 +304,32 @@ def test_decisions_are_found_in_a_run_a_store_or_a_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"nothing\.sqlite: No such file"):
         find_decisions(tmp_path / "nothing.sqlite")
     assert not (tmp_path / "nothing.sqlite").exists()
+
+
+def test_rejecting_a_known_entity_keeps_its_known_names() -> None:
+    known = mined_set("D1", "ulcer", "peptic ulcer", "gastritis:0.6", "reflux:0.7", entity="D1")
+    state = ReviewState([known])
+    judged = state.decide("judge", "D1", reviewer="ann", terms=["reflux"], verdict="not-a-name")
+    state.apply(judged.stamp("2026-01-01T00:00:00.000Z"))
+    reject = state.decide("reject", "D1", reviewer="ann").stamp("2026-01-02T00:00:00.000Z")
+    assert reject.terms == ("gastritis", "reflux")
+    state.apply(reject)
+    assert state["D1"].status == "rejected"
+    assert [term.verdict for term in state["D1"].mined.terms] == [
+        *(None, None, "incorrect", "not-a-name")
+    ]
+    (kept,) = reviewed_sets([known], [reject])
+    assert [term.text for term in kept.terms if not term.is_wrong] == ["ulcer", "peptic ulcer"]
+    assert reviewed_sets([known], [reject], accepted_only=True) == []
+    pairs = cannot_link_pairs([reject])
+    going, staying = ("gastritis", "reflux"), ("ulcer", "peptic ulcer")
+    assert pairs == {(Term(one), Term(other)) for one in going for other in staying}
+    before = SynonymSets.of([[Term("ulcer"), Term("peptic ulcer")]], ["D1"])
+    assert seed_sets(before, Constraints.from_decisions([reject])).sets == before
+
+
+def test_a_set_without_known_or_new_names_is_rejected_as_a_whole() -> None:
+    for found in (mined_set("s1", "a:0.6", "b"), mined_set("D1", "a", "b", entity="D1")):
+        reject = ReviewState([found]).decide("reject", found.id, reviewer="ann")
+        assert reject.terms == ()
+        assert reviewed_sets([found], [reject.stamp("2026-01-02T00:00:00.000Z")]) == []

@@ -89,6 +89,33 @@ def test_a_run_learns_from_its_reviews(project: Path) -> None:
     assert set(replayed.extents.values()) == {"whole"}
 
 
+def test_accepted_names_stay_new_in_the_next_run(project: Path, tmp_path: Path) -> None:
+    run = project.parent / "run"
+    state = ReviewState(read_results(run))
+    right = next(one for one in state.sets if one.mined.entity and one.mined.least is not None)
+    with ReviewStore(Artefacts(run).reviews) as store:
+        store.add(state.decide("accept", right.id, reviewer="ann (orcid:0000-0002-1825-0097)"))
+
+    def export_all() -> dict[str, str]:
+        texts = {}
+        for format in ("patch", "robot", "kgcl", "sssom", "obo"):
+            out = tmp_path / f"names-{format}.tsv"
+            prefix = () if format in ("kgcl", "patch") else ("--document-prefix", "DOC")
+            done = call("export", run, "--accepted", "--format", format, "--out", out, *prefix)
+            assert done.exit_code == 0, done.exception
+            texts[format] = out.read_text()
+        return texts
+
+    first = export_all()
+    new = next(term.text for term in right.mined.terms if term.probability is not None)
+    assert all(new in text for text in first.values())
+    assert "DOC:d" in first["robot"]
+    for _ in range(2):  # the second time the accepted names were seeds before
+        carry_out(project)
+        assert export_all() == first
+        Artefacts(run).mined.unlink()  # so that the next run mines again
+
+
 def test_reviews_of_entities_held_out_are_not_learned(project: Path) -> None:
     at = Artefacts(project.parent / "run")
     test = read_sets(at.test)

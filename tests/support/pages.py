@@ -91,7 +91,7 @@ def read_back(page: Page) -> list[MinedSet]:
                 probability=term.get("probability"),
                 sense=term.get("sense", ""),
                 sentences=tuple(
-                    Sentence(document, f"{a}{b}{c}", len(a), len(a) + len(b), *relation)
+                    Sentence(document, f"{a}{b}{c}", len(a), len(a) + len(b), *relation[:1])
                     for document, a, b, c, *relation in found
                 ),
             )

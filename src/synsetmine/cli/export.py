@@ -161,6 +161,12 @@ def export(
     accepted: Annotated[
         bool, typer.Option("--accepted", help="Export only sets that a reviewer has accepted.")
     ] = False,
+    known_only: Annotated[
+        bool,
+        typer.Option(
+            "--known-only", help="Leave out sets without an entity of the knowledge base."
+        ),
+    ] = False,
     *,
     options: Annotated[dict[str, Any], SettingOptions(changes=FormatOptions)],
     skip_bad: SkipBad = False,
@@ -201,6 +207,10 @@ def export(
 
     Example: `synsetmine export run --accepted --format obo --out synonyms.obo`
 
+    Known entities with their names, without the groups of unknown terms:
+
+    Example: `synsetmine export run --known-only --format obo --out entities.obo`
+
     Sets of a file, with frequencies that select the preferred term:
 
     Example: `synsetmine export mined.jsonl --counts vocabulary.tsv -f solr -o synonyms.txt`
@@ -216,6 +226,8 @@ def export(
     kinds = _kinds(only or (), without or ())
     sets = _read(source, counts, trace, kb, skip_bad=skip_bad)
     sets = _apply_reviews(sets, source, reviews, accepted=accepted)
+    if known_only:
+        sets = _known_sets(sets)
     skipped = Skipped()
     above = choose_entries(sets, threshold=threshold, min_size=1)
     entries = choose_entries(
@@ -313,6 +325,17 @@ def _apply_reviews(
     reviewed = f"{quantity(len(decisions), 'decision')} of reviewers"
     console.say(f"{reviewed}; {len(left):,} of {quantity(len(sets), 'set')} left")
     return left
+
+
+def _known_sets(sets: Sequence[MinedSet]) -> list[MinedSet]:
+    """The sets of entities of the knowledge base."""
+    known = [mined for mined in sets if mined.entity is not None]
+    if not known:
+        problem = "--known-only leaves no set: none has an entity of a knowledge base"
+        raise SynsetmineError(f"{problem}; for a file of sets, give --kb")
+    if unknown := len(sets) - len(known):
+        console.say(f"left out: {quantity(unknown, 'set')} without an entity")
+    return known
 
 
 def _with_sentences(entries: Sequence[MinedSet], run: Path) -> list[MinedSet]:

@@ -317,6 +317,6 @@ def _of_run(run: Path) -> ModelSource:
     candidates = read_candidates(at.candidates) if at.candidates.exists() else {}
     known = None
     if candidates:
-        new = {decision.term for decision in read_trace(at.trace)}
+        new = {step.term for step in read_trace(at.trace) if step.action != "accepted"}
         known = KnownSets(mined.restrict([t for t in mined.terms if t not in new]), candidates)
     return ModelSource(load_model(at.model), mined.terms, tables, encoded, known=known)

@@ -218,7 +218,13 @@ def mine(
         check_not_input(trace, ids, *read)
     from synsetmine.io.sets import check_ids, write_sets, write_trace
     from synsetmine.models import load_model
-    from synsetmine.pipeline.mining import NO_SETS, MineResult, mine_terms, order_vocabulary
+    from synsetmine.pipeline.mining import (
+        NO_SETS,
+        MineResult,
+        accepted_names,
+        mine_terms,
+        order_vocabulary,
+    )
     from synsetmine.pipeline.model_stages import read_constraints
     from synsetmine.review.feedback import seed_sets
 
@@ -228,7 +234,8 @@ def mine(
     constraints = read_constraints(reviews)
     ordered = order_vocabulary(listed, settings)
     terms = [term for term in ordered if term not in constraints.not_names]
-    informed = seed_sets(NO_SETS if seeds is None else load_sets(seeds, skip_bad), constraints)
+    listed_seeds = NO_SETS if seeds is None else load_sets(seeds, skip_bad)
+    informed = seed_sets(listed_seeds, constraints)
     known = informed.sets
     console.report_reviews(informed.counts)
     check_ids(out, known.ids)
@@ -243,6 +250,7 @@ def mine(
             terms,
             settings,
             seeds=known,
+            accepted=accepted_names(known, listed_seeds),
             cannot_link=constraints.cannot_link,
             max_sets=limits.max_sets,
             earlier=earlier,

@@ -40,6 +40,13 @@ def review(
     open_browser: Annotated[
         bool, typer.Option("--open/--no-open", help="Open the page in a browser.")
     ] = True,
+    document_prefix: Annotated[
+        str | None,
+        typer.Option(
+            help="Prefix for ids of documents that are no CURIEs, DOIs or URLs, such as PMID for "
+            "MEDLINE: the ids become links.",
+        ),
+    ] = None,
 ) -> None:
     """Review mined sets in a browser: accept, reject, correct, split and merge them.
 
@@ -55,7 +62,11 @@ def review(
         from synsetmine.review.web.routes import reviewing_app
         from synsetmine.review.web.session import ReviewSession
 
-        return reviewing_app(ReviewSession(run), policy, title=run.resolve().name)
+        return reviewing_app(
+            ReviewSession(run, document_prefix=document_prefix or ""),
+            policy,
+            title=run.resolve().name,
+        )
 
     with ExitStack() as stack:
 

@@ -77,7 +77,7 @@ def _robot_id(entity: str, about: About) -> str:
 
 
 def _robot_cells(term: MinedTerm, scopes: Sequence[Scope], about: About) -> Iterator[str]:
-    sources = filter(None, [*sources_of(term, about), reviewer_curie(term.judgement)])
+    sources = filter(None, [*sources_of(term, about), reviewer_curie(term)])
     for scope in scopes:
         if scope != synonym_scope(term):
             yield from [""] * len(_SYNONYM)

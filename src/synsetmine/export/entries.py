@@ -11,6 +11,7 @@ from typing import Literal
 from urllib.parse import quote
 
 from synsetmine import __version__
+from synsetmine.corpus.citations import check_prefix, is_prefix, source_id
 from synsetmine.errors import DataError, Skipped
 from synsetmine.kb.base import long_id
 from synsetmine.normalization import normal_form
@@ -32,13 +33,7 @@ OWN_PREFIX = "synsetmine"  # of ids of sets that have no entity
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|^`\\]*")
 _FULL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _LANGUAGE = re.compile(r"[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*")
-_PREFIX = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
 _ADDRESS_SIGNS = ":/?#@!$&'()*+,;=%"  # not escaped in an address
-_WEB = re.compile(r"https?://[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]+)?([/?#]\S*)?")
-_LOCAL = re.compile(r"[\w./()+-]+", re.ASCII)  # the part of a CURIE after its prefix
-_CURIE = re.compile(rf"[A-Za-z]\w*:(?!//){_LOCAL.pattern}", re.ASCII)
-_DOI = re.compile(rf"10\.[0-9]{{4,9}}/{_LOCAL.pattern}", re.ASCII)
-_PUBMED = ("PMID", "PUBMED")  # prefixes of ids that are numbers
 
 
 @dataclass(frozen=True)
@@ -62,8 +57,7 @@ class About:
         if self.language and not _LANGUAGE.fullmatch(self.language):
             raise DataError("expected a language tag such as `en` or `pt-BR`", value=self.language)
         for prefix in (self.prefix, self.document_prefix or "kb"):
-            if not _PREFIX.fullmatch(prefix):
-                raise DataError("expected a prefix such as `MESH`", value=prefix)
+            check_prefix(prefix)
         if self.created and not _is_date(self.created):
             raise DataError("expected a date such as `2026-01-31`", value=self.created)
 
@@ -91,30 +85,10 @@ class About:
         if entity is None:
             return OWN_PREFIX, set_id
         prefix, _, rest = entity.partition(":")
-        return (prefix, rest) if rest and _PREFIX.fullmatch(prefix) else (self.prefix, entity)
+        return (prefix, rest) if rest and is_prefix(prefix) else (self.prefix, entity)
 
     def source(self, document: str) -> str:
         return source_id(document, self.document_prefix)
-
-
-def source_id(document: str, prefix: str = "") -> str:
-    """The id of a document as a CURIE or an address, to cite it; empty if it is neither.
-
-    A bare id gets the prefix. A bare DOI needs none, and only a number can be a PMID.
-
-    >>> source_id("399296", "PMID"), source_id("10.1000/x"), source_id("d 1", "PMID")
-    ('PMID:399296', 'DOI:10.1000/x', '')
-    """
-    if _WEB.fullmatch(document):
-        return quote(document, safe=":/?#@$&'()*+;=%~")
-    if _CURIE.fullmatch(document):
-        return document
-    if _DOI.fullmatch(document):
-        return f"DOI:{document}"
-    is_local = _LOCAL.fullmatch(document) and (
-        prefix.upper() not in _PUBMED or document.isdecimal()
-    )
-    return f"{prefix}:{document}" if prefix and is_local else ""
 
 
 def _behind(base: str, name: str) -> str:
@@ -180,7 +154,7 @@ def _of_kinds(
     The kind of a term is the one that the run gives. If the term is a variant of one that stays
     before it, its kind is that kind of variant: of two new inflections of one word one is left.
     """
-    known = (term for term in entry.terms if term.action in ("seed", "opened"))
+    known = (term for term in entry.terms if term.is_seed or term.action == "opened")
     first = next(known, entry.terms[0])
     ordered = [first, *(term for term in entry.terms if term is not first)]
     kept = [first]
@@ -231,7 +205,8 @@ def synonym_scope(term: MinedTerm) -> Scope:
 def is_mined(term: MinedTerm) -> bool:
     """Whether the miner has put the name into its set; without a letter or digit it is no name.
 
-    A seed is a name that was known before; without a trace, all known names are seeds.
+    A seed is a name of the knowledge base; without a trace, all known names are seeds. What
+    reviewers accepted stays mined, though later runs begin with it.
     """
     action = term.action or ("seed" if term.known else "")
     return action != "seed" and bool(normal_form(term.text))
@@ -248,8 +223,14 @@ def confidence(term: MinedTerm) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def reviewer_curie(judgement: Judgement | None) -> str:
-    """The reviewer's ORCID as a CURIE; empty without one."""
+def judgement_on(term: MinedTerm) -> Judgement | None:
+    """The judgement that vouches for a name that is new; the knowledge base has the others."""
+    return term.judgement if is_mined(term) else None
+
+
+def reviewer_curie(term: MinedTerm) -> str:
+    """The ORCID of the reviewer of a new name as a CURIE; empty without one."""
+    judgement = judgement_on(term)
     orcid = None if judgement is None else orcid_of(judgement.reviewer)
     return f"orcid:{orcid}" if orcid else ""
 

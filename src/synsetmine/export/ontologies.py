@@ -10,6 +10,7 @@ from itertools import chain, count
 from pathlib import Path
 from urllib.parse import quote
 
+from synsetmine.corpus.citations import source_address
 from synsetmine.errors import DataError
 from synsetmine.export.entries import (
     OBO_PROPERTIES,
@@ -147,7 +148,7 @@ def _frame(entry: MinedSet, about: About) -> list[str]:
 
 
 def _synonym(term: MinedTerm, about: About) -> str:
-    sources = filter(None, [*sources_of(term, about), reviewer_curie(term.judgement)])
+    sources = filter(None, [*sources_of(term, about), reviewer_curie(term)])
     kind = ABBREVIATION if term.kind == "abbreviation" else ""
     comment = evidence_line(term, about)
     scope = synonym_scope(term)
@@ -185,8 +186,6 @@ _LEXICAL = "semapv:LexicalMatching"
 _SEMANTIC = "semapv:SemanticSimilarityThresholdMatching"
 _AGREEMENT = {"correct": "1.0", "unsure": "0.0", "incorrect": "-1.0", "not-a-name": "-1.0"}
 _ORCIDS = "https://orcid.org/"
-_PUBMED = "https://pubmed.ncbi.nlm.nih.gov/"
-_PAGES = {"PMID": _PUBMED, "PUBMED": _PUBMED, "DOI": "https://doi.org/"}
 _BUILT_IN = frozenset({"linkml", "owl", "rdf", "rdfs", "semapv", "skos", "sssom", "xsd"})
 _NO_LICENCE = "https://w3id.org/sssom/license/unspecified"
 
@@ -262,23 +261,12 @@ def _mappings(
 def _sources(term: MinedTerm, about: About, prefixes: _Prefixes) -> tuple[str, str]:
     """The document that the name is from, and the addresses of all that have it."""
     sources = sources_of(term, about)
-    pages = [page_of(source) for source in sources]
+    pages = [source_address(source) for source in sources]
     best = ""
     if sources:
         prefix, _, local = sources[0].partition(":")
         best = prefixes.shorten(pages[0], prefix, local)
     return best, "|".join(page.replace("|", "%7C") for page in pages)
-
-
-def page_of(source: str) -> str:
-    """The address of a document; a CURIE with an unknown prefix stays.
-
-    >>> page_of("PMID:399296")
-    'https://pubmed.ncbi.nlm.nih.gov/399296'
-    """
-    prefix, _, local = source.partition(":")
-    space = _PAGES.get(prefix.upper())
-    return source if space is None else space + local
 
 
 def _review(judgement: Judgement | None, prefixes: _Prefixes) -> tuple[str, str, str]:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
+from synsetmine.corpus.citations import source_id
 from synsetmine.errors import DataError, Skipped, import_extra, skip_broken
 from synsetmine.export.entries import (
     OBO_PROPERTIES,
@@ -18,10 +19,10 @@ from synsetmine.export.entries import (
     confidence,
     evidence_line,
     is_mined,
+    judgement_on,
     names_of,
     new_names,
     reviewer_curie,
-    source_id,
     sources_of,
     synonym_scope,
 )
@@ -399,7 +400,7 @@ def _ssslm_rows(entries: Sequence[MinedSet], about: About) -> Iterator[list[str]
     for entry in entries:
         curie = ":".join(about.curie(entry.id, entry.entity))
         for term in names_of(entry):
-            judged, sure = term.judgement, confidence(term)
+            judged, sure = judgement_on(term), confidence(term)
             remarks = ["" if sure is None else f"probability {sure:.6g}"]
             remarks.append(evidence_line(term, about))
             articles = [source for source in sources_of(term, about) if "://" not in source]
@@ -412,7 +413,7 @@ def _ssslm_rows(entries: Sequence[MinedSet], about: About) -> Iterator[list[str]
                 else OBO_PROPERTIES[synonym_scope(term)],
                 "type": _ABBREVIATION if term.kind == "abbreviation" else "",
                 "provenance": ",".join(articles),
-                "contributor": reviewer_curie(judged),
+                "contributor": reviewer_curie(term),
                 "date": "" if judged is None else judged.when[:10],
                 "language": language if len(language) == 2 else "",  # it has no longer ones
                 "comment": "; ".join(filter(None, remarks)),

@@ -294,7 +294,8 @@ def _format_jsonl(set_id: str, terms: tuple[Term, ...]) -> str:
     return json.dumps({"id": set_id, "terms": [str(term) for term in terms]}, ensure_ascii=False)
 
 
-Action = Literal["joined", "opened", "forced", "no vector"]
+Action = Literal["joined", "opened", "forced", "no vector", "accepted"]
+PUT: frozenset[Action] = frozenset({"joined", "forced", "accepted"})  # the term into its best set
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,8 +311,9 @@ class Quote:
 class Decision:
     """What happened to one term: the best set at that time, its probability, the action.
 
-    `forced` is a term that joined below the threshold because no more sets were allowed. The other
-    fields are of terms that joined, where the run has them: see `kinds`.
+    `forced` is a term that joined below the threshold because no more sets were allowed, and
+    `accepted` a seed that the knowledge base lacks in its set: reviewers put it there. The other
+    fields are of terms that joined or were accepted, where the run has them: see `kinds`.
     """
 
     term: Term

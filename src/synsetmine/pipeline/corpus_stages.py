@@ -16,7 +16,7 @@ from synsetmine.corpus import corpus_files, read_corpus
 from synsetmine.corpus.documents import batch_sizes, write_documents
 from synsetmine.corpus.name_lists import read_terms
 from synsetmine.engines import LocalEngine
-from synsetmine.errors import DataError, Skipped
+from synsetmine.errors import DataError, Skipped, quantity
 from synsetmine.io.sets import is_set_file, read_sets, read_vocabulary, write_sets
 from synsetmine.io.tables import write_table
 from synsetmine.kb import KnowledgeBase, read_kb
@@ -445,7 +445,7 @@ def _skipped_records(skipped: Skipped) -> list[SkippedRecords]:
 def _too_few_sets(supervision: Supervision, min_terms: int) -> str:
     lost = max(supervision.dropped.items(), key=lambda item: item[1].links, default=None)
     why = f"; most links were dropped because: {lost[0]}" if lost else ""
-    seen = (
-        f"only {len(supervision.sets)} entities have {min_terms} or more known names in the corpus"
-    )
+    entities = quantity(count := len(supervision.sets), "entity")
+    verb = "has" if count == 1 else "have"
+    seen = f"only {entities} {verb} {min_terms} or more known names in the corpus"
     return f"{seen}, which is little training data{why}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from synsetmine.errors import quantity
-from synsetmine.io.sets import Decision, Quote, Vocabulary, lasting_ids
+from synsetmine.io.sets import PUT, Decision, Quote, Vocabulary, lasting_ids
 from synsetmine.models import MiningResult, StoredModel, generate_sets
 from synsetmine.models.known import Rehearsal
 from synsetmine.normalization import normal_form
@@ -34,6 +34,7 @@ def mine_terms(
     settings: MineSettings,
     *,
     seeds: SynonymSets = NO_SETS,
+    accepted: Iterable[Decision] = (),
     held_out: Container[str] = (),
     cannot_link: Iterable[tuple[Term, Term]] = (),
     max_sets: int | None = None,
@@ -43,7 +44,8 @@ def mine_terms(
 ) -> MiningResult:
     """Mine terms in this order; the trace describes each new name.
 
-    Sets that are those of `earlier` keep their ids.
+    It describes names that reviewers accepted too: see `accepted_names`. Sets that are those of
+    `earlier` keep their ids.
     """
     mined = generate_sets(
         model,
@@ -58,8 +60,28 @@ def mine_terms(
         device=device,
         progress=progress,
     )
-    mined = describe_joins(mined, views.evidence)
+    mined = describe_joins(replace(mined, trace=(*mined.trace, *accepted)), views.evidence)
     return mined.with_ids(lasting_ids(mined.sets, fixed=seeds.ids, earlier=earlier))
+
+
+def accepted_names(
+    seeds: SynonymSets, known: SynonymSets, earlier: Iterable[Decision] = ()
+) -> list[Decision]:
+    """The decisions on seeds that their set in `known` lacks: reviewers put them there.
+
+    A name that was in this set in an earlier run keeps its probability, kind and relation, since
+    these are what the reviewers saw.
+    """
+    shown = {d.term: d for d in earlier if d.action in PUT}
+    before = dict(zip(known.ids, known, strict=True))
+    decisions = []
+    for set_id, members in zip(seeds.ids, seeds, strict=True):
+        for term in sorted(set(members).difference(before.get(set_id, ()))):
+            decision = shown.get(term)
+            if decision is None or decision.best_set != set_id:
+                decision = Decision(term, set_id, 1.0, "accepted")
+            decisions.append(replace(decision, action="accepted"))
+    return decisions
 
 
 def threshold_of(model: StoredModel, settings: MineSettings) -> float:
@@ -208,20 +230,28 @@ def describe_joins(mined: MiningResult, evidence: Evidence | None) -> MiningResu
     """The same result; decisions of terms that joined a set have kind, relation and evidence.
 
     A term is compared with the known names of its set, and in a set without any with the others.
-    Evidence may connect it with any other name.
+    Evidence may connect it with any other name. The same holds for names that reviewers accepted,
+    which are not compared with each other where there are known ones.
     """
     known = mined.known.sets if mined.known is not None else None
     words = DifferingWords.learn(
         [[term.surface for term in members] for members in (known or mined.sets)]
     )
+    accepted = {decision.term for decision in mined.trace if decision.action == "accepted"}
     trace = []
     for decision in mined.trace:
-        if decision.action in ("joined", "forced"):
+        if decision.action in PUT:
             members = mined.sets.set_of(decision.term)
-            names = [term.surface for term in members if known is not None and term in known]
+            left_out = accepted if decision.term in accepted else ()
+            names = [
+                term.surface
+                for term in members
+                if known is not None and term in known and term not in left_out
+            ]
             new = [t.surface for t in members if t != decision.term and t.surface not in names]
             new = new[:COMPARED]
-            decision = _describe(decision, names or new, words)
+            if decision.kind is None:
+                decision = _describe(decision, names or new, words)
             if evidence is not None:
                 decision = _quote(decision, names or new, new if names else (), evidence)
         trace.append(decision)

@@ -11,7 +11,14 @@ from typing import Any
 
 from synsetmine.errors import quantity
 from synsetmine.io.files import cache_root, write_json
-from synsetmine.io.sets import Vocabulary, read_sets, read_vocabulary, write_sets, write_trace
+from synsetmine.io.sets import (
+    Vocabulary,
+    read_sets,
+    read_trace,
+    read_vocabulary,
+    write_sets,
+    write_trace,
+)
 from synsetmine.kb import KnowledgeBase
 from synsetmine.linking.supervision import known_sets
 from synsetmine.metrics import evaluate
@@ -29,6 +36,7 @@ from synsetmine.models.known import write_candidates
 from synsetmine.pipeline.mining import (
     NO_SETS,
     MineResult,
+    accepted_names,
     mine_terms,
     order_vocabulary,
     threshold_of,
@@ -279,6 +287,9 @@ def mine_sets(settings: MineSettings, context: StageContext, *, reviews: Path | 
         [term for term in ordered if term not in constraints.not_names],
         settings,
         seeds=informed.sets,
+        accepted=accepted_names(
+            informed.sets, names, read_trace(at.trace) if at.trace.exists() else ()
+        ),
         held_out=frozenset(test.ids),
         cannot_link=constraints.cannot_link,
         earlier=read_sets(at.mined) if at.mined.exists() else None,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from synsetmine.corpus import CorpusFormat
+from synsetmine.corpus.citations import check_prefix
 from synsetmine.errors import DataError, require
 from synsetmine.models.paper.settings import PresetName
 from synsetmine.schema import Settings, seed_setting, setting
@@ -237,6 +238,16 @@ class ReportSettings(Settings):
     title: str = setting("Synonym sets", help="heading of the page")
     sentences: int = setting(3, ge=0, help="example sentences per term")
     map_terms: int = setting(1500, ge=0, help="terms on the map")
+    document_prefix: str = setting(
+        "",
+        help="prefix for ids of documents that are no CURIEs, DOIs or URLs, such as PMID for "
+        "MEDLINE: the ids become links",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.document_prefix:
+            check_prefix(self.document_prefix)
 
 
 # The settings of commands and functions that no project file has.

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from synsetmine.engines import Engine
+from synsetmine.errors import quantity
 from synsetmine.io.files import write_json
 from synsetmine.linking.supervision import Tally
 from synsetmine.runs.folder import Artefacts, StageResult
@@ -18,7 +19,7 @@ from synsetmine.schema import result_field
 from synsetmine.types import Link
 
 KEPT = "kept"
-FEW_TEST_SETS = 10  # the scores of fewer are imprecise
+FEW_TEST_SETS = 10  # fewer are too few to tell how good the mined sets are
 
 
 class StageProgress(Protocol):
@@ -136,7 +137,9 @@ class HeldOutScores:
         if not self.among or not self.alone:
             note = "no entity could be held out, so there are no scores"
             return StageResult(figures={"test sets": self.test_sets}, notes=[note])
-        rough = f"only {self.test_sets} entities were held out, so the scores are imprecise"
+        held_out = quantity(self.test_sets, "entity")
+        verb = "was" if self.test_sets == 1 else "were"
+        rough = f"only {held_out} {verb} held out: too few to tell how good the mined sets are"
         return StageResult(
             figures={
                 "ARI among all terms": round(self.among["ari"], 4),

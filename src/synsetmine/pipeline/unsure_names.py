@@ -276,7 +276,7 @@ def _decide(
     """
     made: list[Decision] = []
     keys = [key_of(term) for term in terms]
-    known = {key for key, term in zip(keys, terms, strict=True) if term.action == "seed"}
+    known = {key for key, term in zip(keys, terms, strict=True) if term.is_seed}
     parts = [[keys[place] for place in part] for part in answer]
     staying = [part for part in parts if not known.isdisjoint(part)] or [max(parts, key=len)]
     right = [key for part in staying for key in part]

@@ -34,7 +34,8 @@ class Decision:
     Terms are texts, `str(Term)`. What `terms` and `other` are:
 
     - accept: the terms that are right together; `scope` is that of those not judged yet
-    - reject: none of the members are synonyms of each other
+    - reject: the terms that do not belong to the set, the new names of a known entity; without
+      terms, none of the members are synonyms of each other
     - unsure: of the whole set
     - judge: the terms to which `verdict` and `scope` apply
     - remove, split: the terms that go, one or several; `other` is the id of their new set

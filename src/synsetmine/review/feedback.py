@@ -106,6 +106,8 @@ def cannot_link_pairs(decisions: Iterable[Decision]) -> frozenset[Pair]:
                 for ours, theirs in ((members, decision.others), (decision.others, members)):
                     for term in ours:
                         left.get(term, set()).difference_update(theirs)
+            case "reject" if terms:
+                leave(terms, [term for term in members if term not in terms])
             case "reject":
                 for term in members:
                     left.setdefault(term, set()).update(set(members) - {term})
@@ -176,14 +178,15 @@ def reviewed_sets(
 ) -> list[MinedSet]:
     """The sets to export, in their order, each term with its judgement.
 
-    Those that were rejected are left out, or with `accepted_only` all that were not accepted.
+    Those that were rejected are left out, or with `accepted_only` all that were not accepted. A
+    known entity of which only the new names were rejected keeps the others.
     """
     state = ReviewState(mined, decisions)
     position = {one.id: number for number, one in enumerate(mined)}
     kept = [
         reviewed.mined
         for reviewed in state.sets
-        if reviewed.status == "accepted" or (not accepted_only and reviewed.status != "rejected")
+        if reviewed.status == "accepted" or (not accepted_only and not reviewed.is_void)
     ]
     # New sets, those of split and removed terms, come last.
     return sorted(kept, key=lambda one: (position.get(one.id, len(position)), one.id))

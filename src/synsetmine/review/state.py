@@ -74,6 +74,18 @@ class ReviewedSet:
         """Its terms as decisions write them."""
         return tuple(map(key_of, self.mined.terms))
 
+    @property
+    def is_void(self) -> bool:
+        """Whether it was rejected as a whole: none of its terms are synonyms of each other."""
+        return self.status == "rejected" and not any(term.is_wrong for term in self.mined.terms)
+
+    @property
+    def rejected_alone(self) -> tuple[str, ...]:
+        """The new names of a known entity, which to reject leaves the known ones; else none."""
+        pairs = zip(self.keys, self.mined.terms, strict=True)
+        new = tuple(key for key, term in pairs if term.is_new)
+        return new if self.mined.entity is not None and len(new) < len(self.keys) else ()
+
     @cached_property
     def digest(self) -> str:
         """A hash of what a reviewer sees of it: its terms, what was said of them, and its name."""
@@ -160,6 +172,8 @@ def _accept(decision: Decision, draft: Draft) -> tuple[int, int]:
 
 
 def _reject(decision: Decision, draft: Draft) -> tuple[int, int]:
+    if decision.terms:  # the known names stay together
+        return _judge(decision, draft)
     members = set(decision.members)
     held = draft.owners(decision.members)
     mixed = 0
@@ -183,9 +197,9 @@ def _unsure(decision: Decision, draft: Draft) -> tuple[int, int]:
 
 
 def _judge(decision: Decision, draft: Draft) -> tuple[int, int]:
-    judgement = Judgement(
-        decision.verdict or "unsure", decision.scope or "exact", decision.reviewer, decision.when
-    )
+    rejects = decision.kind == "reject"
+    verdict = "incorrect" if rejects else decision.verdict or "unsure"
+    judgement = Judgement(verdict, decision.scope or "exact", decision.reviewer, decision.when)
     in_home: dict[str, set[str]] = {}
     for key in decision.terms:
         if key in draft.homes:
@@ -194,10 +208,13 @@ def _judge(decision: Decision, draft: Draft) -> tuple[int, int]:
     for set_id in _homes_in_context(draft, in_home, decision):
         home, keys = draft.sets[set_id], in_home[set_id]
         terms = (
-            replace(term, judgement=judgement) if key in keys else term
+            replace(term, judgement=judgement)
+            if key in keys and not (rejects and term.is_wrong)
+            else term
             for key, term in zip(home.keys, home.mined.terms, strict=True)
         )
-        draft.put(_with(home, terms))
+        seen_all = set(home.keys) <= set(decision.members)
+        draft.put(_with(home, terms, ("rejected" if seen_all else "changed") if rejects else None))
         done += len(keys)
     return done, len(decision.terms)
 
@@ -444,7 +461,8 @@ class ReviewState:
     ) -> Decision:
         """A decision on a set as it is now, ready for `ReviewStore.add`; nothing changes here.
 
-        To accept without `terms` is to accept all that were not judged incorrect or unsure. The
+        To accept without `terms` is to accept all that were not judged incorrect or unsure. To
+        reject the set of a known entity is to reject its new names, if it has known ones too. The
         id of the new set of a remove or a split is found here; a merge names its `other` set.
         """
         reviewed = self[set_id]
@@ -453,6 +471,8 @@ class ReviewState:
         if kind == "accept" and not chosen:
             pairs = zip(reviewed.keys, reviewed.mined.terms, strict=True)
             chosen = tuple(key for key, term in pairs if term.verdict in (None, "correct"))
+        elif kind == "reject" and not chosen:
+            chosen = reviewed.rejected_alone
         if kind in ("remove", "split"):
             other = new_id([Term.parse(text) for text in chosen], self._sets)
         elif kind == "merge":

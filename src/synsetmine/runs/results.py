@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from synsetmine.corpus.documents import documents_at
-from synsetmine.io.sets import Decision, Quote, read_sets, read_trace, read_vocabulary
+from synsetmine.io.sets import PUT, Decision, Quote, read_sets, read_trace, read_vocabulary
 from synsetmine.io.tables import read_table, write_table
 from synsetmine.kb import KnowledgeBase
 from synsetmine.normalization import normal_form, tokens
@@ -38,6 +38,7 @@ ACTIONS = {
     "opened": "opened the set",
     "joined": "joined",
     "forced": "joined below the threshold",
+    "accepted": "accepted in a review",
     "no vector": "stands alone, has no vector",
 }
 
@@ -94,9 +95,9 @@ class MinedTerm:
 
     text: str
     count: int  # how often the corpus has it
-    action: str  # seed, opened, joined, forced or no vector; empty without a trace
+    action: str  # seed, accepted, opened, joined, forced or no vector; empty without a trace
     known: bool  # whether the knowledge base has this name, for the set's entity or for any
-    probability: float | None = None  # None for a seed and for the term that opened the set
+    probability: float | None = None  # None for seeds and for the term that opened the set
     sense: str = ""
     sentences: tuple[Sentence, ...] = ()
     judgement: Judgement | None = None
@@ -123,6 +124,11 @@ class MinedTerm:
     def is_wrong(self) -> bool:
         """Whether a reviewer said that it does not belong to its set."""
         return self.verdict in WRONG
+
+    @property
+    def is_seed(self) -> bool:
+        """Whether it was in its set before mining: a known name, or one that reviewers accepted."""
+        return self.action in ("seed", "accepted")
 
     @property
     def is_new(self) -> bool:
@@ -159,7 +165,7 @@ class MinedSet:
     @property
     def is_known(self) -> bool:
         """Whether it holds names that were known before."""
-        return any(term.action == "seed" for term in self.terms)
+        return any(term.is_seed for term in self.terms)
 
     @property
     def evidence(self) -> tuple[Sentence, ...]:
@@ -201,7 +207,7 @@ def describe_sets(
             known=kb is not None and _is_known(kb, term.surface, entity),
             sentences=tuple(examples.get(normal_form(term.surface), ())) if examples else (),
         )
-        if decision is None or decision.action not in ("joined", "forced"):
+        if decision is None or decision.action not in PUT:
             return plain
         return replace(
             plain,

@@ -215,6 +215,21 @@ def test_kind_relation_and_evidence_of_a_name(folder: Path) -> None:
     assert "abbreviation of “heart <failure>”, means the same" in item.text
 
 
+def test_ids_of_documents_lead_to_their_pages(folder: Path) -> None:
+    sentences = (Sentence("399296", "HF is rare", 0, 2), Sentence("javascript:x", "HF", 0, 2))
+    joined = MinedTerm("HF", 2, "joined", False, 0.9, sentences=sentences)
+    seed = MinedTerm("heart failure", 3, "seed", True)
+    sets = [MinedSet("D1", (seed, joined), "D1")]
+    address = "https://pubmed.ncbi.nlm.nih.gov/399296"
+    page = Page.of(folder, replace(sample(sets=sets), document_prefix="PMID"))
+    assert page.json("sentences-0")[0][1] == [
+        ["399296", "", "HF", " is rare", "", address],
+        ["javascript:x", "", "HF", ""],
+    ]
+    assert address in [link.attributes.get("href") for link in page.all("a")]
+    assert address not in str(Page.of(folder, sample(sets=sets)).json("sentences-0"))
+
+
 def test_sentences_come_in_blocks(folder: Path) -> None:
     sets = [
         MinedSet(

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from synsetmine.errors import DataError
 from synsetmine.io.sets import Quote, read_trace, write_trace
 from synsetmine.kb import Entity, KnowledgeBase
 from synsetmine.review import Decision, QueueFilter, ReviewStore
@@ -536,3 +537,30 @@ def test_any_set_can_be_found_to_merge(run: Path) -> None:
         assert "1 set with “<bdi>fev</bdi>”" in near
         assert 'aria-label="Merge fever into this set"' in near
         assert "None matches." in visit().open(set="s1", find="aspirin")  # not with itself
+
+
+@pytest.mark.parametrize(("prefix", "linked"), [("", False), ("GEO", False), ("DOI", True)])
+def test_ids_of_documents_are_links_where_they_have_a_page(
+    run: Path, prefix: str, linked: bool
+) -> None:
+    session = ReviewSession(run, document_prefix=prefix)
+    with serve(reviewing_app(session, AccessPolicy(), title="a run")) as address:
+        visitor = Visitor(address)
+        try:
+            page = visitor.open(set="s1")
+        finally:
+            visitor.close()
+    links = re.findall(r'<cite><a href="(.*?)" target="_blank" rel="noreferrer">', page)
+    assert bool(links) == linked
+    assert all(re.fullmatch(r"https://doi\.org/d\d+", link) for link in links)
+
+
+def test_a_wrong_prefix_of_documents_is_refused(run: Path) -> None:
+    with pytest.raises(DataError, match="expected a prefix"):
+        ReviewSession(run, document_prefix="a b")
+
+
+def test_the_button_says_what_is_rejected(run: Path) -> None:
+    with reviewing(run) as visit:
+        assert "the known names stay" in visit().open(set="D006333")
+        assert "None of the terms are synonyms of each other" in visit().open(set="s1")

@@ -109,6 +109,7 @@ class Findings:
     notes: Sequence[tuple[str, str]] = ()  # stage, a sentence that readers should know
     summary: Sequence[str] = ()  # sentences on the new names and the groups of unknown terms
     rehearsal: RehearsalSummary | None = None
+    document_prefix: str = ""  # of ids of documents that have none, for links to their pages
 
     @cached_property
     def term_count(self) -> int:
@@ -132,7 +133,7 @@ class Findings:
         """
         ranked = []
         for mined in self.sets:
-            joined = [t for t in mined.terms if mined.is_known and t.action != "seed"]
+            joined = [t for t in mined.terms if mined.is_known and not t.is_seed]
             joined.sort(key=_rank)
             ranked += [(_rank(joined[0]), mined, joined)] if joined else []
         ranked.sort(key=lambda entry: entry[0])
@@ -147,7 +148,7 @@ class Findings:
     def known_in_corpus(self) -> int:
         """How many known names the corpus has."""
         terms = (term for mined in self.sets for term in mined.terms)
-        return sum(term.action == "seed" and term.count > 0 for term in terms)
+        return sum(term.is_seed and term.count > 0 for term in terms)
 
     @cached_property
     def groups(self) -> list[MinedSet]:
@@ -166,7 +167,7 @@ class Findings:
         counts = Counter({_KNOWN: 0, _NEW: 0, _GROUPED: 0, _ALONE: 0})
         for mined in self.sets:
             unknown = _NEW if mined.is_known else _GROUPED if len(mined.terms) > 1 else _ALONE
-            counts.update(_KNOWN if t.action == "seed" else unknown for t in mined.terms)
+            counts.update(_KNOWN if t.is_seed else unknown for t in mined.terms)
         return dict(counts) if self.sets else {}
 
     @cached_property
@@ -277,6 +278,7 @@ def gather_findings(settings: ReportSettings, folder: RunFolder, progress: Progr
         notes=[(name, note) for name, result in folder.results.items() for note in result.notes],
         summary=folder.summary,
         rehearsal=rehearsal,
+        document_prefix=settings.document_prefix,
     )
 
 

@@ -17,6 +17,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
+from synsetmine.corpus.citations import document_page
 from synsetmine.errors import quantity
 from synsetmine.io.files import atomic_stream
 from synsetmine.pipeline.report.charts import (
@@ -77,6 +78,7 @@ def _template() -> Template:
         "share": share,
         "percent": percent,
         "description": description,
+        "document_page": document_page,
     }
     return environment.from_string(_resource("report.html"))
 
@@ -203,13 +205,16 @@ def _sentence_blocks(findings: Findings) -> Iterator[Markup]:
     """The sentences of `SETS_A_BLOCK` sets at a time: set, term, sentence.
 
     A sentence is (document, before, term, after), since JavaScript counts characters otherwise;
-    evidence comes first, and has its relation behind these.
+    evidence comes first, and has its relation behind these. Last comes the page of the document.
     """
     for start in range(0, len(findings.sets), SETS_A_BLOCK):
         yield _json(
             [
                 [
-                    [_quote(sentence) for sentence in term.quotes(term.sentences)]
+                    [
+                        _quote(sentence, findings.document_prefix)
+                        for sentence in term.quotes(term.sentences)
+                    ]
                     for term in mined.terms
                 ]
                 for mined in findings.sets[start : start + SETS_A_BLOCK]
@@ -217,9 +222,11 @@ def _sentence_blocks(findings: Findings) -> Iterator[Markup]:
         )
 
 
-def _quote(sentence: Sentence) -> list[str]:
+def _quote(sentence: Sentence, prefix: str) -> list[str]:
     text, start, end = sentence.text, sentence.start, sentence.end
     quote = [sentence.document, text[:start], text[start:end], text[end:]]
+    if page := document_page(sentence.document, prefix):
+        return [*quote, sentence.relation, page]
     return [*quote, sentence.relation] if sentence.relation else quote
 
 

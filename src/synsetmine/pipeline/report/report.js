@@ -47,7 +47,7 @@
   const indexOfId = new Map(sets.map((set, index) => [set.id, index]));
 
   const gained = new Set(data.names.map(([index]) => index));
-  const isKnown = (set) => set.terms.some((term) => term.action === "seed");
+  const isKnown = (set) => set.terms.some((term) => ["seed", "accepted"].includes(term.action));
   const kinds = {
     all: () => true,
     known: isKnown,
@@ -131,9 +131,13 @@
 
   function firstSentence(sentences) {
     if (!sentences.length) return [];
-    const [document_, before, term, after, relation] = sentences[0];
+    const [document_, before, term, after, relation, page] = sentences[0];
     const text = make("span", { dir: "auto" }, before, make("mark", {}, term), after);
-    return [...badgeOf(relation), make("cite", {}, bdi(document_)), " ", text];
+    return [...badgeOf(relation), make("cite", {}, documentLink(document_, page)), " ", text];
+  }
+
+  function documentLink(id, page) {
+    return page ? make("a", { href: page, target: "_blank", rel: "noreferrer" }, bdi(id)) : bdi(id);
   }
 
   function badgeOf(relation) {
@@ -326,13 +330,13 @@
     return bar;
   }
 
-  function quote([document_, before, term, after, relation]) {
+  function quote([document_, before, term, after, relation, page]) {
     return make(
       "blockquote",
       {},
       ...badgeOf(relation),
       make("p", { dir: "auto" }, before, make("mark", {}, term), after),
-      make("cite", {}, bdi(document_)),
+      make("cite", {}, documentLink(document_, page)),
     );
   }
 

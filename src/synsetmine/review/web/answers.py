@@ -240,7 +240,7 @@ class MinedAnswers:
         at = Artefacts(run)
         decisions = find_decisions(run) if at.reviews.exists() else ()
         sets = ReviewState(read_results(run), decisions).sets
-        rejected = frozenset(reviewed.id for reviewed in sets if reviewed.status == "rejected")
+        rejected = frozenset(reviewed.id for reviewed in sets if reviewed.is_void)
         kb = KnowledgeBase.load(at.knowledge)  # mapped into memory
         return cls([reviewed.mined for reviewed in sets], rejected, kb)
 

@@ -14,6 +14,7 @@ from urllib.parse import quote, unquote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from synsetmine.corpus.citations import document_page
 from synsetmine.errors import DataError, quantity
 from synsetmine.kb import page_of
 from synsetmine.normalization import normal_form
@@ -313,6 +314,7 @@ def _environment() -> Environment:
     environment.filters |= {
         "number": lambda value: f"{value:,}",
         "quantity": quantity,
+        "document_page": document_page,
         "probability": probability,
         "share": share,
         "description": description,
@@ -330,6 +332,7 @@ def _environment() -> Environment:
         "verdicts": VERDICTS,
         "evidence": EVIDENCE,
         "opposing": OPPOSING,
+        "document_prefix": "",  # the review page has its own
         "shown": {name: label for name, (label, _) in SHOWN.items()},
     }
     return environment
@@ -402,6 +405,7 @@ def _open_set(
         ],
         "terms_page": page,
         "terms_pages": pages,
+        "document_prefix": session.document_prefix,
         "definition": session.definition(reviewed),
         "page": page_of(reviewed.mined.entity or ""),
         "previous": ids[number - 1] if number else "",

@@ -14,6 +14,7 @@ from typing import Any, NoReturn, get_args
 
 import numpy as np
 
+from synsetmine.corpus.citations import check_prefix
 from synsetmine.errors import DataError, SynsetmineError, quantity
 from synsetmine.kb import KnowledgeBase
 from synsetmine.normalization import tokens
@@ -130,8 +131,11 @@ class NotShownError(SynsetmineError):
 class ReviewSession:
     """A run under review. One thread at a time; other processes may write to the same store."""
 
-    def __init__(self, run: Path) -> None:
+    def __init__(self, run: Path, *, document_prefix: str = "") -> None:
         at = Artefacts(run)
+        if document_prefix:
+            check_prefix(document_prefix)
+        self.document_prefix = document_prefix
         mined = read_results(run)
         self._store = ReviewStore(at.reviews)
         decisions = self._store.decisions()
