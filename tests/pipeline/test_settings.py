@@ -119,7 +119,10 @@ OTHERS = {
     ("pipeline/name_sets.py", "NameCounts", "names"),
     ("pipeline/plan.py", "PlannedMember", "known"),
     ("review/state.py", "QueueFilter", "min_size"),
-    *(("review/state.py", name, "order") for name in ("QueueFilter", "position")),  # of a list
+    *(
+        (f"review/{file}.py", name, "order")
+        for file, name in (("state", "QueueFilter"), ("changes", "position"))
+    ),  # of a list
     ("review/web/routes.py", "_set_cookie", "path"),
     ("rivals/comparison.py", "Plan", "orders"),
     ("rivals/comparison.py", "compare", "workers"),

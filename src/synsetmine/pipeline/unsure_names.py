@@ -16,7 +16,7 @@ from synsetmine.normalization import normal_form
 from synsetmine.pipeline.judge import Judge, JudgedPair, JudgeReport
 from synsetmine.pipeline.name_questions import CONTEXTS, NameInContext, Partition
 from synsetmine.review import Decision, QueueFilter, ReviewState, ReviewStore
-from synsetmine.review.state import ReviewedSet, key_of
+from synsetmine.review.changes import ReviewedSet, key_of
 from synsetmine.review.store import Conflict
 from synsetmine.runs import MinedTerm, example_sentences, read_results
 from synsetmine.runs.folder import Artefacts
