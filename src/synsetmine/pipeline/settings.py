@@ -207,8 +207,8 @@ class MineSettings(Settings):
         KNOWN_THRESHOLD,
         ge=0,
         le=1,
-        help="minimum probability for a new name to join a known set, if there are enough known "
-        "sets for a rehearsal",
+        help="minimum probability for a new name to join a known set; the paper's model takes the "
+        "threshold of unknown terms",
     )
     order: Order | None = setting(
         None,
