@@ -80,5 +80,7 @@ def test_an_abbreviation_joins_the_set_that_most_of_its_definitions_name() -> No
 def test_new_names_are_compared_with_known_names_alone() -> None:
     described = describe_joins(mined(known=0.0), None)
     kinds = {d.term.surface: d.kind for d in described.trace if d.best_set in KNOWN.ids}
+    relations = {d.term.surface: d.relation for d in described.trace}
+    assert relations["chronic renal failure"] == "narrow"
     assert kinds["thyroid hormones"] == kinds["thyroid hormone"] == "other-words"
     assert kinds["red cells"] == "inflection"
