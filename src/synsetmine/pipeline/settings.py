@@ -128,7 +128,9 @@ class VocabularySettings(Settings):
         example="title",
     )
     only_list: bool = setting(False, help="mine only the terms of the list")
-    known: bool = setting(True, help="known names that occur in the text")
+    known: bool = setting(
+        True, help="known names that occur in the text, and inflections of those of one word"
+    )
     rejected: bool = setting(True, help="surfaces whose links were all dropped")
     phrases: int = setting(2000, ge=0, help="number of frequent phrases to mine")
     abbreviations: bool = setting(

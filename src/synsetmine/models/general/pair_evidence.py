@@ -18,8 +18,15 @@ from synsetmine.models.general.substitutions import BagCodes, Substitutions, dif
 from synsetmine.models.known import Doubles, Truth
 from synsetmine.normalization import normal_form
 from synsetmine.text.evidence import Evidence
-from synsetmine.text.kinds import SHORT_FORM, DifferingWords, name_opposites, names_conflict
+from synsetmine.text.kinds import (
+    SHORT_FORM,
+    DifferingWords,
+    name_opposites,
+    names_conflict,
+    pair_kind,
+)
 from synsetmine.text.patterns import OPPOSING
+from synsetmine.types import VARIANTS
 
 
 @dataclass(frozen=True, eq=False)
@@ -374,6 +381,6 @@ class Statements:
         if forms and others and forms.keys().isdisjoint(others):
             return True
         pair = sorted((self._forms[one], self._forms[other]))
-        if self._balance.get((pair[0], pair[1]), 0) < 0:
-            return True
+        if self._balance.get((pair[0], pair[1]), 0) < 0:  # "platelet and platelets" opposes nothing
+            return pair_kind(self._names[one], self._names[other]) not in VARIANTS
         return names_conflict(self._names[one], self._names[other], self._words)
