@@ -306,6 +306,17 @@ def test_a_list_adds_to_the_vocabulary(finished: Path, tmp_path: Path) -> None:
     assert read_vocabulary(vocabulary).terms == (listed,)
 
 
+def test_a_frequent_plural_of_a_known_name_is_a_term(tmp_path: Path) -> None:
+    project = write_text_world(tmp_path)
+    with (tmp_path / "kb.jsonl").open("a") as kb:
+        kb.write(json.dumps({"id": "X1", "name": "platelet"}) + "\n")
+    with (tmp_path / "corpus.jsonl").open("a") as corpus:
+        texts = [f"The platelets {verb}." for verb in ("fell", "rose", "grew", "died", "shrank")]
+        corpus.writelines(json.dumps({"id": text, "text": text}) + "\n" for text in texts)
+    carry_out(project, until="vocabulary")
+    assert Term("platelets") in read_vocabulary(tmp_path / "run" / "vocabulary.tsv").terms
+
+
 def test_a_known_name_is_not_new_in_another_spelling(tmp_path: Path) -> None:
     """Names that the linker did not mark are known all the same, and are written."""
     project = write_text_world(tmp_path)
@@ -410,7 +421,7 @@ def test_terms_that_stray_into_other_entities_cost_precision(
     gold = read_sets(at.test)
     results = {}
     for threshold in (0.0, 0.999):
-        mining = MineSettings(threshold=threshold)
+        mining = MineSettings(threshold=threshold, known_threshold=threshold)
         mine_sets(mining, context, reviews=None)
         results[threshold] = score_held_out(EvaluateSettings(orders=1), mining, context)
         scores = json.loads(at.scores.read_text())["among all terms"]

@@ -203,6 +203,23 @@ def test_probability_decides_where_words_do_not() -> None:
     assert relation_of("acute renal failure", ["renal failure"], 0.01) == "narrow"
 
 
+@pytest.mark.parametrize(
+    ("name", "known", "relation"),
+    [
+        ("chronic renal failure", ["renal failure", "kidney failure"], "narrow"),
+        ("platelet aggregation", ["platelet", "blood platelet"], "related"),
+        ("pituitary tumors", ["pituitary gland", "pituitary"], "related"),
+        ("tumor", ["pituitary tumors"], "broad"),
+        ("pituitary", ["pituitary tumors"], "related"),
+    ],
+)
+def test_further_words_of_which_the_sets_say_nothing_change_the_meaning(
+    name: str, known: list[str], relation: Scope
+) -> None:
+    words = DifferingWords.learn([known])
+    assert relation_of(name, known, 0.9, words) == relation_of(name, known, 0.1, words) == relation
+
+
 PROVINCES = [
     *([f"{name} Province", name] for name in ("Jiangsu", "Hunan", "Gauteng")),
     *([f"{name} county", f"county of {name}"] for name in ("Kent", "Essex")),
@@ -230,7 +247,7 @@ def test_words_that_change_the_meaning_are_learned() -> None:
 
     assert relation_of("Limpopo Province", ["Limpopo"], 0.1, words) == "exact"
     assert relation_of("Sussex county", ["Sussex"], 0.9, words) == "related"
-    assert relation_of("Sussex county", ["Sussex"], 0.9) == "exact"  # nothing is known of the word
+    assert relation_of("Sussex county", ["Sussex"], 0.9) == "related"  # not known
     assert relation_of("renal failure", ["kidney failure"], 0.1, words) == "exact"
     assert relation_of("zinc chloride", ["iron chloride"], 0.9, words) == "related"
     assert names_conflict("zinc chloride", "iron chlorides", words)

@@ -20,6 +20,7 @@ from synsetmine.text.vocabulary import (
     by_frequency,
     candidate_terms,
     term_forms,
+    word_variants,
     write_vocabulary,
 )
 from synsetmine.types import Term
@@ -68,6 +69,22 @@ def test_the_first_source_says_how_a_term_is_written() -> None:
 def test_terms_with_one_normal_form_share_it() -> None:
     terms = [Term("Heart-Failure", "x"), Term("heart failure", "y"), Term("WHO"), Term("!")]
     assert term_forms(terms) == ["heart failure", "WHO"]
+
+
+def test_inflections_of_known_names_of_one_word_are_terms() -> None:
+    counts = {
+        "platelets": 9,
+        "platelet": 9,
+        "leukaemias": 9,
+        "erythrocytes": 2,
+        "aids": 9,
+        "cells": 9,
+        "the": 9,
+        "thes": 9,
+    }
+    known = ["platelet", "leukemia", "erythrocyte", "AIDS", "red cell", "the"]
+    terms = word_variants(counts, known, min_count=5)
+    assert terms == [Term("platelets"), Term("leukaemias")]
 
 
 def test_the_most_frequent_come_first() -> None:

@@ -63,9 +63,9 @@ class SetModel(Protocol):
         rehearsed: KnownSets | None = None,
         progress: Progress | None = None,
     ) -> KnownSets | None:
-        """Assign new terms to known sets, after training on these sets.
+        """Assign new terms to known sets, after training on these sets if there are enough.
 
-        None if the model cannot learn that, or if there are too few sets. Sets with the ids in
+        None if the model takes known sets for seeds. Sets with the ids in
         `held_out` teach nothing. `rehearsed` is an earlier result: what was learned there is used.
         """
         ...
@@ -304,13 +304,12 @@ def generate_sets(
     """Group the terms of a vocabulary, terms or strings: each joins its best set, or opens one.
 
     A set is extended while its probability is above `threshold`. `seeds` are known sets that terms
-    may join; they keep their ids and terms. If there are enough seeds to learn from
-    (`SetModel.assign`), a term joins one of them if its probability is at least `known_threshold`,
-    and the other terms are grouped among themselves. Seeds with the ids in `held_out` teach
-    nothing; with `rehearsed`, the known sets of an earlier result, none do. `max_sets` limits the
-    number of sets, including seeds. A term that the model cannot judge is a set of its own, beyond
-    that limit, and is listed. `cannot_link` pairs never share a set, even if that exceeds
-    `max_sets`, unless a seed has both terms.
+    may join; they keep their ids and terms. With the general model a term joins one of them if its
+    probability is at least `known_threshold`, and the other terms are grouped among themselves.
+    Seeds with the ids in `held_out` teach nothing; with `rehearsed`, the known sets of an earlier
+    result, none do. `max_sets` limits the number of sets, including seeds. A term that the model
+    cannot judge is a set of its own, beyond that limit, and is listed. `cannot_link` pairs never
+    share a set, even if that exceeds `max_sets`, unless a seed has both terms.
 
     The paper's model takes the terms in the order of the vocabulary, and its result depends on
     that order. `device` is that of `SetModel.prepare`. `progress` is True for a progress bar, or a

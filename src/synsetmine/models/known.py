@@ -124,14 +124,14 @@ class Candidate(NamedTuple):
     nearest: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class KnownSets:
     """Known sets, and the candidate sets of new terms, the most likely first."""
 
     sets: SynonymSets
-    candidates: Mapping[Term, Sequence[Candidate]]
-    rehearsal: Rehearsal | None = field(default=None, repr=False)
-    learned: Any = field(default=None, repr=False)  # by the model in the rehearsal
+    candidates: Mapping[Term, Sequence[Candidate]] = field(hash=False)
+    rehearsal: Rehearsal | None = field(default=None, repr=False, compare=False)
+    learned: Any = field(default=None, repr=False, compare=False)  # by the model in the rehearsal
 
     def ids_of(self, terms: Iterable[Term]) -> list[str]:
         """The ids of the known sets that any of these terms is in."""

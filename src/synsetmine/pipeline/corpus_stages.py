@@ -79,6 +79,7 @@ from synsetmine.text.vocabulary import (
     by_frequency,
     candidate_terms,
     term_forms,
+    word_variants,
     write_vocabulary,
 )
 from synsetmine.types import Ambiguous, Document, Progress, Term
@@ -350,12 +351,19 @@ def _sources(
             known=term_forms(known),
             most=settings.phrases,
         )
+    variants: Sequence[Term] = ()
+    if settings.known:
+        kb = KnowledgeBase.load(at.knowledge) if at.knowledge.exists() else None
+        forms = term_forms(known) if kb is None else kb.forms.to_pylist()
+        words = FormCounts.load(at.words).counts
+        variants = word_variants(words, forms, min_count=settings.min_count)
     abbreviations: Sequence[Term] = ()
     if settings.abbreviations:
         abbreviations = _abbreviations(read_evidence(at.abbreviations).abbreviations())
     return {
         "known": known if settings.known else (),
         "rejected": _read_terms(at.rejected) if settings.rejected else (),
+        "variants": variants,
         "phrases": [Term(phrase.surface) for phrase in phrases],
         "abbreviations": abbreviations,
         **listed,

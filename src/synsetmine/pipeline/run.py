@@ -166,7 +166,7 @@ def _corpus_stages(project: Project, context: StageContext) -> Iterator[Stage]:
         settings=_without(terms, "list")
         | ({"vectors": [vectors.window, vectors.min_count]} if neighbours else {}),
         inputs=[
-            *(at.documents, *counted, at.names, at.rejected, at.links),
+            *(at.documents, at.knowledge, *counted, at.names, at.rejected, at.links),
             *_optional_path(terms.list),
         ],
         outputs=[at.vocabulary, at.evidence, at.places, *neighbours],

@@ -129,7 +129,9 @@ class VocabularySettings(Settings):
         example="title",
     )
     only_list: bool = setting(False, help="mine only the terms of the list")
-    known: bool = setting(True, help="known names that occur in the text")
+    known: bool = setting(
+        True, help="known names that occur in the text, and inflections of those of one word"
+    )
     rejected: bool = setting(True, help="surfaces whose links were all dropped")
     phrases: int = setting(2000, ge=0, help="number of frequent phrases to mine")
     abbreviations: bool = setting(
@@ -208,8 +210,8 @@ class MineSettings(Settings):
         KNOWN_THRESHOLD,
         ge=0,
         le=1,
-        help="minimum probability for a new name to join a known set, if there are enough known "
-        "sets for a rehearsal",
+        help="minimum probability for a new name to join a known set; the paper's model takes the "
+        "threshold of unknown terms",
     )
     order: Order | None = setting(
         None,

@@ -286,7 +286,8 @@ def relation_of(
     """The likely relation of a new name to the set with these known names.
 
     A variant is exact. A name with further words that change the meaning is narrow if it keeps the
-    head noun, one that lacks such words is broad, and one that conflicts is related, as is one that
+    head noun, and related if not; one that lacks such words is broad, or related. Words of which
+    the sets say nothing change the meaning. A name that conflicts is related, as is one that
     differs by the endings of words ("HIV-infected", "HIV infection") if the sets do not say that
     these words mean the same. The known name with the fewest differing words counts. Where the
     words of no known name decide, because both names have words of their own, the probability does:
@@ -399,10 +400,9 @@ def _pair_relation(name: str, other: str, words: DifferingWords) -> tuple[int, S
     if own and theirs:
         unites = len(own) == len(theirs) == 1 and words.unite(*own, *theirs)
         return count, "exact" if unites else None
-    if head_noun(name) == head_noun(other):
-        return count, "narrow" if own else "broad"
-    is_judged = all(words.optional(word) is not None for word in own | theirs)
-    return count, "related" if is_judged else None
+    if head_noun(name) != head_noun(other):
+        return count, "related"
+    return count, "narrow" if own else "broad"
 
 
 def _derivations(own: Set[str], theirs: Set[str]) -> list[tuple[str, str]]:

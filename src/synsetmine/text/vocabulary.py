@@ -20,7 +20,8 @@ from synsetmine.io.tables import read_table, write_table
 from synsetmine.normalization import SIGN, WORD, fold, is_whole, normal_form
 from synsetmine.text.counters import BatchCounter, TextBatch, count_together
 from synsetmine.text.matcher import Matches, NameMatcher
-from synsetmine.text.tokens import BORDER, tokens_of
+from synsetmine.text.tokens import BORDER, STOP_WORDS, tokens_of
+from synsetmine.text.word_forms import stem
 from synsetmine.types import Term
 
 
@@ -64,6 +65,22 @@ def by_frequency(
 
     chosen += sorted(often, key=rank)[:max_terms]
     return {term: counts[term] for term in sorted(chosen, key=rank)}
+
+
+def word_variants(
+    counts: Mapping[str, int], known: Iterable[str], *, min_count: int = 1
+) -> list[Term]:
+    """The frequent words that are a known name of one word in another number or spelling.
+
+    Both are normal forms. Those in capitals are abbreviations: *aids* is no plural of *AIDS*.
+    """
+    words = {form for form in known if form.isalpha() and form.islower()} - STOP_WORDS
+    stems = {*map(stem, words)}
+    return [
+        Term(word)
+        for word, count in counts.items()
+        if count >= min_count and word not in words and stem(word) in stems
+    ]
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ NAMES = (
     "cats",
     "dogs",
     "felines",
+    "cat",
 )
 TEXTS = (
     "We used diffusion-weighted imaging (DWI) here.",
@@ -35,6 +36,7 @@ TEXTS = (
     "There were cats and dogs.",
     "There were cats and felines.",
     "There were cats (felines) too.",
+    "There were cat and cats.",
 )
 
 
@@ -47,6 +49,7 @@ TEXTS = (
         ("cats", "dogs", RULED_OUT),  # the text lists both
         ("cats", "felines", 1.0),  # the text equates both once
         ("dogs", "felines", 1.0),  # the text says nothing
+        ("cat", "cats", 1.0),  # a list of a name and its plural opposes nothing
     ],
 )
 def test_statements_change_the_log_odds_of_a_pair(one: str, other: str, expected: float) -> None:

@@ -32,9 +32,11 @@ from synsetmine.models.general.linkage import (
     sigmoid,
     within_types,
 )
+from synsetmine.models.general.nearest_sets import nearest_sets
 from synsetmine.models.general.neighbours import Floats
-from synsetmine.models.general.pair_evidence import Statements, rule_out_opposites
+from synsetmine.models.general.pair_evidence import Meanings, Statements, rule_out_opposites
 from synsetmine.models.general.pairs import Adaptation, PairClassifier, PairFeatures
+from synsetmine.models.general.settings import AssignmentSettings
 from synsetmine.models.known import KNOWN_THRESHOLD, Candidate, KnownSets
 from synsetmine.models.task import (
     MiningResult,
@@ -135,10 +137,13 @@ class GeneralModel:
         held_out: Container[str] = (),
         rehearsed: KnownSets | None = None,
         progress: Progress | None = None,
-    ) -> KnownSets | None:
-        """The known sets that terms may belong to; see `assignment`."""
-        if not self._strings:
-            return None
+    ) -> KnownSets:
+        """The known sets that terms may belong to; see `assignment`.
+
+        Without a rehearsal, or where strings are not looked at, f(S, t) decides: `nearest_sets`.
+        """
+        if not self._strings or (rehearsed is not None and rehearsed.learned is None):
+            return self._nearest_sets(terms, sets, views)
         known = [term for members in sets for term in members]
         new = sorted(terms)
 
@@ -160,7 +165,7 @@ class GeneralModel:
             progress=progress,
         )
         if assignments is None:
-            return None
+            return self._nearest_sets(terms, sets, views)
         candidates = {
             term: [
                 Candidate(sets.ids[label], probability, known[nearest].surface)
@@ -170,6 +175,49 @@ class GeneralModel:
         }
         learned = assignments.learned
         return KnownSets(sets, candidates, learned.rehearsal, learned)
+
+    def _nearest_sets(
+        self, terms: Sequence[Term], sets: SynonymSets, views: TermViews
+    ) -> KnownSets:
+        self.check(views)
+        labelled = [(label, term) for label, members in enumerate(sets) for term in members]
+        judged = {*self.known([term for _, term in labelled], views)}
+        labelled = [(label, term) for label, term in labelled if term in judged]
+        labels = np.array([label for label, _ in labelled], np.int64)
+        everyone = [*(term for _, term in labelled), *sorted(self.known(terms, views))]
+        names = [_name(term) for term in everyone]
+        same_meaning = AssignmentSettings().same_meaning
+        pairs, judge, statements = self._judged_pairs(everyone, views, sets)
+        near = nearest_sets(
+            names,
+            labels,
+            pairs.candidates(),
+            partial(self._compare, pairs, judge, progress=None),
+            self.function,
+            Meanings(names[: len(labels)], labels, views.evidence, same_meaning),
+            statements,
+        )
+        candidates: dict[Term, list[Candidate]] = {}
+        for new, label, probability, nearest in near:
+            candidate = Candidate(sets.ids[label], probability, everyone[nearest].surface)
+            candidates.setdefault(everyone[new], []).append(candidate)
+        return KnownSets(sets, candidates)
+
+    def _judged_pairs(
+        self, terms: Sequence[Term], views: TermViews, known: SynonymSets | None
+    ) -> tuple[PairFeatures, Judge, Statements | None]:
+        """The pairs of terms, and what corrects their log-odds: names alone, or the corpus too."""
+        tables = views.vectors if "vectors" in self.views else ()
+        pairs = self.pairs(terms, views, tables=tables, strings=self._strings)
+        if self.adaptation is not None and self.adaptation.width != pairs.width:
+            problem = f"the adaptation takes {self.adaptation.width} features of a pair"
+            raise ModelError(f"{problem}; the views have {pairs.width}")
+        names = [_name(term) for term in terms]
+        if views.evidence is None:
+            return pairs, partial(rule_out_opposites, names), None
+        words = DifferingWords.learn([_name(term) for term in members] for members in known or ())
+        statements = Statements(names, views.evidence, words)
+        return pairs, statements.judge, statements
 
     def prepare(
         self,
@@ -187,19 +235,9 @@ class GeneralModel:
         terms = tuple(sorted(self.known(tuple(new), views)))
         if self.contexts is not None and views.contexts and self.adaptation is None:
             return self._prepare_in_context(terms, views, self.contexts, progress)
-        tables = views.vectors if "vectors" in self.views else ()
-        pairs = self.pairs(terms, views, tables=tables, strings=self._strings)
-        if self.adaptation is not None and self.adaptation.width != pairs.width:
-            problem = f"the adaptation takes {self.adaptation.width} features of a pair"
-            raise ModelError(f"{problem}; the views have {pairs.width}")
-        names = [_name(term) for term in terms]
-        judge: Judge = partial(rule_out_opposites, names)
-        statements = None
-        if views.evidence is not None:
-            sets = known.sets if known is not None else ()
-            words = DifferingWords.learn([[_name(term) for term in members] for members in sets])
-            statements = Statements(names, views.evidence, words)
-            judge = statements.judge
+        pairs, judge, statements = self._judged_pairs(
+            terms, views, None if known is None else known.sets
+        )
         compare = partial(self._compare, pairs, judge)
         graph = pair_graph(pairs.count, *pairs.candidates(), compare, progress)
         ruled_out = statements.ruled_out if statements is not None else ()

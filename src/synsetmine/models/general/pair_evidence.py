@@ -18,8 +18,15 @@ from synsetmine.models.general.substitutions import BagCodes, Substitutions, dif
 from synsetmine.models.known import Doubles, Truth
 from synsetmine.normalization import normal_form
 from synsetmine.text.evidence import Evidence
-from synsetmine.text.kinds import SHORT_FORM, DifferingWords, name_opposites, names_conflict
+from synsetmine.text.kinds import (
+    SHORT_FORM,
+    DifferingWords,
+    name_opposites,
+    names_conflict,
+    pair_kind,
+)
 from synsetmine.text.patterns import OPPOSING
+from synsetmine.types import VARIANTS
 
 
 @dataclass(frozen=True, eq=False)
@@ -343,6 +350,27 @@ class Statements:
                 self.ruled_out.append((one, other))
         return judged
 
+    def definitions(self) -> list[tuple[int, int]]:
+        """The pairs of names that the corpus defines as short and long form."""
+        positions_of: dict[str, list[int]] = {}
+        for position, name in enumerate(self._names):
+            positions_of.setdefault(stem_key(name), []).append(position)
+        return [
+            (int(short), long)
+            for short in np.flatnonzero(self._is_short)
+            for form in self._long[self._short_keys[short]]
+            for long in positions_of.get(form, ())
+            if long != short
+        ]
+
+    def share(self, one: int, other: int) -> float | None:
+        """The share of the short form's definitions that name the other; None without any."""
+        for short, long in ((one, other), (other, one)):
+            if self._is_defined(short, long):
+                forms = self._long[self._short_keys[short]]
+                return forms[stem_key(self._names[long])] / sum(forms.values())
+        return None
+
     def _is_defined(self, short: int, long: int) -> bool:
         forms = self._long.get(self._short_keys[short])
         return forms is not None and stem_key(self._names[long]) in forms
@@ -353,6 +381,6 @@ class Statements:
         if forms and others and forms.keys().isdisjoint(others):
             return True
         pair = sorted((self._forms[one], self._forms[other]))
-        if self._balance.get((pair[0], pair[1]), 0) < 0:
-            return True
+        if self._balance.get((pair[0], pair[1]), 0) < 0:  # "platelet and platelets" opposes nothing
+            return pair_kind(self._names[one], self._names[other]) not in VARIANTS
         return names_conflict(self._names[one], self._names[other], self._words)
