@@ -204,3 +204,16 @@ def test_new_rows_need_ids_of_their_own(weeks: Path) -> None:
     both = ["--entities", "g1/1.csv", "--entities", "2.csv", "--keep-merges", "--out-dir", "g2"]
     done = synsetmine("apply-plan", "1.jsonl", *both, cwd=weeks, code=1)
     assert "two rows have this id: 'a1'" in done.stderr
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_the_ends_of_lines_are_kept(weeks: Path, end: str) -> None:
+    (weeks / "1.csv").write_bytes(WEEK_1.replace("\n", end).encode())
+    before = (weeks / "1.csv").read_bytes()
+    plan_week(weeks, 1)
+    synsetmine("apply-plan", "1.jsonl", "--entities", "1.csv", "--out-dir", "g", cwd=weeks)
+    merged = (weeks / "g/1.csv").read_bytes()
+    assert merged.count(end.encode()) == merged.count(b"\n")
+    files = ["--undo", "--entities", "g/1.csv", "--out-dir", "back"]
+    synsetmine("apply-plan", "1.jsonl", *files, cwd=weeks)
+    assert (weeks / "back/1.csv").read_bytes() == before

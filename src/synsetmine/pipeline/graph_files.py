@@ -37,6 +37,7 @@ class GraphTable:
     arrow: Any  # pyarrow.Table
     encoding: Encoding = "arrow"
     path: Path | None = None
+    line_end: str = "\n"  # of CSV and TSV files
     lines: Sequence[tuple[str, int]] = ()  # file and line of each row; in Parquet its row, from 0
 
     @property
@@ -215,7 +216,8 @@ def read_table(path: Path) -> GraphTable:
         case "parquet":
             with parquet_errors(path), ParquetReader(path) as file:
                 table = file.table()
-            return GraphTable(table, "arrow", path, [(path.name, n) for n in range(len(table))])
+            lines = [(path.name, row) for row in range(len(table))]
+            return GraphTable(table, "arrow", path, lines=lines)
         case "jsonl":
             return _read_json(source)
         case format:
@@ -263,7 +265,9 @@ def _read_cells(source: Source, format: TableFormat) -> GraphTable:
         for column, cell in zip(columns, row, strict=True):
             column.append(cell)
     arrays = [pa.array(column, type=pa.string()) for column in columns]
-    return GraphTable(pa.table(arrays, names=header), "text", source.path, lines)
+    first = next(iter(Source(source.path).byte_lines()), (0, b""))[1]
+    line_end = "\r\n" if first.endswith(b"\r\n") else "\n"
+    return GraphTable(pa.table(arrays, names=header), "text", source.path, line_end, lines)
 
 
 def _read_json(source: Source) -> GraphTable:
@@ -284,7 +288,7 @@ def _read_json(source: Source) -> GraphTable:
         lines.append((source.path.name, number))
         records.append({name: json.dumps(v, ensure_ascii=False) for name, v in record.items()})
     arrays = [pa.array([r.get(name) for r in records], type=pa.string()) for name in columns]
-    return GraphTable(pa.table(arrays, names=columns), "json", source.path, lines)
+    return GraphTable(pa.table(arrays, names=columns), "json", source.path, lines=lines)
 
 
 def add_columns(columns: list[str], names: Iterable[str]) -> None:
@@ -326,8 +330,9 @@ def _text_of(table: GraphTable, path: Path) -> str:
     if check_table_ending(path) == "csv":
         # A row of one empty cell would be an empty line, which readers pass over.
         lines = (row_of(row, ",") or '""' for row in (table.columns, *rows))
-        return "".join(f"{line}\n" for line in lines)
-    return "".join("\t".join(row) + "\n" for row in (table.columns, *rows))
+    else:
+        lines = ("\t".join(row) for row in (table.columns, *rows))
+    return "".join(f"{line}{table.line_end}" for line in lines)
 
 
 def with_originals(

@@ -220,7 +220,7 @@ def _member_record(member: PlannedMember) -> dict[str, Any]:
     del record["rows" if member.ids else "ids"]
     if member.why is not None:
         why = asdict(member.why)
-        del why["name"], why["types"]
+        del why["name"], why["types"], why["pair_alone"]
         record["why"] = {
             ("nearest" if name == "other" else name): _round(value)
             for name, value in why.items()

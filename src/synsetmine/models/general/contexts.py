@@ -37,7 +37,7 @@ from synsetmine.text.evidence import Evidence, EvidenceTable, connections_in
 from synsetmine.text.matcher import Matches, NameMatcher
 from synsetmine.text.patterns import SUPPORTING, find_definitions
 from synsetmine.text.tokens import FUNCTION_WORDS
-from synsetmine.text.word_forms import stem
+from synsetmine.text.word_forms import have_conflicting_designators, spelled_words, stem
 from synsetmine.types import Progress
 from synsetmine.views.strings import StaticEncoder, string_counts
 from synsetmine.views.vectors import unit_rows
@@ -188,11 +188,32 @@ class ContextPairs:
             values = np.where(same, LARGEST, best).astype(np.float32)
             both = np.flatnonzero(self.known[ends[0]] & self.known[ends[1]])
             features = self._features(ends[0][both], ends[1][both], more[both])
-            values[both] = classifier.log_odds(features, best[both], same[both])
+            odds = classifier.log_odds(features, best[both], same[both])
+            conflict = self._conflict(ends[0][both], ends[1][both])
+            odds[conflict] = np.minimum(odds[conflict], best[both][conflict])
+            values[both] = odds
             parts.append(values)
             if progress is not None:
                 progress(min(start + PAIRS_AT_ONCE, len(left)), len(left))
         return np.concatenate(parts)
+
+    def _conflict(self, left: Positions, right: Positions) -> npt.NDArray[np.bool_]:
+        """Whether both names have designators, each one of its own, and share a word: (pairs,)
+
+        What tells iPhone 12 from iPhone 13 is in the names; their contexts are alike.
+        """
+        forms = np.stack([self._form_of[left, 0], self._form_of[right, 0]], axis=1)
+        distinct, inverse = np.unique(forms, axis=0, return_inverse=True)
+        conflicts = [
+            one != other
+            and have_conflicting_designators(self._words_of[one], self._words_of[other])
+            for one, other in distinct.tolist()
+        ]
+        return np.array(conflicts, np.bool_)[inverse.ravel()]
+
+    @cached_property
+    def _words_of(self) -> list[list[str]]:
+        return [spelled_words(form) for form in self.forms]
 
     def pairs(self, left: Positions, right: Positions, compare: Compare) -> PairsInContext:
         """What a classifier learns from."""
