@@ -155,6 +155,11 @@ def have_other_designators(words: Sequence[str], others: Sequence[str]) -> bool:
     return any(_have_other_marks(marks, other_marks, numbers=kind) for kind in (True, False))
 
 
+def numbers_a_thing(words: Sequence[str]) -> bool:
+    """Whether a name has a number, or says which generation of a family it means."""
+    return bool(_GENERATIONS & {*words}) or any(mark.isdigit() for mark in _marks(words))
+
+
 def have_conflicting_designators(words: Sequence[str], others: Sequence[str]) -> bool:
     """Whether two names that share a word number two things, generations of a family too.
 

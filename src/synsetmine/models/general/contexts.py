@@ -37,7 +37,12 @@ from synsetmine.text.evidence import Evidence, EvidenceTable, connections_in
 from synsetmine.text.matcher import Matches, NameMatcher
 from synsetmine.text.patterns import SUPPORTING, find_definitions
 from synsetmine.text.tokens import FUNCTION_WORDS
-from synsetmine.text.word_forms import have_conflicting_designators, spelled_words, stem
+from synsetmine.text.word_forms import (
+    have_conflicting_designators,
+    numbers_a_thing,
+    spelled_words,
+    stem,
+)
 from synsetmine.types import Progress
 from synsetmine.views.strings import StaticEncoder, string_counts
 from synsetmine.views.vectors import unit_rows
@@ -202,18 +207,21 @@ class ContextPairs:
 
         What tells iPhone 12 from iPhone 13 is in the names; their contexts are alike.
         """
-        forms = np.stack([self._form_of[left, 0], self._form_of[right, 0]], axis=1)
-        distinct, inverse = np.unique(forms, axis=0, return_inverse=True)
-        conflicts = [
-            one != other
-            and have_conflicting_designators(self._words_of[one], self._words_of[other])
-            for one, other in distinct.tolist()
-        ]
-        return np.array(conflicts, np.bool_)[inverse.ravel()]
+        one, other = self._form_of[left, 0], self._form_of[right, 0]
+        conflict = (one != other) & self._numbered[one] & self._numbered[other]
+        for place in np.flatnonzero(conflict).tolist():
+            words = self._words_of[one[place]], self._words_of[other[place]]
+            conflict[place] = have_conflicting_designators(*words)
+        return conflict
 
     @cached_property
     def _words_of(self) -> list[list[str]]:
         return [spelled_words(form) for form in self.forms]
+
+    @cached_property
+    def _numbered(self) -> npt.NDArray[np.bool_]:
+        """Whether each form may number a thing: (forms,)"""
+        return np.array([*map(numbers_a_thing, self._words_of)], np.bool_)
 
     def pairs(self, left: Positions, right: Positions, compare: Compare) -> PairsInContext:
         """What a classifier learns from."""
