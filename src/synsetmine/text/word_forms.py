@@ -160,12 +160,12 @@ def numbers_a_thing(words: Sequence[str]) -> bool:
     return bool(_GENERATIONS & {*words}) or any(mark.isdigit() for mark in _marks(words))
 
 
-def have_conflicting_designators(words: Sequence[str], others: Sequence[str]) -> bool:
+def number_two_things(words: Sequence[str], others: Sequence[str]) -> bool:
     """Whether two names that share a word number two things, generations of a family too.
 
-    >>> have_conflicting_designators(["iphone", "12"], ["iphone", "13"])
+    >>> number_two_things(["iphone", "12"], ["iphone", "13"])
     True
-    >>> have_conflicting_designators(["bush", "jr"], ["bush", "sr"])
+    >>> number_two_things(["bush", "jr"], ["bush", "sr"])
     True
     """
     if not any(word.isalpha() and len(word) > 1 for word in {*words} & {*others}):

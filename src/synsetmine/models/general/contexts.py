@@ -37,12 +37,7 @@ from synsetmine.text.evidence import Evidence, EvidenceTable, connections_in
 from synsetmine.text.matcher import Matches, NameMatcher
 from synsetmine.text.patterns import SUPPORTING, find_definitions
 from synsetmine.text.tokens import FUNCTION_WORDS
-from synsetmine.text.word_forms import (
-    have_conflicting_designators,
-    numbers_a_thing,
-    spelled_words,
-    stem,
-)
+from synsetmine.text.word_forms import number_two_things, numbers_a_thing, spelled_words, stem
 from synsetmine.types import Progress
 from synsetmine.views.strings import StaticEncoder, string_counts
 from synsetmine.views.vectors import unit_rows
@@ -202,26 +197,20 @@ class ContextPairs:
                 progress(min(start + PAIRS_AT_ONCE, len(left)), len(left))
         return np.concatenate(parts)
 
-    def _conflict(self, left: Positions, right: Positions) -> npt.NDArray[np.bool_]:
-        """Whether both names have designators, each one of its own, and share a word: (pairs,)
-
-        What tells iPhone 12 from iPhone 13 is in the names; their contexts are alike.
-        """
+    def _conflict(self, left: Positions, right: Positions) -> Positions:
+        """The pairs whose names number two things: texts about iPhone 12 and 13 are alike."""
         one, other = self._form_of[left, 0], self._form_of[right, 0]
-        conflict = (one != other) & self._numbered[one] & self._numbered[other]
-        for place in np.flatnonzero(conflict).tolist():
-            words = self._words_of[one[place]], self._words_of[other[place]]
-            conflict[place] = have_conflicting_designators(*words)
-        return conflict
+        words = self._numbered
+        numbered = np.flatnonzero((one != other) & np.isin([one, other], [*words]).all(axis=0))
+        ends = zip(one[numbered].tolist(), other[numbered].tolist(), strict=True)
+        keep = [number_two_things(words[a], words[b]) for a, b in ends]
+        return numbered[np.array(keep, np.bool_)]
 
     @cached_property
-    def _words_of(self) -> list[list[str]]:
-        return [spelled_words(form) for form in self.forms]
-
-    @cached_property
-    def _numbered(self) -> npt.NDArray[np.bool_]:
-        """Whether each form may number a thing: (forms,)"""
-        return np.array([*map(numbers_a_thing, self._words_of)], np.bool_)
+    def _numbered(self) -> dict[int, Sequence[str]]:
+        """The words of forms that may number a thing."""
+        words = enumerate(map(spelled_words, self.forms))
+        return {form: own for form, own in words if numbers_a_thing(own)}
 
     def pairs(self, left: Positions, right: Positions, compare: Compare) -> PairsInContext:
         """What a classifier learns from."""
