@@ -108,6 +108,17 @@ def test_types_and_descriptions_are_looked_at(index: Path) -> None:
     assert ("FRANKFURT", "0 person") not in contexts
 
 
+def test_the_most_frequent_title_names_the_entity(index: Path) -> None:
+    table = pq.read_table(index / "entities.parquet")
+    place = table.column_names.index("frequency")
+    often = pa.array([9 if title == "ECB" else 2 for title in table["title"].to_pylist()])
+    field = table.schema.field("frequency")
+    table = table.set_column(place, field, often.cast(field.type))
+    pq.write_table(table, index / "entities.parquet")
+    names = [merge.canonical for merge in plan_graphrag(index, precision="cautious")]
+    assert names == ["ECB", "FRANKFURT AM MAIN"]
+
+
 def test_a_plan_may_be_edited(index: Path, tmp_path: Path) -> None:
     plan = plan_graphrag(index, precision="cautious")
     assert {merge.canonical for merge in plan} == {BANK, "FRANKFURT AM MAIN"}

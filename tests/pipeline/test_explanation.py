@@ -157,3 +157,22 @@ def test_any_pair_has_an_explanation(
         turned.kind,
         turned.statement,
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [("iPhone 12", "iPhone 13"), ("George Bush Jr.", "George Bush Sr."), ("Henry IV", "Henry V")],
+)
+def test_contexts_do_not_raise_names_that_number_two_things(name: str, other: str) -> None:
+    text = "A well known one of them, which many people have seen in the news of the year."
+    why = explain(name, other, contexts=text, other_contexts=text)
+    assert why.probability <= why.names_probability + 1e-6
+    same = explain(name, f"the {name}", contexts=text, other_contexts=text)
+    assert same.probability > 0.5
+
+
+def test_the_probability_of_a_pair_alone_is_marked() -> None:
+    assert "of the pair alone" in repr(explain("iPhone 12", "iPhone 13"))
+    among = explain("iPhone 12", "iPhone 13", among=["iPhone 14", "iPhone 12"])
+    assert not among.pair_alone
+    assert "alone" not in repr(among)

@@ -116,6 +116,40 @@ def test_ends_of_relations_get_the_canonical_name() -> None:
     assert counts.summary == "5 relations: 3 changed; 1 self-relation"
 
 
+def test_an_end_is_the_entity_with_exactly_its_name() -> None:
+    entities = pa.table(
+        {"id": ["1", "2", "3", "4"], "name": ["TESLA", "Tesla", "Mercury", "MERCURY"]}
+    )
+    cars = (PlannedMember("Tesla Motors"), PlannedMember("TESLA", identified_by="row", ids=("1",)))
+    person = (
+        PlannedMember("Nikola Tesla"),
+        PlannedMember("Tesla", identified_by="row", ids=("2",)),
+    )
+    plan = Plan((merge("s1", "Tesla Motors", *cars), merge("s2", "Nikola Tesla", *person)))
+    ends = ["TESLA", "Tesla", "tesla", "mercury", "MERCURY", "Lyon"]
+    relations = pa.table({"source": ends, "target": ["Lyon"] * len(ends)})
+    applied = apply_plan(plan, entities, relations)
+    sources = [row["source"] for row in rows_of(applied.relations)]
+    assert sources == ["Tesla Motors", "Nikola Tesla", "tesla", "mercury", "MERCURY", "Lyon"]
+    assert [(end.row, end.column, end.name) for end in applied.ambiguous_ends] == [
+        (2, "source", "tesla"),
+        (3, "source", "mercury"),
+    ]
+    restored = undo_plan(plan, applied.entities, applied.relations)
+    assert restored.relations.equals(relations)
+
+
+def test_two_entities_with_exactly_the_name_of_an_end_are_ambiguous() -> None:
+    entities = pa.table({"name": ["Tesla", "Tesla"], "type": ["person", "company"]})
+    company = PlannedMember("Tesla", type="company", identified_by="type")
+    plan = Plan((merge("s", "Tesla Motors", PlannedMember("Tesla Motors"), company),))
+    relations = pa.table({"source": ["Tesla"], "target": ["Lyon"]})
+    applied = apply_plan(plan, entities, relations)
+    assert [row["name"] for row in rows_of(applied.entities)] == ["Tesla", "Tesla Motors"]
+    assert applied.relations["source"].to_pylist() == ["Tesla"]
+    assert [end.name for end in applied.ambiguous_ends] == ["Tesla"]
+
+
 def test_relations_that_became_self_relations_are_dropped_on_request() -> None:
     applied = apply_plan(PLAN, relations=RELATIONS, drop_self_relations=True)
     assert [row["weight"] for row in rows_of(applied.relations)] == [1.0, 2.0, 4.0, 5.0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -27,12 +28,16 @@ from synsetmine.pipeline.settings import GraphColumns, GroupSettings, NameColumn
 from synsetmine.schema import settings_in
 
 if TYPE_CHECKING:
+    from synsetmine.pipeline.graph_files import GraphTable
+    from synsetmine.pipeline.merging import AppliedPlan
     from synsetmine.pipeline.name_sets import Grouping
+    from synsetmine.pipeline.registry import Registry
 
 
 DEFAULTS = GroupSettings()
 MEASURED = Path(__file__).parents[1] / "pipeline" / "precision.json"
 LOOPS = "self-relations"
+AMBIGUOUS = "ambiguous-ends.csv"
 OTHERS = 8  # names of a set on a terminal
 
 
@@ -95,7 +100,8 @@ def group(
         Path | None,
         out_file(
             "JSONL file of entities with stable ids. They act as known sets; the command adds "
-            "the new entities, and the pairs of --never.",
+            "the new entities, and the pairs of --never. With --plan it adds the pairs alone: "
+            "`apply-plan --registry` adds the entities, once the plan is reviewed.",
             "--registry",
         ),
     ] = None,
@@ -224,11 +230,11 @@ def group(
         )
     left_out = Skipped()
     if registry is not None and entities is not None:
-        grown = entities.grown(grouping, never=cannot_link)
-        if grown != entities or not registry.exists():
-            grown.write(registry)
-        new = len(grown) - len(entities)
-        console.say(f"{registry}: {quantity(len(grown), 'entity')}, {new:,} of them new")
+        if plan is None:
+            grown = entities.grown(grouping, never=cannot_link)
+            _write_registry(registry, entities, grown)
+        elif (decided := entities.with_never(cannot_link)) != entities:
+            decided.write(registry)
     if plan is not None:
         with console.progress_bar("explaining") as bar:
             planned = grouping.plan(
@@ -247,6 +253,13 @@ def group(
     if grouping.judged is not None:
         report_judge(grouping.judged)
     _report(grouping, out)
+
+
+def _write_registry(path: Path, before: Registry, after: Registry) -> None:
+    if after != before or not path.exists():
+        after.write(path)
+    new = len(after) - len(before)
+    console.say(f"{path}: {quantity(len(after), 'entity')}, {new:,} of them new")
 
 
 def _say_column(column: str) -> None:
@@ -307,10 +320,19 @@ def apply_plan(
         ),
     ],
     entities: Annotated[
-        Path | None, typer.Option(help="Table of entities: .csv, .tsv, .jsonl or .parquet.")
+        list[Path] | None,
+        typer.Option(
+            help="Table of entities: .csv, .tsv, .jsonl or .parquet. Repeat it for tables with "
+            "further rows, which become one table.",
+            show_default=False,
+        ),
     ] = None,
     relations: Annotated[
-        Path | None, typer.Option(help="Table of relations, in the same formats.")
+        list[Path] | None,
+        typer.Option(
+            help="Table of relations, in the same formats; repeat it as --entities.",
+            show_default=False,
+        ),
     ] = None,
     *,
     columns: Annotated[GraphColumns, SettingOptions()],
@@ -321,6 +343,21 @@ def apply_plan(
             help=f"Write relations from an entity to itself to {LOOPS}.* instead.",
         ),
     ] = False,
+    keep_merges: Annotated[
+        bool,
+        typer.Option(
+            "--keep-merges",
+            help="For tables that an earlier plan was applied to: remove the columns that say what "
+            "it merged. The earlier plan can then no longer be undone.",
+        ),
+    ] = False,
+    registry: Annotated[
+        Path | None,
+        out_file(
+            "JSONL file of entities with stable ids, to which the merged entities are added.",
+            "--registry",
+        ),
+    ] = None,
     undo: Annotated[
         bool, typer.Option("--undo", help="Undo the plan in tables that it was applied to.")
     ] = False,
@@ -345,61 +382,110 @@ def apply_plan(
 
     Example: `synsetmine apply-plan plan.jsonl --undo --entities merged/e.csv --out-dir restored`
     """
-    from synsetmine.io.files import plain_name
-    from synsetmine.pipeline.graph_files import check_table_ending, read_table, write_tables
+    from synsetmine.pipeline.graph_files import (
+        check_table_ending,
+        read_table,
+        read_tables,
+        write_tables,
+    )
     from synsetmine.pipeline.merging import apply_plan as merge
+    from synsetmine.pipeline.name_sets import check_suffix
     from synsetmine.pipeline.plan import read_plan
+    from synsetmine.pipeline.registry import read_registry
     from synsetmine.pipeline.restoration import undo_plan
 
-    tables = [path for path in (entities, relations) if path is not None]
+    entities, relations = entities or [], relations or []
+    tables = [*entities, *relations]
     if not tables:
         raise SynsetmineError("no table to change; give --entities, --relations or both")
     if self_relations is not None and not undo:
         raise SynsetmineError(
             "--self-relations needs --undo; to drop them while merging, give --drop-self-relations"
         )
-    targets = {path: out_dir / path.name for path in tables}
-    if drop_self_relations and relations is not None:
-        plain = Path(plain_name(relations))
-        ending = relations.name.removeprefix(plain.stem)
-        targets[Path(LOOPS)] = out_dir / f"{LOOPS}{ending}"
-    if len(set(targets.values())) < len(targets):
-        raise SynsetmineError("two tables have the same file name; rename one of them")
-    for target in targets.values():
+    if undo and (registry is not None or keep_merges):
+        raise SynsetmineError("--undo excludes --registry and --keep-merges")
+    if registry is not None:
+        check_suffix(registry, ".jsonl", "a registry")
+    targets = _graph_targets(out_dir, entities, relations)
+    for target in filter(None, (*targets, registry)):
         check_not_input(target, plan, *tables, self_relations)
     for path in (*tables, *([self_relations] if self_relations else [])):
         check_table_ending(path)
     merges = read_plan(plan)
-    read = {path: read_table(path) for path in tables}
-    entity_table = None if entities is None else read[entities]
-    relation_table = None if relations is None else read[relations]
+    nodes, edges = (read_tables(paths) if paths else None for paths in (entities, relations))
     if undo:
         loops = None if self_relations is None else read_table(self_relations)
-        restored = undo_plan(merges, entity_table, relation_table, loops, columns=columns)
-        results = {entities: restored.entities, relations: restored.relations}
+        restored = undo_plan(merges, nodes, edges, loops, columns=columns)
+        results = [restored.entities, restored.relations, None, None]
         summary = restored.summary
     else:
+        known = None if registry is None else read_registry(registry)
         applied = merge(
             merges,
-            entity_table,
-            relation_table,
+            nodes,
+            edges,
             columns=columns,
             drop_self_relations=drop_self_relations,
+            keep_merges=keep_merges,
+            registry=known,
         )
-        results = {entities: applied.entities, relations: applied.relations}
-        results[Path(LOOPS)] = applied.self_relations
-        counts, summary = applied.counts, applied.counts.summary
-        for count, noun, problem in (
-            (counts.ambiguous, "entity", "unchanged: several entities have this name"),
-            (
-                counts.ambiguous_ends,
-                "end",
-                "of relations unchanged: several entities have this name",
-            ),
-            (counts.unused, "merge", "of the plan changed nothing"),
-        ):
-            if count:
-                console.warn(f"{quantity(count, noun)} {problem}")
-    written = {p: table for p, table in results.items() if p is not None and table is not None}
-    write_tables({targets[path]: table for path, table in written.items()})
+        ambiguous = _ambiguous_ends(applied, edges)
+        results = [applied.entities, applied.relations, applied.self_relations, ambiguous]
+        summary = applied.counts.summary
+        _report_applied(applied, out_dir)
+    written = zip(targets, results, strict=True)
+    write_tables({p: table for p, table in written if p is not None and table is not None})
+    if not undo and registry is not None and known is not None and applied.registry is not None:
+        _write_registry(registry, known, applied.registry)
     console.say(f"{summary}; written to {out_dir}")
+
+
+def _graph_targets(
+    out_dir: Path, entities: Sequence[Path], relations: Sequence[Path]
+) -> list[Path | None]:
+    """The files of entities, relations, self-relations and ambiguous ends."""
+    from synsetmine.io.files import plain_name
+
+    targets = [out_dir / paths[0].name if paths else None for paths in (entities, relations)]
+    if relations:
+        plain = Path(plain_name(relations[0]))
+        ending = relations[0].name.removeprefix(plain.stem)
+        targets += [out_dir / f"{LOOPS}{ending}", out_dir / AMBIGUOUS]
+    else:
+        targets += [None, None]
+    files = [path for path in targets if path is not None]
+    if len({*files}) < len(files):
+        raise SynsetmineError("two tables have the same file name; rename one of them")
+    return targets
+
+
+def _ambiguous_ends(applied: AppliedPlan, relations: GraphTable | None) -> GraphTable | None:
+    """The ends of relations that stand for several entities, with their files and lines."""
+    import pyarrow as pa
+
+    from synsetmine.io.tables import escape_formula
+    from synsetmine.pipeline.graph_files import GraphTable
+
+    if relations is None or not applied.ambiguous_ends:
+        return None
+    rows = [
+        (*map(str, relations.lines[end.row]), escape_formula(end.column), escape_formula(end.name))
+        for end in applied.ambiguous_ends
+    ]
+    columns = zip(*rows, strict=True)
+    header = ("file", "line", "column", "name")
+    table = pa.table({name: list(own) for name, own in zip(header, columns, strict=True)})
+    return GraphTable(table, "text")
+
+
+def _report_applied(applied: AppliedPlan, out_dir: Path) -> None:
+    counts = applied.counts
+    same = "unchanged: several entities have this name"
+    listed = f"of relations {same}; listed in {out_dir / AMBIGUOUS}; --refer-to id avoids this"
+    for count, noun, problem in (
+        (counts.ambiguous, "entity", same),
+        (counts.ambiguous_ends, "end", listed),
+        (counts.unused, "merge", "of the plan changed nothing"),
+    ):
+        if count:
+            console.warn(f"{quantity(count, noun)} {problem}")

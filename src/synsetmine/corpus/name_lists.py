@@ -495,4 +495,5 @@ def check_pair(
         raise DataError("two spellings of one name cannot be separated", value=f"{one} / {other}")
     if not sets_of.get(keys[0], set()).isdisjoint(sets_of.get(keys[1], ())):
         problem = "both names of this cannot-link pair are in one known set"
-        raise DataError(problem, value=f"{one} / {other}")
+        hint = "move one of them to a set of its own, on a line with another id"
+        raise DataError(problem, value=f"{one} / {other}", hint=hint)

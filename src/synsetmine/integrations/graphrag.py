@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Unpack
 
@@ -37,7 +37,7 @@ def plan_graphrag(folder: str | Path, **options: Unpack[GroupOptions]) -> Plan:
     """Which entities of an index would be merged, and why.
 
     `folder` is the `output` of GraphRAG. Titles are grouped with their types and descriptions;
-    the options are those of `synsetmine.group`.
+    the options are those of `synsetmine.group`. The most frequent title names the entity.
     """
     table = read_table(Path(folder) / ENTITIES)
     titles = table.texts(table.column(TITLE), "name")
@@ -50,7 +50,19 @@ def plan_graphrag(folder: str | Path, **options: Unpack[GroupOptions]) -> Plan:
         for title, type_, text in zip(titles, types, texts, strict=True)
     ]
     ids = table.texts(table.column("id"), "id")
-    return group_mentions(mentions, **options).plan(ids=ids)
+    plan = group_mentions(mentions, **options).plan(ids=ids)
+    if FREQUENCY not in table.columns:
+        return plan
+    counts = {i: n or 0 for i, n in zip(ids, table.values(FREQUENCY), strict=True)}
+    return Plan(tuple(_by_frequency(merge, counts) for merge in plan))
+
+
+def _by_frequency(merge: Merge, counts: Mapping[str, float]) -> Merge:
+    """The merge with its most frequent title as the name, unless a known set has one."""
+    if any(member.known for member in merge.members):
+        return merge
+    members = sorted(merge.members, key=lambda m: -sum(counts.get(i, 0) for i in m.ids))
+    return replace(merge, canonical=members[0].name, members=tuple(members))
 
 
 def merge_graphrag(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice, product
 from pathlib import Path
@@ -52,9 +52,12 @@ class Explanation:
     statement: Relation | None = None  # what the sentence says of the two names
     sentence: str = ""  # has both names, or is the one of the name's contexts most alike
     other_sentence: str = ""  # of the other's contexts; empty if the first has both names
+    pair_alone: bool = False  # no other names were compared: the probability is often too high
 
     def __repr__(self) -> str:
-        return f"Explanation({self.name!r}, {self.other!r}, {self.kind}, {self.probability:.2f})"
+        alone = " of the pair alone" if self.pair_alone else ""
+        pair = f"{self.name!r}, {self.other!r}, {self.kind}"
+        return f"Explanation({pair}, {self.probability:.2f}{alone})"
 
 
 def explain(
@@ -73,8 +76,9 @@ def explain(
     """Explain whether two names mean the same thing.
 
     `contexts` and `other_contexts` are a sentence or description of each name, or several; `types`
-    are the types of both. The probability depends on the vocabulary: `among` are other names of the
-    list, if any. `model`, `encoder`, `device` and `cache` are those of `group`.
+    are the types of both. The probability is that of the pair alone, which is often too high: pass
+    the other names of the list as `among`, for a model that knows them sees what tells the two
+    apart. `model`, `encoder`, `device` and `cache` are those of `group`.
     """
     from synsetmine.pipeline.grouping import model_of_names, open_encoder
     from synsetmine.pipeline.name_vocabulary import LONGEST_NAME
@@ -98,7 +102,7 @@ def explain(
         {term: kind for term, kind in zip((one, two), kinds, strict=True) if kind},
         open_encoder(encoder, device=device, cache=cache),
     )
-    return explainer.explain(one, two)
+    return replace(explainer.explain(one, two), pair_alone=len(explainer.terms) == 2)
 
 
 class PairExplainer:

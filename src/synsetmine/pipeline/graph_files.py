@@ -37,6 +37,8 @@ class GraphTable:
     arrow: Any  # pyarrow.Table
     encoding: Encoding = "arrow"
     path: Path | None = None
+    line_end: str = "\n"  # of CSV and TSV files
+    lines: Sequence[tuple[str, int]] = ()  # file and line of each row; in Parquet its row, from 0
 
     @property
     def columns(self) -> list[str]:
@@ -101,7 +103,7 @@ class GraphTable:
 
     def take(self, rows: Sequence[int]) -> GraphTable:
         """Some rows, in this order."""
-        return replace(self, arrow=self.arrow.take(_positions(rows)))
+        return replace(self, arrow=self.arrow.take(_positions(rows)), lines=())
 
     def with_column(
         self, name: str, values: Sequence[Any], *, like: str | None = None
@@ -135,7 +137,8 @@ class GraphTable:
                     cells = pa.array([empty] * table.count, type=field.type)
                     part = part.append_column(field, cells)
             parts.append(part.select(columns).cast(schema))
-        return replace(self, arrow=pa.concat_tables(parts))
+        lines = (*self.lines, *other.lines)
+        return replace(self, arrow=pa.concat_tables(parts), lines=lines)
 
     def with_plan_columns(self, columns: Sequence[str]) -> GraphTable:
         """The table with columns that applying a plan adds; JSON lines lack one without values."""
@@ -212,11 +215,25 @@ def read_table(path: Path) -> GraphTable:
     match check_table_ending(path):
         case "parquet":
             with parquet_errors(path), ParquetReader(path) as file:
-                return GraphTable(file.table(), "arrow", path)
+                table = file.table()
+            lines = [(path.name, row) for row in range(len(table))]
+            return GraphTable(table, "arrow", path, lines=lines)
         case "jsonl":
             return _read_json(source)
         case format:
             return _read_cells(source, format)
+
+
+def read_tables(paths: Sequence[Path]) -> GraphTable:
+    """The rows of several files of one format, one after the other."""
+    table, *others = map(read_table, paths)
+    for other in others:
+        if other.encoding != table.encoding:
+            problem = f"expected the format of {table.path}, for their rows come into one table"
+            raise DataError(problem, path=other.path)
+        with parquet_errors(other.path or paths[0]):
+            table = table.with_rows(other)
+    return table
 
 
 def check_table_ending(path: Path) -> Literal["csv", "tsv", "jsonl", "parquet"]:
@@ -242,17 +259,21 @@ def _read_cells(source: Source, format: TableFormat) -> GraphTable:
         problem = "two columns have this name" if repeated else "the table has no header"
         raise DataError(problem, path=source.path, line=number, value=next(iter(repeated), None))
     columns: list[list[str]] = [[] for _ in header]
-    for _, row in rows:
+    lines = []
+    for number, row in rows:
+        lines.append((source.path.name, number))
         for column, cell in zip(columns, row, strict=True):
             column.append(cell)
     arrays = [pa.array(column, type=pa.string()) for column in columns]
-    return GraphTable(pa.table(arrays, names=header), "text", source.path)
+    first = next(iter(Source(source.path).byte_lines()), (0, b""))[1]
+    line_end = "\r\n" if first.endswith(b"\r\n") else "\n"
+    return GraphTable(pa.table(arrays, names=header), "text", source.path, line_end, lines)
 
 
 def _read_json(source: Source) -> GraphTable:
     import pyarrow as pa
 
-    records = []
+    records, lines = [], []
     columns: list[str] = []
     for number, line in source.lines():
         if not line.strip():
@@ -264,9 +285,10 @@ def _read_json(source: Source) -> GraphTable:
         except DataError as error:
             raise error.at(source.path, number) from None
         add_columns(columns, record)
+        lines.append((source.path.name, number))
         records.append({name: json.dumps(v, ensure_ascii=False) for name, v in record.items()})
     arrays = [pa.array([r.get(name) for r in records], type=pa.string()) for name in columns]
-    return GraphTable(pa.table(arrays, names=columns), "json", source.path)
+    return GraphTable(pa.table(arrays, names=columns), "json", source.path, lines=lines)
 
 
 def add_columns(columns: list[str], names: Iterable[str]) -> None:
@@ -308,8 +330,9 @@ def _text_of(table: GraphTable, path: Path) -> str:
     if check_table_ending(path) == "csv":
         # A row of one empty cell would be an empty line, which readers pass over.
         lines = (row_of(row, ",") or '""' for row in (table.columns, *rows))
-        return "".join(f"{line}\n" for line in lines)
-    return "".join("\t".join(row) + "\n" for row in (table.columns, *rows))
+    else:
+        lines = ("\t".join(row) for row in (table.columns, *rows))
+    return "".join(f"{line}{table.line_end}" for line in lines)
 
 
 def with_originals(

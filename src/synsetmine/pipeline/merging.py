@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from synsetmine.corpus.name_lists import id_text
 from synsetmine.errors import DataError, quantity, require_type
@@ -24,7 +24,9 @@ from synsetmine.pipeline.graph_files import (
     table_of,
     with_originals,
 )
+from synsetmine.pipeline.merge_resolver import MergeResolver
 from synsetmine.pipeline.plan import Merge, Plan, plan_in
+from synsetmine.pipeline.registry import GraphEntity, KnownName, NamedRow, Registry
 from synsetmine.pipeline.settings import GraphColumns
 
 NAMES = ("name", "title", "entity", "label")  # usual names of the column with the names
@@ -59,6 +61,14 @@ class ApplicationCounts:
         return "; ".join(parts) or "nothing to merge"
 
 
+class AmbiguousEnd(NamedTuple):
+    """An end of a relation whose name stands for several entities."""
+
+    row: int  # of the relations, from 0 on
+    column: str
+    name: str
+
+
 @dataclass(frozen=True, repr=False)
 class AppliedPlan:
     """The tables after merging, in the library that the given tables have."""
@@ -67,6 +77,8 @@ class AppliedPlan:
     relations: Any = None
     self_relations: Any = None  # that were dropped; None if they were kept
     counts: ApplicationCounts = ApplicationCounts()
+    ambiguous_ends: tuple[AmbiguousEnd, ...] = ()
+    registry: Registry | None = None  # with the merged entities, if there was one
 
     def __repr__(self) -> str:
         return f"AppliedPlan({self.counts.summary})"
@@ -79,6 +91,8 @@ def apply_plan(
     *,
     columns: GraphColumns | None = None,
     drop_self_relations: bool = False,
+    keep_merges: bool = False,
+    registry: Registry | None = None,
 ) -> AppliedPlan:
     """Map a table of entities and a table of relations to the canonical names of a plan.
 
@@ -90,124 +104,74 @@ def apply_plan(
     `source_original` and `target_original` have the ends that were changed.
 
     A name that stands for several entities is resolved by the id of its row, by its type, or by its
-    row number if the table is the list that was grouped. A name that stays ambiguous is left as it
-    is, and counted.
+    row number if the table is the list that was grouped. An end of a relation is the entity with
+    exactly this name, else the only one with this name in another case. A name that stays ambiguous
+    is left as it is, and counted.
+
+    With `keep_merges` the tables may be those of an earlier plan, with new rows: the columns that
+    this plan added are removed, so that it can no longer be undone. A `registry` is returned with
+    the entities of the merged table.
     """
     if entities is None and relations is None:
         raise DataError("expected a table of entities, of relations, or both")
     plan, columns = plan_in(plan), columns or GraphColumns()
     require_type(columns, GraphColumns, "expected GraphColumns")
     counts = ApplicationCounts()
-    resolver = _Resolver(plan)
+    resolver = MergeResolver(plan)
     used: set[int] = set()
-    new_ids: dict[str, str] = {}
-    merged = mapped = dropped = None
+    nodes = edges = None  # tables
+    merged: _MergedEntities | None = None
+    mapped = dropped = None
+    ambiguous: Sequence[AmbiguousEnd] = ()
     if entities is not None:
-        merged, counts, new_ids = _merge_entities(table_of(entities), resolver, columns, used)
-    elif columns.refer_to == "id":
-        raise DataError("relations that have ids need the table of entities too")
-    if entities is not None and relations is not None:
-        _check_ends(table_of(entities), table_of(relations), columns)
+        nodes = table_of(entities)
+        nodes = nodes.without([SET_ID, MERGED]) if keep_merges else nodes
+        merged = _merge_entities(nodes, resolver, columns, used, keep_merges=keep_merges)
+        counts = merged.counts
+    elif columns.refer_to == "id" or registry is not None:
+        what = "relations that have ids need" if registry is None else "a registry needs"
+        raise DataError(f"{what} the table of entities too")
     if relations is not None:
-        by_id = columns.refer_to == "id"
-        mapped, dropped, counts = _map_relations(
-            table_of(relations),
-            new_ids.get if by_id else lambda name: resolver.canonical(name, used),
-            (lambda _: False) if by_id else resolver.is_ambiguous,
-            columns,
-            counts,
-            drop=drop_self_relations,
+        edges = table_of(relations)
+        edges = _without_former_ends(edges, columns) if keep_merges else edges
+        if nodes is not None:
+            _check_ends(nodes, edges, columns)
+        find_end = _EndFinder(resolver, merged, columns, used).find
+        mapped, dropped, ambiguous, counts = _map_relations(
+            edges, find_end, columns, counts, drop=drop_self_relations
         )
+    if registry is not None and merged is not None:
+        registry = registry.with_graph(_graph_entities(merged, resolver, columns))
     return AppliedPlan(
-        as_library(merged, entities),
+        as_library(None if merged is None else merged.table, entities),
         as_library(mapped, relations),
         as_library(dropped, relations),
         replace(counts, unused=len(plan) - len(used)),
+        tuple(ambiguous),
+        registry,
     )
 
 
-class _Resolver:
-    """Finds the merge of an entity by its name, type, id and row."""
+class _MergedEntities(NamedTuple):
+    """The merged table, and what the rows were before."""
 
-    def __init__(self, plan: Plan) -> None:
-        self.merges = plan.merges
-        self._by_name: dict[str, dict[int, None]] = defaultdict(dict)
-        self._by_type: dict[tuple[str, str], int] = {}
-        self._by_id: dict[str, int] = {}
-        self._by_row: dict[int, tuple[int, str]] = {}
-        self._ambiguous: set[str] = set()  # names that other entities have too
-        self._not_by_type: set[str] = set()  # of these the ones that types do not tell apart
-        for number, merge in enumerate(plan.merges):
-            for member in merge.members:
-                name = name_key(member.name)
-                self._by_name[name][number] = None
-                if member.identified_by != "name":
-                    self._ambiguous.add(name)
-                if member.identified_by == "type":
-                    self._by_type[name, name_key(member.type)] = number
-                else:
-                    self._not_by_type.add(name)
-                for row in member.rows:
-                    self._add(self._by_row, row, (number, name))
-                for row_id in member.ids:
-                    self._add(self._by_id, row_id, number)
-        self._ambiguous |= {name for name, numbers in self._by_name.items() if len(numbers) > 1}
-
-    @staticmethod
-    def _add(places: dict[Any, Any], key: object, value: object) -> None:
-        if places.setdefault(key, value) != value:
-            raise DataError("two merges of the plan have this row", value=key)
-
-    def is_ambiguous(self, name: str) -> bool:
-        return name_key(name) in self._ambiguous
-
-    def canonical(self, name: str, used: set[int]) -> str | None:
-        """The canonical name of a name that only one entity has."""
-        key = name_key(name)
-        if key in self._ambiguous or key not in self._by_name:
-            return None
-        (number,) = self._by_name[key]
-        canonical = self.merges[number].canonical
-        if canonical != name:
-            used.add(number)
-        return canonical
-
-    def rows_fit(self, names: Sequence[str]) -> bool:
-        """Whether the rows of the plan are rows of a table with these names."""
-        return bool(self._by_row) and all(
-            row < len(names) and name_key(names[row]) == name
-            for row, (_, name) in self._by_row.items()
-        )
-
-    def find(self, name: str, type_: str, row_id: str, row: int | None) -> int | None:
-        """The merge of an entity, None if it has none, -1 if nothing tells which."""
-        if row_id in self._by_id:
-            return self._by_id[row_id]
-        key = name_key(name)
-        if key not in self._by_name:
-            return None
-        if key not in self._ambiguous:
-            (number,) = self._by_name[key]
-            return number if self._has_type(number, key, type_) else None
-        if row is not None:
-            place = self._by_row.get(row)
-            return None if place is None else place[0]
-        if self._by_id and row_id:
-            return None  # a row of the list that stands alone, or a new one
-        if (key, name_key(type_)) in self._by_type:
-            return self._by_type[key, name_key(type_)]
-        return -1 if key in self._not_by_type or not type_ else None
-
-    def _has_type(self, number: int, key: str, type_: str) -> bool:
-        """Whether the plan has the name with this type, or does not say."""
-        types = {name_key(m.type) for m in self.merges[number].members if name_key(m.name) == key}
-        return not type_ or name_key(type_) in types or "" in types
+    table: GraphTable
+    counts: ApplicationCounts
+    before: GraphTable
+    names: Sequence[str]  # of the rows before
+    types: Sequence[str]
+    ids: Sequence[str]
+    rows_of: Mapping[int, Sequence[int]]  # of each merge, the row that is left first
 
 
 def _merge_entities(
-    table: GraphTable, resolver: _Resolver, columns: GraphColumns, used: set[int]
-) -> tuple[GraphTable, ApplicationCounts, dict[str, str]]:
-    """The merged table, and of ids that are gone the ids that took their place."""
+    table: GraphTable,
+    resolver: MergeResolver,
+    columns: GraphColumns,
+    used: set[int],
+    *,
+    keep_merges: bool,
+) -> _MergedEntities:
     _check_free(table, [SET_ID, MERGED])
     name_column = table.column(columns.name, usual=NAMES)
     id_column = _optional(table, columns.id, "id")
@@ -218,6 +182,8 @@ def _merge_entities(
     names = table.texts(name_column, "name")
     ids = empty if id_column is None else table.texts(id_column, "id")
     types = empty if type_column is None else table.texts(type_column, "type")
+    if keep_merges:
+        _check_distinct(table, ids)
     rows_fit = resolver.rows_fit(names)
     groups: dict[int, list[int]] = defaultdict(list)  # of each merge: its rows
     ambiguous = 0
@@ -235,26 +201,61 @@ def _merge_entities(
             changed[min(rows)] = merge, rows
             used.add(number)
     merged = _merged_table(table, changed, name_column, columns)
-    new_ids = {
-        ids[row]: ids[rows[0]]
-        for _, rows in changed.values()
-        for row in rows[1:]
-        if ids[row] and ids[rows[0]]
-    }
     counts = ApplicationCounts(
         entities=table.count,
         merged=sum(len(rows) - 1 for _, rows in changed.values()),
         renamed=sum(names[r] != merge.canonical for merge, rows in changed.values() for r in rows),
         ambiguous=ambiguous,
     )
-    return merged, counts, new_ids
+    return _MergedEntities(merged, counts, table, names, types, ids, groups)
 
 
 def _check_free(table: GraphTable, names: Iterable[str]) -> None:
     for name in names:
         if name in table.columns:
-            problem = "the table has a column of this name; undo the plan that was applied to it"
+            problem = (
+                "the table has a column of this name; undo the plan that was applied to it, or "
+                "set keep_merges (--keep-merges)"
+            )
             raise DataError(problem, path=table.path, value=name)
+
+
+def _check_distinct(table: GraphTable, ids: Sequence[str]) -> None:
+    """Refuse new rows with ids that other rows of the graph have."""
+    for row_id, number in Counter(ids).items():
+        if row_id and number > 1:
+            hint = "new rows need ids that the graph does not have"
+            raise DataError("two rows have this id", path=table.path, value=row_id, hint=hint)
+
+
+def _graph_entities(
+    merged: _MergedEntities, resolver: MergeResolver, columns: GraphColumns
+) -> list[GraphEntity]:
+    """The entities of a merged table, as a registry takes them."""
+    table, names, types, ids = merged.before, merged.names, merged.types, merged.ids
+    texts = [table.values(column) for column in _joined(table, columns)]
+
+    def named(row: int) -> NamedRow:
+        contexts = tuple(own[row] for own in texts if isinstance(own[row], str) and own[row])
+        name = KnownName(" ".join(names[row].split()), types[row], contexts=contexts)
+        return NamedRow(name, ids[row])
+
+    graph: dict[int, GraphEntity] = {}  # by the first row
+    gone: set[int] = set()
+    for number, rows in merged.rows_of.items():
+        merge = resolver.merges[number]
+        type_ = next(filter(None, [merge.type, *(types[row] for row in rows)]), "")
+        first = NamedRow(KnownName(merge.canonical, type_), ids[rows[0]])
+        own = [*map(named, rows)]
+        listed = {row.name.key[0] for row in own}
+        more = [m for m in merge.members if name_key(m.name) not in listed]
+        planned = [NamedRow(KnownName(m.name, m.type)) for m in more]
+        graph[min(rows)] = GraphEntity(merge.id, (first, *own, *planned))
+        gone.update(rows)
+    for row, name in enumerate(names):
+        if row not in gone and name.strip():
+            graph[row] = GraphEntity("", (named(row),))
+    return [graph[row] for row in sorted(graph)]
 
 
 def _rank(name: str, canonical: str) -> int:
@@ -279,9 +280,7 @@ def _merged_table(
     kept = [row for row in range(table.count) if row in changed or row not in gone]
     place = {row: number for number, row in enumerate(kept)}
     base = table.take([changed[row][1][0] if row in changed else row for row in kept])
-    joined = columns.join
-    if joined is None:
-        joined = [name for name in table.columns if name == "description"]
+    joined = _joined(table, columns)
     for column in (*joined, *columns.sum):
         table.column(column)
     several = {place[row]: rows for row, (_, rows) in changed.items() if len(rows) > 1}
@@ -302,6 +301,13 @@ def _merged_table(
         set_ids[place[row]] = merge.id
         originals[place[row]] = sorted(rows)
     return with_originals(base.with_column(SET_ID, set_ids), table, originals)
+
+
+def _joined(table: GraphTable, columns: GraphColumns) -> Sequence[str]:
+    """The columns of texts that are joined."""
+    if columns.join is not None:
+        return columns.join
+    return [name for name in table.columns if name == "description"]
 
 
 def _combiner(
@@ -341,33 +347,86 @@ def _combiner(
     return add if column in added else join if column in joined else union
 
 
+class _End(NamedTuple):
+    """What an end of a relation becomes."""
+
+    new: str | None = None  # None: it stays
+    is_ambiguous: bool = False
+
+
+class _EndFinder:
+    """Finds what becomes of the names or ids at the ends of relations."""
+
+    def __init__(
+        self,
+        resolver: MergeResolver,
+        merged: _MergedEntities | None,
+        columns: GraphColumns,
+        used: set[int],
+    ) -> None:
+        self._resolver = resolver
+        self._used = used
+        self._new_ids: dict[str, str] | None = {} if columns.refer_to == "id" else None
+        # Of each name, exactly and without case: the merges that have it, or rows as -1 - row.
+        self._exact: dict[str, set[int]] = defaultdict(set)
+        self._alike: dict[str, set[int]] = defaultdict(set)
+        if merged is None:
+            return
+        merge_of = {row: number for number, rows in merged.rows_of.items() for row in rows}
+        for row, name in enumerate(merged.names):
+            entity = merge_of.get(row, -1 - row)
+            self._exact[" ".join(name.split())].add(entity)
+            self._alike[name_key(name)].add(entity)
+        if self._new_ids is not None:
+            ids = merged.ids
+            for first, *others in merged.rows_of.values():
+                self._new_ids |= {ids[row]: ids[first] for row in others if ids[row] and ids[first]}
+
+    def find(self, text: str) -> _End:
+        if self._new_ids is not None:
+            return _End(self._new_ids.get(text))
+        exact = self._exact.get(" ".join(text.split()))
+        entities = exact or self._alike.get(name_key(text))
+        if entities is None:  # no table of entities, or a name that it lacks
+            ambiguous = self._resolver.is_ambiguous(text)
+            return _End(self._resolver.canonical(text, self._used), ambiguous)
+        if len(entities) > 1:
+            return _End(is_ambiguous=exact is None or max(entities) >= 0)
+        (entity,) = entities
+        if entity < 0 or not self._resolver.has_name(entity, text):
+            return _End()
+        canonical = self._resolver.merges[entity].canonical
+        if canonical != text:
+            self._used.add(entity)
+        return _End(canonical)
+
+
 def _map_relations(
     table: GraphTable,
-    mapping: Callable[[str], str | None],
-    is_ambiguous: Callable[[str], bool],
+    find_end: Callable[[str], _End],
     columns: GraphColumns,
     counts: ApplicationCounts,
     *,
     drop: bool,
-) -> tuple[GraphTable, GraphTable | None, ApplicationCounts]:
-    """The relations with new ends, those that were dropped, and the counts."""
+) -> tuple[GraphTable, GraphTable | None, Sequence[AmbiguousEnd], ApplicationCounts]:
+    """The relations with new ends, those that were dropped, ambiguous ends, and the counts."""
     if not table.columns:  # an empty file of JSON lines
-        return table, table if drop else None, counts
-    ends = [table.column(columns.source, usual=("source",))]
-    ends.append(table.column(columns.target, usual=("target",)))
+        return table, table if drop else None, (), counts
+    ends = _end_columns(table, columns)
     _check_free(table, [*(f"{end}{SUFFIX}" for end in ends), ROW_NUMBER])
     what: Literal["name", "id"] = "name" if columns.refer_to == "name" else "id"
     before = [table.texts(end, what) for end in ends]
     after: list[list[str]] = []
-    ambiguous = 0
+    ambiguous: list[AmbiguousEnd] = []
     mapped = table
     for end, texts in zip(ends, before, strict=True):
         new: dict[int, str] = {}
         for row, text in enumerate(texts):
-            canonical = mapping(text) if text else None
-            if canonical is not None and canonical != text:
-                new[row] = canonical
-            ambiguous += bool(text) and is_ambiguous(text)
+            place = find_end(text) if text else _End()
+            if place.new is not None and place.new != text:
+                new[row] = place.new
+            if place.is_ambiguous:
+                ambiguous.append(AmbiguousEnd(row, end, text))
         after.append([new.get(row, text) for row, text in enumerate(texts)])
         originals = table.values(end, list(new))
         mapped = mapped.with_cells(
@@ -390,9 +449,20 @@ def _map_relations(
         relations=table.count,
         changed=len(changed),
         self_relations=len(loops),
-        ambiguous_ends=ambiguous,
+        ambiguous_ends=len(ambiguous),
     )
-    return mapped, dropped, counts
+    return mapped, dropped, sorted(ambiguous), counts
+
+
+def _end_columns(table: GraphTable, columns: GraphColumns) -> list[str]:
+    ends = (columns.source, "source"), (columns.target, "target")
+    return [table.column(name, usual=(usual,)) for name, usual in ends]
+
+
+def _without_former_ends(table: GraphTable, columns: GraphColumns) -> GraphTable:
+    if not table.columns:
+        return table
+    return table.without([f"{end}{SUFFIX}" for end in _end_columns(table, columns)])
 
 
 def _check_ends(entities: GraphTable, relations: GraphTable, columns: GraphColumns) -> None:
@@ -403,8 +473,8 @@ def _check_ends(entities: GraphTable, relations: GraphTable, columns: GraphColum
     names = {*map(name_key, entities.texts(entities.column(columns.name, usual=NAMES), "name"))}
     ids = {*entities.texts(id_column, "id")}
     ends: set[str] = set()
-    for column, usual in ((columns.source, "source"), (columns.target, "target")):
-        values = relations.values(relations.column(column, usual=(usual,)))
+    for column in _end_columns(relations, columns):
+        values = relations.values(column)
         ends.update(id_text(value) for value in values if value not in (None, ""))
     have_names, have_ids = any(name_key(end) in names for end in ends), not ends.isdisjoint(ids)
     other = "id" if columns.refer_to == "name" else "name"

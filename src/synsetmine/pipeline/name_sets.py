@@ -23,6 +23,7 @@ from synsetmine.types import SynonymSets, Term
 if TYPE_CHECKING:
     from synsetmine.pipeline.judge import JudgeReport
     from synsetmine.pipeline.plan import Plan
+    from synsetmine.pipeline.registry import KnownEntity
     from synsetmine.runs import MinedSet
 
 
@@ -114,6 +115,7 @@ class ComparedTerms(NamedTuple):
     # The types of the rows of each node; behind the sets, of the names alone.
     types: tuple[tuple[tuple[str, ...], ...], ...]
     members: tuple[int | None, ...]  # of each row of the list: its position in its set
+    known: tuple[KnownEntity, ...] = ()  # also those that the list does not mention
 
 
 @dataclass(frozen=True, repr=False)

@@ -319,7 +319,8 @@ class GroupingBuilder:
             types.append(tuple(vocabulary.row_types(key) for key, _ in spelled))
         rows = zip(vocabulary.keys, vocabulary.spellings, strict=True)
         members = tuple(None if key is None else position[key, text] for key, text in rows)
-        return ComparedTerms(explainer, tuple(terms[: len(sets)]), tuple(types), members)
+        first = tuple(terms[: len(sets)])
+        return ComparedTerms(explainer, first, tuple(types), members, tuple(vocabulary.known))
 
     def _rank(self, key: _Key) -> tuple[Any, ...]:
         node = self._vocabulary.node(key)

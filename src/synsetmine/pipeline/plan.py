@@ -24,6 +24,7 @@ from synsetmine.text.kinds import pair_kind
 
 if TYPE_CHECKING:
     from synsetmine.pipeline.name_sets import ComparedTerms, Grouping, Member
+    from synsetmine.pipeline.registry import KnownEntity
 
 # What tells a member from other entities of the list that have its name.
 IdentifiedBy: TypeAlias = Literal["name", "type", "row"]
@@ -99,7 +100,7 @@ def plan_of(grouping: Grouping, ids: Any = None, *, progress: ShowProgress = Non
     """The merges of a grouping: its sets of several names.
 
     `ids` are those of the rows of the list. With them each row is an entity, so rows of one name
-    that are one thing are a merge too.
+    that are one thing are a merge too, and so are a row and one that a registry has.
     """
     ids = None if ids is None else ids_in(ids)
     if ids is not None and len(ids) != len(grouping.rows):
@@ -107,13 +108,14 @@ def plan_of(grouping: Grouping, ids: Any = None, *, progress: ShowProgress = Non
     compared = grouping.compared
     if compared is None:
         raise DataError("this grouping has no rows to plan for; call `group`")
-    identify = _identified_by(grouping)
+    identify = _identified_by(grouping, compared.known)
+    known_ids = {} if ids is None else {known.id: known.ids for known in compared.known}
     rows: dict[tuple[int, int], list[int]] = defaultdict(list)  # of each member of each place
     for row, (place, position) in enumerate(zip(grouping.rows, compared.members, strict=True)):
         if place is not None and position is not None:
             rows[place, position].append(row)
     if ids is not None:
-        _check_ids(grouping, ids)
+        _check_ids(grouping, ids, known_ids)
     merges = []
     sets = grouping.sets if ids is None else grouping.every_set
     with open_progress(progress, "explaining") as bar:
@@ -123,6 +125,8 @@ def plan_of(grouping: Grouping, ids: Any = None, *, progress: ShowProgress = Non
             for number, member in enumerate(one.entries):
                 own = rows.get((place, number), [])
                 own_ids = () if ids is None else tuple(dict.fromkeys(ids[r] for r in own if ids[r]))
+                if not number:
+                    own_ids = tuple(dict.fromkeys((*known_ids.get(one.id, ()), *own_ids)))
                 members.append(
                     PlannedMember(
                         member.name,
@@ -150,8 +154,15 @@ def _merge(set_id: str, members: Sequence[PlannedMember]) -> Merge:
     return Merge(set_id, members[0].name, tuple(members), type_, min(chances, default=None))
 
 
-def _check_ids(grouping: Grouping, ids: Sequence[str]) -> None:
+def _check_ids(
+    grouping: Grouping, ids: Sequence[str], known_ids: Mapping[str, Sequence[str]]
+) -> None:
     place_of: dict[str, int] = {}
+    owner = {row_id: set_id for set_id, own in known_ids.items() for row_id in own}
+    for row_id, set_id in zip(ids, grouping.ids, strict=True):
+        if set_id is not None and owner.get(row_id, set_id) != set_id:
+            hint = "new rows need ids that the graph does not have"
+            raise DataError("the registry has this id for another entity", value=row_id, hint=hint)
     for row_id, place in zip(ids, grouping.rows, strict=True):
         if row_id and place is not None and place_of.setdefault(row_id, place) != place:
             raise DataError("two rows with different names have this id", value=row_id)
@@ -161,14 +172,17 @@ def _key(member: Member) -> tuple[str, str]:
     return name_key(member.name), name_key(member.type)
 
 
-def _identified_by(grouping: Grouping) -> Mapping[tuple[str, str], IdentifiedBy]:
-    """For the name and type of each member, what tells it from other entities of the list."""
-    by_name: dict[str, set[int]] = defaultdict(set)
-    by_type: dict[tuple[str, str], set[int]] = defaultdict(set)
-    for place, one in enumerate(grouping.every_set):
-        for key in map(_key, one.entries):
-            by_name[key[0]].add(place)
-            by_type[key].add(place)
+def _identified_by(
+    grouping: Grouping, known: Sequence[KnownEntity]
+) -> Mapping[tuple[str, str], IdentifiedBy]:
+    """For the name and type of each member, what tells it from other and from known entities."""
+    by_name: dict[str, set[str]] = defaultdict(set)
+    by_type: dict[tuple[str, str], set[str]] = defaultdict(set)
+    owned = [(one.id, _key(member)) for one in grouping.every_set for member in one.entries]
+    owned += [(one.id, name.key[:2]) for one in known for name in one.names]
+    for set_id, key in owned:
+        by_name[key[0]].add(set_id)
+        by_type[key].add(set_id)
     return {
         key: "name" if len(by_name[key[0]]) == 1 else "type" if len(by_type[key]) == 1 else "row"
         for key in by_type
@@ -206,7 +220,7 @@ def _member_record(member: PlannedMember) -> dict[str, Any]:
     del record["rows" if member.ids else "ids"]
     if member.why is not None:
         why = asdict(member.why)
-        del why["name"], why["types"]
+        del why["name"], why["types"], why["pair_alone"]
         record["why"] = {
             ("nearest" if name == "other" else name): _round(value)
             for name, value in why.items()

@@ -10,13 +10,16 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from synsetmine.corpus.name_lists import Row
 from synsetmine.errors import DataError, quantity, skip_broken
 from synsetmine.io.files import numbered_lines, parse_json, write_json_lines
+from synsetmine.io.sets import new_id
 from synsetmine.normalization import is_unicode, name_key
+from synsetmine.types import Term
 
 if TYPE_CHECKING:
     from synsetmine.pipeline.name_sets import Grouping
@@ -45,6 +48,21 @@ class KnownEntity:
 
     id: str
     names: tuple[KnownName, ...]
+    ids: tuple[str, ...] = ()  # of its rows in the tables of a graph
+
+
+class NamedRow(NamedTuple):
+    """A name of an entity of a graph, with the id of its row; empty if it has none."""
+
+    name: KnownName
+    id: str = ""
+
+
+class GraphEntity(NamedTuple):
+    """An entity of a merged table, with the names that it has there and in the plan."""
+
+    set_id: str  # of the merge; empty for a row that stands alone
+    rows: tuple[NamedRow, ...]  # the canonical name first, with the id of the row that is left
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,9 +100,44 @@ class Registry:
             ]
         entities = [_with_names(entity, names.pop(entity.id, ())) for entity in self.entities]
         entities += [_with_names(KnownEntity(i, ()), new) for i, new in names.items()]
+        return replace(self, entities=tuple(entities)).with_never(never)
+
+    def with_never(self, never: Iterable[tuple[str, str]]) -> Registry:
+        """The registry with new cannot-link pairs."""
         pairs = {_pair(*pair): pair for pair in (*never, *self.never)}
         added = sorted(pair for key, pair in pairs.items() if pair not in self.never)
-        return Registry(tuple(entities), (*self.never, *added))
+        return replace(self, never=(*self.never, *added))
+
+    def with_graph(self, graph: Sequence[GraphEntity]) -> Registry:
+        """The registry with the entities of a merged table, and the ids of their rows.
+
+        An entity of the table is the known one with the id of its merge or of one of its rows;
+        where the registry has no ids of rows, the one with its name and type.
+        """
+        entities = {entity.id: entity for entity in self.entities}
+        of_row = {row_id: entity.id for entity in self.entities for row_id in entity.ids}
+        of_name: dict[tuple[str, str], str] = {}
+        senses: dict[tuple[str, str], dict[int, str]] = defaultdict(dict)  # of which entity
+        for entity in self.entities:
+            for name in entity.names:
+                senses[name.key[:2]][name.sense] = entity.id
+                if not entity.ids:
+                    of_name.setdefault(name.key[:2], entity.id)
+        owners = [_owner(one, entities, of_row) for one in graph]
+        claimed = {*owners}
+        taken = {*owners, *entities}
+        for one, owner in zip(graph, owners, strict=True):
+            entity_id = owner
+            if not owner:
+                name = one.rows[0].name
+                entity_id = of_name.pop(name.key[:2], "")
+                if not entity_id or entity_id in claimed:
+                    entity_id = new_id([Term(name.name)], taken)
+                claimed.add(entity_id)
+                taken.add(entity_id)
+            entity = entities.get(entity_id, KnownEntity(entity_id, ()))
+            entities[entity_id] = _with_rows(entity, one.rows, senses)
+        return replace(self, entities=tuple(entities.values()))
 
     def write(self, path: str | Path) -> None:
         """Write JSON lines, whole or not at all."""
@@ -94,6 +147,41 @@ class Registry:
 
 def _pair(one: str, other: str) -> frozenset[str]:
     return frozenset(map(name_key, (one, other)))
+
+
+def _owner(one: GraphEntity, known: Mapping[str, KnownEntity], of_row: Mapping[str, str]) -> str:
+    """The id of a merged entity; empty if it is not known."""
+    owners = {of_row[row.id] for row in one.rows if row.id in of_row}
+    if one.set_id in known:
+        owners.add(one.set_id)
+    if len(owners) > 1:
+        names = " / ".join(known[owner].names[0].name for owner in sorted(owners))
+        hint = "join their lines in the registry, or delete one of them"
+        raise DataError("the plan merges two entities of the registry", value=names, hint=hint)
+    return next(iter(owners), one.set_id)
+
+
+def _with_rows(
+    entity: KnownEntity, rows: Sequence[NamedRow], senses: dict[tuple[str, str], dict[int, str]]
+) -> KnownEntity:
+    """The entity with the names of rows; one that another entity has too is a further sense."""
+    names = []
+    for name, row_id in rows:
+        taken = senses[name.key[:2]]
+        own = [sense for sense, owner in taken.items() if owner == entity.id]
+        sense = min(own) if own else next(sense for sense in count() if sense not in taken)
+        taken[sense] = entity.id
+        contexts = () if row_id in entity.ids else name.contexts  # a merged row joins those of all
+        names.append(replace(name, sense=sense, contexts=contexts))
+    grown = _with_names(entity, names)
+    ids = {row.id for row in rows}
+    left = dict.fromkeys([*(i for i in entity.ids if i not in ids), rows[0].id])
+    canonical = rows[0].name.name
+    return KnownEntity(
+        entity.id,
+        tuple(sorted(grown.names, key=lambda name: name.name != canonical)),
+        tuple(filter(None, left)),
+    )
 
 
 def _with_names(entity: KnownEntity, names: Sequence[KnownName]) -> KnownEntity:
@@ -111,7 +199,8 @@ def _with_names(entity: KnownEntity, names: Sequence[KnownName]) -> KnownEntity:
 
 def _record(entity: KnownEntity) -> dict[str, Any]:
     names = [{field: value for field, value in vars(n).items() if value} for n in entity.names]
-    return {"id": entity.id, "canonical": entity.names[0].name, "names": names}
+    record = {"id": entity.id, "canonical": entity.names[0].name, "names": names}
+    return record | ({"ids": entity.ids} if entity.ids else {})
 
 
 def read_registry(path: str | Path) -> Registry:
@@ -122,6 +211,7 @@ def read_registry(path: str | Path) -> Registry:
     entities: dict[str, KnownEntity] = {}
     never: dict[frozenset[str], tuple[str, str]] = {}
     line_of: dict[tuple[str, str, int], int] = {}
+    row_of: dict[str, str] = {}
     for number, line in numbered_lines(path):
         if not line.strip():
             continue
@@ -129,10 +219,11 @@ def read_registry(path: str | Path) -> Registry:
             match parse_json(line):
                 case {"never": [str(one), str(other)]} if one.strip() and other.strip():
                     never.setdefault(_pair(one, other), (one, other))
-                case {"id": str(entity_id), "names": [_, *_] as names} if entity_id:
+                case {"id": str(entity_id), "names": [_, *_] as names} as record if entity_id:
                     if entity_id in entities:
                         raise DataError("another line has this id", value=entity_id)
-                    entity = KnownEntity(entity_id, tuple(map(_parse_name, names)))
+                    ids = _parse_ids(record.get("ids", []), row_of, entity_id)
+                    entity = KnownEntity(entity_id, tuple(map(_parse_name, names)), ids)
                     for key in {name.key for name in entity.names}:
                         if line_of.setdefault(key, number) != number:
                             problem = f"the entity on line {line_of[key]} has this name"
@@ -142,6 +233,16 @@ def read_registry(path: str | Path) -> Registry:
                     problem = 'expected {"id": "…", "names": [{"name": "…"}, …]} or {"never": […]}'
                     raise DataError(problem, value=line)
     return Registry(tuple(entities.values()), tuple(never.values()))
+
+
+def _parse_ids(ids: Any, row_of: dict[str, str], entity_id: str) -> tuple[str, ...]:
+    """The ids of rows, which no other entity may have."""
+    if not isinstance(ids, list) or not all(isinstance(i, str) and i for i in ids):
+        raise DataError("expected ids of rows", value=ids)
+    for row_id in ids:
+        if row_of.setdefault(row_id, entity_id) != entity_id:
+            raise DataError("another entity has a row of this id", value=row_id)
+    return tuple(ids)
 
 
 def _parse_name(record: Any) -> KnownName:

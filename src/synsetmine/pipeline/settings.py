@@ -345,7 +345,9 @@ class GraphColumns(Settings):
         option="--target-column",
     )
     refer_to: Literal["name", "id"] = setting(
-        "name", help="what the columns of source and target contain"
+        "name",
+        help="what the columns of source and target contain. Ids are safer: several entities may "
+        "have one name",
     )
     join: Sequence[str] | None = setting(
         None,

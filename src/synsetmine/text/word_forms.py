@@ -152,12 +152,28 @@ def have_other_designators(words: Sequence[str], others: Sequence[str]) -> bool:
     One name may have a number where another one of the same thing has a letter.
     """
     marks, other_marks = map(_marks, (words, others))
-    for numbers in (True, False):
-        own = {mark for mark in marks - other_marks if mark.isdigit() is numbers}
-        theirs = {mark for mark in other_marks - marks if mark.isdigit() is numbers}
-        if own and theirs:
-            return True
-    return False
+    return any(_have_other_marks(marks, other_marks, numbers=kind) for kind in (True, False))
+
+
+def numbers_a_thing(words: Sequence[str]) -> bool:
+    """Whether a name has a number, or says which generation of a family it means."""
+    return bool(_GENERATIONS & {*words}) or any(mark.isdigit() for mark in _marks(words))
+
+
+def number_two_things(words: Sequence[str], others: Sequence[str]) -> bool:
+    """Whether two names that share a word number two things, generations of a family too.
+
+    >>> number_two_things(["iphone", "12"], ["iphone", "13"])
+    True
+    >>> number_two_things(["bush", "jr"], ["bush", "sr"])
+    True
+    """
+    if not any(word.isalpha() and len(word) > 1 for word in {*words} & {*others}):
+        return False
+    generations = _GENERATIONS & {*words}, _GENERATIONS & {*others}
+    if all(generations) and generations[0].isdisjoint(generations[1]):
+        return True
+    return _have_other_marks(*map(_marks, (words, others)), numbers=True)
 
 
 def are_opposite(word: str, other: str) -> bool:
@@ -217,6 +233,14 @@ def _root(word: str) -> tuple[str, str]:
         if root != word and len(root) >= 4:
             return root, ending
     return word, ""
+
+
+_GENERATIONS = {"jr", "junior", "sr", "senior"}
+
+
+def _have_other_marks(marks: set[str], others: set[str], *, numbers: bool) -> bool:
+    own, theirs = marks - others, others - marks
+    return all(any(mark.isdigit() is numbers for mark in side) for side in (own, theirs))
 
 
 def _marks(words: Sequence[str]) -> set[str]:

@@ -37,7 +37,7 @@ from synsetmine.text.evidence import Evidence, EvidenceTable, connections_in
 from synsetmine.text.matcher import Matches, NameMatcher
 from synsetmine.text.patterns import SUPPORTING, find_definitions
 from synsetmine.text.tokens import FUNCTION_WORDS
-from synsetmine.text.word_forms import stem
+from synsetmine.text.word_forms import number_two_things, numbers_a_thing, spelled_words, stem
 from synsetmine.types import Progress
 from synsetmine.views.strings import StaticEncoder, string_counts
 from synsetmine.views.vectors import unit_rows
@@ -188,11 +188,29 @@ class ContextPairs:
             values = np.where(same, LARGEST, best).astype(np.float32)
             both = np.flatnonzero(self.known[ends[0]] & self.known[ends[1]])
             features = self._features(ends[0][both], ends[1][both], more[both])
-            values[both] = classifier.log_odds(features, best[both], same[both])
+            odds = classifier.log_odds(features, best[both], same[both])
+            conflict = self._conflict(ends[0][both], ends[1][both])
+            odds[conflict] = np.minimum(odds[conflict], best[both][conflict])
+            values[both] = odds
             parts.append(values)
             if progress is not None:
                 progress(min(start + PAIRS_AT_ONCE, len(left)), len(left))
         return np.concatenate(parts)
+
+    def _conflict(self, left: Positions, right: Positions) -> Positions:
+        """The pairs whose names number two things: texts about iPhone 12 and 13 are alike."""
+        one, other = self._form_of[left, 0], self._form_of[right, 0]
+        words = self._numbered
+        numbered = np.flatnonzero((one != other) & np.isin([one, other], [*words]).all(axis=0))
+        ends = zip(one[numbered].tolist(), other[numbered].tolist(), strict=True)
+        keep = [number_two_things(words[a], words[b]) for a, b in ends]
+        return numbered[np.array(keep, np.bool_)]
+
+    @cached_property
+    def _numbered(self) -> dict[int, Sequence[str]]:
+        """The words of forms that may number a thing."""
+        words = enumerate(map(spelled_words, self.forms))
+        return {form: own for form, own in words if numbers_a_thing(own)}
 
     def pairs(self, left: Positions, right: Positions, compare: Compare) -> PairsInContext:
         """What a classifier learns from."""

@@ -106,7 +106,8 @@ class ExplainCall(Message):
 
     The probability by the names alone, and with the sentences in which they stand or descriptions;
     the kind of the difference (spelling, inflection, word-order, abbreviation, other-words);
-    whether the name means the same as the other, more or less; and a sentence as evidence.
+    whether the name means the same as the other, more or less; and a sentence as evidence. Without
+    `among`, other names of the list, the probability is that of the pair alone, often too high.
     """
 
     name: TermText
