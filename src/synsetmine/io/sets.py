@@ -119,7 +119,7 @@ def _read(
 
 def _has_rules(path: Path, line: str) -> bool:
     """Whether a file with this first line is a `synonyms.txt`; the paper's sets may be in .txt."""
-    return plain_name(path).endswith(".txt") and not _PAPER_LINE.match(line)
+    return is_rule_file(path) and not _PAPER_LINE.match(line)
 
 
 def _read_lines(
@@ -264,6 +264,11 @@ def parse_count(text: str) -> int:
 def is_set_file(path: Path) -> bool:
     """Whether the ending says that a file holds sets."""
     return _is_jsonl(path) or plain_name(path).endswith(".set")
+
+
+def is_rule_file(path: Path) -> bool:
+    """Whether a file with this ending may be a `synonyms.txt`; lists and vectors may be in .txt."""
+    return plain_name(path).endswith(".txt")
 
 
 def check_ids(path: Path, ids: Iterable[str]) -> None:
