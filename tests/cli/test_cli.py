@@ -253,6 +253,14 @@ def test_convert_both_kinds(place: Path) -> None:
     assert read_sets(place / "train.jsonl") == read_sets(place / "train.set")
     done = synsetmine("convert", "train.set", "train.bin", cwd=place, code=1)
     assert "must be a file of sets" in done.stderr
+    (place / "rules.txt").write_text("# ours\nsofa, couch\nipod => iPod\n")
+    synsetmine("convert", "rules.txt", "rules.jsonl", cwd=place)
+    assert [list(map(str, one)) for one in read_sets(place / "rules.jsonl")] == [
+        ["sofa", "couch"],
+        ["iPod", "ipod"],
+    ]
+    done = synsetmine("convert", "vectors.txt", "no.jsonl", cwd=place, code=1)
+    assert "vectors.txt: no rule of two terms" in done.stderr
 
 
 def test_a_broken_line_is_one_line_of_error_and_can_be_skipped(place: Path) -> None:

@@ -142,6 +142,15 @@ def test_options_of_a_form_reach_it(place: Path, capsys: pytest.CaptureFixture[s
     assert json.loads((place / "m.json").read_text())["hot dog"] == ["wiener", "hot dog"]
 
 
+def test_an_own_synonyms_file_is_a_source(place: Path) -> None:
+    (place / "own.txt").write_text("# ours\nsofa, couch, settee\ni-pod => iPod\n")
+    export("own.txt", "-f", "elasticsearch", "-o", "own.json")
+    rules = json.loads((place / "own.json").read_text())["synonyms_set"]
+    assert [rule["synonyms"] for rule in rules] == ["sofa, couch, settee", "iPod, i-pod"]
+    export("own.txt", "-f", "solr", "--explicit", "-o", "own2.txt")
+    assert (place / "own2.txt").read_text().endswith("\ncouch, settee => sofa\ni-pod => iPod\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
@@ -157,7 +166,7 @@ def test_options_of_a_form_reach_it(place: Path, capsys: pytest.CaptureFixture[s
         (["run", "-f", "solr", "--counts", "vocabulary.tsv"], "a run folder has its own: 'run'"),
         (
             ["kb.arrow", "-f", "solr"],
-            "kb.arrow: neither a run folder nor sets in .jsonl or .set; `synsetmine run` writes",
+            "kb.arrow: neither a run folder nor sets in .jsonl, .set or .txt; `synsetmine run`",
         ),
         (["missing.jsonl", "-f", "solr"], "missing.jsonl: No such file or directory"),
         ([".", "-f", "solr"], ".: not a run folder with mined sets"),

@@ -66,6 +66,9 @@ def test_a_synonyms_file_has_the_known_sets(place: Path) -> None:
         synsetmine(*group, cwd=place, code=1).stderr
     )
     assert "synonyms.txt:3" in synsetmine(*group, "--skip-bad", cwd=place).stderr
+    (place / "synonyms.txt").write_text(f"{rules}HF, heart failure, weak heart\n")
+    done = synsetmine(*group, "--skip-bad", cwd=place)
+    assert "'heart failure'; only this term is left out, not HF, weak heart" in done.stderr
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet", "txt"])

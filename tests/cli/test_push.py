@@ -76,6 +76,22 @@ def test_the_difference_is_shown_and_the_set_replaced(
     assert methods(server).count("PUT mined") == 1
 
 
+def test_an_own_synonyms_file_is_pushed_as_it_stands(
+    server: SynonymsServer, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rules = ["sofa, couch", "i-pod => iPod", "couch, settee"]
+    (place / "own.txt").write_text("\n".join(["# ours", *rules, ""]))
+    arguments = ["push", "own.txt", "--url", server.root, "--set", "own", "--yes"]
+    app(arguments, standalone_mode=False)
+    assert [*server.sets["own"].values()] == rules
+    (place / "own.txt").write_text("\n".join(["", *rules[::-1]]))
+    app(arguments, standalone_mode=False)  # ids do not depend on the place of a rule
+    assert "nothing to change" in capsys.readouterr().err
+    (place / "own.txt").write_text("sofa, couch\nx1 => y1 => z1\n")
+    with pytest.raises(DataError, match=r"own\.txt:2: more than one => in a rule"):
+        app(arguments, standalone_mode=False)
+
+
 def test_a_missing_set_is_made(server: SynonymsServer, capsys: pytest.CaptureFixture[str]) -> None:
     del server.sets["mined"]
     push(server, "--yes")

@@ -47,6 +47,16 @@ def test_all_kinds_by_default() -> None:
     assert [one.text for one in entry.terms] == [one.text for one in SET.terms]
 
 
+def test_the_plural_of_a_short_form_is_an_inflection() -> None:
+    shorts = [replace(term(text, 0.9), kind="abbreviation") for text in ("DC", "DCs")]
+    found = MinedSet("D2", (term("dendritic cell", count=9, known=True), *shorts), "D2")
+    kinds = [kind for kind in KINDS if kind != "inflection"]
+    assert names(*kinds, found=found) == (
+        ["dendritic cell", "DC"],
+        {"a name of the kind inflection": 1},
+    )
+
+
 def test_one_of_several_inflections_is_left_whether_known_or_new() -> None:
     assert names("abbreviation", "other-words") == (
         ["heart failure", "cardiac failures", "HF", "weak heart"],

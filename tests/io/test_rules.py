@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from synsetmine.errors import DataError
 from synsetmine.export import About
 from synsetmine.export.solr import write_solr
 from synsetmine.io.rules import Rule, read_rules
-from synsetmine.io.sets import read_sets, write_sets
+from synsetmine.io.sets import read_entities, read_sets, write_sets
 from synsetmine.runs import MinedSet
 from synsetmine.types import SynonymSets
 from tests.support.searchentries import nasty_entries, surfaces, writable
@@ -105,6 +106,49 @@ def test_broken_rules_are_skipped_on_request(tmp_path: Path) -> None:
     sets = read_sets(path, skipped=skipped)
     assert [list(map(str, members)) for members in sets] == [["ab", "cd"], ["gh", "ef"]]
     assert [error.line for error in skipped] == [2, 3, 4]
+
+
+def test_a_rule_that_shares_a_term_keeps_the_others_on_request(tmp_path: Path) -> None:
+    path = tmp_path / "synonyms.txt"
+    path.write_text("infarct, MI\nheart attack, MI, coronary\nx1, y1 => MI\nz1 => MI\nMI, q1\n")
+    skipped: list[DataError] = []
+    sets = read_sets(path, skipped=skipped)
+    assert [list(map(str, members)) for members in sets] == [
+        ["infarct", "MI"],
+        ["heart attack", "coronary"],
+        ["x1", "y1", "z1"],
+    ]
+    assert [str(error).partition("; ")[2] for error in skipped] == [
+        "only this term is left out, not heart attack, coronary",
+        "only this term is left out, not x1, y1",
+        "only this term is left out, not z1",
+        "join the two rules, or remove the term from one of them",
+    ]
+
+
+def test_a_term_may_be_in_several_entities(tmp_path: Path) -> None:
+    path = tmp_path / "synonyms.txt"
+    path.write_text("MI, infarct\nMI, heart attack, coronary\ninfarct, MI\nMI, coronary\n")
+    entities = read_entities(path)
+    assert [list(map(str, terms)) for terms in entities.values()] == [
+        ["MI", "infarct"],
+        ["heart attack", "coronary", "MI"],  # a shared name is not preferred by both
+    ]
+    (tmp_path / "s.set").write_text("c0 {'a', 'b'}\nc1 {'a', 'c'}\n")
+    assert [*read_entities(tmp_path / "s.set")] == ["c0", "c1"]
+
+
+@given(sets=st.lists(st.sets(st.sampled_from("abcdefgh"), min_size=1)))
+def test_entities_expand_a_term_as_the_rules_do(
+    tmp_path_factory: pytest.TempPathFactory, sets: list[set[str]]
+) -> None:
+    path = tmp_path_factory.mktemp("rules") / "s.txt"
+    path.write_text("".join(f"{', '.join(sorted(one))}\n" for one in sets))
+    entities = [{str(term) for term in terms} for terms in read_entities(path).values()]
+    assert not any(one < other for one in entities for other in entities)
+    for term in "abcdefgh":
+        by_rules = {name for one in sets if term in one for name in one}
+        assert {name for one in entities if term in one for name in one} == by_rules
 
 
 def test_the_id_of_a_set_depends_on_its_terms_alone(tmp_path: Path) -> None:

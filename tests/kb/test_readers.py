@@ -168,3 +168,14 @@ def test_another_spreadsheet_is_to_be_saved_as_xlsx(tmp_path: Path) -> None:
     (tmp_path / "kb.xls").write_bytes(b"PK\x03\x04")
     with pytest.raises(DataError, match=r"kb\.xls: .* knowledge bases; save the sheet as \.xlsx"):
         read_kb(tmp_path / "kb.xls")
+
+
+def test_rules_of_a_synonyms_file_may_share_a_name(tmp_path: Path) -> None:
+    path = tmp_path / "synonyms.txt"
+    path.write_text("AMI, infarction\ninfarction, heart attack, MI\n")
+    kb = read_kb(path)
+    assert [sorted(kb.names(entity)) for entity in kb] == [
+        ["AMI", "infarction"],
+        ["MI", "heart attack", "infarction"],
+    ]
+    assert [kb.name(entity) for entity in kb] == ["AMI", "heart attack"]

@@ -46,6 +46,9 @@ PAIRS: dict[NameKind, Sequence[tuple[str, str]]] = {
         ("grey seal", "gray seal"),
     ],
     "inflection": [
+        ("DC", "DCs"),
+        ("plasmacytoid DC", "plasmacytoid DCs"),
+        ("T4", "T4s"),
         ("heart attacks", "heart attack"),
         ("Alzheimer's disease", "Alzheimer disease"),
         ("bodies of water", "body of water"),
@@ -90,6 +93,7 @@ PAIRS: dict[NameKind, Sequence[tuple[str, str]]] = {
         ("heart attack", "myocardial infarction"),
         ("cat", "chronic fatigue"),
         ("MRI", "nuclear tomography"),
+        ("MS", "M"),
         ("Burma", "Myanmar"),
         ("heart failure", "acute heart failure"),
         ("United States", "United Kingdom"),

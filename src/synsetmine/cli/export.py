@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -106,7 +106,7 @@ class FormatOptions:
 @with_settings
 def export(
     source: Annotated[
-        Path, typer.Argument(help="A run folder, or a file of sets: .jsonl or .set.")
+        Path, typer.Argument(help="A run folder, or a file of sets: .jsonl, .set or synonyms.txt.")
     ],
     format: Annotated[
         str,
@@ -284,7 +284,7 @@ def _read(
     source: Path, counts: Path | None, trace: Path | None, kb: Path | None, *, skip_bad: bool
 ) -> Sequence[MinedSet]:
     """The sets of a run folder, or of a file, with details of its terms from other files."""
-    from synsetmine.io.sets import is_set_file, read_trace, read_vocabulary
+    from synsetmine.io.sets import is_rule_file, is_set_file, read_trace, read_vocabulary
     from synsetmine.kb import KnowledgeBase
     from synsetmine.runs import describe_sets, read_results
     from synsetmine.runs.folder import no_run
@@ -294,17 +294,20 @@ def _read(
             problem = "--counts, --trace and --kb go with a file of sets; a run folder has its own"
             raise DataError(problem, value=str(source))
         return read_results(source)
-    if not is_set_file(source):
+    if not is_set_file(source) and not is_rule_file(source):
         if not source.exists():
             raise no_run(source)
-        problem = "neither a run folder nor sets in .jsonl or .set"
+        problem = "neither a run folder nor sets in .jsonl, .set or .txt"
         raise DataError(problem, path=source, hint="`synsetmine run` writes a run folder")
-    return describe_sets(
+    sets = describe_sets(
         load_sets(source, skip_bad),
         kb=None if kb is None else KnowledgeBase.load(kb),
         trace=None if trace is None else {step.term: step for step in read_trace(trace)},
         counts=None if counts is None else read_vocabulary(counts).counts,
     )
+    if is_rule_file(source) and counts is None and kb is None:  # `a => b` replaces a by b
+        sets = [replace(one, preferred=one.terms[0].text) for one in sets]
+    return sets
 
 
 def _apply_reviews(

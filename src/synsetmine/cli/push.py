@@ -22,8 +22,8 @@ def push(
     rules: Annotated[
         Path,
         typer.Argument(
-            help="Rules, as `export --format elasticsearch` writes them; further parts of the "
-            "export go into further sets."
+            help="Rules, as `export --format elasticsearch` writes them, or synonyms.txt; further "
+            "parts of an export go into further sets."
         ),
     ],
     url: Annotated[str, typer.Option(help="Elasticsearch's address.")],

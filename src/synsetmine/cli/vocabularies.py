@@ -158,16 +158,23 @@ def convert(
     """Convert sets (.set, .jsonl) or vectors (text, .bin, .safetensors) between their formats.
 
     Example: `synsetmine convert vectors.txt vectors.safetensors`
+
+    Sets from the rules of a search engine:
+
+    Example: `synsetmine convert synonyms.txt sets.jsonl`
     """
-    from synsetmine.io.sets import is_set_file, write_sets
+    from synsetmine.io.sets import is_rule_file, is_set_file, write_sets
     from synsetmine.views import write_vectors
 
-    of_sets = is_set_file(source)
+    of_rules = is_rule_file(source) and is_set_file(target)  # else vectors may be in .txt
+    of_sets = is_set_file(source) or of_rules
     if of_sets != is_set_file(target):
         kind = "sets (.set or .jsonl)" if of_sets else "vectors (text, .bin or .safetensors)"
         raise DataError(f"the target must be a file of {kind} too", value=str(target))
     if of_sets:
         sets = load_sets(source, skip_bad)
+        if of_rules and max(map(len, sets)) < 2:
+            raise DataError("no rule of two terms in this file", path=source)
         write_sets(target, sets)
         console.say(f"{len(sets)} sets of {len(sets.terms)} terms written to {target}")
     else:

@@ -12,12 +12,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from synsetmine.errors import DataError, SynsetmineError, import_extra, quantity, shorten
+from synsetmine.errors import (
+    DataError,
+    SynsetmineError,
+    import_extra,
+    quantity,
+    shorten,
+    skip_broken,
+)
 from synsetmine.export.solr import LIMIT, part_of
 from synsetmine.io.downloads import redact
 from synsetmine.io.files import read_whole
-from synsetmine.io.rules import parse_rule
+from synsetmine.io.rules import parse_rule, read_lines
+from synsetmine.io.sets import is_rule_file, new_id
 from synsetmine.linking.service import certificates, check_address
+from synsetmine.types import Term
 
 if TYPE_CHECKING:
     import httpx
@@ -93,7 +102,9 @@ def read_parts(path: Path, name: str) -> dict[str, Rules]:
 
 
 def read_body(path: Path) -> Rules:
-    """The rules of a file, as `export --format elasticsearch` writes it, each checked."""
+    """The rules of a file of `export --format elasticsearch`, or of synonyms.txt, each checked."""
+    if is_rule_file(path):
+        return _checked_size(_rules_of_lines(path), path)
     try:
         body = json.loads(read_whole(path))
     except ValueError as error:
@@ -109,6 +120,20 @@ def read_body(path: Path) -> Rules:
             raise DataError(
                 f"rule {rule_id!r} is empty, a comment or several lines", path=path, value=rule
             )
+    return _checked_size(rules, path)
+
+
+def _rules_of_lines(path: Path) -> Rules:
+    """The rules of a synonyms.txt as they stand; the id of a rule is a hash of its terms."""
+    rules: dict[str, str] = {}
+    for number, line in read_lines(path):
+        with skip_broken(path, number, None):
+            if (rule := parse_rule(line, number)) is not None:
+                rules[new_id(map(Term, rule.terms), rules)] = line
+    return rules
+
+
+def _checked_size(rules: Rules, path: Path) -> Rules:
     if not rules:
         raise DataError("no rules in this file", path=path)
     if len(rules) > LIMIT:

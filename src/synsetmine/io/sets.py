@@ -8,13 +8,13 @@ import json
 import re
 import warnings
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from synsetmine.errors import DataError, Skipped, skip_broken
+from synsetmine.errors import DataError, Skipped, raise_or_keep, skip_broken
 from synsetmine.io.files import numbered_lines, parse_json, plain_name, write_text
 from synsetmine.io.rules import has_arrow, parse_rule
 from synsetmine.normalization import is_unicode
@@ -88,25 +88,46 @@ def read_sets(
 
     A rule of a `synonyms.txt` is a set, whose id is a hash of its terms. In `a, b => c` the
     right side comes first. Rules with the same right side are one set; it is an error if others
-    share a term.
+    share a term. With `skipped` the later rule loses that term, or is skipped if fewer than two
+    terms are left.
     """
-    path = Path(path)
-    lines = (line for line in numbered_lines(path, skipped=skipped) if line[1].strip())
-    first = list(islice(lines, 1))
-    read = _read_rules if first and _has_rules(path, first[0][1]) else _read_lines
-    sets = read(path, chain(first, lines), skipped)
+    sets = _read(Path(path), skipped, can_share=False)
     if not sets and not allow_empty:
         raise DataError("no synonym sets in this file", path=path)
     return SynonymSets(tuple(sets.values()), tuple(sets))
 
 
+def read_entities(
+    path: str | Path, *, skipped: list[DataError] | Skipped | None = None
+) -> dict[str, tuple[Term, ...]]:
+    """The sets of such a file by their ids, for a knowledge base: a term may be in several.
+
+    Of a `synonyms.txt`, a rule whose terms another one has too adds nothing and is no set.
+    """
+    return _read(Path(path), skipped, can_share=True)
+
+
+def _read(
+    path: Path, skipped: list[DataError] | Skipped | None, *, can_share: bool
+) -> dict[str, tuple[Term, ...]]:
+    """The sets of a file by their ids."""
+    lines = (line for line in numbered_lines(path, skipped=skipped) if line[1].strip())
+    first = list(islice(lines, 1))
+    read = _read_rules if first and _has_rules(path, first[0][1]) else _read_lines
+    return read(path, chain(first, lines), skipped, can_share=can_share)
+
+
 def _has_rules(path: Path, line: str) -> bool:
     """Whether a file with this first line is a `synonyms.txt`; the paper's sets may be in .txt."""
-    return plain_name(path).endswith(".txt") and not _PAPER_LINE.match(line)
+    return is_rule_file(path) and not _PAPER_LINE.match(line)
 
 
 def _read_lines(
-    path: Path, lines: Iterable[tuple[int, str]], skipped: list[DataError] | Skipped | None
+    path: Path,
+    lines: Iterable[tuple[int, str]],
+    skipped: list[DataError] | Skipped | None,
+    *,
+    can_share: bool,
 ) -> dict[str, tuple[Term, ...]]:
     """The sets of a .set or .jsonl file by their ids."""
     parse = _parse_jsonl if _is_jsonl(path) else _parse_paper
@@ -118,13 +139,18 @@ def _read_lines(
             set_id, terms = parse(line)
             _check_new(set_id, terms, line_of_id, first_line_of)
             line_of_id[set_id] = number
-            first_line_of.update(dict.fromkeys(terms, number))
+            if not can_share:
+                first_line_of.update(dict.fromkeys(terms, number))
             sets[set_id] = terms
     return sets
 
 
 def _read_rules(
-    path: Path, lines: Iterable[tuple[int, str]], skipped: list[DataError] | Skipped | None
+    path: Path,
+    lines: Iterable[tuple[int, str]],
+    skipped: list[DataError] | Skipped | None,
+    *,
+    can_share: bool,
 ) -> dict[str, tuple[Term, ...]]:
     """The sets of a `synonyms.txt` by hashes of their terms."""
     first_line_of: dict[Term, int] = {}
@@ -140,21 +166,48 @@ def _read_rules(
             right = frozenset(map(Term.parse, rule.outputs or ()))
             earlier = with_right_side.get(right, {}) if right else {}
             terms = dict.fromkeys(map(Term.parse, (*(rule.outputs or ()), *rule.inputs)))
-            for term in terms:
-                if term in first_line_of and term not in earlier:
-                    problem = f"the rule on line {first_line_of[term]} already has this term"
-                    hint = "join the two rules, or remove the term from one of them"
-                    raise DataError(problem, value=str(term), hint=hint)
+            shared = {t: None for t in terms if t in first_line_of and t not in earlier}
+            rest = [term for term in terms if term not in shared]
+            is_left = skipped is not None and bool(rest) and len({*earlier, *rest}) > 1
+            for term in () if can_share else shared:
+                error = _shared_term(term, first_line_of[term], rest if is_left else ())
+                raise_or_keep(error.at(path, number), skipped if is_left else None)
+            if can_share:
+                rest += shared  # not first: the earlier rule may prefer it
             if not earlier:
                 members.append(earlier)
                 with_right_side[right] = earlier
-            earlier.update(terms)
-            for term in terms:
+            earlier.update(dict.fromkeys(rest))
+            for term in rest:
                 first_line_of.setdefault(term, number)
     sets: dict[str, tuple[Term, ...]] = {}
-    for one in members:
+    for one in _largest(members) if can_share else members:
         sets[new_id(one, sets)] = tuple(one)
     return sets
+
+
+def _shared_term(term: Term, line: int, rest: Iterable[Term]) -> DataError:
+    """The error of a term that an earlier rule has; `rest` is what stays of the later rule."""
+    stays = ", ".join(map(str, rest))
+    return DataError(
+        f"the rule on line {line} already has this term",
+        value=str(term),
+        hint=f"only this term is left out, not {stays}"
+        if stays
+        else "join the two rules, or remove the term from one of them",
+    )
+
+
+def _largest(sets: Sequence[Collection[Term]]) -> Iterator[Collection[Term]]:
+    """The sets that no other contains, of equal ones the first."""
+    numbers: dict[Term, set[int]] = {}
+    for number, members in enumerate(sets):
+        for term in members:
+            numbers.setdefault(term, set()).add(number)
+    for number, members in enumerate(sets):
+        containing = set.intersection(*(numbers[term] for term in members)) - {number}
+        if not any(len(sets[i]) > len(members) or i < number for i in containing):
+            yield members
 
 
 def write_sets(path: str | Path, sets: SetsLike) -> None:
@@ -211,6 +264,11 @@ def parse_count(text: str) -> int:
 def is_set_file(path: Path) -> bool:
     """Whether the ending says that a file holds sets."""
     return _is_jsonl(path) or plain_name(path).endswith(".set")
+
+
+def is_rule_file(path: Path) -> bool:
+    """Whether a file with this ending may be a `synonyms.txt`; lists and vectors may be in .txt."""
+    return plain_name(path).endswith(".txt")
 
 
 def check_ids(path: Path, ids: Iterable[str]) -> None:

@@ -19,7 +19,7 @@ from synsetmine.io.files import (
     parse_json,
     plain_name,
 )
-from synsetmine.io.sets import read_sets
+from synsetmine.io.sets import read_entities
 from synsetmine.io.sheets import sheet_rows
 from synsetmine.io.tables import Row, rows_in
 from synsetmine.kb.base import KnowledgeBase, KnowledgeBuilder
@@ -78,7 +78,8 @@ def read_kb(
       first of an id is preferred, or the one with a true value in the column `preferred`), or
       further names in one or several columns, split at the `separator`; `*_field` name other
       columns, and the column of the name may serve as id and as list of names too;
-    - `sets`: a file of synonym sets, such as the `synonyms.txt` of a search engine;
+    - `sets`: a file of synonym sets, such as the `synonyms.txt` of a search engine; a term may be
+      in several sets;
     - `obo` and `rdf` (SKOS, SKOS-XL, OWL; Turtle, N-Triples, RDF/XML, JSON-LD, …): synonyms of
       these `scopes`; with `short_ids`, `http://purl.obolibrary.org/obo/DOID_1` is `DOID:1`. In
       RDF, `name_field` and `names_field` may be IRIs of further properties;
@@ -120,8 +121,7 @@ def read_kb(
             case "csv" | "tsv" | "xlsx":
                 add_table(table_rows(source, format), source, builder, fields)
             case "sets":
-                sets = read_sets(path, skipped=skipped)
-                for entity, terms in zip(sets.ids, sets, strict=True):
+                for entity, terms in read_entities(path, skipped=skipped).items():
                     builder.add(entity, [term.surface for term in terms])
             case "obo":
                 add_obo(source, builder, scopes=scopes, short_ids=short_ids)

@@ -213,6 +213,7 @@ _ENDING = re.compile(  # of adjectives, agents, acts and products of one root
 _SPELLINGS = ({"", "e", "s"}, {"ion", "ation"})  # endings by which spellings differ
 _NEGATIONS = frozenset({"not", "without"})
 _PIECE = re.compile(r"[^\W_]+\.?")
+_SHORT_PLURAL = re.compile(r"(?<=\b[A-Z][A-Z\d])['’]?s\b")  # "DCs"; `stem` knows longer words
 
 
 class Comparison(NamedTuple):
@@ -248,7 +249,7 @@ def pair_kind(name: str, other: str) -> NameKind:
     """What distinguishes two names.
 
     - spelling: case, hyphens, spaces, accents, British or American spelling, numerals
-    - inflection: number, possessive and adjectival endings
+    - inflection: number, possessive and adjectival endings, also the plural of a short form
     - word-order: the same words in another order or with other function words
     - abbreviation: one has the initials or a short form of words of the other
     - other-words: all else
@@ -259,6 +260,7 @@ def pair_kind(name: str, other: str) -> NameKind:
     words, others = spelled_words(name), spelled_words(other)
     if "".join(words) == "".join(others):
         return "spelling"
+    words, others = (spelled_words(_SHORT_PLURAL.sub("", side)) for side in (name, other))
     stems, other_stems = with_nouns([stem(w) for w in words], [stem(w) for w in others])
     if "".join(stems) == "".join(other_stems):
         return "inflection"

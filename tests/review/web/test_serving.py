@@ -285,6 +285,27 @@ def test_what_the_run_lacks_comes_from_the_knowledge_base(letters: httpx.Client)
     assert [one["probability"] for one in scored["terms"]] == [0, 0.05]
 
 
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [("United Kingdoms", "United Kingdom"), ("aspirins", "aspirin"), ("Scurvies", "scurvy")],
+)
+def test_an_unknown_plural_finds_its_singular(
+    letters: httpx.Client, written: str, name: str
+) -> None:
+    found = get(letters, "/v1/expand", term=written)
+    assert found["by_inflection"]
+    assert found == {**get(letters, "/v1/expand", term=name), "by_inflection": True}
+    ranked = get(letters, "/v1/rank", set=[written, "aspirin"])
+    assert ranked["by_inflection"] == [written]
+    for known in (name, name.upper(), "u.k.", "cold||D6"):
+        assert not get(letters, "/v1/expand", term=known)["by_inflection"]
+    assert get(letters, "/v1/expand", 404, term="aspirin overdose")["error"]["near"] == []
+    assert get(letters, "/v1/expand", 409, term="colds")["error"]["near"] == [
+        "cold||D5",
+        "cold||D6",
+    ]
+
+
 def test_a_name_of_several_entities_is_told_apart_by_its_entity(letters: httpx.Client) -> None:
     error = get(letters, "/v1/expand", 409, term="cold")["error"]
     assert error["near"] == ["cold||D5", "cold||D6"]

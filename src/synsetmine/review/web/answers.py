@@ -37,6 +37,8 @@ from synsetmine.review.web.schemas import (
 )
 from synsetmine.runs import MinedSet, MinedTerm, read_results
 from synsetmine.runs.folder import Artefacts
+from synsetmine.text.kinds import pair_kind
+from synsetmine.text.word_forms import spelled_words, stem
 from synsetmine.types import Term
 
 if TYPE_CHECKING:
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
 
 MAX_NEAR = 5
 MIN_SIMILARITY = 75  # of 100
+_NUMBERS = (("ies", "y"), ("es", ""), ("s", ""), ("y", "ies"), ("", "s"), ("", "es"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +79,25 @@ def written_forms(text: str) -> Iterator[str]:
     yield from dict.fromkeys(filter(None, forms))
 
 
+def other_numbers(text: str) -> Iterator[str]:
+    """The singular or the plural of a text, whose last word changes.
+
+    >>> list(other_numbers("heart attacks")), list(other_numbers("body"))
+    (['heart attack'], ['bodies', 'bodys'])
+    """
+    *words, last = spelled_words(text) or [""]
+    texts = [" ".join([*words, stem(last)])]
+    texts += [text.removesuffix(old) + new for old, new in _NUMBERS if text.endswith(old)]
+    for other in dict.fromkeys(map(str.strip, texts)):
+        if other and pair_kind(text, other) == "inflection":
+            yield other
+
+
 class TermIndex:
-    """Finds terms by their text or its normal form, then names of a knowledge base."""
+    """Finds terms by their text or its normal form, then names of a knowledge base.
+
+    A text that is neither finds its singular or plural.
+    """
 
     def __init__(self, terms: Iterable[Term], kb: KnowledgeBase | None = None) -> None:
         self._terms = frozenset(terms)
@@ -99,18 +119,25 @@ class TermIndex:
             return term
         if term.sense and self._kb.knows(term.sense, term.surface):
             return KnownName(term.sense, term.surface)
-        for form in () if term.sense else written_forms(text):
-            matches = self._matches(text, form)
-            if len(matches) == 1:
-                return matches[0]
-            if matches:
-                near = sorted(map(_whole_name, matches))[:MAX_NEAR]
-                message = f"{text!r} matches {len(matches)} terms: {', '.join(near)}"
-                raise ApiError(409, "ambiguous_term", message, term=text, near=near)
+        matches = () if term.sense else self._written(text) or self._inflected(text)
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            near = sorted(map(_whole_name, matches))[:MAX_NEAR]
+            message = f"{text!r} matches {len(matches)} terms: {', '.join(near)}"
+            raise ApiError(409, "ambiguous_term", message, term=text, near=near)
         near = self._near(text)
         hint = f"; similar: {', '.join(near)}" if near else ""
         message = f"unknown term {text!r}{hint}"
         raise ApiError(404, "unknown_term", message, term=text, near=near)
+
+    def _written(self, text: str) -> Sequence[Term | KnownName]:
+        """The terms of the first form of a text that there is."""
+        return next(filter(None, (self._matches(text, form) for form in written_forms(text))), ())
+
+    def _inflected(self, text: str) -> Sequence[Term | KnownName]:
+        others = ((other, normal_form(other)) for other in other_numbers(text))
+        return list(dict.fromkeys(term for other in others for term in self._matches(*other)))
 
     def _matches(self, text: str, form: str) -> Sequence[Term | KnownName]:
         """The terms of a form, those with this very surface first; else the known names."""
@@ -143,6 +170,14 @@ class TermIndex:
             score_cutoff=MIN_SIMILARITY,
         )
         return [str(min(self._by_form[match[0]])) for match in similar]
+
+
+def _is_inflection(text: str, term: Term | KnownName) -> bool:
+    """Whether a text found this term as its singular or plural."""
+    asked = Term.parse(text)
+    name = term.surface if isinstance(term, Term) else term.text
+    is_written = name == asked.surface or normal_form(name) in written_forms(text)
+    return not asked.sense and not is_written
 
 
 def _whole_name(term: Term | KnownName) -> str:
@@ -194,6 +229,7 @@ class FoundSet:
     mined: MinedSet
     source: TermSource
     is_rejected: bool = False
+    by_inflection: bool = False
 
     @property
     def own(self) -> MinedTerm | None:
@@ -257,7 +293,7 @@ class MinedAnswers:
             name = term.entity
             source = TermSource.run if name in self.sets else TermSource.knowledge
         mined = self.sets.get(name) or self._entity(name)
-        return FoundSet(term, mined, source, name in self._rejected)
+        return FoundSet(term, mined, source, name in self._rejected, _is_inflection(text, term))
 
     def _entity(self, entity: str) -> MinedSet:
         names = [MinedTerm(name, 0, "", known=True) for name in self.kb.names(entity)]
@@ -276,6 +312,7 @@ class MinedAnswers:
             set=SetOfRun(mined.id, mined.entity, mined.name or None),
             synonyms=list(map(_synonym, synonyms[: question.top])),
             source=found.source,
+            by_inflection=found.by_inflection,
         )
 
 
@@ -318,7 +355,8 @@ class ModelAnswers:
         least = self._threshold if question.least is UNSET else question.least
         ranked = self.rank(RankQuestion((question.term,), question.top))
         synonyms = [Synonym(r.term, r.probability) for r in ranked.terms if r.probability >= least]
-        return Expand(ranked.set[0], None, synonyms, TermSource.model)
+        by_inflection = bool(ranked.by_inflection)
+        return Expand(ranked.set[0], None, synonyms, TermSource.model, by_inflection)
 
     def rank(self, question: RankQuestion) -> Rank:
         members = list(map(self._find, question.set))
@@ -334,7 +372,10 @@ class ModelAnswers:
             ranked = [*zip(listed, self._probabilities(members, listed), strict=True)]
             ranked = sorted((pair for pair in ranked if pair[1] > 0), key=lambda pair: -pair[1])
         return Rank(
-            list(map(str, members)), _scored_terms(ranked[: question.top]), _without_vector(members)
+            list(map(str, members)),
+            _scored_terms(ranked[: question.top]),
+            _without_vector(members),
+            self._by_inflection(question.set),
         )
 
     def score(self, question: ScoreQuestion) -> Score:
@@ -346,7 +387,12 @@ class ModelAnswers:
             _scored_terms(zip(terms, scores, strict=True)),
             self._threshold,
             _without_vector([*members, *terms]),
+            self._by_inflection([*question.set, *question.terms]),
         )
+
+    def _by_inflection(self, texts: Iterable[str]) -> list[str]:
+        """The texts that name a term in the singular or plural only."""
+        return [text for text in texts if _is_inflection(text, self._index.find(text))]
 
     def _find(self, text: str) -> Term | KnownName:
         """A term; for a name that the run lacks another name of its entity, if the run has one."""

@@ -186,6 +186,10 @@ LackingField = Annotated[
     list[str],
     Meta(description="Terms of the query that the run lacks; the knowledge base has them."),
 ]
+InflectionsField = Annotated[
+    list[str],
+    Meta(description="Terms of the query that are unknown, but known in the singular or plural."),
+]
 
 
 class Expand(_Message):
@@ -195,6 +199,10 @@ class Expand(_Message):
     set: SetOfRun | None
     synonyms: list[Synonym]
     source: SourceField
+    by_inflection: Annotated[
+        bool,
+        Meta(description="Whether `term` is the singular or plural of the unknown query."),
+    ]
 
 
 class ScoredTerm(_Message):
@@ -210,6 +218,7 @@ class Rank(_Message):
     set: list[str]
     terms: list[ScoredTerm]
     from_knowledge: LackingField
+    by_inflection: InflectionsField
 
 
 class Score(_Message):
@@ -219,6 +228,7 @@ class Score(_Message):
     terms: list[ScoredTerm]
     threshold: Probability
     from_knowledge: LackingField
+    by_inflection: InflectionsField
 
 
 Answer: TypeAlias = Expand | Rank | Score
