@@ -67,9 +67,7 @@ def by_frequency(
     return {term: counts[term] for term in sorted(chosen, key=rank)}
 
 
-def word_variants(
-    counts: Mapping[str, int], known: Iterable[str], *, min_count: int = 1
-) -> list[Term]:
+def word_variants(counts: Mapping[str, int], known: Iterable[str], *, min_count: int) -> list[Term]:
     """The frequent words that are a known name of one word in another number or spelling.
 
     Both are normal forms. Those in capitals are abbreviations: *aids* is no plural of *AIDS*.
