@@ -25,9 +25,9 @@ from synsetmine.models.general.linkage import (
     pair_graph,
     two_step_pairs,
 )
-from synsetmine.models.general.model import PreparedNames
 from synsetmine.models.general.neighbours import nearest_rows
 from synsetmine.models.general.pairs import PairFeatures
+from synsetmine.models.general.prepared_names import PreparedNames
 from synsetmine.models.task import sigmoid
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import unit_rows

@@ -17,44 +17,29 @@ import numpy as np
 import numpy.typing as npt
 
 from synsetmine.engines.workers import cores, in_threads
-from synsetmine.errors import DataError, ModelError, quantity
+from synsetmine.errors import DataError, ModelError
 from synsetmine.models.base import Arrays
 from synsetmine.models.general.assignment import assign
 from synsetmine.models.general.candidate_sets import KnownNames
 from synsetmine.models.general.contexts import ContextClassifier, ContextPairs, split_senses
 from synsetmine.models.general.features import NameFeatures, Positions, WordWeights
 from synsetmine.models.general.linkage import (
-    Linkage,
     SetFunction,
-    blocks,
-    decisions,
     pair_graph,
-    sigmoid,
-    within_types,
 )
 from synsetmine.models.general.nearest_sets import nearest_sets
 from synsetmine.models.general.neighbours import Floats
 from synsetmine.models.general.pair_evidence import Meanings, Statements, rule_out_opposites
 from synsetmine.models.general.pairs import Adaptation, PairClassifier, PairFeatures
+from synsetmine.models.general.prepared_names import PreparedNames
 from synsetmine.models.general.settings import AssignmentSettings
-from synsetmine.models.known import KNOWN_THRESHOLD, Candidate, KnownSets
-from synsetmine.models.task import (
-    MiningResult,
-    Outcome,
-    Task,
-    TermIndex,
-    joins,
-    log_odds,
-    with_known,
-)
+from synsetmine.models.known import Candidate, KnownSets
 from synsetmine.text.kinds import DifferingWords
 from synsetmine.types import (
     Progress,
-    SetsLike,
     SynonymSets,
     Term,
     TermLike,
-    pairs_of,
     terms_of,
 )
 from synsetmine.views import TermVectors, TermViews, View, unit_rows
@@ -387,146 +372,6 @@ class GeneralModel:
             description["uses_encoder"],
             None if adaptation is None else Adaptation.from_state(adaptation, arrays),
         )
-
-
-class PreparedNames:
-    """The general model over a vocabulary: the probabilities of all pairs that are near."""
-
-    def __init__(
-        self,
-        vocabulary: tuple[Term, ...],
-        terms: tuple[Term, ...],  # those that the model can judge, sorted
-        graph: Any,
-        function: SetFunction,
-        known: KnownSets | None = None,
-        two_things: Sequence[tuple[Term, Term]] = (),  # pairs that no group holds
-    ) -> None:
-        self._vocabulary = vocabulary
-        self._known = known
-        self._two_things = two_things
-        self._index = TermIndex(terms)
-        self._graph = graph  # probabilities, symmetric
-        self._function = function
-
-    def __repr__(self) -> str:
-        return f"PreparedNames({quantity(len(self.terms), 'term')})"
-
-    @property
-    def terms(self) -> tuple[Term, ...]:
-        known = self._known.sets.terms if self._known is not None else ()
-        return (*self._index.terms, *known)
-
-    def probabilities(self, members: Iterable[TermLike], terms: Iterable[TermLike]) -> list[float]:
-        """f(S, t) of each term t; a term that is itself a member is judged by the others.
-
-        A set that holds names of a known one, or a name that joined one, is judged as that one.
-        """
-        members, terms = terms_of(members), terms_of(terms)
-        if self._known is None:
-            return self._among_new(members, terms)
-        self._index.positions(t for t in (*members, *terms) if t not in self._known.sets)
-        return self._known.probabilities(members, terms, partial(self._among_new, members))
-
-    def _among_new(self, members: Sequence[Term], terms: Sequence[Term]) -> list[float]:
-        positions = self._index.positions(terms)
-        logits = self._logits(self._index.members(members))[positions]
-        return [float(value) for value in sigmoid(logits)]
-
-    def rank(self, members: Iterable[TermLike], *, top: int = 10) -> list[tuple[Term, float]]:
-        """The best terms without the members; with known sets, none of probability 0."""
-        members, known = terms_of(members), self._known
-        near = [] if known is None else known.near_terms(members)
-        ranked = [*zip(near, self.probabilities(members, near), strict=True)] if near else []
-        if known is None or not known.home(members)[0]:
-            values = sigmoid(self._logits(self._index.members(members)))
-            ranked += self._index.best(values, members, top)
-        ranked = [pair for pair in ranked if known is None or pair[1] > 0]
-        return sorted(ranked, key=lambda pair: -pair[1])[: max(top, 0)]
-
-    def near_pairs(self, threshold: float, *, top: int = 100) -> list[tuple[Term, Term, float]]:
-        """The pairs of terms whose probability is nearest to the threshold, nearest first."""
-        nearest = []  # of each block of rows
-        for start, stop in blocks(len(self._index.terms)):
-            part = self._graph[start:stop].tocoo()
-            upper = part.row + start < part.col
-            rows, columns = part.row[upper] + start, part.col[upper]
-            logits = self._function.logits(part.data[upper].astype(np.float64), 1)
-            values = sigmoid(logits)
-            order = np.lexsort((columns, rows, np.abs(values - threshold)))[: max(top, 0)]
-            nearest += [(int(rows[i]), int(columns[i]), float(values[i])) for i in order]
-        nearest.sort(key=lambda pair: (abs(pair[2] - threshold), *pair[:2]))
-        return [
-            (self._index.terms[one], self._index.terms[other], value)
-            for one, other, value in nearest[: max(top, 0)]
-        ]
-
-    def generate(
-        self,
-        *,
-        threshold: float = 0.5,
-        known_threshold: float = KNOWN_THRESHOLD,
-        seeds: SetsLike | None = None,
-        cannot_link: Iterable[tuple[TermLike, TermLike]] = (),
-        max_sets: int | None = None,
-        order: Iterable[TermLike] | None = None,
-        must_link: Iterable[tuple[TermLike, TermLike]] = (),
-        types: Mapping[Term, str] | None = None,
-        progress: Progress | None = None,  # noqa: ARG002
-    ) -> MiningResult:
-        """See `PreparedModel`. Terms of different `types` never share a set."""
-        new_task = partial(Task.of, known=self._index, sort=True, threshold=threshold)
-        order = self._vocabulary if order is None else terms_of(order)
-        cannot_link = pairs_of(cannot_link)
-        if self._known is None:
-            return self._group(
-                new_task(
-                    order,
-                    seeds=seeds,
-                    cannot_link=[*cannot_link, *self._two_things],
-                    max_sets=max_sets,
-                    must_link=must_link,
-                    types=types,
-                )
-            )
-        pairs = {frozenset(pair) for pair in cannot_link}
-        joined = joins(self._known, self._vocabulary, pairs, known_threshold)
-        known = self._known.sets
-        rest = [t for t in order if t not in joined and t not in known]
-        apart = [(one, other) for one, other in map(sorted, pairs) if {one, other} <= {*rest}]
-        limit = None if max_sets is None else max(max_sets - len(known), 1)
-        task = new_task(rest, cannot_link=[*apart, *self._two_things], max_sets=limit)
-        return with_known(self._group(task), self._known, joined, order)
-
-    def _group(self, task: Task) -> MiningResult:
-        """Merge the terms, and seeds that are in the vocabulary, by the pairs' probabilities."""
-        graph = self._graph
-        if task.terms != self._index.terms:
-            rows = self._index.positions(task.terms)
-            graph = graph[rows][:, rows]
-        if task.types:
-            graph = within_types(graph, np.asarray(task.types))
-        linkage = Linkage(
-            graph,
-            self._function,
-            seeds=task.seeds,
-            cannot_link=task.cannot_link,
-            must_link=task.must_link,
-            types=task.types,
-        )
-        linkage.merge(log_odds(task.threshold), task.max_sets)
-        members = [m for number, m in enumerate(linkage.members) if m or number < linkage.seeds]
-        return task.collect(Outcome(members, decisions(graph, task, members, self._function)))
-
-    def _logits(self, members: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        """The logit of f(members without t, t) of every term t of the vocabulary."""
-        rows = self._graph[members].astype(np.float64)
-        totals = np.asarray(rows.sum(axis=0)).ravel()
-        logits = self._function.logits(totals, len(members))
-        if len(members) == 1:
-            logits[members] = -np.inf  # nothing is left to judge it by
-        else:
-            logits[members] = self._function.logits(totals[members], len(members) - 1)
-        return logits
 
 
 def _name(term: Term) -> str:
