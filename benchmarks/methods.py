@@ -92,7 +92,8 @@ def duplicates(rows: Floats, *, threshold: float) -> Numbers:
 
     names = [str(row) for row in range(len(rows))]
     filled = np.flatnonzero(rows.any(axis=1))
-    index = SemHash.from_embeddings(rows[filled], [names[row] for row in filled], _NoModel())
+    no_model: Any = None  # the vectors are made already
+    index = SemHash.from_embeddings(rows[filled], [names[row] for row in filled], no_model)
     pairs = [
         (int(left_out.record), int(kept))
         for left_out in index.self_deduplicate(threshold).filtered
@@ -101,13 +102,6 @@ def duplicates(rows: Floats, *, threshold: float) -> Numbers:
     one, other = np.array(pairs, np.int64).reshape(-1, 2).T
     graph = coo_array((np.ones(len(one)), (one, other)), shape=(len(rows),) * 2)
     return connected_components(graph, directed=False)[1].astype(np.int64)
-
-
-class _NoModel:
-    """semhash asks for a model, but takes the vectors."""
-
-    def encode(self, inputs: Sequence[str], **_: object) -> Floats:
-        raise NotImplementedError
 
 
 Method: TypeAlias = Callable[..., Numbers]

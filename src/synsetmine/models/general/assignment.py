@@ -95,9 +95,7 @@ def assign(
     rounds: Sequence[_Round] = ()
     if learned is None:
         seen = is_seen(contexts, len(known.names) + len(terms))[: len(known.names)]
-        taught = np.array([label not in held_out for label in known.labels.tolist()], np.bool_)
-        usable = taught & ~_have_other_meaning(known, seen, meanings)
-        rounds = _draw(known, seen, taught, usable, settings)
+        rounds = _rounds(known, seen, held_out, meanings, settings)
         if not rounds:
             return None
     names = [*known.names, *terms]
@@ -173,6 +171,18 @@ class _Round:
     seen: Truth  # (queries,)
     folds: Positions  # (queries,): 0 or 1; the names of a set are in one fold in all rounds
     references: Positions
+
+
+def _rounds(
+    known: KnownNames,
+    seen: Truth,
+    held_out: Container[int],
+    meanings: Meanings,
+    settings: AssignmentSettings,
+) -> list[_Round]:
+    taught = np.array([label not in held_out for label in known.labels.tolist()], np.bool_)
+    usable = taught & ~_have_other_meaning(known, seen, meanings)
+    return _draw(known, seen, taught, usable, settings)
 
 
 def _have_other_meaning(known: KnownNames, seen: Truth, meanings: Meanings) -> Truth:
