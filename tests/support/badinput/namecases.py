@@ -202,7 +202,8 @@ NAME_CASES = (
         files({"x.txt": NAMES, "k.set": "c1 {'lung', 'pulmo'}\n", "p.tsv": "lung\tpulmo\n"}),
         ("group", "x.txt", "--known", "k.set", "--never", "p.tsv", "-o", "out.csv"),
         1,
-        "p.tsv:1: both names of this cannot-link pair are in one known set: 'lung / pulmo'",
+        "p.tsv:1: both names of this cannot-link pair are in one known set: 'lung / pulmo'; "
+        "move one of them to a set of its own, on a line with another id",
     ),
     Case(
         "names",

@@ -182,11 +182,13 @@ OPTION_CASES: tuple[Case, ...] = (
         ("compare", "train.set", "-m", "magic"),
         "no such method…'magic'",
     ),
-    _refuse(
+    Case(
         "compare",
         "--held-out 2",
+        world,
         ("compare", "train.set", "--held-out", "2"),
-        "the held-out fraction must be between 0 and 1: 2.0",
+        2,
+        "Invalid value for '--held-out': held_out must be in (0, 1): 2.0…",
     ),
     _refuse(
         "finetune",

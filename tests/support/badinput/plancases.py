@@ -72,7 +72,7 @@ PLAN_CASES = (
     _apply(
         "a gzip bomb of entities",
         "e.csv.gz:1: a line is longer than 64 MiB: b'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…",
-        entities=files({"e.csv.gz": bomb, "e.csv": ""}),
+        entities=files({"e.csv.gz": bomb, "e.csv": ENTITIES}),
         more="--entities e.csv.gz",
     ),
     _registry(

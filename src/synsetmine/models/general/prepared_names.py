@@ -141,7 +141,7 @@ class PreparedNames:
         joined = joins(self._known, self._vocabulary, pairs, known_threshold)
         known = self._known.sets
         rest = [t for t in order if t not in joined and t not in known]
-        apart = [(one, other) for one, other in map(sorted, pairs) if {one, other} <= {*rest}]
+        apart = [pair for pair in cannot_link if {*pair} <= {*rest}]
         limit = None if max_sets is None else max(max_sets - len(known), 1)
         task = new_task(rest, cannot_link=[*apart, *self._two_things], max_sets=limit)
         return with_known(self._group(task), self._known, joined, order)
