@@ -134,8 +134,7 @@ def test_wheel_and_sdist_have_valid_metadata_and_all_files(built: Path) -> None:
 def test_the_sdist_builds_the_same_wheel(built: Path, tmp_path: Path) -> None:
     (wheel,) = built.glob("*.whl")
     (sdist,) = built.glob("*.tar.gz")
-    with tarfile.open(sdist) as archive:
-        archive.extractall(tmp_path, filter="data")
+    run(["tar", "-xzf", str(sdist)], tmp_path)  # Python before 3.11.4 knows no filter
     (root,) = tmp_path.iterdir()
     command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel"]
     run([*command, "--directory", str(tmp_path / "dist")], root)
