@@ -6,7 +6,8 @@ left, as new names will be: a hidden name should find its set, a name of a remov
 none. An abbreviation that the corpus defines as something else than its set teaches nothing, and
 joins no such set.
 
-A network compares a name with each of its candidates; two networks learn from one half of the
+The vectors of words are tuned to the known sets, without the names that are looked for. A network
+compares a name with each of its candidates; two networks learn from one half of the
 hidden names each and judge the other half. A logistic regression then judges the best sets of a
 name: by what the network says of the best name of a set, of the best name of another set, by the
 names' features, and by what the corpus says. So the probability is calibrated on names that the
@@ -33,9 +34,12 @@ from synsetmine.models.general.name_table import NameTable, Positions, changes
 from synsetmine.models.general.neighbours import Floats
 from synsetmine.models.general.pair_evidence import Meanings, long_forms
 from synsetmine.models.general.settings import AssignmentSettings
+from synsetmine.models.general.word_vectors import TunedWords
 from synsetmine.models.known import Doubles, Rehearsal, Truth
 from synsetmine.text.evidence import Evidence
+from synsetmine.text.word_forms import SpelledNames
 from synsetmine.types import Progress
+from synsetmine.views.strings import StaticEncoder
 
 NO_SET = -1
 
@@ -46,6 +50,7 @@ class Assigner:
 
     networks: Sequence[_Network]
     calibration: _Calibration
+    words: TunedWords | None
 
     @property
     def rehearsal(self) -> Rehearsal:
@@ -77,6 +82,7 @@ def assign(
     terms: Sequence[str],
     encode: Callable[[Sequence[str]], Sequence[Floats]],  # tables of the unit vectors of names
     *,
+    encoder: StaticEncoder | None = None,  # its vectors are tuned to the known sets
     contexts: Sequence[Floats] = (),  # from a corpus: rows of the known names, then of the terms
     evidence: Evidence | None = None,
     held_out: Container[int] = (),  # numbers of sets that the rehearsal may not use
@@ -102,7 +108,10 @@ def assign(
     long_of = long_forms(names, evidence) if evidence is not None else {}
     names += dict.fromkeys(long_of.values())
     spelled = known.spelled.extend(names[len(known.names) :])
-    table = NameTable(names, encode(names), spelled=spelled, threads=threads)
+    words = learned.words if learned is not None else None
+    if learned is None and encoder is not None:
+        words = _tune_words(encoder, known, rounds, held_out, settings)
+    table = _name_table(names, encode(names), words, spelled, threads)
     steps = len(rounds) + 4
     tell(1, steps)
     first = len(known.names) + len(terms)
@@ -111,7 +120,7 @@ def assign(
     view = CandidateView(table, known, contexts, evidence, long_positions, meanings, settings)
     if learned is None:
         report = lambda done: tell(1 + done, steps)  # noqa: E731
-        learned = _rehearse(view, rounds, known.labels, settings, report)
+        learned = _rehearse(view, rounds, known.labels, words, settings, report)
     if learned is None:
         return None
     new = len(known.names) + np.arange(len(terms))
@@ -134,10 +143,25 @@ def assign(
     )
 
 
+def _name_table(
+    names: Sequence[str],
+    tables: Sequence[Floats],
+    words: TunedWords | None,
+    spelled: SpelledNames,
+    threads: int,
+) -> NameTable:
+    """The names with these vectors, and with the tuned and the static ones, if there are any."""
+    if words is None:
+        return NameTable(names, tables, spelled=spelled, threads=threads)
+    tuned, static = words.encode(names)
+    return NameTable(names, [tuned, *tables], [static], spelled=spelled, threads=threads)
+
+
 def _rehearse(
     view: CandidateView,
     rounds: Sequence[_Round],
     labels: Positions,
+    words: TunedWords | None,
     settings: AssignmentSettings,
     tell: Callable[[int], None],  # how many of the rounds, and of the networks, are done
 ) -> Assigner | None:
@@ -158,7 +182,7 @@ def _rehearse(
         starts = np.cumsum([len(one.left) for one in pairs])[:-1]
         parts = zip(pairs, np.split(scores, starts), strict=True)
         sets = [view.sets(*part) for part in parts]
-        return Assigner(networks, _Calibration.fit(rounds, sets, settings))
+        return Assigner(networks, _Calibration.fit(rounds, sets, settings), words)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,6 +207,27 @@ def _rounds(
     taught = np.array([label not in held_out for label in known.labels.tolist()], np.bool_)
     usable = taught & ~_have_other_meaning(known, seen, meanings)
     return _draw(known, seen, taught, usable, settings)
+
+
+def _tune_words(
+    encoder: StaticEncoder,
+    known: KnownNames,
+    rounds: Sequence[_Round],
+    held_out: Container[int],
+    settings: AssignmentSettings,
+) -> TunedWords:
+    """Vectors of words from the names that no round looks for, as no new name has taught them."""
+    from threadpoolctl import threadpool_limits
+
+    taught = np.array([label not in held_out for label in known.labels.tolist()], np.bool_)
+    for drawn in rounds:
+        taught[drawn.queries] = False
+        removed = known.labels[drawn.queries[drawn.labels == NO_SET]]
+        taught &= ~np.isin(known.labels, removed)
+    rows = np.flatnonzero(taught)
+    names = [known.names[row] for row in rows.tolist()]
+    with threadpool_limits(1, "blas"):  # sums of several threads differ in their last digits
+        return TunedWords.learn(encoder, names, known.labels[rows], settings.tuning)
 
 
 def _have_other_meaning(known: KnownNames, seen: Truth, meanings: Meanings) -> Truth:

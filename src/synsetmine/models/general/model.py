@@ -133,15 +133,15 @@ class GeneralModel:
         new = sorted(terms)
 
         def encode(names: Sequence[str]) -> list[Floats]:
-            tables = [self.encoder.encode(names)]
-            if self.uses_encoder:
-                tables.append(_rows(views.table("encoder"), [*map(Term, names)]))
-            return tables
+            if not self.uses_encoder:
+                return []
+            return [_rows(views.table("encoder"), [*map(Term, names)])]
 
         assignments = assign(
             KnownNames.of([[_name(term) for term in members] for members in sets]),
             [_name(term) for term in new],
             encode,
+            encoder=self.encoder,
             contexts=[_rows(table, [*known, *new]) for table in views.vectors],
             evidence=views.evidence,
             held_out={label for label, set_id in enumerate(sets.ids) if set_id in held_out},

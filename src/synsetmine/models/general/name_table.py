@@ -60,12 +60,14 @@ class NameTable:
         self,
         names: Sequence[str],
         tables: Sequence[Floats],  # unit rows of the names, zeros where unknown
+        compared: Sequence[Floats] = (),  # further tables, in which no candidates are looked for
         *,
         spelled: SpelledNames | None = None,
         threads: int = 1,
     ) -> None:
         self.names = names
         self.tables = tables
+        self._compared = [*tables, *compared]
         self._threads = threads
         self._spelled = spelled if spelled is not None else SpelledNames.of(names)
         self._stem_texts, self._stems, self._stem_ends = _stems_of(self._spelled)
@@ -105,7 +107,7 @@ class NameTable:
 
     def features(self, left: Positions, right: Positions) -> Floats:
         """`PAIR_FEATURES`, then the cosine in each table: (pairs, features)"""
-        values = np.zeros((len(left), len(PAIR_FEATURES) + len(self.tables)), np.float32)
+        values = np.zeros((len(left), len(PAIR_FEATURES) + len(self._compared)), np.float32)
         values[:, 0] = row_dots(self._weighted_bags, left, right)
         values[:, 1] = row_dots(self._ngrams, left, right)
         shared_stems = self.bags[left].multiply(self.bags[right]).tocsr()
@@ -136,7 +138,7 @@ class NameTable:
         same = np.flatnonzero(values[:, 23] == 1)  # "upregulation" and "up-regulation"
         values[same[:, None], [0, 2, 3, 4, 9, 21, 22]] = 1
         values[same, 5:9] = 0
-        for column, table in enumerate(self.tables, start=len(PAIR_FEATURES)):
+        for column, table in enumerate(self._compared, start=len(PAIR_FEATURES)):
             values[:, column] = np.einsum("ij,ij->i", table[left], table[right])
         return values
 
