@@ -50,7 +50,7 @@ def measure(
     names, unknown = task.names, task.unknown_terms
     report(f"{len(names):,} hidden names, {len(unknown):,} terms of no entity")
     phrases = [surface for form, surface in unknown.items() if form not in task.defined]
-    surfaces = [*(name.name for name in names), *unknown.values()]
+    surfaces = [*(name.name for name in names), *unknown.values(), *task.variants]
     measured: dict[Half, list[MethodAnswers]] = {half: [] for half in halves}
 
     def add(method: str, answers: Answers, seeded: Answers | None = None) -> None:
@@ -60,6 +60,7 @@ def measure(
                 answers,
                 [name for name in names if half_of(name.entity) == half and not name.other_meaning],
                 {source: _of_half(forms, half) for source, forms in task.unknown_forms.items()},
+                variants={f: ids for f, ids in task.variants.items() if half_of(f) == half},
                 is_probability=method in MODELS,
                 other_meaning=[
                     name for name in names if half_of(name.entity) == half and name.other_meaning

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,8 @@ class MethodAnswers:
     answers: Answers
     names: Sequence[HiddenName]
     unknown: Mapping[str, Sequence[str]]  # normal forms: PHRASES, and forms that the corpus defines
+    # The entities of terms that have the stems of a known name and are none, by normal form
+    variants: Mapping[str, frozenset[str]] = field(default_factory=dict)
     is_probability: bool = False  # whether the scores are probabilities
     seeded: Answers | None = None  # of phrases, with `mine --seeds`
     other_meaning: Sequence[HiddenName] = ()  # abbreviations of something else in this corpus
@@ -51,6 +53,15 @@ class MethodAnswers:
 
     def join_share(self, source: str, score: float) -> float:
         return joined_share(self.unknown[source], self.answers, score)
+
+    def variant_share(self, score: float, *, right: bool) -> float:
+        """The share of the variants of known names that join an entity with such a name, or not."""
+        joined = [
+            self.answers[form].entity in entities
+            for form, entities in self.variants.items()
+            if form in self.answers and self.answers[form].score >= score
+        ]
+        return joined.count(right) / max(len(self.variants), 1)
 
     @property
     def mixed_calibration_error(self) -> float:
@@ -87,6 +98,14 @@ class MethodAnswers:
                 source: {"terms": len(forms)}
                 | {f"{score:.4g}": self.join_share(source, score) for score in scores}
                 for source, forms in self.unknown.items()
+            },
+            "variants of known names": {"terms": len(self.variants)}
+            | {
+                f"{score:.4g}": {
+                    "right": self.variant_share(score, right=True),
+                    "wrong": self.variant_share(score, right=False),
+                }
+                for score in scores
             },
         }
         if self.is_probability:

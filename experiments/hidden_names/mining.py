@@ -16,6 +16,7 @@ from experiments.hidden_names.hiding import (
     hide,
     left_names,
     name_group,
+    stem_bag,
     write_reduced,
 )
 from experiments.hidden_names.measurement import DEFINED, PHRASES
@@ -97,6 +98,21 @@ class Task:
     @cached_property
     def unknown_terms(self) -> dict[str, str]:
         """Terms that the run mines and no entity of the full knowledge base has, by normal form."""
+        return {f: term for f, term in self._new_terms.items() if f not in self.variants}
+
+    @cached_property
+    def variants(self) -> dict[str, frozenset[str]]:
+        """Entities that have a name with the stems of a term, by normal form: leech and Leeches."""
+        entities_of: dict[tuple[str, ...], set[str]] = {}
+        for entity in self.kb:
+            for name in self.kb.names(entity):
+                entities_of.setdefault(stem_bag(name), set()).add(entity)
+        bags = {form: stem_bag(term) for form, term in self._new_terms.items()}
+        return {f: frozenset(entities_of[bag]) for f, bag in bags.items() if bag in entities_of}
+
+    @cached_property
+    def _new_terms(self) -> dict[str, str]:
+        """Terms that the run mines and that are no name in the full knowledge base."""
         terms = read_vocabulary(self._own.vocabulary).terms
         return {
             normal_form(term.surface): term.surface

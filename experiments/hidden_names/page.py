@@ -67,10 +67,14 @@ entity.
   the entity, is no name of the entity in this corpus, and is left out ("PVA", polyvinyl alcohol,
   for *pulmonary valve agenesis*). The model rules such entities out by nearly the same rule, so a
   name that the rule leaves out wrongly is missing here too.
+- *Phrases of no entity*, and abbreviations and their definitions of no entity, are terms that the
+  pipeline proposes without the list and that have not even the stems of a name in the full
+  knowledge base. Those that have them, such as plurals, are *variants of known names*.
 - Entities are split in two halves by a hash of their id, phrases by a hash of themselves. Choices
   were made on one half (*develop*); the other one is for this page.
-- *Model that has not seen the names*: its weights were learned without MeSH, without biomedical
-  lists and ontologies that share its entities, and without Wikipedia. *Shipped model*: the weights
+- *Model that has not seen the names*: its static encoder was learned without MeSH, without
+  biomedical lists and ontologies that share its entities, and without Wikipedia; new names are
+  assigned by no other part of the weights. *Shipped model*: the weights
   of the package have seen a part of the names, so that these figures say what a user of this very
   knowledge base can expect, and not how well other names are found.
 - Rivals look a name up among all names that are not hidden: *equal bags of stems* (Snowball), the
@@ -92,7 +96,8 @@ def _section(title: str, measured: Sequence[MethodAnswers]) -> list[str]:
         f"without the list. {len(first.homeless.names):,} belong to an entity that has no other "
         f"name in the corpus. {len(first.other_meaning):,} hidden abbreviations of something else "
         f"are left out. "
-        + " ".join(f"{len(forms):,} {source} are of no entity." for source, forms in unknown),
+        + " ".join(f"{len(forms):,} {source} are of no entity." for source, forms in unknown)
+        + f" {len(first.variants):,} terms that the pipeline proposes are variants of known names.",
         _goals(first),
         _recalls(measured),
         _levels(measured),
@@ -174,6 +179,10 @@ def _strays(measured: Sequence[MethodAnswers]) -> str:
         shares = {"no other name in the corpus, joined to a wrong entity": homeless}
         shares |= {
             f"{what} of no entity that join": partial(one.join_share, what) for what in one.unknown
+        }
+        shares |= {
+            "variants that join an entity with such a name": partial(one.variant_share, right=True),
+            "variants that join another entity": partial(one.variant_share, right=False),
         }
         for label, share in shares.items():
             cells = ["" if score is None else _percent(share(score)) for score in scores]

@@ -253,3 +253,13 @@ def test_page_of_a_small_world(tmp_path: Path) -> None:
     assert not any(reduced.entities_named(name) for name in listed)
     assert "## kb, half *report*" in page
     assert str(tmp_path) not in page
+
+
+def test_variants_join_an_entity_with_their_stems_or_another() -> None:
+    answers = {"hearts": Answer("D1", 0.9), "lungs": Answer("D1", 0.6), "brains": Answer("D2", 0.2)}
+    entities = {"hearts": {"D1", "D3"}, "lungs": {"D2"}, "brains": {"D2"}, "livers": {"D4"}}
+    variants = {form: frozenset(ids) for form, ids in entities.items()}
+    measured = MethodAnswers("ours", answers, [], {PHRASES: []}, variants)
+    assert measured.variant_share(0.5, right=True) == 0.25
+    assert measured.variant_share(0.5, right=False) == 0.25
+    assert measured.variant_share(0.1, right=True) == 0.5
