@@ -20,7 +20,7 @@ from synsetmine.cli.options import (
 )
 from synsetmine.cli.stages import CorpusOptions
 from synsetmine.errors import DataError, Skipped, quantity
-from synsetmine.pipeline.settings import KbSettings
+from synsetmine.pipeline.settings import AbbreviationSettings, KbSettings, LintSettings
 
 if TYPE_CHECKING:
     from synsetmine.export.solr import Lint, Severity
@@ -55,10 +55,8 @@ def abbreviations(
             "table on stdout.",
         ),
     ] = None,
-    min_count: Annotated[
-        int, typer.Option(min=1, help="Only definitions that occur at least this often.")
-    ] = 1,
     *,
+    chosen: Annotated[AbbreviationSettings, SettingOptions()],
     settings: CorpusOptions,
 ) -> None:
     """List the abbreviations that a corpus defines, with counts and an example sentence.
@@ -82,7 +80,7 @@ def abbreviations(
     with console.progress_bar("reading", unit="bytes") as bar:
         defined = find_abbreviations(open_corpus(settings, skipped, bar.update))
     console.report_left_out(skipped)
-    listed = [entry for entry in defined if entry.count >= min_count]
+    listed = [entry for entry in defined if entry.count >= chosen.min_count]
     rows = [[str(cell) for cell in _row(entry)] for entry in listed]
     where = ""
     if out is None:
@@ -183,14 +181,11 @@ def convert(
         console.say(f"{len(vectors)} vectors of {vectors.dimension} dimensions written to {target}")
 
 
+@with_settings
 def lint(
     files: Annotated[list[Path], typer.Argument(help="Files such as synonyms.txt.")],
-    limit: Annotated[
-        int,
-        typer.Option(
-            min=0, help="Maximum number of rules per file that your engine accepts; 0: no limit."
-        ),
-    ] = 10_000,
+    *,
+    settings: Annotated[LintSettings, SettingOptions()],
     as_json: AsJson = False,
 ) -> None:
     """Check synonyms.txt files before Solr or Elasticsearch reads them.
@@ -202,7 +197,7 @@ def lint(
     """
     from synsetmine.export import lint_file
 
-    results = {path: lint_file(path, limit=limit) for path in files}
+    results = {path: lint_file(path, limit=settings.limit) for path in files}
     if as_json:
         console.show_json(
             [{"file": str(path), **asdict(result)} for path, result in results.items()]
