@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
-from synsetmine.corpus.name_lists import Row, read_pairs, rows_in
+from synsetmine.corpus.name_lists import NameRow, read_pairs, rows_in
 from synsetmine.errors import DataError, require_type
 from synsetmine.io.sets import read_sets
 from synsetmine.models import MiningResult, StoredModel
@@ -158,7 +158,7 @@ def group(
         encode = open_encoder(encoder, device=device, cache=cache, progress=bar)
         entities = known_entities(known)
         mentions = [*known_mentions(entities)]
-        rows = [row if row.name.strip() else Row("") for row in rows]
+        rows = [row if row.name.strip() else NameRow("") for row in rows]
         sensed = _with_senses([*rows, *mentions], model, encode, threshold)
         split = known_senses(sensed[: len(rows)], sensed[len(rows) :], mentions)
         vocabulary = NameVocabulary(split, entities)
@@ -225,8 +225,8 @@ def _has_any(sets: SynonymSets, pairs: Iterable[tuple[Term, Term]]) -> bool:
 
 
 def _with_senses(
-    rows: Sequence[Row], model: NameModel, encode: Encode | None, threshold: float
-) -> Sequence[Row]:
+    rows: Sequence[NameRow], model: NameModel, encode: Encode | None, threshold: float
+) -> Sequence[NameRow]:
     """The rows with the senses that the contexts of a name show, the most frequent one first.
 
     A row without a context has the most frequent sense. A high threshold asks for certain merges

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from synsetmine.corpus.name_lists import id_text
+from synsetmine.corpus.name_lists import NameRow, id_text
 from synsetmine.errors import DataError, quantity, require_type
 from synsetmine.normalization import name_key
 from synsetmine.pipeline.graph_files import (
@@ -26,7 +26,7 @@ from synsetmine.pipeline.graph_files import (
 )
 from synsetmine.pipeline.merge_resolver import MergeResolver
 from synsetmine.pipeline.plan import Merge, Plan, plan_in
-from synsetmine.pipeline.registry import GraphEntity, KnownName, NamedRow, Registry
+from synsetmine.pipeline.registry import KnownEntity, Registry
 from synsetmine.pipeline.settings import GraphColumns
 
 NAMES = ("name", "title", "entity", "label")  # usual names of the column with the names
@@ -230,31 +230,30 @@ def _check_distinct(table: GraphTable, ids: Sequence[str]) -> None:
 
 def _graph_entities(
     merged: _MergedEntities, resolver: MergeResolver, columns: GraphColumns
-) -> list[GraphEntity]:
+) -> list[KnownEntity]:
     """The entities of a merged table, as a registry takes them."""
     table, names, types, ids = merged.before, merged.names, merged.types, merged.ids
     texts = [table.values(column) for column in _joined(table, columns)]
 
-    def named(row: int) -> NamedRow:
+    def named(row: int) -> NameRow:
         contexts = tuple(own[row] for own in texts if isinstance(own[row], str) and own[row])
-        name = KnownName(" ".join(names[row].split()), types[row], contexts=contexts)
-        return NamedRow(name, ids[row])
+        return NameRow(" ".join(names[row].split()), types[row], contexts=contexts, id=ids[row])
 
-    graph: dict[int, GraphEntity] = {}  # by the first row
+    graph: dict[int, KnownEntity] = {}  # by the first row
     gone: set[int] = set()
     for number, rows in merged.rows_of.items():
         merge = resolver.merges[number]
         type_ = next(filter(None, [merge.type, *(types[row] for row in rows)]), "")
-        first = NamedRow(KnownName(merge.canonical, type_), ids[rows[0]])
+        first = NameRow(merge.canonical, type_, id=ids[rows[0]])
         own = [*map(named, rows)]
-        listed = {row.name.key[0] for row in own}
+        listed = {row.key[0] for row in own}
         more = [m for m in merge.members if name_key(m.name) not in listed]
-        planned = [NamedRow(KnownName(m.name, m.type)) for m in more]
-        graph[min(rows)] = GraphEntity(merge.id, (first, *own, *planned))
+        planned = [NameRow(m.name, m.type) for m in more]
+        graph[min(rows)] = KnownEntity(merge.id, (first, *own, *planned))
         gone.update(rows)
     for row, name in enumerate(names):
         if row not in gone and name.strip():
-            graph[row] = GraphEntity("", (named(row),))
+            graph[row] = KnownEntity("", (named(row),))
     return [graph[row] for row in sorted(graph)]
 
 
