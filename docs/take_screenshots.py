@@ -25,10 +25,9 @@ from playwright.sync_api import sync_playwright
 
 from synsetmine.review import QueueFilter
 from synsetmine.review.web.answers import Answers, MinedAnswers
-from synsetmine.review.web.api import Service, serving_app
+from synsetmine.review.web.api import SearchPage, Service, serving_app
 from synsetmine.review.web.pages import QueueQuery, format_position
 from synsetmine.review.web.routes import reviewing_app
-from synsetmine.review.web.search import SearchPage
 from synsetmine.review.web.server import AccessPolicy, address_of, listen, make_server
 from synsetmine.review.web.session import ReviewSession
 

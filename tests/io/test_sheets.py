@@ -11,9 +11,9 @@ import pytest
 from openpyxl.reader.excel import ExcelReader
 
 from synsetmine.errors import DataError, SynsetmineError
-from synsetmine.io import sheets
+from synsetmine.io import tables
 from synsetmine.io.files import Source
-from synsetmine.io.sheets import sheet_rows
+from synsetmine.io.tables import sheet_rows
 from tests.support.officefiles import MAIN, write_shared, write_sheet
 
 
@@ -142,8 +142,8 @@ def test_the_limit_of_cells_admits_what_is_below(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write_sheet(tmp_path / "x.xlsx", [["a"], ["b"], ["c"]])
-    monkeypatch.setattr(sheets, "MOST_CELLS", 6)
+    monkeypatch.setattr(tables, "MOST_CELLS", 6)
     assert len(rows(path)) == 3
-    monkeypatch.setattr(sheets, "MOST_CELLS", 5)
+    monkeypatch.setattr(tables, "MOST_CELLS", 5)
     with pytest.raises(DataError, match=r"x\.xlsx:3: the sheet has more than 5 cells"):
         rows(path)

@@ -17,13 +17,12 @@ from synsetmine.cli.compare import compare, datasets
 from synsetmine.cli.export import export
 from synsetmine.cli.group import apply_plan, group
 from synsetmine.cli.mine import evaluate, mine, rank, score
-from synsetmine.cli.push import push
 from synsetmine.cli.review import export_reviews, import_reviews, judge, review
 from synsetmine.cli.run import demo, init, report, run
 from synsetmine.cli.server import mcp, serve
 from synsetmine.cli.stages import knowledge, link, read, supervise, vectors, vocabulary
 from synsetmine.cli.train import finetune, train, tune
-from synsetmine.cli.vocabularies import abbreviations, apply_names, convert, lint
+from synsetmine.cli.vocabularies import abbreviations, apply_names, convert, lint, push
 from synsetmine.errors import SynsetmineError, choose_among
 
 # Bad data, a bad model, an unwritable place. typer has 2 for wrong usage, and the last one.

@@ -162,8 +162,7 @@ def serve(
     check_packages("web")
     check_inputs(source, inputs, sets_only=sets_only)
 
-    from synsetmine.review.web.api import Service, serving_app
-    from synsetmine.review.web.search import SearchPage
+    from synsetmine.review.web.api import SearchPage, Service, serving_app
     from synsetmine.runs.folder import is_run
 
     service = Service()

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from synsetmine.errors import DataError
 from synsetmine.io.files import Source, atomic_write, parse_json
 from synsetmine.io.parquet import ParquetReader, parquet_errors
-from synsetmine.io.sheets import sheet_rows
-from synsetmine.io.tables import Row, rows_in
+from synsetmine.io.tables import Row, rows_in, sheet_rows
 from synsetmine.normalization import nfc
 from synsetmine.types import Document, Mention
 

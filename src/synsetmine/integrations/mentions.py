@@ -10,11 +10,11 @@ from typing import NamedTuple, TypedDict, Unpack
 
 from synsetmine.models import StoredModel
 from synsetmine.normalization import name_key
+from synsetmine.notebook import ShowProgress
 from synsetmine.pipeline.grouping import NameModel, Pairs, group
 from synsetmine.pipeline.name_sets import Grouping, Member, NameSet
 from synsetmine.pipeline.name_vocabulary import KnownSets
 from synsetmine.pipeline.settings import JudgeSettings
-from synsetmine.progress import ShowProgress
 from synsetmine.text.tokens import sentence_around
 
 SENTENCES = 8  # of a text that mentions a name

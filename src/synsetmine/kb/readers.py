@@ -20,8 +20,7 @@ from synsetmine.io.files import (
     plain_name,
 )
 from synsetmine.io.sets import read_entities
-from synsetmine.io.sheets import sheet_rows
-from synsetmine.io.tables import Row, rows_in
+from synsetmine.io.tables import Row, rows_in, sheet_rows
 from synsetmine.kb.base import KnowledgeBase, KnowledgeBuilder
 from synsetmine.kb.dumps import add_mediawiki, add_umls, add_wikidata, umls_files
 from synsetmine.kb.obo import Scope, add_obo

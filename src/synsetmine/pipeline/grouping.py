@@ -22,6 +22,7 @@ from synsetmine.errors import DataError, require_type
 from synsetmine.io.sets import read_sets
 from synsetmine.models import MiningResult, StoredModel
 from synsetmine.normalization import name_key
+from synsetmine.notebook import ShowProgress, open_progress
 from synsetmine.pipeline.explanation import PairExplainer
 from synsetmine.pipeline.name_sets import Grouping, UnsurePair
 from synsetmine.pipeline.name_vocabulary import (
@@ -32,7 +33,6 @@ from synsetmine.pipeline.name_vocabulary import (
 )
 from synsetmine.pipeline.registry import Registry, known_mentions, known_senses
 from synsetmine.pipeline.settings import GroupSettings, JudgeSettings
-from synsetmine.progress import ShowProgress, open_progress
 from synsetmine.types import Progress, SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews, encode_terms, find_encoder, unit_rows
 

@@ -24,8 +24,7 @@ from synsetmine.pipeline.graph_files import (
     table_of,
     with_originals,
 )
-from synsetmine.pipeline.merge_resolver import MergeResolver
-from synsetmine.pipeline.plan import Merge, Plan, plan_in
+from synsetmine.pipeline.plan import Merge, MergeResolver, Plan, plan_in
 from synsetmine.pipeline.registry import KnownEntity, Registry
 from synsetmine.pipeline.settings import GraphColumns
 

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from synsetmine.corpus.name_lists import PAIR_HEADER
 from synsetmine.errors import DataError, Skipped, quantity
-from synsetmine.frames import Library, frame_of, html_table
 from synsetmine.io.files import atomic_write, plain_name, write_json_lines, write_text
 from synsetmine.io.sets import new_id
 from synsetmine.io.tables import cell_of, escape_formula, rows_of
 from synsetmine.normalization import name_key
+from synsetmine.notebook import Library, ShowProgress, frame_of, html_table
 from synsetmine.pipeline.explanation import PairExplainer
-from synsetmine.progress import ShowProgress
 from synsetmine.types import SynonymSets, Term
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from synsetmine.io.downloads import redact
 from synsetmine.io.files import cannot_open, check_folder
 from synsetmine.kb import kb_files
 from synsetmine.models.storage import CONFIG, model_files
+from synsetmine.notebook import ShowProgress, open_progress
 from synsetmine.pipeline.corpus_stages import (
     choose_vocabulary,
     link_documents,
@@ -34,7 +35,6 @@ from synsetmine.pipeline.model_stages import (
 from synsetmine.pipeline.project import Project, read_project
 from synsetmine.pipeline.report.page import write_run_report
 from synsetmine.pipeline.stage_results import StageContext
-from synsetmine.progress import ShowProgress, open_progress
 from synsetmine.runs.folder import STAGES, Artefacts, RunFolder, Stage, StageRecord, Watcher
 from synsetmine.types import Progress
 from synsetmine.views import find_encoder

@@ -10,8 +10,7 @@ import pytest
 
 from synsetmine.kb import Entity, KnowledgeBase
 from synsetmine.review.web.answers import Answers, MinedAnswers
-from synsetmine.review.web.api import Service, serving_app
-from synsetmine.review.web.search import SearchPage
+from synsetmine.review.web.api import SearchPage, Service, serving_app
 from synsetmine.review.web.server import AccessPolicy
 from synsetmine.runs.folder import Artefacts
 from tests.support.webserver import MEDICAL, serve, write_near_vectors, write_run

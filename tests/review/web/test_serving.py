@@ -23,9 +23,8 @@ from synsetmine.models.known import Candidate, KnownSets
 from synsetmine.review import ReviewState, ReviewStore
 from synsetmine.review.web import api, schemas
 from synsetmine.review.web.answers import Answers, MinedAnswers, ModelAnswers
-from synsetmine.review.web.api import Service, openapi_document, serving_app
+from synsetmine.review.web.api import SearchPage, Service, openapi_document, serving_app
 from synsetmine.review.web.schemas import QUESTIONS, ExpandQuestion
-from synsetmine.review.web.search import SearchPage
 from synsetmine.review.web.server import AccessPolicy
 from synsetmine.runs import MinedSet, MinedTerm, Sentence, read_results
 from synsetmine.runs.folder import Artefacts

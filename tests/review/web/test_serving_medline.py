@@ -18,8 +18,7 @@ from synsetmine.kb import KnowledgeBase
 from synsetmine.normalization import normal_form
 from synsetmine.pipeline.project import write_project
 from synsetmine.pipeline.run import run_project
-from synsetmine.review.web.api import Service, serving_app
-from synsetmine.review.web.search import SearchPage
+from synsetmine.review.web.api import SearchPage, Service, serving_app
 from synsetmine.review.web.server import AccessPolicy
 from synsetmine.runs.folder import Artefacts
 from tests.conftest import BENCHMARKS
