@@ -72,7 +72,7 @@ class CslsLinkage:
     view: View
     link: Link = "average"
     needs_k: bool = False
-    ordered: bool = False
+    depends_on_order: bool = False
 
     @property
     def needs(self) -> frozenset[View]:

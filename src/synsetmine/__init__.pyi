@@ -64,4 +64,5 @@ from synsetmine.views import TermViews as TermViews
 from synsetmine.views import read_vectors as read_vectors
 from synsetmine.views import write_vectors as write_vectors
 
+__all__: list[str]
 __version__: str

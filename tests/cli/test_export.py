@@ -173,7 +173,7 @@ def test_an_own_synonyms_file_is_a_source(place: Path) -> None:
         (["run", "-f", "solr", "--min-size", "9"], "no set of run is left to export"),
     ],
 )
-def test_mistakes_are_told(arguments: list[str], problem: str, place: Path) -> None:
+def test_mistakes_are_reported(arguments: list[str], problem: str, place: Path) -> None:
     with pytest.raises(SynsetmineError) as caught:
         export(*arguments, "-o", "out.txt")
     assert problem in str(caught.value)

@@ -46,7 +46,7 @@ def test_a_formula_has_its_last_value(tmp_path: Path) -> None:
     assert rows(path) == [(1, ["name"]), (3, ["heart"])]  # nothing has computed it
 
 
-def test_broken_files_are_told(tmp_path: Path) -> None:
+def test_broken_files_are_reported(tmp_path: Path) -> None:
     path = write_sheet(tmp_path / "x.xlsx", [["name"], ["heart"]])
     content = path.read_bytes()
     for broken in (b"", b"PK\x03\x04", content[: len(content) // 2]):
@@ -60,7 +60,7 @@ def test_broken_files_are_told(tmp_path: Path) -> None:
         rows(tmp_path / "gone.xlsx")
 
 
-def test_a_missing_package_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write_sheet(tmp_path / "x.xlsx", [["name"]])
     monkeypatch.setitem(sys.modules, "openpyxl.reader.excel", None)
     with pytest.raises(

@@ -163,7 +163,7 @@ def test_one_that_has_learned_the_test_sets_is_no_judge(tiny: Path, tmp_path: Pa
         Plan(training=new, test=learned, views=views)
 
 
-def test_bad_wishes_are_told(tiny: Path, tmp_path: Path) -> None:
+def test_bad_wishes_are_reported(tiny: Path, tmp_path: Path) -> None:
     few = SETS.pick(range(5))
     with pytest.raises(
         DataError, match="too few sets to tune on 4 and withhold 1, at least 10 each"

@@ -128,7 +128,7 @@ OTHERS = {
         (f"{file}.py", "near_pairs", "top")
         for file in ("models/general/prepared_names", "pipeline/grouping")
     ),
-    ("pipeline/mcp/messages.py", "GroupCall", "unsure"),  # a language model reads the answer
+    ("pipeline/mcp/tools.py", "GroupCall", "unsure"),  # a language model reads the answer
     ("pipeline/merging.py", "ApplicationCounts", "ambiguous"),
     ("pipeline/name_sets.py", "NameCounts", "ambiguous"),
     ("pipeline/name_sets.py", "NameCounts", "names"),
@@ -148,7 +148,7 @@ OTHERS = {
     ("views/skipgram.py", "train_skipgram", "window"),
 }
 # The same of options that are declared by hand, not made from settings.
-OPTIONS = {("cli/push.py", "push", "dry_run")}  # of no language model
+OPTIONS = {("cli/vocabularies.py", "push", "dry_run")}  # of no language model
 
 
 def declared_defaults() -> Iterator[tuple[tuple[str, str, str], Any]]:

@@ -261,9 +261,9 @@ class TestEveryMethod:
         assert pickle.loads(pickle.dumps(method)) == method
         assert hash(method) == hash(pickle.loads(pickle.dumps(method)))
 
-    def test_it_is_not_told_the_number_of_sets_and_hangs_on_the_order(self, method: Method) -> None:
+    def test_it_gets_no_number_of_sets_and_depends_on_the_order(self, method: Method) -> None:
         assert not method.needs_k
-        assert method.ordered
+        assert method.depends_on_order
         assert method.needs == {"vectors"}
 
     def test_the_grid_has_no_choice_twice(self, method: Method) -> None:

@@ -31,7 +31,7 @@ class Grid:
     choices: Sequence[Choice] = ({"digits": 0}, {"digits": 1}, {"digits": 4})
     needs: frozenset[View] = frozenset({"vectors"})
     needs_k: bool = False
-    ordered: bool = False
+    depends_on_order: bool = False
     failure: str = ""
 
     def fit(self, data: TrainingData) -> Grid:
@@ -115,7 +115,7 @@ def test_where_there_is_no_choice_nothing_is_learned() -> None:
 def test_a_seed_runs_orders_only_where_they_matter() -> None:
     plan = make_plan()
     once = run_seed(plan, entry(Grid()), 0)
-    often = run_seed(plan, entry(Grid(ordered=True)), 0)
+    often = run_seed(plan, entry(Grid(depends_on_order=True)), 0)
     assert [len(once.reports), len(often.reports)] == [1, 3]
     assert once.reports[0]["ari"] == pytest.approx(1.0)
     assert once.choice == {"digits": 1}
@@ -126,7 +126,7 @@ class Spy(Grid):
     """Tells what it is shown, in labels that only it can have made."""
 
     needs_k: bool = True
-    ordered: bool = True
+    depends_on_order: bool = True
     choices: Sequence[Choice] = ({"digits": 1},)
 
     def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
@@ -216,7 +216,7 @@ def test_terms_without_a_vector_stand_alone_and_are_counted() -> None:
 
 def test_processes_give_the_same_and_a_broken_comparison_goes_on(tmp_path: Path) -> None:
     plan = make_plan()
-    entries = [entry(Grid()), entry(Grid(ordered=True), "other")]
+    entries = [entry(Grid()), entry(Grid(depends_on_order=True), "other")]
     first = compare(plan, entries[:1], out=tmp_path)
     written = {p: p.stat().st_mtime_ns for p in (tmp_path / "seeds").iterdir()}
     assert len(written) == 2

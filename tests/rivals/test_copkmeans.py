@@ -145,7 +145,7 @@ def test_what_the_method_says_of_itself() -> None:
     method: Method = CopKMeans()
     assert method.needs == {"vectors"}
     assert method.needs_k
-    assert method.ordered
+    assert method.depends_on_order
     assert list(method.choices) == [{}]
     assert len({CopKMeans(), CopKMeans(unit=True), CopKMeans(start="sets"), CopKMeans()}) == 3
 

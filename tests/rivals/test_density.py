@@ -56,7 +56,7 @@ def test_it_is_a_method_of_the_comparison() -> None:
     assert method.needs == {"encoder"}
     assert Hdbscan().needs == {"vectors"}
     assert not method.needs_k
-    assert not method.ordered
+    assert not method.depends_on_order
     assert method.choices[0] == choice()
     assert len({tuple(c.values()) for c in method.choices}) == len(method.choices) == 28
     assert pickle.loads(pickle.dumps(method)) == method

@@ -53,7 +53,7 @@ def test_what_the_method_says_of_itself() -> None:
     method: Method = KMeans()
     assert method.needs == {"vectors"}
     assert method.needs_k
-    assert method.ordered
+    assert method.depends_on_order
     assert list(method.choices) == [{}]
     assert len({KMeans(), KMeans(unit=True), KMeans()}) == 2
 
@@ -70,7 +70,7 @@ def test_far_apart_sets_are_found() -> None:
 
 @given(small_rows(), st.integers(1, 10))
 @quick
-def test_there_are_as_many_clusters_as_told_or_as_points_differ(rows: Rows, sets: int) -> None:
+def test_there_are_as_many_clusters_as_given_or_as_points_differ(rows: Rows, sets: int) -> None:
     points = list(map(tuple, rows.tolist()))
     labels = labels_of(rows, sets)
     assert len(set(labels.tolist())) == min(sets, len(set(points)))
@@ -110,7 +110,7 @@ def test_unit_vectors_have_no_length(rows: Rows, sets: int, data: st.DataObject)
     assert np.array_equal(labels_of(rows, sets, unit=True), labels_of(longer, sets, unit=True))
 
 
-def test_length_matters_unless_told_otherwise() -> None:
+def test_length_matters_unless_set_otherwise() -> None:
     rows = np.array([[1, 0], [9, 0], [0, 1], [0, 9]], np.float32)
     assert partition(labels_of(rows, 2, unit=True)) == {frozenset({0, 1}), frozenset({2, 3})}
     assert partition(labels_of(rows, 3)) == {frozenset({0, 2}), frozenset({1}), frozenset({3})}

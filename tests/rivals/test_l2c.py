@@ -73,7 +73,7 @@ def test_what_it_says_of_itself() -> None:
     method: Method = L2C()
     assert method.needs == {"vectors"}
     assert method.needs_k
-    assert method.ordered
+    assert method.depends_on_order
     assert method.choices[0] == {"weight": 1.0}
 
 

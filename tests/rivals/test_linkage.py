@@ -186,7 +186,7 @@ def test_it_is_a_method_of_the_comparison() -> None:
     method: Method = Agglomerative(view="strings", link="complete", scorer="token_sort")
     assert method.needs == {"strings"}
     assert not method.needs_k
-    assert not method.ordered
+    assert not method.depends_on_order
     distances = [choice["distance"] for choice in method.choices]
     assert distances[0] == 0.35
     assert sorted(distances) == pytest.approx(np.arange(0.05, 0.951, 0.025).tolist())

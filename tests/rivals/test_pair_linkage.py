@@ -157,7 +157,7 @@ def test_the_order_of_the_terms_does_not_matter(seed: int) -> None:
     rows = np.random.default_rng(0).integers(-2, 3, (len(sets.terms), 4)).astype(np.float32)
     views = TermViews(vectors=(TermVectors(sets.terms, rows),))  # many ties
     method = PairLinkage(views=("vectors", "strings"))
-    assert not method.ordered
+    assert not method.depends_on_order
     training, held = sets.split(0.4, seed=1)
     learned = method.fit(TrainingData(training=training, views=views, size=50))
     order = np.random.default_rng(seed).permutation(len(held.terms))
@@ -188,7 +188,7 @@ def test_a_second_table_helps_and_may_lack_terms() -> None:
         next(learned.cluster(task, method.choices))
 
 
-def test_missing_views_are_told() -> None:
+def test_missing_views_are_reported() -> None:
     training, _, views = easy_world(0)
     data = TrainingData(training=training, views=TermViews(vectors=views.vectors), size=10)
     with pytest.raises(DataError, match="no vector table for this view: 'encoder'"):

@@ -155,7 +155,7 @@ def test_in_large_training_data_neighbours_come_from_a_pool(
 
 
 @pytest.mark.parametrize("sizes", [[], [3], [1, 1, 1]])
-def test_what_gives_no_pairs_is_told(sizes: list[int]) -> None:
+def test_what_gives_no_pairs_is_reported(sizes: list[int]) -> None:
     with pytest.raises(DataError, match="two training sets and two terms in one of them"):
         training_pairs(sets_of(sizes))
 

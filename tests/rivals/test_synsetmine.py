@@ -61,7 +61,7 @@ def test_what_it_says_of_itself() -> None:
     method: Method = SynSetMine()
     assert method.needs == {"vectors"}
     assert not method.needs_k
-    assert method.ordered
+    assert method.depends_on_order
     assert list(method.choices) == [{"threshold": 0.5}]
     assert SynSetMine(changes={"threshold": 0.7}).choices == ({"threshold": 0.7},)
 
@@ -147,7 +147,7 @@ def test_labels_do_not_depend_on_senses(learned: TrainedSynSetMine, easy: Task) 
     assert np.array_equal(labels, next(learned.cluster(plain, METHOD.choices)))
 
 
-def test_wrong_settings_are_told_before_anything_runs() -> None:
+def test_wrong_settings_are_reported_before_anything_runs() -> None:
     with pytest.raises(DataError, match=r"no such preset: 'papers'; did you mean 'paper'?"):
         SynSetMine(preset="papers")
     with pytest.raises(DataError, match=r"no such setting: 'epoch'; did you mean 'epochs'"):

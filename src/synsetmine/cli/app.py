@@ -118,15 +118,15 @@ def main() -> None:
 
 def _wrong_usage(error: Any) -> str:
     """The problem with the next step, without the box that typer draws around it."""
-    told: str = error.format_message().removesuffix(".").replace("Value error, ", "")
-    unknown = re.search(r"'([^']*)' is not one of ('.*')$", told)
+    message: str = error.format_message().removesuffix(".").replace("Value error, ", "")
+    unknown = re.search(r"'([^']*)' is not one of ('.*')$", message)
     if unknown is not None:
         choices = re.findall(r"'([^']*)'", unknown[2])
-        told = f"{told[: unknown.start()]}no such value: {unknown[1]!r}; "
-        told += choose_among(unknown[1], choices)
-    if told.endswith("?") or error.ctx is None:
-        return told
-    return f"{told}; see `{error.ctx.command_path} --help`"
+        message = f"{message[: unknown.start()]}no such value: {unknown[1]!r}; "
+        message += choose_among(unknown[1], choices)
+    if message.endswith("?") or error.ctx is None:
+        return message
+    return f"{message}; see `{error.ctx.command_path} --help`"
 
 
 def _in_words(error: BaseException) -> str:

@@ -208,7 +208,7 @@ def export(
     """
     del formats
     check_not_input(out, source, counts, trace, kb, reviews)
-    from synsetmine.errors import Skipped
+    from synsetmine.errors import ErrorCounts
     from synsetmine.export import FORMATS, About, choose_entries
 
     chosen = FORMATS[format]
@@ -219,7 +219,7 @@ def export(
     sets = _apply_reviews(sets, source, reviews, accepted=accepted)
     if known_only:
         sets = _known_sets(sets)
-    skipped = Skipped()
+    skipped = ErrorCounts()
     above = choose_entries(sets, threshold=settings.threshold, min_size=1)
     entries = choose_entries(
         sets,

@@ -21,7 +21,7 @@ from synsetmine.cli.options import (
     with_settings,
 )
 from synsetmine.cli.stages import CorpusOptions
-from synsetmine.errors import DataError, Skipped, SynsetmineError, quantity
+from synsetmine.errors import DataError, ErrorCounts, SynsetmineError, quantity
 from synsetmine.pipeline.settings import AbbreviationSettings, KbSettings, LintSettings
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def abbreviations(
 
     if out is not None:
         check_not_input(out, *corpus_files(settings.path, settings.format))
-    skipped = Skipped()
+    skipped = ErrorCounts()
     with console.progress_bar("reading", unit="bytes") as bar:
         defined = find_abbreviations(open_corpus(settings, skipped, bar.update))
     console.report_left_out(skipped)
@@ -143,7 +143,7 @@ def apply_names(
     from synsetmine.kb import apply_names as apply
     from synsetmine.kb.readers import KbFields
 
-    refused = Skipped()
+    refused = ErrorCounts()
     names = read_patch(patch, refused=refused, reviewed=reviewed)
     applied = apply(kb, out, names, refused=refused, format=format, fields=KbFields.of(**columns))
     console.report_left_out(refused)

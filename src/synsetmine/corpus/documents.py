@@ -379,10 +379,10 @@ def _check_columns(header: list[str], fields: Fields, path: Path) -> list[str]:
     """The columns to read; all text columns must be there."""
     for name in fields.texts:
         if name not in header:
-            found = f"{name} is not among {', '.join(header)}"
+            listed = f"{name} is not among {', '.join(header)}"
             hint = "name it with --text-field, in a project as text_field of [corpus]"
             problem = "a text column is missing"
-            raise DataError(problem, path=path, value=found[:1000], hint=hint)
+            raise DataError(problem, path=path, value=listed[:1000], hint=hint)
     return [name for name in dict.fromkeys((*fields.texts, fields.id)) if name in header]
 
 

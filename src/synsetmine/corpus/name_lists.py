@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from synsetmine.corpus.documents import TableFormat, check_unicode, parquet_columns, table_rows
-from synsetmine.errors import DataError, Skipped, choose_among, shorten, skip_broken
+from synsetmine.errors import DataError, ErrorCounts, choose_among, shorten, skip_broken
 from synsetmine.io.files import AS_XLSX, OTHER_SHEETS, STDIN, Source, parse_json, plain_name
 from synsetmine.io.sets import Vocabulary, read_vocabulary
 from synsetmine.io.tables import unescape_formula
@@ -48,7 +48,7 @@ def read_names(
     *,
     column: str | None = None,
     format: ListFormat | None = None,
-    skipped: list[DataError] | Skipped | None = None,
+    skipped: list[DataError] | ErrorCounts | None = None,
     on_column: Callable[[str], None] | None = None,
 ) -> list[str]:
     """The names in a file, in its order; a missing one is an empty string.
@@ -67,7 +67,7 @@ def read_terms(
     path: str | Path,
     *,
     column: str | None = None,
-    skipped: list[DataError] | Skipped | None = None,
+    skipped: list[DataError] | ErrorCounts | None = None,
 ) -> Vocabulary:
     """The terms of a vocabulary, or those in a column of a table (.csv, .xlsx or .parquet).
 
@@ -94,7 +94,7 @@ def read_rows(
     type_column: str | None = None,
     id_column: str | None = None,
     format: ListFormat | None = None,
-    skipped: list[DataError] | Skipped | None = None,
+    skipped: list[DataError] | ErrorCounts | None = None,
     on_column: Callable[[str], None] | None = None,
 ) -> list[NameRow]:
     """The rows of a list: names as `read_names` reads them, with what other columns have.

@@ -58,8 +58,8 @@ def link_corpus(
     counters = {"mentions": MentionCounter(linker)}
     with open_mentions(out) as write:
         return sum(
-            write(counted.tables["mentions"], counted.first)
-            for counted in count_together(documents, counters, engine=engine, progress=progress)
+            write(batch.tables["mentions"], batch.first)
+            for batch in count_together(documents, counters, engine=engine, progress=progress)
         )
 
 

@@ -129,7 +129,7 @@ class PairExplainer:
         return term in self.terms
 
     @cached_property
-    def prepared(self) -> PreparedNameModel:
+    def prepared_model(self) -> PreparedNameModel:
         """The model over the names with their contexts."""
         return self._model.prepare([*self.terms], self._views, progress=self._progress)
 
@@ -144,14 +144,14 @@ class PairExplainer:
         from synsetmine.views import TermViews
 
         if not self.contexts:
-            return self.prepared
+            return self.prepared_model
         return self._model.prepare([*self.terms], TermViews(encoder=self._views.encoder))
 
     def nearest(self, term: Term, others: Sequence[Term]) -> Term:
         """The most probable of other terms; among equals the one most alike by its kind."""
         if len(others) == 1:
             return others[0]
-        chances = self.prepared.probabilities([term], others)
+        chances = self.prepared_model.probabilities([term], others)
         for other, chance in zip(others, chances, strict=True):
             self._chances[True, frozenset((term, other))] = chance
         ranks = [
@@ -193,8 +193,8 @@ class PairExplainer:
         """f({other}, term), which is the same the other way round."""
         key = in_contexts or not self.contexts, frozenset((term, other))
         if key not in self._chances:
-            prepared = self.prepared if key[0] else self._names_alone
-            (self._chances[key],) = prepared.probabilities([other], [term])
+            prepared_model = self.prepared_model if key[0] else self._names_alone
+            (self._chances[key],) = prepared_model.probabilities([other], [term])
         return self._chances[key]
 
     def _similarity(self, term: Term, other: Term) -> float | None:

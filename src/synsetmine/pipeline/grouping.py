@@ -144,13 +144,13 @@ def group(
     """
     if isinstance(known, str | Path):
         known = read_sets(known)
-    asked: Judge | None = None
+    language_model: Judge | None = None
     if judge is not None:
         from synsetmine.pipeline.judge import Judge
 
         settings = JudgeSettings(url=judge) if isinstance(judge, str) else judge
         require_type(settings, JudgeSettings, "expected the address of a judge, or JudgeSettings")
-        asked = Judge(settings)
+        language_model = Judge(settings)
     threshold = threshold_of(precision)
     rows = rows_in(names, column, contexts=contexts, types=types)
     model = model_of_names(model, encoder)
@@ -176,18 +176,20 @@ def group(
         explainer = PairExplainer(model, terms, vocabulary.contexts_of(terms), types, encode, bar)
         report: JudgeReport | None = None
         if len(terms) > max(len(seeds.terms), 1):
-            prepared = explainer.prepared
+            prepared = explainer.prepared_model
             generate = partial(
                 prepared.generate, threshold=threshold, seeds=seeds, types=types, progress=bar
             )
             near = partial(_near_pairs, prepared, threshold, seeds=seeds, types=types)
             mined = generate(cannot_link=cannot_link, must_link=must_link)
-            if asked is not None:
+            if language_model is not None:
                 from synsetmine.pipeline.unsure_names import judge_pairs
 
                 judged = judge_pairs(
-                    asked,
-                    near([*cannot_link, *must_link], PAIRS_PER_CALL * asked.settings.calls),
+                    language_model,
+                    near(
+                        [*cannot_link, *must_link], PAIRS_PER_CALL * language_model.settings.calls
+                    ),
                     mined.sets,
                     prepared,
                     threshold=threshold,
@@ -312,8 +314,8 @@ def open_encoder(
     """What encodes terms with a sentence encoder; None without one."""
     if encoder is None:
         return None
-    found = find_encoder(encoder)
-    return partial(encode_terms, model=found, cache=cache, device=device, progress=progress)
+    name = find_encoder(encoder)
+    return partial(encode_terms, model=name, cache=cache, device=device, progress=progress)
 
 
 def name_views(

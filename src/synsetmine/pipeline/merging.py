@@ -232,9 +232,9 @@ def _graph_entities(
 ) -> list[KnownEntity]:
     """The entities of a merged table, as a registry takes them."""
     table, names, types, ids = merged.before, merged.names, merged.types, merged.ids
-    texts = [table.values(column) for column in _joined(table, columns)]
+    texts = [table.values(column) for column in _text_columns(table, columns)]
 
-    def named(row: int) -> NameRow:
+    def name_row(row: int) -> NameRow:
         contexts = tuple(own[row] for own in texts if isinstance(own[row], str) and own[row])
         return NameRow(" ".join(names[row].split()), types[row], contexts=contexts, id=ids[row])
 
@@ -244,7 +244,7 @@ def _graph_entities(
         merge = resolver.merges[number]
         type_ = next(filter(None, [merge.type, *(types[row] for row in rows)]), "")
         first = NameRow(merge.canonical, type_, id=ids[rows[0]])
-        own = [*map(named, rows)]
+        own = [*map(name_row, rows)]
         listed = {row.key[0] for row in own}
         more = [m for m in merge.members if name_key(m.name) not in listed]
         planned = [NameRow(m.name, m.type) for m in more]
@@ -252,7 +252,7 @@ def _graph_entities(
         gone.update(rows)
     for row, name in enumerate(names):
         if row not in gone and name.strip():
-            graph[row] = KnownEntity("", (named(row),))
+            graph[row] = KnownEntity("", (name_row(row),))
     return [graph[row] for row in sorted(graph)]
 
 
@@ -278,7 +278,7 @@ def _merged_table(
     kept = [row for row in range(table.count) if row in changed or row not in gone]
     place = {row: number for number, row in enumerate(kept)}
     base = table.take([changed[row][1][0] if row in changed else row for row in kept])
-    joined = _joined(table, columns)
+    joined = _text_columns(table, columns)
     for column in (*joined, *columns.sum):
         table.column(column)
     several = {place[row]: rows for row, (_, rows) in changed.items() if len(rows) > 1}
@@ -301,7 +301,7 @@ def _merged_table(
     return with_originals(base.with_column(SET_ID, set_ids), table, originals)
 
 
-def _joined(table: GraphTable, columns: GraphColumns) -> Sequence[str]:
+def _text_columns(table: GraphTable, columns: GraphColumns) -> Sequence[str]:
     """The columns of texts that are joined."""
     if columns.join is not None:
         return columns.join

@@ -66,7 +66,7 @@ class Method(Protocol):
         ...
 
     @property
-    def ordered(self) -> bool:
+    def depends_on_order(self) -> bool:
         """Whether the result depends on the order of the terms or on `Task.seed`."""
         ...
 
@@ -84,7 +84,7 @@ class Unsupervised:
 
     view: View = "vectors"
     needs_k: ClassVar[bool] = False
-    ordered: ClassVar[bool] = True
+    depends_on_order: ClassVar[bool] = True
 
     @property
     def needs(self) -> frozenset[View]:

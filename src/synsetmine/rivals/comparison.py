@@ -267,7 +267,7 @@ def run_seed(plan: Plan, entry: MethodEntry, seed: int) -> SeedResult:
     learned = time.perf_counter()
     seconds: list[float] = []
     reports: list[dict[str, float]] = []
-    for order in range(plan.orders if entry.ordered else 1):
+    for order in range(plan.orders if entry.depends_on_order else 1):
         task = plan.task(entry, seed, order)
         begun = time.perf_counter()
         (labels,) = clusterer.cluster(task, [chosen.choice])

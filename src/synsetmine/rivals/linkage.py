@@ -47,7 +47,7 @@ class Agglomerative(Unsupervised):
     view: View
     link: Link = "average"
     scorer: Scorer = "ratio"
-    ordered: ClassVar[bool] = False
+    depends_on_order: ClassVar[bool] = False
 
     @property
     def choices(self) -> Sequence[Choice]:
@@ -160,7 +160,7 @@ class Hdbscan(Unsupervised):
     """
 
     view: View = "vectors"
-    ordered: ClassVar[bool] = False
+    depends_on_order: ClassVar[bool] = False
 
     @property
     def choices(self) -> Sequence[Choice]:
@@ -281,7 +281,7 @@ class CopKMeans:
     start: Start = "points"
     needs: ClassVar[frozenset[View]] = frozenset({"vectors"})
     needs_k: ClassVar[bool] = True
-    ordered: ClassVar[bool] = True  # on the seed and, by it, the order
+    depends_on_order: ClassVar[bool] = True  # on the seed and, by it, the order
     choices: ClassVar[Sequence[Choice]] = ({},)
 
     def fit(self, data: TrainingData) -> TrainingPoints:

@@ -179,7 +179,7 @@ class SvmLouvain:
     C: float = 1.0
     needs: ClassVar[frozenset[View]] = frozenset({"vectors"})
     needs_k: ClassVar[bool] = False
-    ordered: ClassVar[bool] = True
+    depends_on_order: ClassVar[bool] = True
 
     @property
     def choices(self) -> Sequence[Choice]:
@@ -283,7 +283,7 @@ class PairLinkage:
     views: tuple[View, ...] = ("vectors",)
     link: Link = "average"
     needs_k: ClassVar[bool] = False
-    ordered: ClassVar[bool] = False
+    depends_on_order: ClassVar[bool] = False
 
     @property
     def needs(self) -> frozenset[View]:

@@ -41,7 +41,7 @@ class SynSetMine:
     changes: Mapping[str, Any] = field(default_factory=dict, hash=False)
     needs: ClassVar[frozenset[View]] = frozenset({"vectors"})
     needs_k: ClassVar[bool] = False
-    ordered: ClassVar[bool] = True
+    depends_on_order: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.preset not in PRESETS:
@@ -75,7 +75,7 @@ class DefaultSynSetMine:
 
     views: tuple[View, ...] = ("vectors",)
     needs_k: ClassVar[bool] = False
-    ordered: ClassVar[bool] = True
+    depends_on_order: ClassVar[bool] = True
 
     @property
     def needs(self) -> frozenset[View]:
@@ -158,7 +158,7 @@ class L2C:
     restarts: int = 3  # f
     needs: ClassVar[frozenset[View]] = frozenset({"vectors"})
     needs_k: ClassVar[bool] = True
-    ordered: ClassVar[bool] = True
+    depends_on_order: ClassVar[bool] = True
     choices: ClassVar[Sequence[Choice]] = grid("weight", [1.0, 0.5, 0.25, 0.1])
 
     def fit(self, data: TrainingData) -> TrainedL2C:
@@ -202,8 +202,8 @@ class MethodEntry:
         return self.variants[0].needs_k
 
     @property
-    def ordered(self) -> bool:
-        return self.variants[0].ordered
+    def depends_on_order(self) -> bool:
+        return self.variants[0].depends_on_order
 
     def lacks(self, views: TermViews) -> list[View]:
         """Which of the views that it needs are not there."""

@@ -305,7 +305,7 @@ def test_an_unknown_plural_finds_its_singular(
     ]
 
 
-def test_a_name_of_several_entities_is_told_apart_by_its_entity(letters: httpx.Client) -> None:
+def test_a_name_of_several_entities_is_kept_apart_by_its_entity(letters: httpx.Client) -> None:
     error = get(letters, "/v1/expand", 409, term="cold")["error"]
     assert error["near"] == ["cold||D5", "cold||D6"]
     found = get(letters, "/v1/expand", term="cold||D6")
@@ -395,7 +395,7 @@ def test_a_surface_with_several_senses_is_ambiguous(client: httpx.Client) -> Non
         ("/v1/expand", {"term": "||x"}, "a term needs a surface"),
     ],
 )
-def test_a_wrong_question_is_told_what_is_wrong(
+def test_a_wrong_question_is_answered_with_what_is_wrong(
     client: httpx.Client, path: str, query: dict[str, Any], said: str
 ) -> None:
     _, message = problem(client, path, 400, **query)

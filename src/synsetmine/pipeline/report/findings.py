@@ -176,7 +176,7 @@ class Findings:
         return sorted(self.several or self.sets, key=lambda mined: -mined.count)
 
     @cached_property
-    def expected(self) -> str:
+    def expectation(self) -> str:
         """A sentence on how many of the new names should be right."""
         if self.rehearsal is None or not self.new_names:
             return ""

@@ -143,8 +143,8 @@ def serving_app(service: Service, policy: AccessPolicy) -> ASGIApp:
     static = resources.files("synsetmine.review.web") / "static"
 
     async def search(request: Request) -> Response:
-        root, asked = request.scope.get("root_path", ""), request.query_params.get("q", "")
-        return HTMLResponse(await requests.page(asked, root))
+        root, query = request.scope.get("root_path", ""), request.query_params.get("q", "")
+        return HTMLResponse(await requests.page(query, root))
 
     async def docs(request: Request) -> Response:
         return HTMLResponse(docs_page(document, request.scope.get("root_path", "")))
@@ -224,10 +224,10 @@ class RequestQueue:
         finally:
             self._pending -= 1
 
-    async def page(self, asked: str, root: str) -> str:
+    async def page(self, query: str, root: str) -> str:
         """The page of a search, which may need the model too."""
         limiter = self._limiter if self._service.answers.mined is None else self._pages
-        return await to_thread.run_sync(self._service.page.render, asked, root, limiter=limiter)
+        return await to_thread.run_sync(self._service.page.render, query, root, limiter=limiter)
 
     async def batch_answer(self, kind: Kind, content: msgspec.Raw) -> BatchAnswer | BatchFailure:
         """The answer to one question of a batch, or its error."""
@@ -371,45 +371,45 @@ class SearchPage:
             self._neighbours = Neighbours(keys, self._at.vectors)
             self._neighbours.start()
 
-    def render(self, asked: str, root: str) -> str:
+    def render(self, query: str, root: str) -> str:
         """The page for what a person typed; the empty page for nothing."""
-        text = asked.strip()[:LONGEST]
-        context: dict[str, Any] = {"found": None, "ranked": None, "problem": None}
+        text = query.strip()[:LONGEST]
+        context: dict[str, Any] = {"result": None, "ranked": None, "problem": None}
         try:
             if text:
                 context |= self._lookup(text)
         except ApiError as problem:
             context["problem"] = problem.detail
-        return render("search.html", root=root, title=self._title, asked=text, **context)
+        return render("search.html", root=root, title=self._title, query=text, **context)
 
     def _lookup(self, text: str) -> dict[str, Any]:
         mined = self._answers.mined
         if mined is None:
             return {"ranked": self._answers.answer(ExpandQuestion(text, top=RANKED))}
-        found = mined.find(text)
-        shown = [term for term in (found.own, *found.synonyms) if term is not None]
+        result = mined.find(text)
+        shown = [term for term in (result.own, *result.synonyms) if term is not None]
         frequent = sorted(shown, key=lambda term: -term.count)[:QUOTED]
         sentences = self._sentences_of(tuple(term.text for term in frequent if term.count))
-        entity = found.mined.entity or ""
+        entity = result.mined.entity or ""
         return {
-            "found": found,
-            "called": str(found.term),
-            "from_knowledge": found.source is TermSource.knowledge,
+            "result": result,
+            "called": str(result.term),
+            "from_knowledge": result.source is TermSource.knowledge,
             "rows": [
                 Row(str(term.term), term, term.quotes(sentences.get(normal_form(term.text), ())))
                 for term in shown
             ],
             "definition": mined.kb.definition(entity),
             "page": page_of(entity),
-            "nearest": list(islice(self._nearest(mined, found), NEAREST)),
+            "nearest": list(islice(self._nearest(mined, result), NEAREST)),
         }
 
     def _nearest(
-        self, mined: MinedAnswers, found: FoundSet
+        self, mined: MinedAnswers, result: FoundSet
     ) -> Iterator[tuple[MinedTerm, MinedSet]]:
         """Terms of other sets that share words or contexts, one of each set."""
-        seen = {found.mined.id}
-        keys = [str(term.term) for term in found.mined.terms]
+        seen = {result.mined.id}
+        keys = [str(term.term) for term in result.mined.terms]
         for key in self._neighbours.near(keys) if self._neighbours is not None else ():
             term = Term.parse(key)
             home = mined.home(term)
