@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
-from functools import lru_cache
 from importlib import resources
 from itertools import islice
 from pathlib import Path
@@ -51,8 +49,8 @@ from synsetmine.review.web.schemas import (
     read_question,
 )
 from synsetmine.review.web.server import AccessMiddleware, AccessPolicy
-from synsetmine.review.web.session import KEPT, NEAREST, PER_TERM, Neighbours
-from synsetmine.runs import MinedSet, MinedTerm, Sentence, example_sentences
+from synsetmine.review.web.session import NEAREST, Neighbours, sentence_finder
+from synsetmine.runs import MinedSet, MinedTerm
 from synsetmine.runs.folder import Artefacts
 from synsetmine.types import Term
 
@@ -364,7 +362,7 @@ class SearchPage:
         self._answers = answers
         self._title = title
         self._at = None if run is None else Artefacts(run)
-        self._sentences_of = lru_cache(KEPT)(self._find_sentences)
+        self._sentences_of = sentence_finder(self._at)
         self._neighbours: Neighbours | None = None
         if answers.mined is not None and self._at is not None:
             keys = [str(term.term) for one in answers.mined.sets.values() for term in one.terms]
@@ -417,15 +415,6 @@ class SearchPage:
                 seen.add(home)
                 other = mined.sets[home]
                 yield next(one for one in other.terms if one.term == term), other
-
-    def _find_sentences(self, surfaces: tuple[str, ...]) -> Mapping[str, Sequence[Sentence]]:
-        if self._at is None or not (self._at.documents.exists() and self._at.places.exists()):
-            return {}
-        try:
-            return example_sentences(self._at, surfaces, PER_TERM)
-        except SynsetmineError as error:  # the page does without
-            logging.getLogger(__name__).warning("no sentences: %s", error)
-            return {}
 
 
 def docs_page(document: Schema, root: str) -> str:
