@@ -47,7 +47,7 @@ from synsetmine.pipeline.settings import (
     VocabularySettings,
 )
 from synsetmine.pipeline.unsure_names import judge_run
-from synsetmine.rivals.comparison import Plan
+from synsetmine.rivals.comparison import ComparisonPlan
 from synsetmine.rivals.comparison import compare as compare_methods
 from synsetmine.rivals.registry import methods
 from synsetmine.schema import settings_in
@@ -92,7 +92,7 @@ def defaults(function: Callable[..., Any]) -> dict[str, Any]:
         (generate_sets, MineSettings, ("known_threshold",)),
         (generate_sets, SetLimits, ("max_sets",)),
         (choose_entries, ExportSettings, ("threshold", "min_size", "preferred")),
-        (Plan, ComparisonSettings, ("seeds", "orders", "samples", "expect_size")),
+        (ComparisonPlan, ComparisonSettings, ("seeds", "orders", "samples", "expect_size")),
         (compare_methods, ComparisonSettings, ("workers",)),
         (methods, ComparisonSettings, ("preset",)),
         (cross_validate, CrossValidationSettings, ("folds", "workers")),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import squareform
 from sklearn.cluster import DBSCAN, HDBSCAN
 
-from synsetmine.rivals.base import Choice, Labels, Method, Task, TrainingData
+from synsetmine.rivals.base import Choice, ClusteringTask, Labels, Method, TrainingData
 from synsetmine.rivals.linkage import Hdbscan, term_distances
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews, View
@@ -35,9 +35,9 @@ def groups_of(labels: Sequence[int] | Labels) -> Groups:
     return {frozenset(group) for group in members.values() if len(group) > 1}
 
 
-def task_of(vectors: TermVectors, terms: Sequence[Term] | None = None) -> Task:
+def task_of(vectors: TermVectors, terms: Sequence[Term] | None = None) -> ClusteringTask:
     chosen = tuple(terms or vectors.terms)
-    return Task(terms=chosen, views=TermViews(vectors=(vectors,), encoder=vectors), k=1)
+    return ClusteringTask(terms=chosen, views=TermViews(vectors=(vectors,), encoder=vectors), k=1)
 
 
 def choice(smallest: int = 2, selection: str = "eom", epsilon: float = 0.0) -> Choice:

@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as arrays
 
 from synsetmine.io.sets import read_sets
 from synsetmine.metrics import compare_labels
-from synsetmine.rivals.base import Labels, Method, Task, TrainingData
+from synsetmine.rivals.base import ClusteringTask, Labels, Method, TrainingData
 from synsetmine.rivals.linkage import KMeans
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews, read_vectors
@@ -31,9 +31,11 @@ def small_rows() -> st.SearchStrategy[Rows]:
     return arrays.arrays(np.float32, shapes, elements=st.integers(-2, 2).map(float))
 
 
-def task_of(rows: Rows, sets: int, *, seed: int = 0) -> Task:
+def task_of(rows: Rows, sets: int, *, seed: int = 0) -> ClusteringTask:
     terms = tuple(Term(f"t{i}") for i in range(len(rows)))
-    return Task(terms=terms, views=TermViews((TermVectors(terms, rows),)), k=sets, seed=seed)
+    return ClusteringTask(
+        terms=terms, views=TermViews((TermVectors(terms, rows),)), k=sets, seed=seed
+    )
 
 
 def labels_of(rows: Rows, sets: int, *, unit: bool = False, seed: int = 0) -> Labels:
@@ -63,7 +65,7 @@ def test_far_apart_sets_are_found() -> None:
     views = TermViews((vectors,))
     method = KMeans().fit(TrainingData(training=sets, views=views, size=20))
     for seed in range(3):
-        task = Task(terms=sets.terms, views=views, k=len(sets), seed=seed)
+        task = ClusteringTask(terms=sets.terms, views=views, k=len(sets), seed=seed)
         (labels,) = method.cluster(task, method.choices)
         assert SynonymSets.from_labels(sets.terms, labels.tolist()).partition == sets.partition
 
@@ -167,7 +169,7 @@ def test_it_survives_pickling() -> None:
 def test_the_known_figures_on_nyt(nyt: Path, unit: bool, low: float, high: float) -> None:
     gold, vectors = read_sets(nyt / "test.set"), read_vectors(nyt / "combined.embed")
     problems = [
-        Task(terms=gold.terms, views=TermViews((vectors,)), k=len(gold), seed=seed)
+        ClusteringTask(terms=gold.terms, views=TermViews((vectors,)), k=len(gold), seed=seed)
         for seed in range(3)
     ]
     found = [next(KMeans(unit=unit).cluster(task, [{}])) for task in problems]

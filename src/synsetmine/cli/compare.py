@@ -144,7 +144,7 @@ def compare(
 
     Example: `synsetmine compare train.set --test test.set -v vectors.txt -m ours,today -o compared`
     """
-    from synsetmine.rivals.comparison import Plan
+    from synsetmine.rivals.comparison import ComparisonPlan
     from synsetmine.rivals.comparison import compare as run
     from synsetmine.rivals.page import COLUMNS, cells, notes, summarise, write_comparison
     from synsetmine.rivals.registry import methods as all_methods
@@ -160,7 +160,7 @@ def compare(
         raise typer.BadParameter("give a file of training sets", param_hint="SETS")
     training, gold = _split(sets, test, held_out, skip_bad)
     views = _views(vectors or [], encoder, training, gold, skip_bad, device)
-    plan = Plan(
+    plan = ComparisonPlan(
         training=training,
         test=gold,
         views=views,

@@ -6,8 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
+from synsetmine.corpus.name_lists import NameRow
 from synsetmine.models import StoredModel
 from synsetmine.normalization import name_key
 from synsetmine.notebook import ShowProgress
@@ -36,15 +37,7 @@ class GroupOptions(TypedDict, total=False):
     progress: ShowProgress
 
 
-class Mention(NamedTuple):
-    """A name that stands for an entity, with what its tool says about it."""
-
-    name: str | None
-    type: str = ""
-    contexts: tuple[str, ...] = ()
-
-
-def group_mentions(mentions: Sequence[Mention], **options: Unpack[GroupOptions]) -> Grouping:
+def group_mentions(mentions: Sequence[NameRow], **options: Unpack[GroupOptions]) -> Grouping:
     return group(
         [mention.name for mention in mentions],
         types=[mention.type for mention in mentions],

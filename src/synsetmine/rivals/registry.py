@@ -13,7 +13,7 @@ from synsetmine.devices import require_torch
 from synsetmine.errors import DataError, choose_among
 from synsetmine.models import DEFAULT_PRESET, PreparedModel, StoredModel, settings_of
 from synsetmine.models.paper.settings import PRESETS, TrainingSettings
-from synsetmine.rivals.base import Choice, Labels, Method, Task, TrainingData, grid
+from synsetmine.rivals.base import Choice, ClusteringTask, Labels, Method, TrainingData, grid
 from synsetmine.rivals.communities import (
     ChineseWhispers,
     CommunityDetection,
@@ -103,13 +103,13 @@ class TrainedSynSetMine:
         default=None, init=False
     )
 
-    def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
+    def cluster(self, task: ClusteringTask, choices: Sequence[Choice]) -> Iterator[Labels]:
         prepared = self._prepare(task)
         for choice in choices:
             mined = prepared.generate(order=task.terms, threshold=choice["threshold"])
             yield np.array(mined.sets.labels(task.terms), dtype=np.int64)
 
-    def _prepare(self, task: Task) -> PreparedModel:
+    def _prepare(self, task: ClusteringTask) -> PreparedModel:
         terms, views = tuple(sorted(task.terms)), task.views
         if self._prepared is None or self._prepared[0] != terms or self._prepared[1] is not views:
             seen = replace(views, vectors=views.vectors[: self.tables])

@@ -93,7 +93,7 @@ def other_numbers(text: str) -> Iterator[str]:
             yield other
 
 
-class TermIndex:
+class TermFinder:
     """Finds terms by their text or its normal form, then names of a knowledge base.
 
     A text that is neither finds its singular or plural.
@@ -268,7 +268,7 @@ class MinedAnswers:
         self.kb = kb or KnowledgeBase.of(())
         self._rejected = rejected
         self._home = {term.term: mined.id for mined in self.sets.values() for term in mined.terms}
-        self._index = TermIndex(self._home, kb)
+        self._index = TermFinder(self._home, kb)
 
     @classmethod
     def of_run(cls, run: Path) -> MinedAnswers:
@@ -334,7 +334,7 @@ class ModelAnswers:
         self._threshold = threshold
         self._kb = kb if kb is not None and known is not None else KnowledgeBase.of(())
         self._of_run = known
-        self._index = TermIndex(model.terms, self._kb)
+        self._index = TermFinder(model.terms, self._kb)
 
     def __contains__(self, term: object) -> bool:
         return term in self._index

@@ -25,7 +25,7 @@ from synsetmine.errors import SynsetmineError
 from synsetmine.kb import page_of
 from synsetmine.normalization import normal_form
 from synsetmine.review.web.answers import Answers, FoundSet, MinedAnswers
-from synsetmine.review.web.pages import Row, render
+from synsetmine.review.web.pages import TermRow, render
 from synsetmine.review.web.routes import palette
 from synsetmine.review.web.schemas import (
     MESSAGES,
@@ -97,7 +97,7 @@ MAX_WAITING = 64  # questions for the model; further ones get status 503
 # --- The application ---
 
 
-class Service:
+class ServerState:
     """What a server answers from, once it is loaded; until then, what is being read."""
 
     def __init__(self, answers: Answers | None = None, page: SearchPage | None = None) -> None:
@@ -134,7 +134,7 @@ class Service:
         return ApiError(503, "loading", f"the server still reads {what}; try again in a second")
 
 
-def serving_app(service: Service, policy: AccessPolicy) -> ASGIApp:
+def serving_app(service: ServerState, policy: AccessPolicy) -> ASGIApp:
     """The application, behind its access checks."""
     requests = RequestQueue(service)
     document = openapi_document()
@@ -198,7 +198,7 @@ class RequestQueue:
     The event loop stays free meanwhile; a model uses all cores for one question already.
     """
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: ServerState) -> None:
         self._service = service
         self._limiter: CapacityLimiter | None = None
         self._pages: CapacityLimiter | None = None
@@ -394,7 +394,9 @@ class SearchPage:
             "called": str(result.term),
             "from_knowledge": result.source is TermSource.knowledge,
             "rows": [
-                Row(str(term.term), term, term.quotes(sentences.get(normal_form(term.text), ())))
+                TermRow(
+                    str(term.term), term, term.quotes(sentences.get(normal_form(term.text), ()))
+                )
                 for term in shown
             ],
             "definition": mined.kb.definition(entity),
